@@ -1,0 +1,55 @@
+//! A list behind an `Arc`: cloned by counting, compared by address first.
+
+use crate::Value;
+use std::{ops::Deref, sync::Arc};
+
+/// An immutable, shared list of values.
+#[derive(Clone)]
+pub struct Array(Arc<[Value]>);
+
+impl Array {
+    /// Returns the items.
+    pub fn items(&self) -> &[Value] {
+        &self.0
+    }
+
+    /// Whether both share the same memory.
+    pub fn ptr_eq(&self, other: &Array) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Deref for Array {
+    type Target = [Value];
+
+    fn deref(&self) -> &[Value] {
+        &self.0
+    }
+}
+
+impl Default for Array {
+    fn default() -> Array {
+        Array(Arc::from([]))
+    }
+}
+
+impl From<Vec<Value>> for Array {
+    fn from(items: Vec<Value>) -> Array {
+        Array(Arc::from(items))
+    }
+}
+
+impl FromIterator<Value> for Array {
+    fn from_iter<I: IntoIterator<Item = Value>>(items: I) -> Array {
+        Array(items.into_iter().collect())
+    }
+}
+
+impl<'a> IntoIterator for &'a Array {
+    type Item = &'a Value;
+    type IntoIter = std::slice::Iter<'a, Value>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}

@@ -1,0 +1,23 @@
+//! One immutable, shared document tree: JSON and YAML in, JSON and YAML out.
+//!
+//! A [`Value`] is cheap to clone and cheap to compare: objects are sorted slices of fields behind an
+//! [`Arc`](std::sync::Arc), arrays are slices behind one, and an untouched subtree is shared by every
+//! document that contains it. Integers stay integers and floats stay floats.
+//!
+//! ```
+//! use tenure_value::Value;
+//!
+//! let port = Value::object([("containerPort", Value::from(80)), ("name", Value::from("http"))]);
+//! assert_eq!(port.get("containerPort"), Some(&Value::Int(80)));
+//! ```
+
+mod array;
+mod object;
+mod order;
+mod value;
+
+pub use array::Array;
+pub use object::{Object, ObjectBuilder};
+/// A short or shared string: up to 23 bytes stay inline, longer ones are reference counted.
+pub use smol_str::SmolStr as Text;
+pub use value::{Kind, Value};

@@ -1,0 +1,156 @@
+//! A map of fields: a slice sorted by name, behind an `Arc`. Two objects merge and compare by walking
+//! both in step, so the order is the invariant that everything else relies on.
+
+use crate::{Text, Value};
+use std::sync::Arc;
+
+/// An immutable, shared map from names to values, in the bytewise order of the names.
+#[derive(Clone)]
+pub struct Object(Arc<[(Text, Value)]>);
+
+impl Object {
+    /// Takes fields that are sorted by name, without repetitions.
+    pub fn from_sorted(fields: impl IntoIterator<Item = (Text, Value)>) -> Object {
+        let fields: Arc<[_]> = fields.into_iter().collect();
+        debug_assert!(fields.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        Object(fields)
+    }
+
+    /// Takes fields in any order; of two with one name the later wins.
+    pub fn from_unsorted(mut fields: Vec<(Text, Value)>) -> Object {
+        if !fields.windows(2).all(|pair| pair[0].0 < pair[1].0) {
+            fields.sort_by(|a, b| a.0.cmp(&b.0));
+            fields.reverse();
+            fields.dedup_by(|later, first| later.0 == first.0);
+            fields.reverse();
+        }
+        Object(Arc::from(fields))
+    }
+
+    /// Returns the fields in order.
+    pub fn fields(&self) -> &[(Text, Value)] {
+        &self.0
+    }
+
+    /// Walks the fields in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Text, &Value)> + DoubleEndedIterator + Clone {
+        self.0.iter().map(|(name, value)| (name, value))
+    }
+
+    /// Returns how many fields there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no field.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the value of a field.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.position(name).ok().map(|at| &self.0[at].1)
+    }
+
+    /// Whether there is a field of that name.
+    pub fn contains(&self, name: &str) -> bool {
+        self.position(name).is_ok()
+    }
+
+    /// Returns where a field stands, or where it would.
+    pub fn position(&self, name: &str) -> Result<usize, usize> {
+        self.0.binary_search_by(|(field, _)| field.as_str().cmp(name))
+    }
+
+    /// Whether both share the same memory.
+    pub fn ptr_eq(&self, other: &Object) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Returns this object with one field set.
+    pub fn with(&self, name: impl Into<Text>, value: impl Into<Value>) -> Object {
+        let (name, value) = (name.into(), value.into());
+        let mut fields = self.0.to_vec();
+        match self.position(&name) {
+            Ok(at) => fields[at].1 = value,
+            Err(at) => fields.insert(at, (name, value)),
+        }
+        Object(Arc::from(fields))
+    }
+
+    /// Returns this object without one field; itself, if it has no such field.
+    pub fn without(&self, name: &str) -> Object {
+        match self.position(name) {
+            Ok(at) => {
+                let (before, after) = (&self.0[..at], &self.0[at + 1..]);
+                Object(before.iter().chain(after).cloned().collect())
+            }
+            Err(_) => self.clone(),
+        }
+    }
+}
+
+impl Default for Object {
+    fn default() -> Object {
+        Object(Arc::from([]))
+    }
+}
+
+impl<'a> IntoIterator for &'a Object {
+    type Item = &'a (Text, Value);
+    type IntoIter = std::slice::Iter<'a, (Text, Value)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+/// Collects the fields of a new [`Object`] in ascending order of their names.
+#[derive(Default)]
+pub struct ObjectBuilder(Vec<(Text, Value)>);
+
+impl ObjectBuilder {
+    /// Makes room for that many fields.
+    pub fn with_capacity(fields: usize) -> ObjectBuilder {
+        ObjectBuilder(Vec::with_capacity(fields))
+    }
+
+    /// Adds a field whose name comes after all names so far.
+    pub fn push(&mut self, name: Text, value: Value) {
+        debug_assert!(self.0.last().is_none_or(|(last, _)| *last < name), "{name} is out of order");
+        self.0.push((name, value));
+    }
+
+    /// Whether no field was added.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the object.
+    pub fn finish(self) -> Object {
+        Object(Arc::from(self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_fields_with_one_name_the_later_wins() {
+        let object = Object::from_unsorted(vec![
+            ("b".into(), Value::Int(1)),
+            ("a".into(), Value::Int(2)),
+            ("b".into(), Value::Int(3)),
+        ]);
+        assert_eq!(object.fields(), [("a".into(), Value::Int(2)), ("b".into(), Value::Int(3))]);
+    }
+
+    #[test]
+    fn a_field_is_set_replaced_and_removed() {
+        let object = Object::default().with("b", 1).with("a", 2).with("b", 3);
+        assert_eq!(object.get("b"), Some(&Value::Int(3)));
+        assert_eq!(object.without("b").fields(), [("a".into(), Value::Int(2))]);
+        assert!(object.without("absent").ptr_eq(&object));
+    }
+}

@@ -1,0 +1,277 @@
+//! The document tree's one type. Equality is exact: `80` and `80.0` differ, as they do as merge keys;
+//! [`Value::same`] is the looser comparison of numbers by amount.
+
+use crate::{Array, Object, Text};
+use std::fmt;
+
+/// A document or a part of one.
+#[derive(Clone, Default)]
+pub enum Value {
+    /// `null`.
+    #[default]
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// An integer that fits 64 signed bits.
+    Int(i64),
+    /// An integer above `i64::MAX` that fits 64 unsigned bits; smaller ones are always [`Value::Int`].
+    UInt(u64),
+    /// A number written with a fraction or an exponent, or too large for an integer. Never NaN or infinite.
+    Float(f64),
+    /// A string.
+    String(Text),
+    /// A list.
+    Array(Array),
+    /// A map of named fields.
+    Object(Object),
+}
+
+/// What a [`Value`] is, without its content; printed as the word an error message uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool,
+    /// A whole number.
+    Integer,
+    /// A number with a fraction or exponent.
+    Float,
+    /// A string.
+    String,
+    /// A list.
+    Array,
+    /// A map.
+    Object,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::Null => "null",
+            Kind::Bool => "boolean",
+            Kind::Integer => "integer",
+            Kind::Float => "number",
+            Kind::String => "string",
+            Kind::Array => "list",
+            Kind::Object => "object",
+        })
+    }
+}
+
+impl Value {
+    /// Builds an object from fields in any order; of two with one name the later wins.
+    pub fn object<N: Into<Text>>(fields: impl IntoIterator<Item = (N, Value)>) -> Value {
+        Value::Object(Object::from_unsorted(
+            fields.into_iter().map(|(name, value)| (name.into(), value)).collect(),
+        ))
+    }
+
+    /// Builds an array.
+    pub fn array(items: impl IntoIterator<Item = Value>) -> Value {
+        Value::Array(items.into_iter().collect())
+    }
+
+    /// Builds the number that JSON would read from this unsigned integer.
+    pub fn unsigned(number: u64) -> Value {
+        i64::try_from(number).map_or(Value::UInt(number), Value::Int)
+    }
+
+    /// Returns what this value is, without its content.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Value::Null => Kind::Null,
+            Value::Bool(_) => Kind::Bool,
+            Value::Int(_) | Value::UInt(_) => Kind::Integer,
+            Value::Float(_) => Kind::Float,
+            Value::String(_) => Kind::String,
+            Value::Array(_) => Kind::Array,
+            Value::Object(_) => Kind::Object,
+        }
+    }
+
+    /// Returns the field of that name, if this is an object that has it.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.as_object()?.get(name)
+    }
+
+    /// Follows field names downwards from this value.
+    pub fn at<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Option<&Value> {
+        names.into_iter().try_fold(self, |value, name| value.get(name))
+    }
+
+    /// Returns the string, if this is one.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the boolean, if this is one.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Value::Bool(flag) => Some(*flag),
+            _ => None,
+        }
+    }
+
+    /// Returns the integer, if this is one that fits.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Value::Int(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// Returns the number as a float, whichever way it was written.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Value::Int(number) => Some(*number as f64),
+            Value::UInt(number) => Some(*number as f64),
+            Value::Float(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// Returns the object, if this is one.
+    pub fn as_object(&self) -> Option<&Object> {
+        match self {
+            Value::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// Returns the array, if this is one.
+    pub fn as_array(&self) -> Option<&Array> {
+        match self {
+            Value::Array(array) => Some(array),
+            _ => None,
+        }
+    }
+
+    /// Whether this is `null`.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+
+    /// Whether this is neither an object nor an array.
+    pub fn is_scalar(&self) -> bool {
+        !matches!(self, Value::Object(_) | Value::Array(_))
+    }
+
+    /// Whether both share the same memory, so that they need no comparison; `false` says nothing.
+    pub fn ptr_eq(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Object(a), Value::Object(b)) => a.ptr_eq(b),
+            (Value::Array(a), Value::Array(b)) => a.ptr_eq(b),
+            _ => false,
+        }
+    }
+
+    /// Whether both say the same, numbers compared by amount: `1` and `1.0` are the same.
+    pub fn same(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Object(a), Value::Object(b)) => {
+                a.ptr_eq(b)
+                    || a.len() == b.len()
+                        && a.iter().zip(b.iter()).all(|((m, v), (n, w))| m == n && v.same(w))
+            }
+            (Value::Array(a), Value::Array(b)) => {
+                a.ptr_eq(b) || a.len() == b.len() && a.iter().zip(b.iter()).all(|(v, w)| v.same(w))
+            }
+            (Value::Float(_), _) | (_, Value::Float(_)) => {
+                matches!((self.as_f64(), other.as_f64()), (Some(a), Some(b)) if a == b)
+            }
+            _ => self == other,
+        }
+    }
+}
+
+macro_rules! from_signed {
+    ($($t:ty)*) => {$(
+        impl From<$t> for Value {
+            fn from(number: $t) -> Value {
+                Value::Int(i64::from(number))
+            }
+        }
+    )*};
+}
+from_signed!(i8 i16 i32 i64 u8 u16 u32);
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Value {
+        Value::unsigned(number)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(flag: bool) -> Value {
+        Value::Bool(flag)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Value {
+        Value::String(Text::new(text))
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Value {
+        Value::String(Text::from(text))
+    }
+}
+
+impl From<Text> for Value {
+    fn from(text: Text) -> Value {
+        Value::String(text)
+    }
+}
+
+impl From<Object> for Value {
+    fn from(object: Object) -> Value {
+        Value::Object(object)
+    }
+}
+
+impl From<Array> for Value {
+    fn from(array: Array) -> Value {
+        Value::Array(array)
+    }
+}
+
+/// Shows the value as JSON would, for messages in tests and errors.
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Null => f.write_str("null"),
+            Value::Bool(flag) => write!(f, "{flag}"),
+            Value::Int(number) => write!(f, "{number}"),
+            Value::UInt(number) => write!(f, "{number}"),
+            Value::Float(number) => write!(f, "{number:?}"),
+            Value::String(text) => write!(f, "{text:?}"),
+            Value::Array(array) => f.debug_list().entries(array.iter()).finish(),
+            Value::Object(object) => f.debug_map().entries(object.iter()).finish(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_three_words() {
+        assert_eq!(size_of::<Value>(), 24);
+    }
+
+    #[test]
+    fn equality_tells_integers_from_floats_and_sameness_does_not() {
+        let (whole, float) = (Value::Int(80), Value::Float(80.0));
+        assert_ne!(whole, float);
+        assert!(whole.same(&float));
+        assert!(Value::array([whole]).same(&Value::array([float])));
+        assert!(!Value::from("80").same(&Value::Int(80)));
+    }
+}
