@@ -1,0 +1,11 @@
+//! Field paths and field sets: how Tenure says which part of a document someone holds.
+//!
+//! A [`Path`] leads from the root of a document to one of its parts; a [`FieldSet`] is a set of paths,
+//! kept as a sorted trie whose subtrees are shared, so that union, intersection and difference are one
+//! walk over both and cost no more than what differs.
+
+mod path;
+mod set;
+
+pub use path::{Path, PathElement};
+pub use set::{FieldSet, Node};
