@@ -4,7 +4,7 @@ use crate::Value;
 use std::{ops::Deref, sync::Arc};
 
 /// An immutable, shared list of values.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Array(Arc<[Value]>);
 
 impl Array {
@@ -24,12 +24,6 @@ impl Deref for Array {
 
     fn deref(&self) -> &[Value] {
         &self.0
-    }
-}
-
-impl Default for Array {
-    fn default() -> Array {
-        Array(Arc::from([]))
     }
 }
 

@@ -12,11 +12,16 @@
 //! ```
 
 mod array;
+mod error;
+pub mod json;
+mod limits;
 mod object;
 mod order;
 mod value;
 
 pub use array::Array;
+pub use error::{Duplicate, Error, Position};
+pub use limits::Limits;
 pub use object::{Object, ObjectBuilder};
 /// A short or shared string: up to 23 bytes stay inline, longer ones are reference counted.
 pub use smol_str::SmolStr as Text;

@@ -5,7 +5,7 @@ use crate::{Text, Value};
 use std::sync::Arc;
 
 /// An immutable, shared map from names to values, in the bytewise order of the names.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Object(Arc<[(Text, Value)]>);
 
 impl Object {
@@ -87,12 +87,6 @@ impl Object {
             }
             Err(_) => self.clone(),
         }
-    }
-}
-
-impl Default for Object {
-    fn default() -> Object {
-        Object(Arc::from([]))
     }
 }
 

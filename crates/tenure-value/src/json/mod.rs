@@ -1,0 +1,48 @@
+//! JSON in and out. What is read is what Go reads into `any` with integers kept; what is written is,
+//! byte for byte, what Kubernetes writes for the same document.
+
+mod number;
+mod parse;
+mod print;
+mod string;
+
+pub use parse::{parse, parse_checked};
+pub use print::{Style, write_styled, write_text};
+
+use crate::{Error, Limits, Value};
+use std::{fmt, str::FromStr};
+
+/// Appends the value as compact JSON.
+pub fn write(value: &Value, out: &mut Vec<u8>) {
+    write_styled(value, Style::Kubernetes, out);
+}
+
+/// Returns the value as compact JSON.
+pub fn to_vec(value: &Value) -> Vec<u8> {
+    let mut out = Vec::with_capacity(1024);
+    write(value, &mut out);
+    out
+}
+
+/// Returns the value as compact JSON.
+pub fn to_string(value: &Value) -> String {
+    // The printer copies whole characters or escapes them in ASCII, so nothing is ever replaced here.
+    String::from_utf8(to_vec(value))
+        .unwrap_or_else(|broken| String::from_utf8_lossy(broken.as_bytes()).into())
+}
+
+/// Shows the value as compact JSON.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&to_string(self))
+    }
+}
+
+/// Reads JSON within the default [`Limits`].
+impl FromStr for Value {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Value, Error> {
+        parse(text.as_bytes(), &Limits::default())
+    }
+}
