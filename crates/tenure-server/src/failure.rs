@@ -89,9 +89,13 @@ pub struct Cause {
     pub extension: Option<Value>,
 }
 
-/// Why a request was not done.
+/// Why a request was not done. Boxed, since the way without failure should not pay for it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Failure {
+pub struct Failure(Box<Fault>);
+
+/// What a [`Failure`] says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
     /// The machine-readable word, which also gives the code.
     pub reason: Reason,
     /// What went wrong, for people.
@@ -113,7 +117,7 @@ pub struct Failure {
 impl Failure {
     /// Makes a failure that names no object.
     pub fn new(reason: Reason, message: impl Into<String>) -> Failure {
-        Failure {
+        Failure(Box::new(Fault {
             reason,
             message: message.into(),
             group: Text::default(),
@@ -122,12 +126,18 @@ impl Failure {
             causes: Vec::new(),
             retry_after: None,
             resume: None,
-        }
+        }))
     }
 
     /// Says which object the request named.
     pub fn about(mut self, group: &str, kind: &str, name: &str) -> Failure {
         (self.group, self.kind, self.name) = (group.into(), kind.into(), name.into());
+        self
+    }
+
+    /// Adds the causes.
+    pub fn with_causes(mut self, causes: Vec<Cause>) -> Failure {
+        self.causes = causes;
         self
     }
 
@@ -185,7 +195,7 @@ impl Failure {
             several => format!("[{}]", several.join(", ")),
         };
         let message = format!("{} \"{name}\" is invalid: {list}", qualified(kind, group));
-        Failure { causes, ..Failure::new(Reason::Invalid, message).about(group, kind, name) }
+        Failure::new(Reason::Invalid, message).about(group, kind, name).with_causes(causes)
     }
 
     /// A query parameter breaks a rule of the options it belongs to (`CreateOptions`, `ListOptions`, …).
@@ -250,6 +260,20 @@ impl Cause {
             fields.push(("tenure", extension.clone()));
         }
         Value::object(fields)
+    }
+}
+
+impl std::ops::Deref for Failure {
+    type Target = Fault;
+
+    fn deref(&self) -> &Fault {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Failure {
+    fn deref_mut(&mut self) -> &mut Fault {
+        &mut self.0
     }
 }
 

@@ -1,5 +1,13 @@
 //! The API server: the Kubernetes API over ownership, kinds as data, and the store.
 
+mod address;
 mod failure;
+mod media;
+mod query;
+mod selector;
 
-pub use failure::{Cause, Failure, Reason};
+pub use address::{Address, Discovery, ResourcePath};
+pub use failure::{Cause, Failure, Fault, Reason};
+pub use media::{Encoding, Format, Offer, PLAIN, View};
+pub use query::{FieldValidation, Query, VersionMatch, WriteOptions};
+pub use selector::{FieldSelector, LabelSelector};

@@ -1,0 +1,194 @@
+//! What a request's path names: a document about the API, a collection, an object or one of its
+//! subresources. Paths are split before they are decoded, so that an encoded slash cannot move a border.
+
+use tenure_value::Text;
+
+/// The part of the API that a path names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// `/api`, `/apis`, `/apis/GROUP`, `/api/v1`, `/apis/GROUP/VERSION`.
+    Discovery(Discovery),
+    /// A collection, an object, or a subresource of one.
+    Resource(ResourcePath),
+    /// Anything else, as it was written, such as `/version`.
+    Other(String),
+}
+
+/// Which discovery document is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Discovery {
+    /// `/api`: the versions of the group without a name.
+    Core,
+    /// `/apis`: all groups.
+    Groups,
+    /// `/apis/GROUP`: the versions of one group.
+    Group(Text),
+    /// `/apis/GROUP/VERSION` or `/api/VERSION`: the resources of one version.
+    Version(Text, Text),
+}
+
+/// A collection (no name), an object, or a subresource of one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResourcePath {
+    /// The API group; empty for the group without a name.
+    pub group: Text,
+    /// The API version.
+    pub version: Text,
+    /// The namespace; empty for cluster-scoped resources and for collections over all namespaces.
+    pub namespace: Text,
+    /// The resource, in plural.
+    pub resource: Text,
+    /// The object's name; empty for a collection.
+    pub name: Text,
+    /// The subresource; empty for the object itself.
+    pub subresource: Text,
+    /// What follows the subresource, as `proxy` takes it.
+    pub rest: Text,
+    /// Whether the path was written in the older form `/watch/…`, which asks for a watch.
+    pub watch: bool,
+}
+
+impl Address {
+    /// Reads a request's path (without its query); nothing when a segment is not valid UTF-8 once decoded.
+    pub fn parse(path: &str) -> Option<Address> {
+        let segments: Vec<&str> = path.trim_start_matches('/').trim_end_matches('/').split('/').collect();
+        let (group, rest) = match segments.as_slice() {
+            ["api"] => return Some(Address::Discovery(Discovery::Core)),
+            ["apis"] => return Some(Address::Discovery(Discovery::Groups)),
+            ["apis", group] => return Some(Address::Discovery(Discovery::Group(decode(group)?))),
+            ["api", rest @ ..] => (Text::default(), rest),
+            ["apis", group, rest @ ..] => (decode(group)?, rest),
+            _ => return Some(Address::Other(format!("/{}", path.trim_start_matches('/')))),
+        };
+        let (version, rest) = (decode(rest[0])?, &rest[1..]);
+        let (watch, rest) = match rest {
+            [] => return Some(Address::Discovery(Discovery::Version(group, version))),
+            ["watch", rest @ ..] if !rest.is_empty() => (true, rest),
+            rest => (false, rest),
+        };
+        let below_namespace = group_has_namespaces(rest);
+        let (namespace, rest) = match rest {
+            ["namespaces", namespace, rest @ ..] if below_namespace => (decode(namespace)?, rest),
+            rest => (Text::default(), rest),
+        };
+        let segment = |at: usize| rest.get(at).map_or(Some(Text::default()), |segment| decode(segment));
+        Some(Address::Resource(ResourcePath {
+            group,
+            version,
+            namespace,
+            resource: segment(0)?,
+            name: segment(1)?,
+            subresource: segment(2)?,
+            rest: decode(&rest.get(3..).unwrap_or_default().join("/"))?,
+            watch,
+        }))
+    }
+}
+
+/// The subresources of a namespace itself: `/namespaces/NAME/status` is no collection called `status`.
+const OF_NAMESPACE: [&str; 2] = ["status", "finalize"];
+
+/// Whether `/namespaces/X/…` leads into the namespace rather than naming the namespace itself.
+fn group_has_namespaces(rest: &[&str]) -> bool {
+    matches!(rest, ["namespaces", _, next, ..] if !(rest.len() == 3 && OF_NAMESPACE.contains(next)))
+}
+
+/// Decodes the percent signs of a segment.
+pub(crate) fn decode(segment: &str) -> Option<Text> {
+    if !segment.contains('%') {
+        return Some(Text::new(segment));
+    }
+    let bytes = segment.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        if bytes[at] == b'%' {
+            let digits = segment.get(at + 1..at + 3)?;
+            decoded.push(
+                u8::from_str_radix(digits, 16)
+                    .ok()
+                    .filter(|_| digits.bytes().all(|b| b.is_ascii_hexdigit()))?,
+            );
+            at += 3;
+        } else {
+            decoded.push(bytes[at]);
+            at += 1;
+        }
+    }
+    String::from_utf8(decoded).ok().map(Text::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> ResourcePath {
+        match Address::parse(text) {
+            Some(Address::Resource(path)) => path,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn paths_name_collections_objects_and_subresources() {
+        let cases = [
+            ("/api/v1/pods", "", "v1", "", "pods", "", "", false),
+            ("/api/v1/namespaces/n/pods/p", "", "v1", "n", "pods", "p", "", false),
+            ("/api/v1/namespaces/n/pods/p/log", "", "v1", "n", "pods", "p", "log", false),
+            ("/api/v1/namespaces/n", "", "v1", "", "namespaces", "n", "", false),
+            ("/api/v1/namespaces/n/status", "", "v1", "", "namespaces", "n", "status", false),
+            ("/api/v1/namespaces/n/finalize", "", "v1", "", "namespaces", "n", "finalize", false),
+            (
+                "/apis/apps/v1/namespaces/n/deployments/d/scale",
+                "apps",
+                "v1",
+                "n",
+                "deployments",
+                "d",
+                "scale",
+                false,
+            ),
+            ("/api/v1/watch/namespaces/n/pods", "", "v1", "n", "pods", "", "", true),
+            ("/apis/g/v1/things/a%2Fb", "g", "v1", "", "things", "a/b", "", false),
+        ];
+        for (text, group, version, namespace, resource, name, subresource, watch) in cases {
+            let got = path(text);
+            assert_eq!(
+                (
+                    &*got.group,
+                    &*got.version,
+                    &*got.namespace,
+                    &*got.resource,
+                    &*got.name,
+                    &*got.subresource,
+                    got.watch
+                ),
+                (group, version, namespace, resource, name, subresource, watch),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn documents_about_the_api_are_told_from_resources() {
+        let version = Discovery::Version("apps".into(), "v1".into());
+        let cases = [
+            ("/api", Address::Discovery(Discovery::Core)),
+            ("/apis/", Address::Discovery(Discovery::Groups)),
+            ("/apis/apps", Address::Discovery(Discovery::Group("apps".into()))),
+            ("/apis/apps/v1", Address::Discovery(version)),
+            ("/healthz", Address::Other("/healthz".into())),
+            ("/", Address::Other("/".into())),
+        ];
+        for (text, want) in cases {
+            assert_eq!(Address::parse(text), Some(want), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_segment_that_is_no_text_is_refused() {
+        assert_eq!(Address::parse("/api/v1/pods/%ff"), None);
+        assert_eq!(Address::parse("/api/v1/pods/%zz"), None);
+        assert_eq!(Address::parse("/api/v1/pods/%+1"), None);
+    }
+}

@@ -1,0 +1,217 @@
+//! The choice among wire formats, in one place: what a request's body is written in, and what the client
+//! wants to read. Custom resources have no protobuf form; everything has JSON and YAML.
+
+use crate::{Failure, Reason};
+
+/// How bytes stand for a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Encoding {
+    /// `application/json`.
+    Json,
+    /// `application/yaml`.
+    Yaml,
+    /// `application/vnd.kubernetes.protobuf`.
+    Protobuf,
+}
+
+/// Which view of an object the client wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum View {
+    /// The object itself.
+    #[default]
+    Whole,
+    /// A `Table` of columns.
+    Table,
+    /// The metadata alone.
+    PartialObjectMetadata,
+    /// The metadata of a list's items alone.
+    PartialObjectMetadataList,
+}
+
+/// What an answer is to look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Format {
+    /// How bytes stand for the document.
+    pub encoding: Encoding,
+    /// Which view is shown.
+    pub view: View,
+    /// Whether `metadata.managedFields` is left out (`drop=metadata.managedFields`).
+    pub without_managers: bool,
+}
+
+/// The format of an answer to a client that asked for nothing in particular.
+pub const PLAIN: Format = Format { encoding: Encoding::Json, view: View::Whole, without_managers: false };
+
+impl Encoding {
+    /// Returns the media type.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Encoding::Json => "application/json",
+            Encoding::Yaml => "application/yaml",
+            Encoding::Protobuf => "application/vnd.kubernetes.protobuf",
+        }
+    }
+}
+
+/// Which encodings an endpoint has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// JSON and YAML.
+    Text,
+    /// JSON, YAML and protobuf.
+    All,
+}
+
+impl Offer {
+    fn encodings(self) -> &'static [Encoding] {
+        match self {
+            Offer::Text => &[Encoding::Json, Encoding::Yaml],
+            Offer::All => &[Encoding::Json, Encoding::Yaml, Encoding::Protobuf],
+        }
+    }
+
+    fn listed(self) -> String {
+        self.encodings().iter().map(|encoding| encoding.media_type()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Reads the content type of a body that is an object; a missing one is JSON.
+    pub fn body(self, content_type: Option<&str>) -> Result<Encoding, Failure> {
+        let essence = essence(content_type.unwrap_or(""));
+        if essence.is_empty() {
+            return Ok(Encoding::Json);
+        }
+        self.encodings().iter().copied().find(|encoding| encoding.media_type() == essence).ok_or_else(|| {
+            Failure::new(
+                Reason::UnsupportedMediaType,
+                format!(
+                    "the body of the request was in an unknown format - accepted media types include: {}",
+                    self.listed()
+                ),
+            )
+        })
+    }
+
+    /// Chooses the answer's format: the first acceptable one, by the client's preference.
+    pub fn answer(self, accept: Option<&str>) -> Result<Format, Failure> {
+        let accept = accept.map(str::trim).filter(|text| !text.is_empty()).unwrap_or("*/*");
+        let mut wishes: Vec<Wish> =
+            accept.split(',').map(Wish::parse).filter(|wish| wish.quality > 0).collect();
+        wishes.sort_by_key(|wish| std::cmp::Reverse(wish.quality));
+        if let Some(format) = wishes.iter().find_map(|wish| wish.meet(self)) {
+            return Ok(format);
+        }
+        let message = if wishes.iter().any(|wish| wish.encoding(self).is_some()) {
+            format!("only the following media types are accepted: {}", self.listed())
+        } else {
+            format!("406: Not Acceptable\n\nAvailable representations: {}", self.listed())
+        };
+        Err(Failure::new(Reason::NotAcceptable, message))
+    }
+}
+
+/// One entry of an `Accept` header.
+struct Wish<'a> {
+    essence: String,
+    parameters: Vec<(&'a str, &'a str)>,
+    /// In thousandths.
+    quality: u32,
+}
+
+impl<'a> Wish<'a> {
+    fn parse(text: &'a str) -> Wish<'a> {
+        let mut parts = text.split(';').map(str::trim);
+        let essence = parts.next().unwrap_or("").to_ascii_lowercase();
+        let all: Vec<(&str, &str)> = parts
+            .filter_map(|part| part.split_once('='))
+            .map(|(name, value)| (name.trim(), value.trim().trim_matches('"')))
+            .collect();
+        let quality =
+            all.iter().find(|(name, _)| *name == "q").and_then(|(_, value)| value.parse::<f32>().ok());
+        let quality = (quality.unwrap_or(1.0).clamp(0.0, 1.0) * 1000.0) as u32;
+        Wish { essence, parameters: all.into_iter().filter(|(name, _)| *name != "q").collect(), quality }
+    }
+
+    fn encoding(&self, offer: Offer) -> Option<Encoding> {
+        match self.essence.as_str() {
+            "*/*" | "application/*" => Some(Encoding::Json),
+            essence => offer.encodings().iter().copied().find(|encoding| encoding.media_type() == essence),
+        }
+    }
+
+    fn parameter(&self, name: &str) -> Option<&'a str> {
+        self.parameters.iter().find(|(of, _)| *of == name).map(|(_, value)| *value)
+    }
+
+    fn meet(&self, offer: Offer) -> Option<Format> {
+        let encoding = self.encoding(offer)?;
+        let view = match self.parameter("as") {
+            None => View::Whole,
+            Some(_) if self.parameter("g") != Some("meta.k8s.io") => return None,
+            Some("Table") if matches!(self.parameter("v"), Some("v1" | "v1beta1")) => View::Table,
+            Some("PartialObjectMetadata") if self.parameter("v") == Some("v1") => View::PartialObjectMetadata,
+            Some("PartialObjectMetadataList") if self.parameter("v") == Some("v1") => {
+                View::PartialObjectMetadataList
+            }
+            Some(_) => return None,
+        };
+        let without_managers = self.parameter("drop") == Some("metadata.managedFields");
+        Some(Format { encoding, view, without_managers })
+    }
+}
+
+/// Returns the media type without its parameters, in lower case.
+pub(crate) fn essence(content_type: &str) -> String {
+    content_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_wanted_format_is_chosen() {
+        const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
+        let cases = [
+            (None, Encoding::Json, View::Whole),
+            (Some("*/*"), Encoding::Json, View::Whole),
+            (Some("text/html, application/json;q=0.9"), Encoding::Json, View::Whole),
+            (Some("application/json;q=0.5, application/yaml"), Encoding::Yaml, View::Whole),
+            (Some(TABLE), Encoding::Json, View::Table),
+            (
+                Some("application/json;as=Table;v=v9;g=meta.k8s.io,application/json"),
+                Encoding::Json,
+                View::Whole,
+            ),
+            (Some("application/vnd.kubernetes.protobuf,application/json"), Encoding::Protobuf, View::Whole),
+        ];
+        for (accept, encoding, view) in cases {
+            let format = Offer::All.answer(accept).unwrap();
+            assert_eq!((format.encoding, format.view), (encoding, view), "{accept:?}");
+        }
+        let without = Offer::All.answer(Some("application/json;drop=metadata.managedFields")).unwrap();
+        assert!(without.without_managers);
+        assert_eq!(
+            Offer::Text
+                .answer(Some("application/vnd.kubernetes.protobuf,application/json"))
+                .unwrap()
+                .encoding,
+            Encoding::Json
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_met_is_refused() {
+        for accept in [
+            "text/html",
+            "image/png",
+            "application/json;as=Nothing;v=v1;g=meta.k8s.io",
+            "application/json;as=Table;v=v9;g=meta.k8s.io",
+            "application/json;q=0",
+        ] {
+            assert_eq!(Offer::All.answer(Some(accept)).unwrap_err().code(), 406, "{accept}");
+        }
+        assert_eq!(Offer::Text.body(Some("application/vnd.kubernetes.protobuf")).unwrap_err().code(), 415);
+        assert_eq!(Offer::All.body(None).unwrap(), Encoding::Json);
+        assert_eq!(Offer::All.body(Some("application/JSON; charset=utf-8")).unwrap(), Encoding::Json);
+    }
+}

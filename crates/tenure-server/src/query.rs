@@ -1,0 +1,226 @@
+//! The parameters of a request, read once into what they mean. Each verb has its options' name
+//! (`CreateOptions`, `PatchOptions`, …), which faults in them are reported under.
+
+use crate::{Failure, address::decode};
+use tenure_value::Text;
+
+/// The name and value pairs behind a path's question mark, decoded, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Query(Vec<(Text, Text)>);
+
+/// What to do about unknown and repeated fields in a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldValidation {
+    /// Drop them silently.
+    Ignore,
+    /// Drop them, and say so in `Warning` headers.
+    Warn,
+    /// Refuse the request.
+    Strict,
+}
+
+/// What every write takes besides its body.
+#[derive(Clone, Debug)]
+pub struct WriteOptions {
+    /// Do everything but persist.
+    pub dry_run: bool,
+    /// The manager that the client named, if it named one.
+    pub manager: Option<Text>,
+    /// What to do about unknown and repeated fields.
+    pub validation: FieldValidation,
+}
+
+/// Which resource version a read may or must be at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VersionMatch {
+    /// At the version or later.
+    NotOlderThan,
+    /// At exactly the version.
+    Exact,
+}
+
+impl Query {
+    /// Reads the text behind the question mark.
+    pub fn parse(text: &str) -> Result<Query, Failure> {
+        let decoded = |part: &str| {
+            let spaced = part.replace('+', " ");
+            decode(&spaced)
+                .ok_or_else(|| Failure::bad_request(format!("invalid URL escape in query: {part:?}")))
+        };
+        text.split('&')
+            .filter(|pair| !pair.is_empty())
+            .map(|pair| {
+                let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+                Ok((decoded(name)?, decoded(value)?))
+            })
+            .collect::<Result<_, _>>()
+            .map(Query)
+    }
+
+    /// Returns the first value of a parameter.
+    pub fn get(&self, name: &str) -> Option<&Text> {
+        self.all(name).next()
+    }
+
+    /// Returns the first value of a parameter, if there is one and it is not empty.
+    pub fn given(&self, name: &str) -> Option<&Text> {
+        self.get(name).filter(|value| !value.is_empty())
+    }
+
+    /// Returns every value of a parameter.
+    pub fn all(&self, name: &str) -> impl Iterator<Item = &Text> {
+        self.0.iter().filter(move |(of, _)| of == name).map(|(_, value)| value)
+    }
+
+    /// Reads a yes or no the lenient way the API has: absent is no; `false` and `0` are no; anything else,
+    /// also nothing behind the `=`, is yes.
+    pub fn flag(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|value| !matches!(value.to_ascii_lowercase().as_str(), "false" | "0"))
+    }
+
+    /// Reads a yes or no that may be left open.
+    pub fn optional_flag(&self, name: &str) -> Option<bool> {
+        self.get(name).map(|_| self.flag(name))
+    }
+
+    /// Reads a whole number.
+    pub fn integer(&self, name: &str) -> Result<Option<i64>, Failure> {
+        self.given(name)
+            .map(|text| {
+                text.parse().map_err(|_| {
+                    Failure::bad_request(format!(
+                        "{name}: strconv.ParseInt: parsing {text:?}: invalid syntax; a whole number is needed"
+                    ))
+                })
+            })
+            .transpose()
+    }
+
+    /// Reads what every write takes; `options` is the name faults are reported under.
+    pub fn write_options(&self, options: &'static str) -> Result<WriteOptions, Failure> {
+        Ok(WriteOptions {
+            dry_run: self.dry_run(options)?,
+            manager: self.manager(options)?,
+            validation: self.validation(options)?,
+        })
+    }
+
+    /// Reads `dryRun`, whose one value is `All`.
+    pub fn dry_run(&self, options: &str) -> Result<bool, Failure> {
+        check_dry_run(self.all("dryRun").map(|value| value.as_str()), options)
+    }
+
+    fn manager(&self, options: &str) -> Result<Option<Text>, Failure> {
+        let Some(manager) = self.given("fieldManager") else { return Ok(None) };
+        let fault =
+            |reason: &str, message: String| Failure::invalid_option(options, reason, "fieldManager", message);
+        if manager.len() > MANAGER_BYTES {
+            return Err(fault(
+                "FieldValueTooLong",
+                format!("Too long: may not be more than {MANAGER_BYTES} bytes"),
+            ));
+        }
+        match manager.chars().enumerate().find(|(_, character)| !is_printable(*character)) {
+            Some((at, character)) => Err(fault(
+                "FieldValueInvalid",
+                format!(
+                    "Invalid value: {manager:?}: invalid character U+{:04X} (at position {at})",
+                    character as u32
+                ),
+            )),
+            None => Ok(Some(manager.clone())),
+        }
+    }
+
+    fn validation(&self, options: &str) -> Result<FieldValidation, Failure> {
+        match self.get("fieldValidation").map(Text::as_str) {
+            None | Some("" | "Warn") => Ok(FieldValidation::Warn),
+            Some("Strict") => Ok(FieldValidation::Strict),
+            Some("Ignore") => Ok(FieldValidation::Ignore),
+            Some(other) => {
+                let message = format!(
+                    "Unsupported value: {other:?}: supported values: \"\", \"Ignore\", \"Strict\", \"Warn\""
+                );
+                Err(Failure::invalid_option(options, "FieldValueNotSupported", "fieldValidation", message))
+            }
+        }
+    }
+}
+
+/// The longest name of a manager.
+pub const MANAGER_BYTES: usize = 128;
+
+/// Checks the values of `dryRun`, from a query or a body.
+pub(crate) fn check_dry_run<'a>(
+    values: impl Iterator<Item = &'a str>,
+    options: &str,
+) -> Result<bool, Failure> {
+    let values: Vec<&str> = values.collect();
+    if values.iter().all(|value| *value == "All") {
+        return Ok(!values.is_empty());
+    }
+    let given = values.iter().map(|value| format!("{value:?}")).collect::<Vec<_>>().join(",");
+    let message = format!("Unsupported value: [{given}]: supported values: \"All\"");
+    Err(Failure::invalid_option(options, "FieldValueNotSupported", "dryRun", message))
+}
+
+fn is_printable(character: char) -> bool {
+    character == ' ' || !(character.is_control() || character.is_whitespace())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn query(text: &str) -> Query {
+        Query::parse(text).unwrap()
+    }
+
+    #[test]
+    fn the_first_of_several_values_counts() {
+        assert_eq!(query("fieldManager=a&fieldManager=b").get("fieldManager").unwrap(), "a");
+        assert_eq!(query("a=1+2%203").get("a").unwrap(), "1 2 3");
+    }
+
+    #[test]
+    fn flags_are_read_leniently() {
+        for (text, want) in [
+            ("", false),
+            ("force", true),
+            ("force=", true),
+            ("force=true", true),
+            ("force=False", false),
+            ("force=0", false),
+        ] {
+            assert_eq!(query(text).flag("force"), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn dry_run_is_all_or_an_error() {
+        assert!(!query("").dry_run("PatchOptions").unwrap());
+        assert!(query("dryRun=All&dryRun=All").dry_run("PatchOptions").unwrap());
+        let failure = query("dryRun=Some").dry_run("PatchOptions").unwrap_err();
+        assert_eq!(
+            failure.message,
+            "PatchOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: [\"Some\"]: supported values: \"All\""
+        );
+        assert!(query("dryRun=").dry_run("PatchOptions").is_err());
+    }
+
+    #[test]
+    fn a_manager_is_short_and_printable() {
+        let long = "m".repeat(129);
+        assert!(query(&format!("fieldManager={long}")).write_options("CreateOptions").is_err());
+        assert!(query(&format!("fieldManager={}", &long[1..])).write_options("CreateOptions").is_ok());
+        let failure = query("fieldManager=a%07b").write_options("CreateOptions").unwrap_err();
+        assert!(failure.message.ends_with("invalid character U+0007 (at position 1)"), "{failure}");
+        assert!(query("fieldManager=gr%C3%B6%C3%9Fe%20x").write_options("CreateOptions").is_ok());
+    }
+
+    #[test]
+    fn a_number_that_is_none_names_its_parameter() {
+        let failure = query("limit=x").integer("limit").unwrap_err();
+        assert!(failure.message.contains("limit") && failure.message.contains("\"x\""), "{failure}");
+    }
+}

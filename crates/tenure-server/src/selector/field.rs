@@ -1,0 +1,153 @@
+//! Field selectors: `metadata.name=a,status.phase!=Running`. Only the fields that a kind lists may be asked for.
+
+use crate::Failure;
+use tenure_value::{Text, Value};
+
+/// A conjunction of requirements on fields.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FieldSelector(Vec<Requirement>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Requirement {
+    field: Text,
+    value: Text,
+    equal: bool,
+}
+
+impl FieldSelector {
+    /// Reads the text of `fieldSelector`; a backslash takes the next character literally.
+    pub fn parse(text: &str) -> Result<FieldSelector, Failure> {
+        split(text)
+            .into_iter()
+            .filter(|term| !term.is_empty())
+            .map(|term| {
+                requirement(&term).ok_or_else(|| {
+                    Failure::bad_request(format!("invalid selector: '{text}'; can't understand '{term}'; a term is FIELD=VALUE or FIELD!=VALUE"))
+                })
+            })
+            .collect::<Result<_, _>>()
+            .map(FieldSelector)
+    }
+
+    /// Refuses fields that the kind does not offer.
+    pub fn check(&self, offered: &[Text]) -> Result<(), Failure> {
+        let unknown = self.0.iter().find(|of| !is_metadata(&of.field) && !offered.contains(&of.field));
+        unknown.map_or(Ok(()), |of| {
+            let mut known: Vec<String> = vec!["\"metadata.name\"".into(), "\"metadata.namespace\"".into()];
+            known.extend(offered.iter().map(|field| format!("{field:?}")));
+            Err(Failure::bad_request(format!(
+                "{:?} is not a known field selector: only {}",
+                of.field,
+                known.join(", ")
+            )))
+        })
+    }
+
+    /// Whether every object is meant.
+    pub fn is_everything(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the one name that the selector asks for, if it does.
+    pub fn name(&self) -> Option<&Text> {
+        self.0.iter().find(|of| of.equal && of.field == "metadata.name").map(|of| &of.value)
+    }
+
+    /// Whether an object is meant; an absent field counts as its zero value, printed.
+    pub fn matches(&self, object: &Value) -> bool {
+        self.0.iter().all(|of| (shown(object, &of.field) == of.value.as_str()) == of.equal)
+    }
+}
+
+fn is_metadata(field: &str) -> bool {
+    matches!(field, "metadata.name" | "metadata.namespace")
+}
+
+/// Returns the value of a field as a selector writes it.
+fn shown(object: &Value, field: &str) -> String {
+    match object.at(field.split('.')) {
+        Some(Value::String(text)) => text.to_string(),
+        Some(Value::Bool(flag)) => flag.to_string(),
+        Some(Value::Int(number)) => number.to_string(),
+        None if field == "spec.unschedulable" || field == "spec.hostNetwork" => "false".into(),
+        None if field == "status.replicas" || field == "status.successful" => "0".into(),
+        _ => String::new(),
+    }
+}
+
+/// Splits at commas that no backslash protects; the terms keep their backslashes.
+fn split(text: &str) -> Vec<String> {
+    let mut terms = vec![String::new()];
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        let last = terms.last_mut().expect("there is always a last term");
+        match character {
+            '\\' => {
+                last.push(character);
+                last.extend(characters.next());
+            }
+            ',' => terms.push(String::new()),
+            _ => last.push(character),
+        }
+    }
+    terms
+}
+
+fn requirement(term: &str) -> Option<Requirement> {
+    let at = term.find(['=', '!'])?;
+    let (field, rest) = term.split_at(at);
+    let (equal, value) = rest
+        .strip_prefix("!=")
+        .map(|value| (false, value))
+        .or_else(|| rest.strip_prefix("==").or(rest.strip_prefix('=')).map(|value| (true, value)))?;
+    Some(Requirement { field: Text::new(field), value: unescape(value)?, equal })
+}
+
+fn unescape(value: &str) -> Option<Text> {
+    let mut plain = String::with_capacity(value.len());
+    let mut characters = value.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => plain.push(characters.next().filter(|next| "\\,=".contains(*next))?),
+            '=' | ',' => return None,
+            _ => plain.push(character),
+        }
+    }
+    Some(plain.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selectors_choose_by_fields() {
+        let object = Value::object([
+            ("metadata", Value::object([("name", Value::from("a,b"))])),
+            ("status", Value::object([("phase", Value::from("Pending"))])),
+        ]);
+        for (text, want) in [
+            ("", true),
+            ("metadata.name=a\\,b", true),
+            ("metadata.name=a", false),
+            ("status.phase==Pending,metadata.name!=x", true),
+            ("status.phase!=Pending", false),
+            ("spec.nodeName=", true),
+        ] {
+            assert_eq!(FieldSelector::parse(text).unwrap().matches(&object), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn fields_that_are_not_offered_are_refused() {
+        let failure = FieldSelector::parse("spec.x=y").unwrap().check(&[]).unwrap_err();
+        assert_eq!(
+            failure.message,
+            "\"spec.x\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+        );
+        assert!(FieldSelector::parse("spec.x=y").unwrap().check(&["spec.x".into()]).is_ok());
+        for text in ["x", "a=b=c", "a=\\x"] {
+            assert!(FieldSelector::parse(text).is_err(), "{text}");
+        }
+    }
+}
