@@ -1,0 +1,85 @@
+//! The watch of a local store: a place in the history, not a queue. A slow watcher therefore costs nothing and a
+//! dropped future loses nothing; only compaction can overtake it.
+
+use crate::ledger::{Ledger, Place};
+use crate::watch::{Signal, WatchSource};
+use crate::{Result, Revision, Watch, WatchRequest};
+use async_trait::async_trait;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Opens a watch on a ledger.
+pub(crate) fn watch(ledger: &Arc<Ledger>, request: &WatchRequest) -> Result<Watch> {
+    let place = ledger.join(&request.prefix, request.after)?;
+    let marks = request.progress.map(|every| Marks { every, due: None });
+    Ok(Watch::new(Cursor { ledger: ledger.clone(), place, marks }))
+}
+
+struct Cursor {
+    ledger: Arc<Ledger>,
+    place: Place,
+    marks: Option<Marks>,
+}
+
+/// When the next progress mark is due; the time runs from the first wait after a signal.
+struct Marks {
+    every: Duration,
+    due: Option<Instant>,
+}
+
+impl Cursor {
+    fn due(&mut self) -> Option<Instant> {
+        let marks = self.marks.as_mut()?;
+        Some(*marks.due.get_or_insert_with(|| Instant::now() + marks.every))
+    }
+
+    fn give(&mut self, signal: Signal) -> Result<Signal> {
+        if let Some(marks) = &mut self.marks {
+            marks.due = None;
+        }
+        Ok(signal)
+    }
+}
+
+#[async_trait]
+impl WatchSource for Cursor {
+    async fn next(&mut self) -> Result<Signal> {
+        let topic = self.place.topic.clone();
+        loop {
+            let changed = topic.changed.notified();
+            tokio::pin!(changed);
+            // Waiting starts before looking, so that a commit between the two is not slept through.
+            changed.as_mut().enable();
+            if let Some(changes) = self.ledger.next(&mut self.place)? {
+                return self.give(Signal::Changes(changes));
+            }
+            let Some(due) = self.due() else {
+                changed.await;
+                continue;
+            };
+            tokio::select! {
+                () = changed => {}
+                () = tokio::time::sleep_until(due) => {
+                    // Something may have come at this very moment; it goes before the mark.
+                    if let Some(changes) = self.ledger.next(&mut self.place)? {
+                        return self.give(Signal::Changes(changes));
+                    }
+                    let seen = self.place.seen;
+                    return self.give(Signal::Progress(seen));
+                }
+            }
+        }
+    }
+
+    fn progress(&mut self) -> Revision {
+        self.ledger.catch_up(&mut self.place);
+        self.place.seen
+    }
+}
+
+impl Drop for Cursor {
+    fn drop(&mut self) {
+        self.ledger.leave(&self.place);
+    }
+}

@@ -1,0 +1,50 @@
+//! Bytes under keys with revisions: get, list, compare-and-swap transactions and watch, in memory and on disk.
+//!
+//! One trait, [`Store`], and implementations of it. Every transaction that changes something gets the next
+//! [`Revision`]; entries know the revisions that made and last changed them; watchers see every change in order,
+//! exactly once, and can resume after any revision of the kept history.
+//!
+//! ```
+//! use tenure_store::{Expected, ListRequest, MemoryStore, Signal, Store, Transaction, WatchRequest};
+//!
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! let store = MemoryStore::new();
+//! store.commit(Transaction::new().put("pods/a", Expected::Absent, "one")).await?;
+//!
+//! let pods = store.list(ListRequest::prefix("pods/")).await?;
+//! let mut watch = store.watch(WatchRequest::prefix("pods/").after(pods.revision)).await?;
+//!
+//! let seen = pods.entries[0].modified;
+//! store.commit(Transaction::new().put("pods/a", Expected::At(seen), "two")).await?;
+//! let Signal::Changes(changes) = watch.next().await? else { panic!() };
+//! let change = changes.iter().next().unwrap();
+//! assert_eq!(change.previous.as_ref().unwrap().value, "one");
+//! assert_eq!(change.current.as_ref().unwrap().value, "two");
+//! # Ok::<(), tenure_store::Error>(()) }).unwrap();
+//! ```
+
+mod cursor;
+mod entry;
+mod error;
+mod history;
+mod index;
+mod ledger;
+pub mod limits;
+mod list;
+mod memory;
+mod revision;
+mod stage;
+mod store;
+mod topic;
+mod transaction;
+mod watch;
+
+pub use entry::{Change, Changes, Entry};
+pub use error::{Conflict, Error, Result};
+pub use limits::HistoryLimits;
+pub use list::{ListRequest, Listing};
+pub use memory::{MemoryStore, Snapshot};
+pub use revision::Revision;
+pub use store::{Compaction, Store};
+pub use transaction::{Action, Committed, Expected, Operation, Transaction};
+pub use watch::{Signal, Watch, WatchRequest, WatchSource};

@@ -1,0 +1,48 @@
+//! Every limit of the store, in one place. They hold for all implementations, so that data written through
+//! one can be moved to another.
+
+use std::time::Duration;
+
+/// The longest key, in bytes.
+pub const MAX_KEY: usize = 2048;
+
+/// The largest value, in bytes.
+pub const MAX_VALUE: usize = 4 * 1024 * 1024;
+
+/// The most operations in one transaction.
+pub const MAX_OPERATIONS: usize = 128;
+
+/// How many matching revisions a watched prefix remembers, so that its watchers need not search the history.
+pub(crate) const RECENT_MATCHES: usize = 256;
+
+/// How many entries a listing copies before it lets writers pass.
+pub(crate) const LIST_STRIDE: usize = 1024;
+
+/// How many commits a late watcher searches before it lets writers pass.
+pub(crate) const SCAN_STRIDE: u64 = 4096;
+
+/// How much history a store keeps by itself. A commit that exceeds any of the three is forgotten, oldest first;
+/// the current state always stays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryLimits {
+    /// The most transactions kept.
+    pub count: u64,
+    /// The age at which a transaction is forgotten.
+    pub age: Duration,
+    /// The most bytes of replaced and deleted values kept, roughly.
+    pub bytes: usize,
+}
+
+impl Default for HistoryLimits {
+    /// Ten thousand transactions, ten minutes, 32 MiB of replaced values.
+    fn default() -> HistoryLimits {
+        HistoryLimits { count: 10_000, age: Duration::from_secs(600), bytes: 32 * 1024 * 1024 }
+    }
+}
+
+impl HistoryLimits {
+    /// Limits that never forget anything by themselves; for tests and for callers who compact on their own.
+    pub fn unlimited() -> HistoryLimits {
+        HistoryLimits { count: u64::MAX, age: Duration::MAX, bytes: usize::MAX }
+    }
+}

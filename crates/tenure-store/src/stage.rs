@@ -1,0 +1,84 @@
+//! Deciding transactions: each against the current state and against those staged before it, so that many can go
+//! to the disk in one commit and still each see the one before.
+
+use crate::entry::Commit;
+use crate::error::Conflict;
+use crate::index::Index;
+use crate::transaction::Action;
+use crate::{Change, Committed, Entry, Error, Result, Revision, Transaction};
+use bytes::Bytes;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Transactions that have been decided but are not yet visible.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    newest: Revision,
+    now: u64,
+    staged: HashMap<Bytes, Option<Entry>>,
+    commits: Vec<Arc<Commit>>,
+}
+
+impl Stage {
+    /// Starts staging on top of the newest revision.
+    pub(crate) fn new(newest: Revision, now: u64) -> Stage {
+        Stage { newest, now, staged: HashMap::new(), commits: Vec::new() }
+    }
+
+    /// Ends the staging and returns the commits.
+    pub(crate) fn into_commits(self) -> Vec<Arc<Commit>> {
+        self.commits
+    }
+
+    /// Decides a validated transaction. A conflict leaves the stage as it was.
+    pub(crate) fn add(&mut self, transaction: &Transaction, index: &Index) -> Result<Committed> {
+        let operations = transaction.operations();
+        let mut previous = Vec::with_capacity(operations.len());
+        for operation in operations {
+            let current = match self.staged.get(&operation.key) {
+                Some(staged) => staged.as_ref(),
+                None => index.get(&operation.key),
+            };
+            if !operation.expected.holds(current) {
+                let current = current.cloned();
+                let key = operation.key.clone();
+                return Err(Error::Conflict(Box::new(Conflict {
+                    key,
+                    expected: operation.expected,
+                    current,
+                })));
+            }
+            previous.push(current.cloned());
+        }
+        let revision = self.newest.next();
+        let mut changes = Vec::with_capacity(operations.len());
+        for (operation, previous) in operations.iter().zip(&previous) {
+            changes.extend(change(&operation.key, &operation.action, previous.clone(), revision));
+        }
+        if changes.is_empty() {
+            return Ok(Committed { revision: self.newest, previous });
+        }
+        changes.sort_by(|a, b| a.key.cmp(&b.key));
+        for change in &changes {
+            self.staged.insert(change.key.clone(), change.current.clone());
+        }
+        self.newest = revision;
+        self.commits.push(Arc::new(Commit { revision, written_at: self.now, changes: changes.into() }));
+        Ok(Committed { revision, previous })
+    }
+}
+
+fn change(key: &Bytes, action: &Action, previous: Option<Entry>, revision: Revision) -> Option<Change> {
+    // The caller's buffers may be part of something larger or have room to grow; what is kept for long is exact.
+    let key = previous.as_ref().map_or_else(|| Bytes::copy_from_slice(key), |entry| entry.key.clone());
+    match action {
+        Action::Check => None,
+        Action::Delete => previous.map(|entry| Change { key, previous: Some(entry), current: None }),
+        Action::Put(value) => {
+            let created = previous.as_ref().map_or(revision, |entry| entry.created);
+            let value = Bytes::copy_from_slice(value);
+            let current = Entry { key: key.clone(), value, created, modified: revision };
+            Some(Change { key, previous, current: Some(current) })
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! The trait that the server builds on. It promises what memory, a disk and etcd can all keep, and no more;
+//! the conformance suite (feature `conformance`) is its exact meaning.
+
+use crate::{Committed, Entry, ListRequest, Listing, Result, Revision, Transaction, Watch, WatchRequest};
+use async_trait::async_trait;
+use std::time::Duration;
+
+/// Which history to forget. The current state always stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compaction {
+    /// All before this revision, which itself stays readable.
+    Before(Revision),
+    /// All but the last so many transactions.
+    KeepCount(u64),
+    /// What is older than this.
+    OlderThan(Duration),
+}
+
+/// Bytes under keys, with revisions.
+///
+/// Every transaction that changes something raises the store's revision by one. Reads and writes are
+/// linearizable: what was answered is visible to every later request. A write is answered when it is as durable
+/// as the implementation makes it.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Returns the store's current revision.
+    async fn revision(&self) -> Result<Revision>;
+
+    /// Returns the entry under a key.
+    async fn get(&self, key: &[u8]) -> Result<Option<Entry>>;
+
+    /// Returns entries under a prefix, in pages if asked, at any revision of the kept history.
+    async fn list(&self, request: ListRequest) -> Result<Listing>;
+
+    /// Does all of a transaction, if every key is as it expects, or nothing of it.
+    async fn commit(&self, transaction: Transaction) -> Result<Committed>;
+
+    /// Watches a prefix.
+    async fn watch(&self, request: WatchRequest) -> Result<Watch>;
+
+    /// Forgets history and returns the oldest revision that can still be read. Stores also forget on their own, by
+    /// their limits.
+    async fn compact(&self, compaction: Compaction) -> Result<Revision>;
+
+    /// Tells whether writes can be expected to succeed, and if not, why.
+    async fn health(&self) -> Result<()>;
+}

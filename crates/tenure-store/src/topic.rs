@@ -1,0 +1,129 @@
+//! Who waits for what: a topic is a prefix that somebody watches. A commit wakes only the watchers of the topics
+//! it touches, and a topic remembers its latest matches so that a woken watcher goes straight to them.
+
+use crate::Revision;
+use crate::entry::Commit;
+use crate::limits::RECENT_MATCHES;
+use bytes::Bytes;
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+use tokio::sync::Notify;
+
+/// A watched prefix.
+#[derive(Debug)]
+pub(crate) struct Topic {
+    pub(crate) prefix: Bytes,
+    pub(crate) changed: Notify,
+    matches: Mutex<Matches>,
+}
+
+/// The revisions that touched the prefix, all of those after `complete_after`.
+#[derive(Debug)]
+struct Matches {
+    complete_after: Revision,
+    recent: VecDeque<Revision>,
+}
+
+/// Where a watcher finds what comes after its place.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NextMatch {
+    /// This is the next revision that touched the prefix.
+    At(Revision),
+    /// Nothing touched the prefix since.
+    None,
+    /// The topic does not remember; the history up to this revision has to be searched.
+    SearchTo(Revision),
+}
+
+impl Topic {
+    /// Finds the first match after a revision.
+    pub(crate) fn next_match(&self, after: Revision) -> NextMatch {
+        let matches = self.matches.lock();
+        if after < matches.complete_after {
+            return NextMatch::SearchTo(matches.complete_after);
+        }
+        let seen = matches.recent.partition_point(|revision| *revision <= after);
+        matches.recent.get(seen).map_or(NextMatch::None, |revision| NextMatch::At(*revision))
+    }
+
+    fn matched(&self, revision: Revision) {
+        let mut matches = self.matches.lock();
+        if matches.recent.back() == Some(&revision) {
+            return;
+        }
+        if matches.recent.len() == RECENT_MATCHES
+            && let Some(oldest) = matches.recent.pop_front()
+        {
+            matches.complete_after = oldest;
+        }
+        matches.recent.push_back(revision);
+    }
+}
+
+/// The topics, with the number of watchers of each.
+#[derive(Debug, Default)]
+pub(crate) struct Topics {
+    by_prefix: HashMap<Bytes, (Arc<Topic>, usize)>,
+    /// How many topics have a prefix of each length: a key is looked up once per length, not once per topic.
+    lengths: BTreeMap<usize, usize>,
+}
+
+impl Topics {
+    /// Adds a watcher of a prefix. A new topic knows of all matches after the current revision.
+    pub(crate) fn join(&mut self, prefix: &Bytes, current: Revision) -> Arc<Topic> {
+        if let Some((topic, watchers)) = self.by_prefix.get_mut(prefix) {
+            *watchers += 1;
+            return topic.clone();
+        }
+        let matches = Matches { complete_after: current, recent: VecDeque::new() };
+        let prefix = Bytes::copy_from_slice(prefix);
+        let topic =
+            Arc::new(Topic { prefix: prefix.clone(), changed: Notify::new(), matches: matches.into() });
+        *self.lengths.entry(prefix.len()).or_default() += 1;
+        self.by_prefix.insert(prefix, (topic.clone(), 1));
+        topic
+    }
+
+    /// Removes a watcher, and with the last one the topic.
+    pub(crate) fn leave(&mut self, prefix: &Bytes) {
+        let Some((_, watchers)) = self.by_prefix.get_mut(prefix) else { return };
+        *watchers -= 1;
+        if *watchers > 0 {
+            return;
+        }
+        self.by_prefix.remove(prefix);
+        if let Some(count) = self.lengths.get_mut(&prefix.len()) {
+            *count -= 1;
+            if *count == 0 {
+                self.lengths.remove(&prefix.len());
+            }
+        }
+    }
+
+    /// Notes a commit in the topics it touches and adds those to `touched`, to be woken once the commit is visible.
+    pub(crate) fn publish(&self, commit: &Commit, touched: &mut Vec<Arc<Topic>>) {
+        for change in &commit.changes {
+            for length in self.lengths.range(..=change.key.len()).map(|(length, _)| *length) {
+                if let Some((topic, _)) = self.by_prefix.get(&change.key[..length]) {
+                    topic.matched(commit.revision);
+                    touched.push(topic.clone());
+                }
+            }
+        }
+    }
+
+    /// Iterates over all topics.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Topic>> {
+        self.by_prefix.values().map(|(topic, _)| topic)
+    }
+}
+
+/// Wakes the watchers of the topics, each topic once.
+pub(crate) fn wake(mut touched: Vec<Arc<Topic>>) {
+    touched.sort_by_key(Arc::as_ptr);
+    touched.dedup_by(|a, b| Arc::ptr_eq(a, b));
+    for topic in touched {
+        topic.changed.notify_waiters();
+    }
+}
