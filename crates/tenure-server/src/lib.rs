@@ -2,6 +2,7 @@
 
 mod address;
 mod failure;
+pub mod kinds;
 mod media;
 mod query;
 mod selector;

@@ -1,0 +1,10 @@
+//! The built-in kinds as data, and the one engine that interprets it: which resources there are, how an
+//! object is decoded, defaulted and encoded, what each endpoint resets, what is invalid, and how a table
+//! shows it. No HTTP, no store, no clock: times, uids and allocations come in as arguments.
+
+mod discovery;
+mod pack;
+mod registry;
+
+pub use discovery::{Root, api_group, api_group_list, api_resource_list, api_versions, group_discovery_list};
+pub use registry::{Bumps, Group, Names, Registry, Resource, Scope, StatusOnCreate, Strategy, Subresource};

@@ -1,0 +1,11 @@
+//! Reads the recorded facts.
+
+use std::{fs, path::Path};
+use tenure_value::{Limits, Value, json};
+
+/// Reads a file of recorded facts.
+pub fn read(name: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/facts").join(name);
+    let bytes = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    json::parse(&bytes, &Limits::default()).unwrap_or_else(|error| panic!("{name}: {error}"))
+}

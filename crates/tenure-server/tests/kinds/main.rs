@@ -1,0 +1,5 @@
+//! The engine of built-in kinds against recorded facts about them: every file of `tests/facts` is held by a
+//! module here.
+
+mod discovery;
+mod facts;
