@@ -79,6 +79,14 @@ pub enum Error {
         /// How many values there may be.
         limit: usize,
     },
+    /// A typed value has no document, or a document does not fit the type.
+    #[error("{path}{}{problem}", if .path.is_empty() { "" } else { ": " })]
+    Conversion {
+        /// The field, such as `spec.ports[1]`; empty at the top.
+        path: String,
+        /// What does not fit, and what would.
+        problem: String,
+    },
 }
 
 fn within(path: &str) -> String {
@@ -89,7 +97,7 @@ impl Error {
     /// Returns what is wrong without saying where.
     pub fn problem(&self) -> String {
         match self {
-            Error::Syntax { problem, .. } => problem.clone(),
+            Error::Syntax { problem, .. } | Error::Conversion { problem, .. } => problem.clone(),
             Error::Number { number, .. } => format!("number {number} is out of range"),
             Error::TooLarge { .. } => self.to_string(),
             Error::TooDeep { limit, .. } => format!("more than {limit} lists and objects inside one another"),
@@ -104,7 +112,7 @@ impl Error {
             | Error::Number { position, .. }
             | Error::TooDeep { position, .. }
             | Error::TooManyNodes { position, .. } => Some(*position),
-            Error::TooLarge { .. } => None,
+            Error::TooLarge { .. } | Error::Conversion { .. } => None,
         }
     }
 }

@@ -17,12 +17,16 @@ pub mod json;
 mod limits;
 mod object;
 mod order;
+#[cfg(feature = "serde")]
+mod serde;
 mod value;
 
 pub use array::Array;
 pub use error::{Duplicate, Error, Position};
 pub use limits::Limits;
 pub use object::{Object, ObjectBuilder};
+#[cfg(feature = "serde")]
+pub use serde::{from_value, to_value};
 /// A short or shared string: up to 23 bytes stay inline, longer ones are reference counted.
 pub use smol_str::SmolStr as Text;
 pub use value::{Kind, Value};

@@ -222,15 +222,16 @@ fn values() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What reading makes of a value once written: a whole float below 10²¹ is written as an integer, and
-/// so comes back as one where one holds it.
+/// What reading makes of a value once written: a whole float below 10²¹ is written as an integer, in its
+/// shortest digits, and so comes back as that integer where one holds it.
 fn as_read(value: &Value) -> Value {
     match value {
         Value::Float(number) if number.fract() != 0.0 || number.abs() >= 1e21 => value.clone(),
-        Value::Float(number) if (-(2f64.powi(63))..2f64.powi(63)).contains(number) => {
-            Value::Int(*number as i64)
+        Value::Float(number) => {
+            let digits = number.to_string();
+            let signed = digits.parse().map(Value::Int);
+            signed.or_else(|_| digits.parse().map(Value::UInt)).unwrap_or_else(|_| value.clone())
         }
-        Value::Float(number) if (0.0..2f64.powi(64)).contains(number) => Value::UInt(*number as u64),
         Value::Array(items) => Value::array(items.iter().map(as_read)),
         Value::Object(object) => {
             Value::object(object.iter().map(|(name, value)| (name.clone(), as_read(value))))
