@@ -4,8 +4,12 @@
 //! kept as a sorted trie whose subtrees are shared, so that union, intersection and difference are one
 //! walk over both and cost no more than what differs.
 
+mod error;
+pub mod fields_v1;
+mod order;
 mod path;
 mod set;
 
+pub use error::Error;
 pub use path::{Path, PathElement};
 pub use set::{FieldSet, Node};

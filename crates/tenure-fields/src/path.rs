@@ -1,12 +1,18 @@
 //! One step of a path, and the path. The order of elements (fields, keys, values, indexes) is the order in
-//! which `FieldsV1` writes them, so the trie keeps it.
+//! which a kube-apiserver keeps them, so the trie keeps it; values inside elements have an order of their own.
 
+use crate::order;
+use std::{
+    cmp::Ordering,
+    hash::{Hash, Hasher},
+};
 use tenure_value::{Object, Text, Value};
 
 /// One step from a part of a document to a part of that part.
 ///
-/// The order of the variants is the order of elements in a set.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// The order of the variants is the order of elements in a set. Numbers are compared by amount, so the
+/// elements `[=1]` and `[=1.0]` are one.
+#[derive(Clone, Debug)]
 pub enum PathElement {
     /// A field of a struct or an entry of a map.
     Field(Text),
@@ -29,6 +35,61 @@ impl PathElement {
         PathElement::Key(Object::from_unsorted(
             keys.into_iter().map(|(name, value)| (name.into(), value)).collect(),
         ))
+    }
+}
+
+impl PathElement {
+    fn rank(&self) -> u8 {
+        match self {
+            PathElement::Field(_) => 0,
+            PathElement::Key(_) => 1,
+            PathElement::Value(_) => 2,
+            PathElement::Index(_) => 3,
+        }
+    }
+}
+
+impl Ord for PathElement {
+    #[inline]
+    fn cmp(&self, other: &PathElement) -> Ordering {
+        match (self, other) {
+            (PathElement::Field(a), PathElement::Field(b)) => a.as_str().cmp(b),
+            (PathElement::Key(a), PathElement::Key(b)) => order::compare_objects(a, b),
+            (PathElement::Value(a), PathElement::Value(b)) => order::compare(a, b),
+            (PathElement::Index(a), PathElement::Index(b)) => a.cmp(b),
+            _ => self.rank().cmp(&other.rank()),
+        }
+    }
+}
+
+impl PartialOrd for PathElement {
+    #[inline]
+    fn partial_cmp(&self, other: &PathElement) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for PathElement {
+    #[inline]
+    fn eq(&self, other: &PathElement) -> bool {
+        match (self, other) {
+            (PathElement::Field(a), PathElement::Field(b)) => a == b,
+            _ => self.cmp(other).is_eq(),
+        }
+    }
+}
+
+impl Eq for PathElement {}
+
+impl Hash for PathElement {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.rank().hash(state);
+        match self {
+            PathElement::Field(name) => name.as_str().hash(state),
+            PathElement::Key(keys) => order::hash_object(keys, state),
+            PathElement::Value(value) => order::hash(value, state),
+            PathElement::Index(index) => index.hash(state),
+        }
     }
 }
 

@@ -2,10 +2,13 @@
 //! what is in the set below it; a node with neither does not exist. Levels are shared behind an `Arc`.
 
 use crate::PathElement;
-use std::sync::Arc;
+use std::{
+    hash::{Hash, Hasher},
+    sync::Arc,
+};
 
 /// A set of paths.
-#[derive(Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Default)]
 pub struct FieldSet(Option<Arc<[Node]>>);
 
 /// One element of a set's level.
@@ -19,12 +22,38 @@ pub struct Node {
     pub children: FieldSet,
 }
 
+impl PartialEq for FieldSet {
+    fn eq(&self, other: &FieldSet) -> bool {
+        self.ptr_eq(other) || self.nodes() == other.nodes()
+    }
+}
+
+impl Eq for FieldSet {}
+
+impl Hash for FieldSet {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.nodes().hash(state);
+    }
+}
+
+/// Shows the set as `FieldsV1`.
+impl std::fmt::Debug for FieldSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&String::from_utf8_lossy(&crate::fields_v1::to_vec(self)))
+    }
+}
+
 impl FieldSet {
     /// Takes one level's nodes, sorted by element, each included or with children.
     pub fn from_sorted(nodes: Vec<Node>) -> FieldSet {
         debug_assert!(nodes.windows(2).all(|pair| pair[0].element < pair[1].element));
         debug_assert!(nodes.iter().all(|node| node.included || !node.children.is_empty()));
         if nodes.is_empty() { FieldSet(None) } else { FieldSet(Some(Arc::from(nodes))) }
+    }
+
+    /// Takes one level's nodes as [`FieldSet::from_sorted`] does, where their number is known.
+    pub(crate) fn from_level(nodes: impl ExactSizeIterator<Item = Node>) -> FieldSet {
+        if nodes.len() == 0 { FieldSet(None) } else { FieldSet(Some(nodes.collect())) }
     }
 
     /// Returns the nodes of this level, in order.

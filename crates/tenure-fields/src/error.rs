@@ -1,0 +1,31 @@
+//! The crate's one error. A variant about a text says where in it; a variant about a document names the
+//! path, as conflict messages print it.
+
+use tenure_value::Position;
+
+/// Why a text is not a field set or a path, or a document does not fit its type.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The text is not the JSON of a field set.
+    #[error("{position}: {problem}")]
+    Syntax {
+        /// What was found, and what would be right.
+        problem: String,
+        /// Where it was found.
+        position: Position,
+    },
+    /// A member of a field set's JSON has a name that is not a path element.
+    #[error("{name:?} is not a path element: {problem}")]
+    Element {
+        /// The member's name.
+        name: String,
+        /// What is wrong with it, and what would be right.
+        problem: String,
+    },
+    /// The set is nested more deeply than any document may be.
+    #[error("the field set has more than {limit} levels inside one another")]
+    TooDeep {
+        /// How many levels there may be.
+        limit: usize,
+    },
+}

@@ -1,0 +1,102 @@
+//! One member's name: a qualifier, a colon and the element. The values inside keys and set items are JSON
+//! within that name.
+
+use crate::{Error, PathElement};
+use tenure_value::{
+    Limits, Object, Text, Value,
+    json::{self, Style},
+};
+
+/// What a member of a level stands for.
+pub(super) enum Member {
+    /// The path that ends at this level.
+    Itself,
+    /// A path element and what is below it.
+    Element(PathElement),
+    /// A qualifier that some later version may know; it is ignored with all below it.
+    Unknown,
+}
+
+/// Reads a member's name.
+pub(super) fn read(name: &str) -> Result<Member, Error> {
+    if name == "." {
+        return Ok(Member::Itself);
+    }
+    let bytes = name.as_bytes();
+    let (Some(qualifier), Some(b':'), Some(element)) = (bytes.first(), bytes.get(1), name.get(2..)) else {
+        return Err(invalid(name, r#"expected "." or a qualifier of one letter, a colon and the element"#));
+    };
+    Ok(Member::Element(match qualifier {
+        b'f' => PathElement::Field(Text::new(element)),
+        b'k' => PathElement::Key(key(element).map_err(|problem| invalid(name, &problem))?),
+        b'v' => PathElement::Value(value(element).map_err(|problem| invalid(name, &problem))?),
+        b'i' => {
+            let problem = |_| invalid(name, "expected a whole number after i:");
+            PathElement::Index(element.parse().map_err(problem)?)
+        }
+        _ => return Ok(Member::Unknown),
+    }))
+}
+
+fn key(text: &str) -> Result<Object, String> {
+    if let Some(key) = short_key(text) {
+        return Ok(key);
+    }
+    match value(text)? {
+        Value::Object(key) => Ok(key),
+        other => Err(format!("expected an object of key fields after k:, found a {}", other.kind())),
+    }
+}
+
+/// Reads a key of one field with a plain string, which most are: `{"name":"web"}`.
+fn short_key(text: &str) -> Option<Object> {
+    let (name, value) = text.strip_prefix("{\"")?.strip_suffix("\"}")?.split_once("\":\"")?;
+    let plain = |text: &str| text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\');
+    if plain(name) && plain(value) {
+        Some(Object::from_sorted([(Text::new(name), Value::String(Text::new(value)))]))
+    } else {
+        None
+    }
+}
+
+fn value(text: &str) -> Result<Value, String> {
+    json::parse(text.as_bytes(), &Limits::default())
+        .map_err(|error| format!("expected JSON after the colon: {}", error.problem()))
+}
+
+/// Appends the text of a key or value element, without its qualifier.
+///
+/// Strings are escaped for HTML but the names of keys are not, as in the texts of a kube-apiserver.
+pub(super) fn write_inner(element: &PathElement, out: &mut Vec<u8>) {
+    match element {
+        PathElement::Field(name) => out.extend_from_slice(name.as_bytes()),
+        PathElement::Key(keys) => {
+            out.push(b'{');
+            for (at, (name, value)) in keys.iter().enumerate() {
+                if at > 0 {
+                    out.push(b',');
+                }
+                json::write_text(name, Style::Plain, out);
+                out.push(b':');
+                json::write(value, out);
+            }
+            out.push(b'}');
+        }
+        PathElement::Value(value) => json::write(value, out),
+        PathElement::Index(index) => json::write(&Value::Int(*index), out),
+    }
+}
+
+/// Returns the letter before the colon.
+pub(super) fn qualifier(element: &PathElement) -> u8 {
+    match element {
+        PathElement::Field(_) => b'f',
+        PathElement::Key(_) => b'k',
+        PathElement::Value(_) => b'v',
+        PathElement::Index(_) => b'i',
+    }
+}
+
+fn invalid(name: &str, problem: &str) -> Error {
+    Error::Element { name: name.to_owned(), problem: problem.to_owned() }
+}

@@ -1,0 +1,281 @@
+//! The JSON text of a field set to the set, in one pass. The levels of sibling items are mostly the same
+//! text (every container has the same fields), so a level that begins with the text of a sibling just read
+//! is that sibling's set, shared.
+
+use super::{Order, element, element::Member};
+use crate::{Error, FieldSet, Node, PathElement};
+use std::{borrow::Cow, ops::Range};
+use tenure_value::{Limits, Position, Text, Value, json};
+
+/// Reads a field set.
+pub fn parse(text: &[u8]) -> Result<FieldSet, Error> {
+    parse_ordered(text).map(|(set, _)| set)
+}
+
+/// Reads a field set, and says in which order its text has the members.
+pub fn parse_ordered(text: &[u8]) -> Result<(FieldSet, Order), Error> {
+    let text = std::str::from_utf8(text).map_err(|error| Error::Syntax {
+        problem: "invalid UTF-8; a field set is JSON text".to_owned(),
+        position: Position::of(text, error.valid_up_to()),
+    })?;
+    let mut reader = Reader { text, at: 0, depth: 0, nodes: Vec::new(), order: Order::Elements };
+    reader.space();
+    let level = reader.level()?;
+    reader.space();
+    if reader.at < text.len() {
+        return Err(reader.unexpected("the end of the text"));
+    }
+    Ok((level.children, reader.order))
+}
+
+/// A level as read.
+#[derive(Clone)]
+struct Level {
+    /// Whether `.` was a member, or nothing was.
+    included: bool,
+    children: FieldSet,
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    at: usize,
+    depth: usize,
+    /// The nodes of all levels that are being read, the innermost last.
+    nodes: Vec<Node>,
+    order: Order,
+}
+
+/// How many levels of siblings are remembered; two, as items often alternate between two shapes.
+const SIBLINGS: usize = 2;
+
+impl<'t> Reader<'t> {
+    fn level(&mut self) -> Result<Level, Error> {
+        if self.rest().starts_with(b"{}") {
+            self.at += 2;
+            return Ok(Level { included: true, children: FieldSet::default() });
+        }
+        if self.rest().starts_with(b"null") {
+            self.at += 4;
+            return Ok(Level { included: true, children: FieldSet::default() });
+        }
+        if self.depth == Limits::DEPTH {
+            return Err(Error::TooDeep { limit: Limits::DEPTH });
+        }
+        self.depth += 1;
+        self.expect(b'{', "an object")?;
+        let base = self.nodes.len();
+        let included = self.members(base)?;
+        self.depth -= 1;
+        let children = FieldSet::from_level(self.nodes.drain(base..));
+        Ok(Level { included: included || children.is_empty(), children })
+    }
+
+    /// Reads the members of a level up to its closing brace, and says whether `.` is one.
+    fn members(&mut self, base: usize) -> Result<bool, Error> {
+        let mut included = false;
+        let mut siblings: [Option<(Range<usize>, Level)>; SIBLINGS] = Default::default();
+        self.space();
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(false);
+        }
+        loop {
+            let member = self.name()?;
+            self.space();
+            self.expect(b':', "a colon after the member's name")?;
+            self.space();
+            match member {
+                Member::Itself => {
+                    included = true;
+                    self.skip_value()?;
+                }
+                Member::Unknown => self.skip_value()?,
+                Member::Element(element) => {
+                    let level = self.below(&mut siblings)?;
+                    self.push(base, element, level);
+                }
+            }
+            self.space();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b'}') => {
+                    self.at += 1;
+                    return Ok(included);
+                }
+                _ => return Err(self.unexpected("a comma or the end of the object")),
+            }
+            self.space();
+        }
+    }
+
+    /// Reads the level below a member, or takes that of a sibling with the same text.
+    fn below(&mut self, siblings: &mut [Option<(Range<usize>, Level)>; SIBLINGS]) -> Result<Level, Error> {
+        let start = self.at;
+        let text = self.text.as_bytes();
+        for (range, level) in siblings.iter().flatten() {
+            // A whole object ends with its brace, so what begins with its text is the same object.
+            if self.rest().starts_with(&text[range.clone()]) {
+                self.at += range.len();
+                return Ok(level.clone());
+            }
+        }
+        let level = self.level()?;
+        if !level.children.is_empty() {
+            siblings.rotate_right(1);
+            siblings[0] = Some((start..self.at, level.clone()));
+        }
+        Ok(level)
+    }
+
+    /// Adds a node to the level that begins at `base`; of one element given twice the later level counts.
+    fn push(&mut self, base: usize, element: PathElement, level: Level) {
+        let node = Node { element, included: level.included, children: level.children };
+        let level = &self.nodes[base..];
+        if level.last().is_none_or(|last| last.element < node.element) {
+            self.nodes.push(node);
+            return;
+        }
+        self.order = Order::Names;
+        match level.binary_search_by(|other| other.element.cmp(&node.element)) {
+            Err(at) => self.nodes.insert(base + at, node),
+            Ok(at) => {
+                let same = &mut self.nodes[base + at];
+                same.included |= node.included;
+                if !node.children.is_empty() {
+                    same.children = node.children;
+                }
+            }
+        }
+    }
+
+    /// Reads a member's name.
+    fn name(&mut self) -> Result<Member, Error> {
+        self.expect(b'"', "a member's name")?;
+        let start = self.at;
+        let plain = self.rest().iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20));
+        self.at = plain.map_or(self.text.len(), |plain| start + plain);
+        if self.peek() == Some(b'"') {
+            let name = self.text.get(start..self.at).unwrap_or_default();
+            self.at += 1;
+            if let Some(field) = name.strip_prefix("f:") {
+                return Ok(Member::Element(PathElement::Field(Text::new(field))));
+            }
+            return element::read(name);
+        }
+        element::read(&self.escaped_name(start)?)
+    }
+
+    /// Decodes a name from `start` with the escapes of JSON; the reader stands at the first.
+    fn escaped_name(&mut self, start: usize) -> Result<Cow<'t, str>, Error> {
+        let quoted = start - 1;
+        loop {
+            match self.peek() {
+                Some(b'\\') => self.at += 2,
+                Some(b'"') => break,
+                Some(0x20..) => self.at += 1,
+                _ => return Err(self.unexpected("the closing quote of the member's name")),
+            }
+        }
+        self.at += 1;
+        let inner = self.text.get(start..self.at - 1).unwrap_or_default();
+        if let Some(name) = unquote(inner) {
+            return Ok(Cow::Owned(name));
+        }
+        match json::parse(&self.text.as_bytes()[quoted..self.at], &Limits::default()) {
+            Ok(Value::String(name)) => Ok(Cow::Owned(name.into())),
+            Ok(_) => Err(self.unexpected("a member's name")),
+            Err(error) => Err(Error::Syntax {
+                problem: error.problem(),
+                position: Position::of(self.text.as_bytes(), quoted),
+            }),
+        }
+    }
+
+    /// Skips the value of a member that counts for nothing.
+    fn skip_value(&mut self) -> Result<(), Error> {
+        if self.rest().starts_with(b"{}") {
+            self.at += 2;
+            return Ok(());
+        }
+        let start = self.at;
+        let mut open = 0usize;
+        // Finds where the value ends; whether it is JSON is the parser's to say.
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'"' => {
+                    self.at += 1;
+                    while let Some(byte) = self.peek() {
+                        match byte {
+                            b'"' => break,
+                            b'\\' => self.at += 2,
+                            _ => self.at += 1,
+                        }
+                    }
+                }
+                b'{' | b'[' => open += 1,
+                b'}' | b']' | b',' if open == 0 => break,
+                b'}' | b']' => open -= 1,
+                _ => {}
+            }
+            self.at += 1;
+        }
+        let end = self.at.min(self.text.len());
+        self.at = end;
+        json::parse(&self.text.as_bytes()[start..end], &Limits::default()).map(|_| ()).map_err(|error| {
+            let offset = start + error.position().map_or(0, |position| position.offset);
+            Error::Syntax { problem: error.problem(), position: Position::of(self.text.as_bytes(), offset) }
+        })
+    }
+
+    #[inline]
+    fn rest(&self) -> &'t [u8] {
+        self.text.as_bytes().get(self.at..).unwrap_or_default()
+    }
+
+    #[inline]
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    #[inline]
+    fn space(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    #[inline]
+    fn expect(&mut self, byte: u8, what: &str) -> Result<(), Error> {
+        if self.peek() == Some(byte) {
+            self.at += 1;
+            return Ok(());
+        }
+        Err(self.unexpected(what))
+    }
+
+    #[cold]
+    fn unexpected(&self, expected: &str) -> Error {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let found =
+            rest.chars().next().map_or("the end of the text".to_owned(), |found| format!("{found:?}"));
+        Error::Syntax {
+            problem: format!("found {found}, expected {expected}"),
+            position: Position::of(self.text.as_bytes(), self.at.min(self.text.len())),
+        }
+    }
+}
+
+/// Removes the backslashes before quotes, which are the only escapes in most names; nothing where there
+/// are others.
+fn unquote(text: &str) -> Option<String> {
+    let mut name = String::with_capacity(text.len());
+    let mut parts = text.split('\\');
+    name.push_str(parts.next()?);
+    for part in parts {
+        if !part.starts_with('"') {
+            return None;
+        }
+        name.push_str(part);
+    }
+    Some(name)
+}

@@ -1,0 +1,103 @@
+//! A field set to its JSON text. Names are escaped twice, once as JSON within the name and once as the
+//! name itself; the two escapings differ, so neither can be skipped.
+
+use super::{Order, element};
+use crate::{FieldSet, Node, PathElement};
+use tenure_value::json::{self, Style};
+
+/// Appends the set as JSON, members in the order of their names.
+pub fn write(set: &FieldSet, out: &mut Vec<u8>) {
+    write_in(set, Order::Names, out);
+}
+
+/// Appends the set as JSON, members in the order given.
+pub fn write_in(set: &FieldSet, order: Order, out: &mut Vec<u8>) {
+    let mut writer = Writer { out, names: Vec::new(), order };
+    writer.level(set, false);
+}
+
+/// Returns the set as JSON, members in the order of their names.
+pub fn to_vec(set: &FieldSet) -> Vec<u8> {
+    let mut out = Vec::with_capacity(256);
+    write(set, &mut out);
+    out
+}
+
+struct Writer<'o> {
+    out: &'o mut Vec<u8>,
+    /// The texts of elements that are not fields, as far as they are in use.
+    names: Vec<u8>,
+    order: Order,
+}
+
+impl Writer<'_> {
+    fn level(&mut self, set: &FieldSet, included: bool) {
+        self.out.push(b'{');
+        let mut first = true;
+        if included && !set.is_empty() {
+            self.out.extend_from_slice(b"\".\":{}");
+            first = false;
+        }
+        let nodes = set.nodes();
+        let fields = nodes.iter().take_while(|node| matches!(node.element, PathElement::Field(_))).count();
+        let (fields, items) = nodes.split_at(fields);
+        for node in fields {
+            if let PathElement::Field(name) = &node.element {
+                self.separate(&mut first);
+                self.name(b'f', name);
+                self.below(node);
+            }
+        }
+        if !items.is_empty() {
+            self.items(items, first);
+        }
+        self.out.push(b'}');
+    }
+
+    /// Writes the nodes of a level that are not fields.
+    fn items(&mut self, items: &[Node], mut first: bool) {
+        let base = self.names.len();
+        let mut ordered = Vec::with_capacity(items.len());
+        for node in items {
+            let start = self.names.len();
+            element::write_inner(&node.element, &mut self.names);
+            ordered.push((element::qualifier(&node.element), start..self.names.len(), node));
+        }
+        if self.order == Order::Names {
+            let names = &self.names;
+            ordered.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| names[a.1.clone()].cmp(&names[b.1.clone()])));
+        }
+        for (qualifier, range, node) in ordered {
+            self.separate(&mut first);
+            let names = std::mem::take(&mut self.names);
+            // The printer of values gives valid text, so nothing is ever replaced here.
+            self.name(qualifier, &String::from_utf8_lossy(&names[range]));
+            self.names = names;
+            self.below(node);
+        }
+        self.names.truncate(base);
+    }
+
+    fn separate(&mut self, first: &mut bool) {
+        if !std::mem::take(first) {
+            self.out.push(b',');
+        }
+    }
+
+    fn name(&mut self, qualifier: u8, text: &str) {
+        self.out.extend_from_slice(&[b'"', qualifier]);
+        // The opening quote that comes with the text stands where the colon belongs.
+        let colon = self.out.len();
+        json::write_text(text, Style::Kubernetes, self.out);
+        self.out[colon] = b':';
+        self.out.push(b':');
+    }
+
+    fn below(&mut self, node: &Node) {
+        if node.children.is_empty() {
+            self.out.extend_from_slice(b"{}");
+        } else {
+            self.level(&node.children, node.included);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The order, equality and hash of values inside path elements. It is not the order of documents:
+//! numbers come first and are compared by amount (`1` and `1.0` are one element), then strings, booleans,
+//! lists, objects and `null`, which is the order in which a kube-apiserver keeps the elements of a set.
+
+use std::{
+    cmp::Ordering,
+    hash::{Hash, Hasher},
+};
+use tenure_value::{Object, Value};
+
+/// The place of each kind in the order.
+fn rank(value: &Value) -> u8 {
+    match value {
+        Value::Int(_) | Value::UInt(_) | Value::Float(_) => 0,
+        Value::String(_) => 1,
+        Value::Bool(_) => 2,
+        Value::Array(_) => 3,
+        Value::Object(_) => 4,
+        Value::Null => 5,
+    }
+}
+
+/// Compares two values as parts of path elements.
+pub(crate) fn compare(a: &Value, b: &Value) -> Ordering {
+    match (a, b) {
+        (Value::String(a), Value::String(b)) => a.as_str().cmp(b),
+        (Value::Int(a), Value::Int(b)) => a.cmp(b),
+        (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
+        (Value::Array(a), Value::Array(b)) => {
+            let differ = a.iter().zip(b.iter()).map(|(a, b)| compare(a, b)).find(|order| order.is_ne());
+            differ.unwrap_or_else(|| a.len().cmp(&b.len()))
+        }
+        (Value::Object(a), Value::Object(b)) => compare_objects(a, b),
+        (a, b) if rank(a) != rank(b) => rank(a).cmp(&rank(b)),
+        (a, b) => compare_numbers(a, b),
+    }
+}
+
+/// Compares two objects name by name, value by value; the one that ends first comes first.
+pub(crate) fn compare_objects(a: &Object, b: &Object) -> Ordering {
+    if a.ptr_eq(b) {
+        return Ordering::Equal;
+    }
+    for ((a_name, a_value), (b_name, b_value)) in a.iter().zip(b.iter()) {
+        let order = a_name.as_str().cmp(b_name).then_with(|| compare(a_value, b_value));
+        if order.is_ne() {
+            return order;
+        }
+    }
+    a.len().cmp(&b.len())
+}
+
+fn compare_numbers(a: &Value, b: &Value) -> Ordering {
+    match (whole(a), whole(b)) {
+        (Some(a), Some(b)) => a.cmp(&b),
+        // A float that is not whole differs from every whole number by more than rounding can hide.
+        _ => match (a, b) {
+            (Value::Float(a), Value::Float(b)) => a.partial_cmp(b).unwrap_or(Ordering::Equal),
+            (Value::Float(float), other) => compare_float(*float, whole(other)),
+            (other, Value::Float(float)) => compare_float(*float, whole(other)).reverse(),
+            _ => Ordering::Equal,
+        },
+    }
+}
+
+/// Compares a float that is not whole, or larger than any integer, with an integer.
+fn compare_float(float: f64, integer: Option<i128>) -> Ordering {
+    // The cast drops the fraction towards zero, so the sign decides where the rest is equal.
+    let by_sign = if float < 0.0 { Ordering::Less } else { Ordering::Greater };
+    (float as i128).cmp(&integer.unwrap_or_default()).then(by_sign)
+}
+
+/// Returns the amount of a number that is whole and of sane size.
+fn whole(value: &Value) -> Option<i128> {
+    match value {
+        Value::Int(number) => Some(i128::from(*number)),
+        Value::UInt(number) => Some(i128::from(*number)),
+        Value::Float(number) if number.fract() == 0.0 && number.abs() < 1e36 => Some(*number as i128),
+        _ => None,
+    }
+}
+
+/// Hashes a value so that equal parts of path elements hash alike.
+pub(crate) fn hash<H: Hasher>(value: &Value, state: &mut H) {
+    rank(value).hash(state);
+    match value {
+        Value::Null => {}
+        Value::Bool(flag) => flag.hash(state),
+        Value::String(text) => text.as_str().hash(state),
+        Value::Array(items) => {
+            items.len().hash(state);
+            items.iter().for_each(|item| hash(item, state));
+        }
+        Value::Object(object) => hash_object(object, state),
+        Value::Int(_) | Value::UInt(_) | Value::Float(_) => match (whole(value), value) {
+            (None, Value::Float(number)) => number.to_bits().hash(state),
+            (amount, _) => amount.hash(state),
+        },
+    }
+}
+
+/// Hashes an object in agreement with [`compare_objects`].
+pub(crate) fn hash_object<H: Hasher>(object: &Object, state: &mut H) {
+    object.len().hash(state);
+    for (name, value) in object {
+        name.as_str().hash(state);
+        hash(value, state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::hash::DefaultHasher;
+
+    fn hashed(value: &Value) -> u64 {
+        let mut state = DefaultHasher::new();
+        hash(value, &mut state);
+        state.finish()
+    }
+
+    #[test]
+    fn numbers_come_first_then_strings_booleans_lists_objects_and_null() {
+        let ascending = [
+            Value::Float(-1e300),
+            Value::Int(i64::MIN),
+            Value::Float(-2.5),
+            Value::Int(-2),
+            Value::Float(-0.5),
+            Value::Int(0),
+            Value::Float(0.5),
+            Value::Int(1),
+            Value::Float(1.5),
+            Value::Int(2),
+            Value::Int(10),
+            Value::Int(i64::MAX),
+            Value::UInt(u64::MAX),
+            Value::Float(1e300),
+            Value::from(""),
+            Value::from("10"),
+            Value::from("2"),
+            Value::from("a"),
+            Value::Bool(false),
+            Value::Bool(true),
+            Value::array([]),
+            Value::array([Value::Int(1)]),
+            Value::array([Value::Int(1), Value::Int(0)]),
+            Value::array([Value::Int(2)]),
+            Value::object([("", Value::Null); 0]),
+            Value::object([("a", Value::Int(1))]),
+            Value::object([("a", Value::Int(1)), ("b", Value::Int(1))]),
+            Value::object([("a", Value::Int(2))]),
+            Value::object([("b", Value::Int(0))]),
+            Value::Null,
+        ];
+        for (i, a) in ascending.iter().enumerate() {
+            for (j, b) in ascending.iter().enumerate() {
+                assert_eq!(compare(a, b), i.cmp(&j), "{a:?} and {b:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_amount_is_one_element_however_it_is_written() {
+        for (a, b) in [
+            (Value::Int(80), Value::Float(80.0)),
+            (Value::Int(0), Value::Float(-0.0)),
+            (Value::UInt(1 << 63), Value::Float(9_223_372_036_854_775_808.0)),
+            (Value::array([Value::Int(1)]), Value::array([Value::Float(1.0)])),
+        ] {
+            assert_eq!(compare(&a, &b), Ordering::Equal, "{a:?} and {b:?}");
+            assert_eq!(hashed(&a), hashed(&b), "{a:?} and {b:?}");
+        }
+        let beyond_float = Value::Int((1 << 53) + 1);
+        assert_eq!(compare(&beyond_float, &Value::Float(9_007_199_254_740_992.0)), Ordering::Greater);
+    }
+}
