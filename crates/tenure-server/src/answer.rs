@@ -1,0 +1,126 @@
+//! What goes back to a client: a code, headers, and a body that is either at hand or still to come.
+
+use crate::{Encoding, Failure, Format, View};
+use bytes::Bytes;
+use hyper::{
+    HeaderMap, StatusCode,
+    body::{Body, Frame, SizeHint},
+    header::{self, HeaderName, HeaderValue},
+};
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    task::{Context, Poll},
+};
+use tenure_value::{Value, json};
+use tokio::sync::mpsc;
+
+/// An answer to a request.
+#[derive(Debug)]
+pub struct Answer {
+    /// The HTTP code.
+    pub code: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: AnswerBody,
+}
+
+/// The body of an [`Answer`].
+#[derive(Debug)]
+pub enum AnswerBody {
+    /// Bytes at hand.
+    Whole(Bytes),
+    /// Bytes still to come, piece by piece; the channel's bound is the client's backpressure.
+    Stream(mpsc::Receiver<Bytes>),
+}
+
+impl Answer {
+    /// Makes an answer of bytes.
+    pub fn new(code: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Answer {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+        Answer { code, headers, body: AnswerBody::Whole(body.into()) }
+    }
+
+    /// Makes an answer of bytes to come.
+    pub fn stream(media_type: &'static str, body: mpsc::Receiver<Bytes>) -> Answer {
+        let mut answer = Answer::new(StatusCode::OK, media_type, Bytes::new());
+        answer.body = AnswerBody::Stream(body);
+        answer
+    }
+
+    /// Makes an answer of plain text.
+    pub fn text(code: StatusCode, text: impl Into<String>) -> Answer {
+        Answer::new(code, "text/plain; charset=utf-8", text.into())
+    }
+
+    /// Makes an answer of a document.
+    pub fn document(code: StatusCode, document: &Value, format: Format) -> Answer {
+        let body = match format.encoding {
+            Encoding::Yaml => json::to_vec(document),
+            Encoding::Json | Encoding::Protobuf => json::to_vec(document),
+        };
+        let media_type = match format.encoding {
+            Encoding::Yaml => Encoding::Yaml.media_type(),
+            Encoding::Json | Encoding::Protobuf => Encoding::Json.media_type(),
+        };
+        Answer::new(code, media_type, body)
+    }
+
+    /// Makes an answer of a failure.
+    pub fn failure(failure: &Failure, format: Format) -> Answer {
+        let code = StatusCode::from_u16(failure.code()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut answer = Answer::document(code, &failure.status(), Format { view: View::Whole, ..format });
+        if let Some(seconds) = failure.retry_after {
+            answer.headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        answer
+    }
+
+    /// Adds `Warning` headers.
+    pub fn with_warnings(mut self, warnings: &[String]) -> Answer {
+        for warning in warnings {
+            let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " ");
+            if let Ok(value) = HeaderValue::try_from(format!("299 - \"{quoted}\"")) {
+                self.headers.append(header::WARNING, value);
+            }
+        }
+        self
+    }
+
+    /// Sets a header.
+    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Answer {
+        self.headers.insert(name, value);
+        self
+    }
+}
+
+impl Body for AnswerBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match &mut *self {
+            AnswerBody::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
+            AnswerBody::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            AnswerBody::Stream(pieces) => {
+                pieces.poll_recv(context).map(|piece| piece.map(|bytes| Ok(Frame::data(bytes))))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, AnswerBody::Whole(bytes) if bytes.is_empty())
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            AnswerBody::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            AnswerBody::Stream(_) => SizeHint::default(),
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Who may talk to the server, and how a client knows the server: a certificate authority, an admin token
+//! and a kubeconfig that carries both, made on first start and kept in the data directory.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
+};
+use std::{
+    fs, io,
+    net::{IpAddr, SocketAddr},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use tokio_rustls::rustls::{
+    ServerConfig,
+    crypto::ring,
+    pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
+};
+
+/// The files in the data directory.
+const AUTHORITY: &str = "ca.crt";
+const AUTHORITY_KEY: &str = "ca.key";
+const TOKEN: &str = "token";
+const KUBECONFIG: &str = "kubeconfig";
+
+/// What the server needs to know its clients and to be known by them.
+pub struct Credentials {
+    /// The certificate authority, as clients trust it.
+    pub authority: String,
+    /// The secret that makes a client the administrator.
+    pub token: String,
+    /// Where the kubeconfig is.
+    pub kubeconfig: PathBuf,
+    /// What TLS connections are accepted with.
+    pub tls: Arc<ServerConfig>,
+}
+
+impl Credentials {
+    /// Reads the credentials of a data directory, and makes those that are missing. The server's own
+    /// certificate is made anew for the address it listens on; clients trust the authority.
+    pub fn open(directory: &Path, listen: SocketAddr) -> io::Result<Credentials> {
+        let key = match read(directory, AUTHORITY_KEY)? {
+            Some(pem) => KeyPair::from_pem(&pem).map_err(|error| broken(directory, AUTHORITY_KEY, &error))?,
+            None => {
+                let key = KeyPair::generate().map_err(io::Error::other)?;
+                write_secret(&directory.join(AUTHORITY_KEY), &key.serialize_pem())?;
+                key
+            }
+        };
+        let authority = match read(directory, AUTHORITY)? {
+            Some(pem) => pem,
+            None => {
+                let pem =
+                    authority().and_then(|params| params.self_signed(&key)).map_err(io::Error::other)?.pem();
+                write_secret(&directory.join(AUTHORITY), &pem)?;
+                pem
+            }
+        };
+        let token = match read(directory, TOKEN)? {
+            Some(token) => token.trim().to_string(),
+            None => {
+                let token = new_token();
+                write_secret(&directory.join(TOKEN), &token)?;
+                token
+            }
+        };
+        let tls = server_config(listen.ip(), key).map_err(io::Error::other)?;
+        let kubeconfig = directory.join(KUBECONFIG);
+        let server = format!("https://{}", reachable(listen));
+        write_secret(&kubeconfig, &kubeconfig_text(&server, Some(&authority), Some(&token)))?;
+        Ok(Credentials { authority, token, kubeconfig, tls: Arc::new(tls) })
+    }
+}
+
+/// Writes the kubeconfig of a server that takes plain HTTP without a token, and returns where it is.
+pub fn write_insecure_kubeconfig(directory: &Path, listen: SocketAddr) -> io::Result<PathBuf> {
+    let kubeconfig = directory.join(KUBECONFIG);
+    write_secret(&kubeconfig, &kubeconfig_text(&format!("http://{}", reachable(listen)), None, None))?;
+    Ok(kubeconfig)
+}
+
+/// Returns the address a client on this machine connects to.
+pub fn reachable(listen: SocketAddr) -> SocketAddr {
+    let mut address = listen;
+    if listen.ip().is_unspecified() {
+        address.set_ip(if listen.is_ipv4() {
+            IpAddr::from([127, 0, 0, 1])
+        } else {
+            IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1])
+        });
+    }
+    address
+}
+
+fn new_token() -> String {
+    format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple())
+}
+
+/// The authority's certificate, the same whenever it is made from the same key.
+fn authority() -> Result<CertificateParams, rcgen::Error> {
+    let mut params = CertificateParams::new(Vec::new())?;
+    params.distinguished_name.push(DnType::CommonName, "tenure-ca");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages =
+        vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::CrlSign];
+    Ok(params)
+}
+
+fn server_config(
+    listen: IpAddr,
+    authority_key: KeyPair,
+) -> Result<ServerConfig, Box<dyn std::error::Error + Send + Sync>> {
+    let names =
+        ["localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
+    let mut names: Vec<String> = names.map(String::from).into();
+    if !listen.is_unspecified() && !listen.is_loopback() {
+        names.push(listen.to_string());
+    }
+    let mut params = CertificateParams::new(names)?;
+    params.distinguished_name.push(DnType::CommonName, "tenure");
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    let now = time::OffsetDateTime::now_utc();
+    params.not_before = now - time::Duration::days(1);
+    params.not_after = now + time::Duration::days(3650);
+    let key = KeyPair::generate()?;
+    let certificate = params.signed_by(&key, &Issuer::new(authority()?, authority_key))?;
+    let private = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], private)?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+fn kubeconfig_text(server: &str, authority: Option<&str>, token: Option<&str>) -> String {
+    let trust = authority.map(|pem| format!("    certificate-authority-data: {}\n", STANDARD.encode(pem)));
+    let user = token.map_or("{}".into(), |token| format!("\n    token: {token}"));
+    format!(
+        "apiVersion: v1\nkind: Config\nclusters:\n- name: tenure\n  cluster:\n    server: {server}\n{}\
+         contexts:\n- name: tenure\n  context:\n    cluster: tenure\n    user: admin\ncurrent-context: tenure\n\
+         users:\n- name: admin\n  user: {user}\n",
+        trust.unwrap_or_default()
+    )
+}
+
+fn read(directory: &Path, name: &str) -> io::Result<Option<String>> {
+    match fs::read_to_string(directory.join(name)) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(broken(directory, name, &error)),
+    }
+}
+
+fn broken(directory: &Path, name: &str, error: &dyn std::fmt::Display) -> io::Error {
+    let path = directory.join(name);
+    io::Error::other(format!("{}: {error}; remove the file to have a new one made", path.display()))
+}
+
+/// Writes a file that only its owner may read, whole or not at all.
+fn write_secret(path: &Path, text: &str) -> io::Result<()> {
+    use io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    let draft = path.with_extension("new");
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(draft, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directory(name: &str) -> PathBuf {
+        let directory =
+            std::env::temp_dir().join(format!("tenure-credentials-{name}-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        directory
+    }
+
+    #[test]
+    fn credentials_outlive_a_restart_and_only_their_owner_reads_them() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = directory("kept");
+        let listen = "127.0.0.1:6443".parse().unwrap();
+        let first = Credentials::open(&directory, listen).unwrap();
+        let second = Credentials::open(&directory, listen).unwrap();
+        assert_eq!((&first.token, &first.authority), (&second.token, &second.authority));
+        assert_eq!(first.token.len(), 64);
+        for name in [TOKEN, AUTHORITY_KEY, KUBECONFIG] {
+            let mode = fs::metadata(directory.join(name)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{name}");
+        }
+        let text = fs::read_to_string(&first.kubeconfig).unwrap();
+        assert!(text.contains("https://127.0.0.1:6443") && text.contains(&first.token), "{text}");
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn a_broken_key_is_named_with_the_way_out() {
+        let directory = directory("broken");
+        fs::write(directory.join(AUTHORITY_KEY), "nonsense").unwrap();
+        let error = Credentials::open(&directory, "127.0.0.1:0".parse().unwrap()).err().unwrap().to_string();
+        assert!(error.contains("ca.key") && error.contains("remove the file"), "{error}");
+        fs::remove_dir_all(directory).unwrap();
+    }
+}
