@@ -1,19 +1,24 @@
 //! The API server: the Kubernetes API over ownership, kinds as data, and the store.
 
+mod access;
 mod address;
 mod answer;
 mod credentials;
 mod failure;
+mod health;
 pub mod kinds;
 pub mod listen;
 mod media;
+mod metrics;
 mod query;
 mod selector;
 
+pub use access::Access;
 pub use address::{Address, Discovery, ResourcePath};
 pub use answer::{Answer, AnswerBody};
 pub use credentials::{Credentials, reachable, write_insecure_kubeconfig};
 pub use failure::{Cause, Failure, Fault, Reason};
 pub use media::{Encoding, Format, Offer, PLAIN, View};
+pub use metrics::Metrics;
 pub use query::{FieldValidation, Query, VersionMatch, WriteOptions};
 pub use selector::{FieldSelector, LabelSelector};

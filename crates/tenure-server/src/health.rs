@@ -1,0 +1,74 @@
+//! `/livez`, `/readyz` and `/healthz`: whether the server runs, and whether it can take writes.
+
+use crate::{Answer, Query};
+use hyper::StatusCode;
+
+/// One thing that is looked at.
+pub struct Check {
+    /// Its name, by which it can be asked for alone or left out.
+    pub name: &'static str,
+    /// What is wrong, if anything.
+    pub fault: Option<String>,
+}
+
+/// Answers a health path, such as `/readyz` or `/readyz/store`; nothing when no such check exists.
+pub fn answer(path: &str, query: &Query, checks: &[Check]) -> Option<Answer> {
+    let (endpoint, one) =
+        path.trim_start_matches('/').split_once('/').unwrap_or((path.trim_start_matches('/'), ""));
+    if !one.is_empty() {
+        let check = checks.iter().find(|check| check.name == one)?;
+        return Some(match &check.fault {
+            None => Answer::text(StatusCode::OK, "ok"),
+            Some(fault) => {
+                Answer::text(StatusCode::INTERNAL_SERVER_ERROR, format!("internal server error: {fault}\n"))
+            }
+        });
+    }
+    let mut lines = String::new();
+    let mut failed = false;
+    for check in checks {
+        let excluded = query.all("exclude").any(|name| name == check.name);
+        lines += &match &check.fault {
+            _ if excluded => format!("[+]{} excluded: ok\n", check.name),
+            None => format!("[+]{} ok\n", check.name),
+            Some(fault) => format!("[-]{} failed: {fault}\n", check.name),
+        };
+        failed |= check.fault.is_some() && !excluded;
+    }
+    Some(match (failed, query.get("verbose").is_some()) {
+        (false, false) => Answer::text(StatusCode::OK, "ok"),
+        (false, true) => Answer::text(StatusCode::OK, format!("{lines}{endpoint} check passed\n")),
+        (true, _) => {
+            Answer::text(StatusCode::INTERNAL_SERVER_ERROR, format!("{lines}{endpoint} check failed\n"))
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AnswerBody;
+
+    fn ask(path: &str, query: &str, fault: Option<&str>) -> Option<(u16, String)> {
+        let checks =
+            [Check { name: "ping", fault: None }, Check { name: "store", fault: fault.map(String::from) }];
+        let answer = answer(path, &Query::parse(query).unwrap(), &checks)?;
+        let AnswerBody::Whole(body) = answer.body else { panic!("health is never a stream") };
+        Some((answer.code.as_u16(), String::from_utf8(body.to_vec()).unwrap()))
+    }
+
+    #[test]
+    fn health_is_red_only_for_checks_that_count() {
+        assert_eq!(ask("/readyz", "", None), Some((200, "ok".into())));
+        assert_eq!(ask("/readyz/store", "", None), Some((200, "ok".into())));
+        assert_eq!(ask("/readyz/nope", "", None), None);
+        let (code, text) = ask("/readyz", "", Some("disk full")).unwrap();
+        assert_eq!(
+            (code, text.as_str()),
+            (500, "[+]ping ok\n[-]store failed: disk full\nreadyz check failed\n")
+        );
+        assert_eq!(ask("/livez", "exclude=store", Some("disk full")), Some((200, "ok".into())));
+        let (_, text) = ask("/livez", "verbose", None).unwrap();
+        assert_eq!(text, "[+]ping ok\n[+]store ok\nlivez check passed\n");
+    }
+}
