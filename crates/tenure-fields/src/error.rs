@@ -22,6 +22,16 @@ pub enum Error {
         /// What is wrong with it, and what would be right.
         problem: String,
     },
+    /// A text is not a path, or not one into the document it was meant for.
+    #[error("{text:?}, byte {offset}: {problem}")]
+    Path {
+        /// The text.
+        text: String,
+        /// How many bytes are before the place that is wrong.
+        offset: usize,
+        /// What is wrong there, and what would be right.
+        problem: String,
+    },
     /// The set is nested more deeply than any document may be.
     #[error("the field set has more than {limit} levels inside one another")]
     TooDeep {

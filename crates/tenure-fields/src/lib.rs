@@ -4,12 +4,21 @@
 //! kept as a sorted trie whose subtrees are shared, so that union, intersection and difference are one
 //! walk over both and cost no more than what differs.
 
+mod algebra;
+mod builder;
+mod edit;
 mod error;
 pub mod fields_v1;
 mod order;
 mod path;
+mod resolve;
 mod set;
+mod text;
+mod walk;
 
+pub use builder::FieldSetBuilder;
 pub use error::Error;
 pub use path::{Path, PathElement};
 pub use set::{FieldSet, Node};
+pub use text::Quoted;
+pub use walk::Paths;

@@ -5,6 +5,7 @@ use crate::order;
 use std::{
     cmp::Ordering,
     hash::{Hash, Hasher},
+    ops::Deref,
 };
 use tenure_value::{Object, Text, Value};
 
@@ -116,6 +117,32 @@ impl Path {
     /// Returns this path with one step more.
     pub fn with(&self, element: PathElement) -> Path {
         Path(self.0.iter().cloned().chain([element]).collect())
+    }
+}
+
+impl Deref for Path {
+    type Target = [PathElement];
+
+    fn deref(&self) -> &[PathElement] {
+        &self.0
+    }
+}
+
+impl AsRef<[PathElement]> for Path {
+    fn as_ref(&self) -> &[PathElement] {
+        &self.0
+    }
+}
+
+impl From<&[PathElement]> for Path {
+    fn from(elements: &[PathElement]) -> Path {
+        Path(elements.to_vec())
+    }
+}
+
+impl From<Vec<PathElement>> for Path {
+    fn from(elements: Vec<PathElement>) -> Path {
+        Path(elements)
     }
 }
 

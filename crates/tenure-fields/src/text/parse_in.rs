@@ -1,0 +1,175 @@
+//! Text to paths where names may contain dots and brackets: the type, and a document where there is one, say
+//! which names there are. Readings are tried in turn, the likelier first, and the first that reads the whole
+//! text counts; their number is bounded, as nested maps could make it explode.
+
+use super::parse::Cursor;
+use crate::{Error, Path, PathElement, resolve};
+use tenure_schema::{ListTopology, Relation, Type, TypeRef, UnknownFields};
+use tenure_value::{Limits, Text, Value};
+
+/// How many steps are tried before a text counts as too ambiguous.
+const MOST_STEPS: usize = 10_000;
+
+impl Path {
+    /// Reads a path in the form of conflict messages, as one into a document of this type; a document, where
+    /// there is one, settles which names exist.
+    ///
+    /// ```
+    /// use tenure_fields::Path;
+    /// use tenure_schema::TypeRef;
+    ///
+    /// let value = r#"{"metadata":{"labels":{"example.org/tier":"web"}}}"#.parse().unwrap();
+    /// let path = Path::parse_in(".metadata.labels.example.org/tier", TypeRef::untyped(), Some(&value)).unwrap();
+    /// assert_eq!(path.len(), 3);
+    /// ```
+    pub fn parse_in(text: &str, of: TypeRef<'_>, value: Option<&Value>) -> Result<Path, Error> {
+        let mut search = Search { text, path: Vec::new(), steps: 0, furthest: None };
+        if search.read(0, of, value) {
+            return Ok(search.path.into());
+        }
+        let (offset, problem) = search.furthest.unwrap_or_default();
+        Err(Error::Path { text: text.to_owned(), offset, problem })
+    }
+}
+
+struct Search<'t> {
+    text: &'t str,
+    /// The steps read so far.
+    path: Vec<PathElement>,
+    steps: usize,
+    /// How far any reading got, and what was wrong there.
+    furthest: Option<(usize, String)>,
+}
+
+impl<'t> Search<'t> {
+    /// Reads the text from an offset on, and says whether some reading reaches its end.
+    fn read(&mut self, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
+        self.steps += 1;
+        if self.steps > MOST_STEPS || self.path.len() >= Limits::DEPTH {
+            return self.fail(at, "the path can be read in too many ways; put names in quotes");
+        }
+        match self.text.as_bytes().get(at) {
+            None => true,
+            Some(b'[') => self.item(at, of, value),
+            Some(b'.') => self.field(at + 1, of, value),
+            Some(_) if at == 0 => self.field(0, of, value),
+            Some(_) => self.fail(at, "expected a dot or an opening bracket"),
+        }
+    }
+
+    fn fail(&mut self, at: usize, problem: impl Into<String>) -> bool {
+        if self.furthest.as_ref().is_none_or(|(furthest, _)| at > *furthest) {
+            self.furthest = Some((at, problem.into()));
+        }
+        false
+    }
+
+    fn item(&mut self, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
+        let Some(item) = of.item() else {
+            return self.fail(at, "there is no list here");
+        };
+        let mut cursor = Cursor { text: self.text, at };
+        match cursor.bracket() {
+            Err(Error::Path { offset, problem, .. }) => self.fail(offset, problem),
+            Err(error) => self.fail(at, error.to_string()),
+            Ok(element) => {
+                let below = value.and_then(|value| resolve::step(value, &element, of));
+                self.step(element, cursor.at, item, below)
+            }
+        }
+    }
+
+    /// Takes a step and reads on; takes it back where that leads nowhere.
+    fn step(&mut self, element: PathElement, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
+        self.path.push(element);
+        let found = self.read(at, of, value);
+        if !found {
+            self.path.pop();
+        }
+        found
+    }
+
+    fn field(&mut self, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
+        self.quoted(at, of, value)
+            || self.existing(at, of, value)
+            || self.declared(at, of, value)
+            || self.cut(at, of)
+    }
+
+    fn name(&mut self, at: usize, end: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
+        let name = self.text.get(at..end).unwrap_or_default();
+        match of.below(name) {
+            Some(below) => {
+                let value = value.and_then(|value| value.get(name));
+                self.step(PathElement::Field(Text::new(name)), end, below, value)
+            }
+            None => self.fail(at, format!("there is no field {name:?} here")),
+        }
+    }
+
+    /// Tries a name in quotes.
+    fn quoted(&mut self, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
+        let mut cursor = Cursor { text: self.text, at };
+        if cursor.peek() != Some('"') {
+            return false;
+        }
+        let Ok(name) = cursor.string() else { return false };
+        let Some(below) = of.below(&name) else { return false };
+        let value = value.and_then(|value| value.get(&name));
+        self.step(PathElement::Field(Text::from(name)), cursor.at, below, value)
+    }
+
+    /// Tries the names that the document has, the longest first.
+    fn existing(&mut self, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
+        let Some(Value::Object(object)) = value else { return false };
+        let mut ends: Vec<usize> = object.iter().filter_map(|(name, _)| self.end_of(at, name)).collect();
+        ends.sort_unstable();
+        ends.into_iter().rev().any(|end| self.name(at, end, of, value))
+    }
+
+    /// Tries the names that the type has, the longest first.
+    fn declared(&mut self, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
+        let Type::Struct(fields) = of.get() else { return false };
+        let mut ends: Vec<usize> =
+            fields.fields.iter().filter_map(|field| self.end_of(at, &field.name)).collect();
+        ends.sort_unstable();
+        ends.into_iter().rev().any(|end| self.name(at, end, of, value))
+    }
+
+    /// Returns the end of a name, if it stands here as a whole.
+    fn end_of(&self, at: usize, name: &str) -> Option<usize> {
+        let after = self.text.get(at..)?.strip_prefix(name)?;
+        matches!(after.bytes().next(), None | Some(b'.' | b'[')).then_some(at + name.len())
+    }
+
+    /// Tries names that nothing vouches for.
+    fn cut(&mut self, at: usize, of: TypeRef<'_>) -> bool {
+        let rest = self.text.get(at..).unwrap_or_default();
+        let mut ends = rest.match_indices(['.', '[']).map(|(end, _)| end).chain([rest.len()]);
+        match of.get() {
+            Type::Map(map) if is_leaf(of.slot(&map.value)) => self.name(at, self.text.len(), of, None),
+            Type::Map(_) => ends.any(|end| self.name(at, at + end, of, None)),
+            Type::Struct(fields) if fields.unknown == UnknownFields::Foreign => {
+                let end = ends.next().unwrap_or_default();
+                self.fail(at, format!("there is no field {:?} here", &rest[..end]))
+            }
+            Type::Struct(_) | Type::Untyped => match ends.next() {
+                Some(0) | None => self.fail(at, "expected a name; an empty one is written \"\""),
+                Some(end) => self.name(at, at + end, of, None),
+            },
+            Type::List(_) => self.fail(at, "there is a list here; an item is named in brackets"),
+            Type::Scalar(_) => self.fail(at, "there is nothing below a value without parts"),
+        }
+    }
+}
+
+/// Whether no path leads below a value of this type.
+fn is_leaf(of: TypeRef<'_>) -> bool {
+    match of.get() {
+        Type::Scalar(_) => true,
+        Type::List(list) => list.topology == ListTopology::Atomic,
+        Type::Map(map) => map.relation == Relation::Atomic,
+        Type::Struct(fields) => fields.relation == Relation::Atomic,
+        Type::Untyped => false,
+    }
+}

@@ -1,0 +1,209 @@
+//! Paths to text. What Kubernetes prints follows Go: strings as Go quotes them, floats as `%v` shows them.
+
+use crate::{Path, PathElement};
+use std::fmt::{self, Display, Formatter, Write};
+use tenure_value::Value;
+
+/// Prints the element as conflict messages do.
+impl Display for PathElement {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            PathElement::Field(name) => write!(f, ".{name}"),
+            PathElement::Key(keys) => {
+                f.write_char('[')?;
+                for (at, (name, value)) in keys.iter().enumerate() {
+                    write!(f, "{}{name}=", if at == 0 { "" } else { "," })?;
+                    write_value(value, f)?;
+                }
+                f.write_char(']')
+            }
+            PathElement::Value(value) => {
+                f.write_str("[=")?;
+                write_value(value, f)?;
+                f.write_char(']')
+            }
+            PathElement::Index(index) => write!(f, "[{index}]"),
+        }
+    }
+}
+
+/// Prints the path as conflict messages do; the root is nothing.
+impl Display for Path {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.elements().iter().try_for_each(|element| element.fmt(f))
+    }
+}
+
+fn write_value(value: &Value, f: &mut Formatter<'_>) -> fmt::Result {
+    match value {
+        Value::String(text) => write_quoted(text, f),
+        Value::Float(number) => write_float(*number, f),
+        Value::Array(items) => {
+            f.write_char('[')?;
+            for (at, item) in items.iter().enumerate() {
+                f.write_str(if at == 0 { "" } else { "," })?;
+                write_value(item, f)?;
+            }
+            f.write_char(']')
+        }
+        // Entries follow each other with nothing in between: so it is recorded, and not meant to be read.
+        Value::Object(object) => object.iter().try_for_each(|(name, value)| {
+            write!(f, "{name}=")?;
+            write_value(value, f)
+        }),
+        other => Display::fmt(other, f),
+    }
+}
+
+/// Writes a float as Go's `%v`: an exponent of two digits at least, below 10⁻⁴ and from 10²¹ on.
+fn write_float(number: f64, f: &mut Formatter<'_>) -> fmt::Result {
+    let size = number.abs();
+    if size == 0.0 || (1e-4..1e21).contains(&size) {
+        return write!(f, "{number}");
+    }
+    let scientific = format!("{number:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
+    write!(f, "{digits}e{sign}{exponent:0>2}")
+}
+
+/// Writes a string as Go's `%q`.
+fn write_quoted(text: &str, f: &mut Formatter<'_>) -> fmt::Result {
+    f.write_char('"')?;
+    for character in text.chars() {
+        match character {
+            '"' => f.write_str("\\\"")?,
+            '\\' => f.write_str("\\\\")?,
+            '\u{7}' => f.write_str("\\a")?,
+            '\u{8}' => f.write_str("\\b")?,
+            '\u{C}' => f.write_str("\\f")?,
+            '\n' => f.write_str("\\n")?,
+            '\r' => f.write_str("\\r")?,
+            '\t' => f.write_str("\\t")?,
+            '\u{B}' => f.write_str("\\v")?,
+            ' '..='~' => f.write_char(character)?,
+            '\0'..='\u{7F}' => write!(f, "\\x{:02x}", u32::from(character))?,
+            _ if is_printable(character) => f.write_char(character)?,
+            '\u{80}'..='\u{FFFF}' => write!(f, "\\u{:04x}", u32::from(character))?,
+            _ => write!(f, "\\U{:08x}", u32::from(character))?,
+        }
+    }
+    f.write_char('"')
+}
+
+/// Whether a character beyond ASCII has a shape of its own: letters, marks, digits, punctuation, symbols.
+fn is_printable(character: char) -> bool {
+    // Behind a letter a mark stands as itself; what else is escaped has no shape.
+    String::from_iter(['a', character]).escape_debug().skip(1).eq([character])
+}
+
+/// A path that prints in the quoted form.
+pub struct Quoted<'p>(&'p Path);
+
+impl Path {
+    /// Prints the path so that [`Path::parse`] reads it without doubt: odd names in quotes, values as JSON.
+    ///
+    /// ```
+    /// use tenure_fields::{Path, PathElement};
+    ///
+    /// let path: Path = ["metadata", "labels", "example.org/tier"].map(PathElement::field).into_iter().collect();
+    /// assert_eq!(path.to_string(), ".metadata.labels.example.org/tier");
+    /// assert_eq!(path.quoted().to_string(), r#".metadata.labels."example.org/tier""#);
+    /// assert_eq!(Path::parse(&path.quoted().to_string()), Ok(path));
+    /// ```
+    pub fn quoted(&self) -> Quoted<'_> {
+        Quoted(self)
+    }
+}
+
+impl Display for Quoted<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for element in self.0.elements() {
+            match element {
+                PathElement::Field(name) => write!(f, ".{}", Word(name))?,
+                PathElement::Key(keys) => {
+                    f.write_char('[')?;
+                    for (at, (name, value)) in keys.iter().enumerate() {
+                        write!(f, "{}{}={value}", if at == 0 { "" } else { "," }, Word(name))?;
+                    }
+                    f.write_char(']')?;
+                }
+                PathElement::Value(value) => write!(f, "[={value}]")?,
+                PathElement::Index(index) => write!(f, "[{index}]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A name that prints in quotes unless it is a plain word.
+struct Word<'n>(&'n str);
+
+impl Display for Word<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let plain = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-' | '$');
+        let number = self.0.parse::<i64>().is_ok();
+        if !self.0.is_empty() && !number && self.0.chars().all(plain) {
+            f.write_str(self.0)
+        } else {
+            write!(f, "{}", Value::from(self.0))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(element: PathElement) -> String {
+        element.to_string()
+    }
+
+    #[test]
+    fn elements_print_as_kubernetes_prints_them() {
+        let value = |value: Value| printed(PathElement::Value(value));
+        assert_eq!(printed(PathElement::field("app.kubernetes.io/name")), ".app.kubernetes.io/name");
+        assert_eq!(printed(PathElement::Index(-1)), "[-1]");
+        let key = PathElement::key([("protocol", Value::from("TCP")), ("containerPort", Value::from(80))]);
+        assert_eq!(printed(key), r#"[containerPort=80,protocol="TCP"]"#);
+        assert_eq!(printed(PathElement::key([("a", Value::Null); 0])), "[]");
+        for (given, text) in [
+            (Value::from("a"), r#"[="a"]"#),
+            (Value::from("<é\"\\\n\t\u{7}\u{1}\u{7f}>"), r#"[="<é\"\\\n\t\a\x01\x7f>"]"#),
+            (
+                Value::from("\u{a0}\u{ad}\u{200b}\u{e0001}😀e\u{301}"),
+                "[=\"\\u00a0\\u00ad\\u200b\\U000e0001😀e\u{301}\"]",
+            ),
+            (Value::Bool(true), "[=true]"),
+            (Value::Null, "[=null]"),
+            (Value::Int(-5), "[=-5]"),
+            (Value::UInt(u64::MAX), "[=18446744073709551615]"),
+            (Value::Float(80.0), "[=80]"),
+            (Value::Float(0.5), "[=0.5]"),
+            (Value::Float(1e21), "[=1e+21]"),
+            (Value::Float(1.5e-7), "[=1.5e-07]"),
+            (Value::Float(0.0001), "[=0.0001]"),
+            (Value::Float(123456789.0), "[=123456789]"),
+            (Value::array([Value::from("a"), Value::from(1)]), r#"[=["a",1]]"#),
+            (Value::object([("a", Value::from(1)), ("b", Value::from("x"))]), r#"[=a=1b="x"]"#),
+        ] {
+            assert_eq!(value(given), text);
+        }
+    }
+
+    #[test]
+    fn the_quoted_form_puts_only_odd_names_in_quotes() {
+        let path: Path = [
+            PathElement::field("spec"),
+            PathElement::field("a.b"),
+            PathElement::field(""),
+            PathElement::field("0"),
+            PathElement::key([("x-y", Value::from("<\n>")), ("a=b", Value::Float(0.5))]),
+            PathElement::Value(Value::object([("a", Value::from(1))])),
+        ]
+        .into_iter()
+        .collect();
+        let text = r#".spec."a.b".""."0"["a=b"=0.5,x-y="\u003c\n\u003e"][={"a":1}]"#;
+        assert_eq!(path.quoted().to_string(), text);
+    }
+}

@@ -1,0 +1,115 @@
+//! Walks over the paths of a set, in two orders: that of paths, and that in which a kube-apiserver lists
+//! the fields of a conflict (at each level first the paths that end there, then those that lead further).
+
+use crate::{FieldSet, Node, Path, PathElement};
+
+impl FieldSet {
+    /// Returns how many paths are in the set.
+    pub fn len(&self) -> usize {
+        self.nodes().iter().map(|node| usize::from(node.included) + node.children.len()).sum()
+    }
+
+    /// Walks the paths in their order: a path comes right before those below it.
+    pub fn iter(&self) -> Paths<'_> {
+        Paths { levels: vec![self.nodes().iter()], path: Path::default() }
+    }
+
+    /// Calls back with each path in its order, without making a [`Path`] of it.
+    pub fn visit(&self, mut visitor: impl FnMut(&[PathElement])) {
+        fn level(set: &FieldSet, path: &mut Path, visitor: &mut impl FnMut(&[PathElement])) {
+            for node in set.nodes() {
+                path.push(node.element.clone());
+                if node.included {
+                    visitor(path.elements());
+                }
+                level(&node.children, path, visitor);
+                path.pop();
+            }
+        }
+        level(self, &mut Path::default(), &mut visitor);
+    }
+
+    /// Calls back with each path, at each level first with those that end there: the order in which the
+    /// causes of a conflict are listed.
+    pub fn visit_by_level(&self, mut visitor: impl FnMut(&[PathElement])) {
+        fn level(set: &FieldSet, path: &mut Path, visitor: &mut impl FnMut(&[PathElement])) {
+            for node in set.nodes().iter().filter(|node| node.included) {
+                path.push(node.element.clone());
+                visitor(path.elements());
+                path.pop();
+            }
+            for node in set.nodes().iter().filter(|node| !node.children.is_empty()) {
+                path.push(node.element.clone());
+                level(&node.children, path, visitor);
+                path.pop();
+            }
+        }
+        level(self, &mut Path::default(), &mut visitor);
+    }
+}
+
+/// The paths of a set in their order.
+pub struct Paths<'s> {
+    /// The nodes still to come, level by level; below the last node taken of each is the next level.
+    levels: Vec<std::slice::Iter<'s, Node>>,
+    path: Path,
+}
+
+impl Iterator for Paths<'_> {
+    type Item = Path;
+
+    fn next(&mut self) -> Option<Path> {
+        loop {
+            let Some(node) = self.levels.last_mut()?.next() else {
+                self.levels.pop();
+                self.path.pop();
+                continue;
+            };
+            self.path.push(node.element.clone());
+            let found = node.included.then(|| self.path.clone());
+            if node.children.is_empty() {
+                self.path.pop();
+            } else {
+                self.levels.push(node.children.nodes().iter());
+            }
+            if found.is_some() {
+                return found;
+            }
+        }
+    }
+}
+
+impl<'s> IntoIterator for &'s FieldSet {
+    type Item = Path;
+    type IntoIter = Paths<'s>;
+
+    fn into_iter(self) -> Paths<'s> {
+        self.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fields_v1;
+
+    const TEXT: &str = r#"{"f:a":{"f:x":{},"f:y":{}},"f:b":{".":{},"f:x":{"f:z":{}},"f:y":{}},"f:c":{}}"#;
+
+    #[test]
+    fn paths_come_in_order() {
+        let set = fields_v1::parse(TEXT.as_bytes()).unwrap();
+        let paths: Vec<String> = set.iter().map(|path| path.to_string()).collect();
+        assert_eq!(paths, [".a.x", ".a.y", ".b", ".b.x.z", ".b.y", ".c"]);
+        assert_eq!(set.len(), paths.len());
+        let mut visited = Vec::new();
+        set.visit(|path| visited.push(path.iter().cloned().collect::<crate::Path>().to_string()));
+        assert_eq!(visited, paths);
+    }
+
+    #[test]
+    fn conflicts_list_first_what_ends_at_a_level() {
+        let set = fields_v1::parse(TEXT.as_bytes()).unwrap();
+        let mut visited = Vec::new();
+        set.visit_by_level(|path| visited.push(path.iter().cloned().collect::<crate::Path>().to_string()));
+        assert_eq!(visited, [".b", ".c", ".a.x", ".a.y", ".b.y", ".b.x.z"]);
+    }
+}
