@@ -3,12 +3,25 @@
 //! A [`Schema`] is a flat table of types, numbered, with every reference resolved; nothing that walks a
 //! document under a type looks at OpenAPI again. Walk with a [`TypeRef`]: it is `Copy`, and every step
 //! down (a field, an item, a map's value) gives the next one.
+//!
+//! The types of the built-in kinds are a pack inside the crate, [`Schema::builtin`]; a type of it is
+//! decoded when first used. [`openapi`] compiles types from documents, [`crd`] from definitions of custom
+//! resources.
 
+#![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+pub mod builtin;
+mod error;
+pub mod openapi;
+mod pack;
 mod schema;
 mod topology;
+mod type_ref;
 
-pub use schema::{Schema, SchemaBuilder, TypeRef};
+pub use error::SchemaError;
+pub use schema::{Schema, SchemaBuilder};
 pub use topology::{
     Field, Key, List, ListTopology, Map, PatchMarks, PatchStrategy, Relation, Scalar, ScalarKind, Slot,
     Struct, Type, TypeId, UnknownFields,
 };
+pub use type_ref::TypeRef;

@@ -1,108 +1,119 @@
-//! The table of types and the handle to walk it. A type is looked at by reference and lives as long as
-//! its schema; kinds are found by `"group/version Kind"`.
+//! The table of types. A type is looked at by reference and lives as long as its schema; one that comes
+//! from a pack is decoded when first looked at, which is why every type sits in a cell of its own.
 
-use crate::{Field, Slot, Type, TypeId, UnknownFields};
-use std::collections::BTreeMap;
+use crate::{SchemaError, Type, TypeId, TypeRef, pack::Pack};
+use std::{borrow::Cow, cmp::Ordering, collections::BTreeMap, sync::OnceLock};
 use tenure_value::Text;
 
 /// A compiled set of types.
 #[derive(Debug)]
 pub struct Schema {
-    types: Vec<Type>,
-    names: BTreeMap<Text, TypeId>,
-    kinds: BTreeMap<Text, TypeId>,
+    types: Box<[OnceLock<Type>]>,
+    names: OnceLock<Index>,
+    kinds: OnceLock<Index>,
+    /// Where types and indexes come from that are not in their cells yet.
+    pack: Option<Pack>,
 }
 
-/// A type within its schema.
-#[derive(Clone, Copy)]
-pub struct TypeRef<'s> {
-    schema: Option<&'s Schema>,
-    id: TypeId,
-}
-
-const UNTYPED: TypeId = TypeId(u32::MAX);
+/// Names and what they stand for, sorted by name.
+type Index = Box<[(Text, TypeId)]>;
 
 impl Schema {
+    /// Returns the types of the built-in kinds of Kubernetes.
+    ///
+    /// ```
+    /// use tenure_schema::Schema;
+    ///
+    /// let deployment = Schema::builtin().kind("apps/v1", "Deployment").unwrap();
+    /// assert!(deployment.field("spec").is_some());
+    /// ```
+    pub fn builtin() -> &'static Schema {
+        crate::builtin::schema()
+    }
+
+    /// Reads a pack that [`Schema::to_pack`] wrote, and checks all of it.
+    pub fn from_pack(bytes: impl Into<Cow<'static, [u8]>>) -> Result<Schema, SchemaError> {
+        let pack = Pack::open(bytes.into())?;
+        pack.check()?;
+        Ok(Schema::over(pack))
+    }
+
+    /// Writes the schema as a pack: the same types give the same bytes.
+    pub fn to_pack(&self) -> Vec<u8> {
+        crate::pack::write(self)
+    }
+
+    /// Puts empty cells before a pack whose content is known to be sound.
+    pub(crate) fn over(pack: Pack) -> Schema {
+        Schema {
+            types: (0..pack.type_count()).map(|_| OnceLock::new()).collect(),
+            names: OnceLock::new(),
+            kinds: OnceLock::new(),
+            pack: Some(pack),
+        }
+    }
+
     /// Returns the type of a kind, by apiVersion (`apps/v1`, `v1`) and kind.
     pub fn kind(&self, api_version: &str, kind: &str) -> Option<TypeRef<'_>> {
-        self.kinds.get(format!("{api_version} {kind}").as_str()).map(|id| self.at(*id))
+        let wanted = || api_version.bytes().chain([b' ']).chain(kind.bytes());
+        self.find(self.kind_index(), |name| name.bytes().cmp(wanted()))
     }
 
     /// Returns a type by the name of its definition.
     pub fn named(&self, name: &str) -> Option<TypeRef<'_>> {
-        self.names.get(name).map(|id| self.at(*id))
+        self.find(self.name_index(), |candidate| candidate.cmp(name))
     }
 
     /// Returns the handle of a type.
     pub fn at(&self, id: TypeId) -> TypeRef<'_> {
-        TypeRef { schema: Some(self), id }
+        TypeRef::new(self, id)
     }
 
     /// Walks the kinds, as `"group/version Kind"`, in order.
     pub fn kinds(&self) -> impl Iterator<Item = (&Text, TypeRef<'_>)> {
-        self.kinds.iter().map(|(name, id)| (name, self.at(*id)))
+        self.kind_index().iter().map(|(name, id)| (name, self.at(*id)))
     }
 
     /// Walks the named types in order.
     pub fn names(&self) -> impl Iterator<Item = (&Text, TypeRef<'_>)> {
-        self.names.iter().map(|(name, id)| (name, self.at(*id)))
-    }
-}
-
-impl<'s> TypeRef<'s> {
-    /// Returns the handle of a value about which nothing is known.
-    pub fn untyped() -> TypeRef<'s> {
-        TypeRef { schema: None, id: UNTYPED }
+        self.name_index().iter().map(|(name, id)| (name, self.at(*id)))
     }
 
-    /// Returns the type.
-    pub fn get(self) -> &'s Type {
-        match self.schema {
-            Some(schema) if self.id != UNTYPED => &schema.types[self.id.0 as usize],
-            _ => &Type::Untyped,
+    /// Walks all types, named or not, in the order of their numbers.
+    pub fn types(&self) -> impl ExactSizeIterator<Item = TypeRef<'_>> {
+        (0..self.types.len() as u32).map(|number| self.at(TypeId(number)))
+    }
+
+    /// Returns the name of a type's definition, if it has one; a search, meant for messages.
+    pub fn name_of(&self, id: TypeId) -> Option<&Text> {
+        self.name_index().iter().find(|(_, named)| *named == id).map(|(name, _)| name)
+    }
+
+    pub(crate) fn get(&self, id: TypeId) -> &Type {
+        match self.types.get(id.0 as usize) {
+            Some(cell) => cell.get_or_init(|| self.decode(id)),
+            None => &Type::Untyped,
         }
     }
 
-    /// Returns the number of the type, by which two handles of one schema are compared.
-    pub fn id(self) -> TypeId {
-        self.id
+    /// Decodes a type of the pack. A pack is checked before it gets here, so nothing is lost by the
+    /// answer for one that cannot be decoded.
+    #[cold]
+    fn decode(&self, id: TypeId) -> Type {
+        self.pack.as_ref().and_then(|pack| pack.decode(id).ok()).unwrap_or(Type::Untyped)
     }
 
-    /// Returns the type of what stands at a position of this type.
-    pub fn slot(self, slot: &Slot) -> TypeRef<'s> {
-        TypeRef { schema: self.schema, id: slot.of }
+    fn name_index(&self) -> &Index {
+        self.names.get_or_init(|| self.pack.as_ref().map(Pack::names).unwrap_or_default())
     }
 
-    /// Returns the declared field of that name, if this is a struct that has it.
-    pub fn field(self, name: &str) -> Option<&'s Field> {
-        match self.get() {
-            Type::Struct(of) => of.field(name),
-            _ => None,
-        }
+    fn kind_index(&self) -> &Index {
+        self.kinds.get_or_init(|| self.pack.as_ref().map(Pack::kinds).unwrap_or_default())
     }
 
-    /// Returns the type below a name: a struct's field, a map's value; untyped where unknown fields are
-    /// kept or nothing is known; nothing where the name is foreign to this type.
-    pub fn below(self, name: &str) -> Option<TypeRef<'s>> {
-        match self.get() {
-            Type::Struct(of) => match of.field(name) {
-                Some(field) => Some(self.slot(&field.slot)),
-                None if of.unknown == UnknownFields::Preserved => Some(TypeRef::untyped()),
-                None => None,
-            },
-            Type::Map(of) => Some(self.slot(&of.value)),
-            Type::Untyped => Some(TypeRef::untyped()),
-            Type::List(_) | Type::Scalar(_) => None,
-        }
-    }
-
-    /// Returns the type of a list's items; untyped where nothing is known.
-    pub fn item(self) -> Option<TypeRef<'s>> {
-        match self.get() {
-            Type::List(of) => Some(self.slot(&of.item)),
-            Type::Untyped => Some(TypeRef::untyped()),
-            _ => None,
-        }
+    fn find(&self, index: &Index, order: impl Fn(&str) -> Ordering) -> Option<TypeRef<'_>> {
+        let at = index.binary_search_by(|(name, _)| order(name)).ok()?;
+        Some(self.at(index[at].1))
     }
 }
 
@@ -133,6 +144,11 @@ impl SchemaBuilder {
         id
     }
 
+    /// Returns the type of a number as set so far.
+    pub fn get(&self, id: TypeId) -> &Type {
+        &self.types[id.0 as usize]
+    }
+
     /// Gives a type its name.
     pub fn name(&mut self, name: impl Into<Text>, id: TypeId) {
         self.names.insert(name.into(), id);
@@ -145,6 +161,11 @@ impl SchemaBuilder {
 
     /// Returns the schema.
     pub fn finish(self) -> Schema {
-        Schema { types: self.types, names: self.names, kinds: self.kinds }
+        Schema {
+            types: self.types.into_iter().map(OnceLock::from).collect(),
+            names: OnceLock::from(self.names.into_iter().collect::<Index>()),
+            kinds: OnceLock::from(self.kinds.into_iter().collect::<Index>()),
+            pack: None,
+        }
     }
 }

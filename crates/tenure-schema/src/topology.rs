@@ -9,7 +9,7 @@ use tenure_value::{Text, Value};
 pub struct TypeId(pub(crate) u32);
 
 /// The shape of a part of a document, and how it merges.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
     /// Named fields, each of its own type.
     Struct(Struct),
@@ -19,12 +19,13 @@ pub enum Type {
     List(List),
     /// A boolean, number or string.
     Scalar(Scalar),
-    /// Nothing is known: the topology is deduced from the value.
+    /// Nothing is known: the topology is deduced from the value. An object is granular, each of its
+    /// fields untyped in turn; a list is atomic; anything else is a scalar.
     Untyped,
 }
 
 /// Whether the parts of an object have holders of their own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Relation {
     /// Each part is held and merged on its own.
     #[default]
@@ -34,17 +35,20 @@ pub enum Relation {
 }
 
 /// What becomes of fields that a struct does not name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UnknownFields {
     /// They are errors or are dropped, as the caller decides.
     #[default]
     Foreign,
-    /// They are kept, as untyped values (`x-kubernetes-preserve-unknown-fields`, objects without declared fields).
+    /// They are kept, as untyped values. So it is under `x-kubernetes-preserve-unknown-fields`, where
+    /// `additionalProperties` stands beside `properties`, and in an object of which nothing but
+    /// `type: object` is known (`RawExtension`, `FieldsV1`): Kubernetes reads that as a granular map of
+    /// untyped values, not as something atomic.
     Preserved,
 }
 
 /// An object with named fields.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Struct {
     /// The fields, sorted by name.
     pub fields: Box<[Field]>,
@@ -64,7 +68,7 @@ impl Struct {
 }
 
 /// A named position in a struct.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Field {
     /// The field's name.
     pub name: Text,
@@ -77,7 +81,7 @@ pub struct Field {
 }
 
 /// A position that holds a value: a struct's field, a list's item, a map's value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
     /// The type of the value.
     pub of: TypeId,
@@ -88,7 +92,7 @@ pub struct Slot {
 }
 
 /// An object with arbitrary names.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Map {
     /// What each name holds.
     pub value: Slot,
@@ -97,7 +101,7 @@ pub struct Map {
 }
 
 /// A list of items.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct List {
     /// What each place holds.
     pub item: Slot,
@@ -106,7 +110,7 @@ pub struct List {
 }
 
 /// How the items of a list are told apart, and so whether they have holders of their own.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ListTopology {
     /// They are not: the list is replaced as one.
     Atomic,
@@ -117,7 +121,7 @@ pub enum ListTopology {
 }
 
 /// A field that tells the items of a keyed list apart.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     /// The field's name.
     pub name: Text,
@@ -126,7 +130,7 @@ pub struct Key {
 }
 
 /// A value without parts.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Scalar {
     /// Which values are meant.
     pub kind: ScalarKind,
@@ -154,7 +158,7 @@ pub enum ScalarKind {
 }
 
 /// How strategic merge patch treats a field.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PatchMarks {
     /// What a patch does with the field.
     pub strategy: PatchStrategy,
@@ -166,7 +170,7 @@ pub struct PatchMarks {
 }
 
 /// The value of `x-kubernetes-patch-strategy`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PatchStrategy {
     /// Lists merge instead of being replaced.
     pub merge: bool,

@@ -1,0 +1,102 @@
+//! Reads definitions as the PyPI package `kubernetes-validate` publishes them: OpenAPI under `$defs`, with
+//! optional fields written as `[T, "null"]`, no defaults, and enums only where `kind` and `apiVersion` are
+//! pinned to their one value.
+
+use crate::{PackError, REFERENCE};
+use tenure_value::{Object, Text, Value};
+
+const PUBLISHED_REFERENCE: &str = "#/$defs/";
+
+/// What says nothing about topology, or says it of the published form alone.
+const LEFT_OUT: [&str; 2] = ["description", "enum"];
+
+/// What a server gives and the published definitions leave out.
+const ONLY_RECORDED: [&str; 3] = ["default", "enum", "format"];
+
+const INT_OR_STRING: &str = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
+
+/// Returns the definitions as OpenAPI v3 schemas by name.
+pub(crate) fn schemas(definitions: &Value) -> Result<Object, PackError> {
+    let found = definitions.get("$defs").and_then(Value::as_object).ok_or_else(|| PackError::Source {
+        at: "the definitions".into(),
+        what: "there are no \"$defs\"".into(),
+        expected: "definitions stand there by name",
+    })?;
+    let schemas = found.iter().map(|(name, of)| {
+        let schema = match name.as_str() {
+            INT_OR_STRING => Value::object([("format", "int-or-string".into())]),
+            _ => node(of),
+        };
+        (name.clone(), schema)
+    });
+    Ok(Object::from_sorted(schemas.collect::<Vec<_>>()))
+}
+
+/// Rewrites one schema and those within it.
+fn node(of: &Value) -> Value {
+    let Some(words) = of.as_object() else { return of.clone() };
+    let kept = words.iter().filter(|(word, _)| !LEFT_OUT.contains(&word.as_str()));
+    let fields = kept.filter_map(|(word, value)| {
+        let value = match (word.as_str(), value) {
+            ("properties", Value::Object(properties)) => each(properties, node).into(),
+            ("items" | "additionalProperties", Value::Object(_)) => node(value),
+            // Every struct is closed in the published form; that is what a struct is.
+            ("additionalProperties", Value::Bool(false)) => return None,
+            ("oneOf", Value::Array(choices)) => Value::array(choices.iter().map(node)),
+            ("type", Value::Array(words)) => {
+                words.iter().find(|word| word.as_str() != Some("null")).cloned().unwrap_or_default()
+            }
+            ("$ref", Value::String(reference)) => match reference.strip_prefix(PUBLISHED_REFERENCE) {
+                Some(name) => format!("{REFERENCE}{name}").into(),
+                None => value.clone(),
+            },
+            // Types that every group version shares are of no kind of their own.
+            ("x-kubernetes-group-version-kind", Value::Array(kinds)) if kinds.len() > 1 => return None,
+            _ => value.clone(),
+        };
+        Some((word.clone(), value))
+    });
+    Object::from_sorted(fields.collect::<Vec<_>>()).into()
+}
+
+fn each(object: &Object, change: impl Fn(&Value) -> Value) -> Object {
+    Object::from_sorted(object.iter().map(|(name, value)| (name.clone(), change(value))).collect::<Vec<_>>())
+}
+
+/// Returns the published types with what only the recorded ones say.
+pub(crate) fn complete(published: &Object, recorded: &Object) -> Object {
+    let schemas = each_named(published, |name, schema| match recorded.get(name) {
+        Some(known) => complete_node(schema, known),
+        None => schema.clone(),
+    });
+    recorded
+        .iter()
+        .filter(|(name, _)| !published.contains(name))
+        .fold(schemas, |schemas, (name, schema)| schemas.with(name.clone(), schema.clone()))
+}
+
+fn complete_node(published: &Value, recorded: &Value) -> Value {
+    let (Some(words), Some(known)) = (published.as_object(), recorded.as_object()) else {
+        return published.clone();
+    };
+    let completed = each_named(words, |word, value| match (word.as_str(), known.get(word)) {
+        ("properties", Some(Value::Object(known))) => match value {
+            Value::Object(fields) => each_named(fields, |name, field| match known.get(name) {
+                Some(known) => complete_node(field, known),
+                None => field.clone(),
+            })
+            .into(),
+            other => other.clone(),
+        },
+        ("items" | "additionalProperties", Some(known)) => complete_node(value, known),
+        _ => value.clone(),
+    });
+    let missing = ONLY_RECORDED.iter().filter(|word| !completed.contains(word));
+    let added: Vec<_> = missing.filter_map(|word| Some((*word, known.get(word)?.clone()))).collect();
+    added.into_iter().fold(completed, |node, (word, value)| node.with(word, value)).into()
+}
+
+fn each_named(object: &Object, change: impl Fn(&Text, &Value) -> Value) -> Object {
+    let fields: Vec<_> = object.iter().map(|(name, value)| (name.clone(), change(name, value))).collect();
+    Object::from_sorted(fields)
+}

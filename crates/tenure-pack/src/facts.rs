@@ -1,0 +1,116 @@
+//! Reads recorded facts: one entry per type with short words for what OpenAPI says in long ones. A word
+//! that is not in the table is an error, so that nothing recorded gets lost.
+
+use crate::{PackError, REFERENCE};
+use tenure_value::{Object, Value};
+
+/// The words that are OpenAPI's, or have one there.
+const WORDS: [(&str, &str); 11] = [
+    ("default", "default"),
+    ("enum", "enum"),
+    ("format", "format"),
+    ("listMapKeys", "x-kubernetes-list-map-keys"),
+    ("listType", "x-kubernetes-list-type"),
+    ("mapType", "x-kubernetes-map-type"),
+    ("oneOf", "oneOf"),
+    ("patchMergeKey", "x-kubernetes-patch-merge-key"),
+    ("patchStrategy", "x-kubernetes-patch-strategy"),
+    ("required", "required"),
+    ("unions", "x-kubernetes-unions"),
+];
+
+/// The words for the shape of a type.
+const NODES: [(&str, Option<&str>); 5] = [
+    ("object", Some("object")),
+    ("map", Some("object")),
+    ("list", Some("array")),
+    ("scalar", None),
+    ("any", None),
+];
+
+/// Returns the types as OpenAPI schemas by name.
+pub(crate) fn schemas(facts: &Value) -> Result<Object, PackError> {
+    let types = facts.get("types").and_then(Value::as_object).ok_or_else(|| PackError::Source {
+        at: "the facts".into(),
+        what: "there are no \"types\"".into(),
+        expected: "facts hold \"types\" and \"kinds\", each an object",
+    })?;
+    let converted: Result<Vec<_>, PackError> =
+        types.iter().map(|(name, of)| Ok((name.clone(), node(of, name)?.into()))).collect();
+    Ok(Object::from_unsorted(converted?))
+}
+
+fn node(of: &Value, at: &str) -> Result<Object, PackError> {
+    let wrong = |what: String, expected| Err(PackError::Source { at: at.into(), what, expected });
+    let Some(words) = of.as_object() else {
+        return wrong(format!("a type is {}", of.kind()), "it is an object of words");
+    };
+    let mut node = Object::default();
+    for (word, value) in words.iter() {
+        node = match (word.as_str(), value) {
+            ("type", Value::String(_)) => node.with("type", value.clone()),
+            ("ref", Value::String(name)) => node.with("$ref", format!("{REFERENCE}{name}")),
+            ("items", _) => node.with("items", self::node(value, &format!("{at}[]"))?),
+            ("values", _) => node.with("additionalProperties", self::node(value, &format!("{at}.*"))?),
+            ("fields", Value::Object(_)) if words.contains("anyFields") => node,
+            ("fields", Value::Object(fields)) => node.with("properties", properties(fields, at)?),
+            ("anyFields" | "any", Value::Bool(true)) => node,
+            // Types that every group version shares are of no kind of their own.
+            ("gvk", Value::Array(_)) => node.with("x-kubernetes-group-version-kind", value.clone()),
+            ("gvk", Value::String(_)) => node,
+            ("node", Value::String(shape)) => match NODES.iter().find(|(word, _)| word == shape) {
+                Some((_, Some(of))) => node.with("type", *of),
+                Some((_, None)) => node,
+                None => return wrong(format!("node is {shape:?}"), "it is object, map, list, scalar or any"),
+            },
+            (word, value) => match WORDS.iter().find(|(known, _)| *known == word) {
+                Some((_, keyword)) => node.with(*keyword, value.clone()),
+                None => {
+                    return wrong(
+                        format!("{word:?} is {value:?}"),
+                        "this word is not known with such a value",
+                    );
+                }
+            },
+        };
+    }
+    Ok(node)
+}
+
+fn properties(fields: &Object, at: &str) -> Result<Object, PackError> {
+    let converted: Result<Vec<_>, PackError> = fields
+        .iter()
+        .map(|(name, of)| Ok((name.clone(), node(of, &format!("{at}.{name}"))?.into())))
+        .collect();
+    Ok(Object::from_unsorted(converted?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tenure_value::{Limits, json};
+
+    fn read(text: &str) -> Result<Object, PackError> {
+        schemas(&json::parse(text.as_bytes(), &Limits::TRUSTED).unwrap())
+    }
+
+    #[test]
+    fn facts_are_written_out_in_the_words_of_openapi() {
+        let schemas = read(
+            r#"{"types": {"a.B": {"node": "object", "required": ["c"], "fields": {
+                "c": {"node": "list", "items": {"ref": "a.D", "default": {}}, "listType": "map", "listMapKeys": ["n"]},
+                "e": {"node": "map", "values": {"type": "string"}, "mapType": "atomic"}}}}}"#,
+        );
+        let expected = r##"{"a.B":{"properties":{"c":{"items":{"$ref":"#/components/schemas/a.D","default":{}},"type":"array","x-kubernetes-list-map-keys":["n"],"x-kubernetes-list-type":"map"},"e":{"additionalProperties":{"type":"string"},"type":"object","x-kubernetes-map-type":"atomic"}},"required":["c"],"type":"object"}}"##;
+        assert_eq!(json::to_string(&schemas.unwrap().into()), expected);
+    }
+
+    #[test]
+    fn a_word_without_meaning_is_named_with_its_place() {
+        let error = read(r#"{"types": {"a.B": {"node": "object", "fields": {"c": {"colour": "red"}}}}}"#);
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "a.B.c: \"colour\" is \"red\"; this word is not known with such a value"
+        );
+    }
+}

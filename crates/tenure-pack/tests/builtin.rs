@@ -1,0 +1,193 @@
+//! The pack inside tenure-schema is what the command writes from the facts, and says what they say.
+
+use std::collections::BTreeMap;
+use tenure_schema::{ListTopology, Relation, ScalarKind, Schema, Type, TypeRef, UnknownFields, builtin};
+use tenure_value::{Limits, Value, json};
+
+fn facts() -> Value {
+    json::parse(include_bytes!("../data/kubernetes-1.36.json"), &Limits::TRUSTED).unwrap()
+}
+
+#[test]
+fn the_pack_is_what_the_command_writes() {
+    let written = tenure_pack::compile(Some(&facts()), None).unwrap().to_pack();
+    assert!(
+        written == builtin::PACK,
+        "write it again: cargo run -p tenure-pack -- --schema crates/tenure-pack/data/kubernetes-1.36.json \
+         --out crates/tenure-schema/data/kubernetes-1.36.pack"
+    );
+}
+
+#[test]
+fn all_of_the_pack_can_be_read_and_written_again() {
+    let schema = Schema::from_pack(builtin::PACK).unwrap();
+    assert!(schema.to_pack() == builtin::PACK);
+}
+
+/// Counts what the facts say of every type and every position in it.
+fn count_facts(node: &Value, counts: &mut BTreeMap<String, usize>) {
+    let Some(words) = node.as_object() else { return };
+    let mut count = |what: String| *counts.entry(what).or_default() += 1;
+    for (word, value) in words.iter() {
+        match (word.as_str(), value) {
+            ("node", Value::String(shape)) => count(format!("node {shape}")),
+            ("listType", Value::String(kind)) if words.contains("items") => count(format!("list {kind}")),
+            ("listMapKeys", Value::Array(keys)) => count(format!("list keys {keys:?}")),
+            ("patchStrategy", Value::String(strategy)) => count(format!("strategy {strategy}")),
+            ("patchMergeKey", Value::String(key)) => count(format!("merge key {key}")),
+            ("default", default) => count(format!("default {default:?}")),
+            ("enum", Value::Array(values)) => count(format!("enum of {}", values.len())),
+            ("required", Value::Array(names)) => names.iter().for_each(|_| count("required".into())),
+            ("mapType", Value::String(relation)) if relation == "atomic" => count("atomic".into()),
+            ("anyFields", _) => count("any fields".into()),
+            _ => {}
+        }
+    }
+    if words.get("node").and_then(Value::as_str) == Some("list") && !words.contains("listType") {
+        count("list atomic".into());
+    }
+    let below = words.get("fields").and_then(Value::as_object);
+    below.into_iter().flat_map(|fields| fields.iter()).for_each(|(_, field)| count_facts(field, counts));
+    for inner in ["items", "values"] {
+        words.get(inner).into_iter().for_each(|inner| count_facts(inner, counts));
+    }
+}
+
+/// Counts the same in compiled types; a named type is counted once, a nameless one where it stands.
+fn count_type(of: TypeRef, counts: &mut BTreeMap<String, usize>) {
+    let mut count = |what: String| *counts.entry(what).or_default() += 1;
+    let mut slots = Vec::new();
+    match of.get() {
+        Type::Struct(of) => {
+            count("node object".into());
+            if of.relation == Relation::Atomic {
+                count("atomic".into());
+            }
+            if of.fields.is_empty() && of.unknown == UnknownFields::Preserved {
+                count("any fields".into());
+            }
+            for field in &of.fields {
+                let strategy = field.patch.strategy;
+                let words = [
+                    (strategy.merge, "merge"),
+                    (strategy.replace, "replace"),
+                    (strategy.retain_keys, "retainKeys"),
+                ];
+                let words: Vec<_> = words.iter().filter(|(set, _)| *set).map(|(_, word)| *word).collect();
+                if !words.is_empty() {
+                    count(format!("strategy {}", words.join(",")));
+                }
+                field.patch.merge_key.iter().for_each(|key| count(format!("merge key {key}")));
+                if field.required {
+                    count("required".into());
+                }
+                slots.push(&field.slot);
+            }
+        }
+        Type::Map(of) => {
+            count("node map".into());
+            if of.relation == Relation::Atomic {
+                count("atomic".into());
+            }
+            slots.push(&of.value);
+        }
+        Type::List(of) => {
+            count("node list".into());
+            match &of.topology {
+                ListTopology::Atomic => count("list atomic".into()),
+                ListTopology::Set => count("list set".into()),
+                ListTopology::Keyed(keys) => {
+                    count("list map".into());
+                    let names = Value::array(keys.iter().map(|key| key.name.clone().into()));
+                    count(format!("list keys {names:?}"));
+                }
+            }
+            slots.push(&of.item);
+        }
+        Type::Scalar(of) => {
+            if !of.values.is_empty() {
+                count(format!("enum of {}", of.values.len()));
+            }
+            let named = of.kind == ScalarKind::Quantity
+                || of.kind == ScalarKind::IntOrString
+                || of.format == "date-time";
+            if named {
+                count("node scalar".into());
+            }
+        }
+        Type::Untyped => count("node any".into()),
+    }
+    for slot in slots {
+        slot.default
+            .iter()
+            .for_each(|default| *counts.entry(format!("default {default:?}")).or_default() += 1);
+        let below = of.slot(slot);
+        if below.name().is_none() && !is_claim_reference(below) {
+            count_type(below, counts);
+        }
+    }
+}
+
+/// A volume's claim is the one place that refers to a type and makes it granular.
+fn is_claim_reference(of: TypeRef) -> bool {
+    matches!(of.get(), Type::Struct(_))
+}
+
+#[test]
+fn types_lists_and_keys_are_as_many_as_in_the_facts() {
+    let facts = facts();
+    let mut expected = BTreeMap::new();
+    let types = facts.get("types").and_then(Value::as_object).unwrap();
+    types.iter().for_each(|(_, of)| count_facts(of, &mut expected));
+
+    let schema = Schema::builtin();
+    let mut counts = BTreeMap::new();
+    schema.names().for_each(|(_, of)| count_type(of, &mut counts));
+    assert_eq!(counts, expected);
+    assert_eq!(schema.names().count(), types.len());
+
+    // The figures themselves, so that a change of the facts is seen too.
+    let figures = [("list map", 59), ("list set", 16), ("list atomic", 292), ("strategy merge", 53)];
+    for (what, figure) in figures {
+        assert_eq!(counts.get(what), Some(&figure), "{what}");
+    }
+}
+
+#[test]
+fn every_kind_of_the_facts_has_its_type() {
+    let facts = facts();
+    let kinds = facts.get("kinds").and_then(Value::as_object).unwrap();
+    let found: Vec<_> = Schema::builtin()
+        .kinds()
+        .map(|(kind, of)| (kind.clone(), Value::from(of.name().unwrap().clone())))
+        .collect();
+    assert_eq!(found, kinds.fields());
+    for (kind, _) in kinds.iter() {
+        let (api_version, name) = kind.split_once(' ').unwrap();
+        assert!(Schema::builtin().kind(api_version, name).is_some());
+    }
+    assert!(Schema::builtin().kind("apps/v1", "Deploymen").is_none());
+    assert!(Schema::builtin().kind("apps/v1 Deployment", "").is_none());
+}
+
+#[test]
+fn a_reference_may_make_its_type_granular() {
+    let schema = Schema::builtin();
+    let spec = schema.named("io.k8s.api.core.v1.PersistentVolumeSpec").unwrap();
+    let relation = |of: TypeRef| match of.get() {
+        Type::Struct(of) => of.relation,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(relation(spec.below("claimRef").unwrap()), Relation::Granular);
+    let reference = schema.named("io.k8s.api.core.v1.ObjectReference").unwrap();
+    assert_eq!(relation(reference), Relation::Atomic);
+}
+
+#[test]
+fn keys_carry_what_an_item_without_them_counts_as() {
+    let spec = Schema::builtin().named("io.k8s.api.core.v1.ServiceSpec").unwrap();
+    let Type::List(ports) = spec.below("ports").unwrap().get() else { panic!("ports is a list") };
+    let ListTopology::Keyed(keys) = &ports.topology else { panic!("ports is keyed") };
+    let keys: Vec<_> = keys.iter().map(|key| (key.name.as_str(), key.default.clone())).collect();
+    assert_eq!(keys, [("port", Some(Value::Int(0))), ("protocol", Some("TCP".into()))]);
+}

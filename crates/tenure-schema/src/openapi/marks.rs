@@ -1,0 +1,258 @@
+//! Reads the `x-kubernetes-*` markers of one schema node. Nothing is guessed: a marker or a value that
+//! Kubernetes does not have is an error, since a misspelled one changes how lists merge without a sound.
+
+use super::place::Place;
+use crate::{PatchMarks, PatchStrategy, Relation, SchemaError};
+use tenure_value::{Object, Text, Value, json};
+
+pub(crate) const LIST_TYPE: &str = "x-kubernetes-list-type";
+pub(crate) const LIST_MAP_KEYS: &str = "x-kubernetes-list-map-keys";
+pub(crate) const MAP_TYPE: &str = "x-kubernetes-map-type";
+pub(crate) const PATCH_STRATEGY: &str = "x-kubernetes-patch-strategy";
+pub(crate) const PATCH_MERGE_KEY: &str = "x-kubernetes-patch-merge-key";
+pub(crate) const RECOMMENDED_KEYS: &str = "x-kubernetes-recommended-patch-merge-key";
+pub(crate) const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
+pub(crate) const PRESERVE_UNKNOWN: &str = "x-kubernetes-preserve-unknown-fields";
+pub(crate) const EMBEDDED_RESOURCE: &str = "x-kubernetes-embedded-resource";
+pub(crate) const GROUP_VERSION_KIND: &str = "x-kubernetes-group-version-kind";
+
+/// Every marker there is. The last three say nothing about topology and are left to those who read the
+/// raw schema: rules of validation, unions, and fields that may be selected by.
+const MARKERS: [&str; 13] = [
+    LIST_TYPE,
+    LIST_MAP_KEYS,
+    MAP_TYPE,
+    PATCH_STRATEGY,
+    PATCH_MERGE_KEY,
+    RECOMMENDED_KEYS,
+    INT_OR_STRING,
+    PRESERVE_UNKNOWN,
+    EMBEDDED_RESOURCE,
+    GROUP_VERSION_KIND,
+    "x-kubernetes-validations",
+    "x-kubernetes-unions",
+    "x-kubernetes-selectable-fields",
+];
+
+/// Other words under which markers are found in sources and documents, without their dashes.
+const OTHER_SPELLINGS: [(&str, &str); 2] = [("listmapkey", LIST_MAP_KEYS), ("structtype", MAP_TYPE)];
+
+/// How `x-kubernetes-list-type` says the items of a list are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum ListType {
+    Atomic,
+    Set,
+    Map,
+}
+
+/// The markers that shape a type; beside a reference they stand above those of the type referred to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct ShapeMarks {
+    pub list_type: Option<ListType>,
+    pub list_map_keys: Option<Box<[Text]>>,
+    pub relation: Option<Relation>,
+}
+
+impl ShapeMarks {
+    pub fn read(node: &Object, place: &Place) -> Result<ShapeMarks, SchemaError> {
+        Ok(ShapeMarks {
+            list_type: word(node, LIST_TYPE, place, &LIST_TYPES)?,
+            list_map_keys: texts(node, LIST_MAP_KEYS, place)?,
+            relation: word(node, MAP_TYPE, place, &MAP_TYPES)?,
+        })
+    }
+
+    /// Returns these markers, and those of the type referred to where there is none here.
+    pub fn over(self, below: ShapeMarks) -> ShapeMarks {
+        ShapeMarks {
+            list_type: self.list_type.or(below.list_type),
+            list_map_keys: self.list_map_keys.or(below.list_map_keys),
+            relation: self.relation.or(below.relation),
+        }
+    }
+}
+
+const LIST_TYPES: [(&str, ListType); 3] =
+    [("atomic", ListType::Atomic), ("set", ListType::Set), ("map", ListType::Map)];
+
+const MAP_TYPES: [(&str, Relation); 3] = [
+    ("granular", Relation::Granular),
+    ("atomic", Relation::Atomic),
+    // The older word for granular.
+    ("separate", Relation::Granular),
+];
+
+/// Reads the markers of strategic merge patch.
+pub(crate) fn patch_marks(node: &Object, place: &Place) -> Result<PatchMarks, SchemaError> {
+    let merge_key = text(node, PATCH_MERGE_KEY, place)?;
+    let recommended_keys = match text(node, RECOMMENDED_KEYS, place)? {
+        Some(written) => recommended_keys(&written, merge_key.as_ref(), place)?,
+        None => Box::default(),
+    };
+    Ok(PatchMarks { strategy: patch_strategy(node, place)?, merge_key, recommended_keys })
+}
+
+fn patch_strategy(node: &Object, place: &Place) -> Result<PatchStrategy, SchemaError> {
+    let mut strategy = PatchStrategy::default();
+    let Some(written) = text(node, PATCH_STRATEGY, place)? else { return Ok(strategy) };
+    let wrong = |expected: &str| Err(wrong_value(PATCH_STRATEGY, place, &written.clone().into(), expected));
+    for word in written.split([',', '|']) {
+        let flag = match word {
+            "merge" => &mut strategy.merge,
+            "replace" => &mut strategy.replace,
+            "retainKeys" => &mut strategy.retain_keys,
+            _ => return wrong("it is merge, replace, retainKeys, or merge,retainKeys"),
+        };
+        if std::mem::replace(flag, true) {
+            return wrong("it says the same thing twice");
+        }
+    }
+    match strategy.merge && strategy.replace {
+        true => wrong("a field is merged or replaced, not both"),
+        false => Ok(strategy),
+    }
+}
+
+fn recommended_keys(
+    written: &Text,
+    merge_key: Option<&Text>,
+    place: &Place,
+) -> Result<Box<[Text]>, SchemaError> {
+    let wrong = |expected: &str| Err(wrong_value(RECOMMENDED_KEYS, place, &written.clone().into(), expected));
+    let keys: Box<[Text]> = written.split(',').map(|key| Text::new(key.trim())).collect();
+    if keys.iter().any(|key| key.is_empty()) {
+        return wrong("it is names of fields with commas between them");
+    }
+    if keys.iter().enumerate().any(|(at, key)| keys[..at].contains(key)) {
+        return wrong("it names a field twice");
+    }
+    match (merge_key, keys.first()) {
+        (Some(merge_key), Some(first)) if merge_key != first => {
+            wrong(&format!("the merge key, {merge_key:?}, comes first in it"))
+        }
+        _ => Ok(keys),
+    }
+}
+
+/// Refuses markers that do not exist, whatever their value.
+pub(crate) fn check_names(node: &Object, place: &Place) -> Result<(), SchemaError> {
+    match node.iter().find_map(|(name, _)| marker_hint(name).map(|hint| (name, hint))) {
+        Some((name, hint)) => {
+            Err(SchemaError::UnknownMarker { at: place.to_string(), name: name.to_string(), hint })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Returns what to write instead of a keyword that looks like a marker and is none.
+fn marker_hint(name: &str) -> Option<String> {
+    if MARKERS.contains(&name) || !MARKER_INITIALS.contains(&name.bytes().next()?) {
+        return None;
+    }
+    let bare = bare(name);
+    let meant = MARKERS
+        .into_iter()
+        .find(|marker| self::bare(marker) == bare)
+        .or_else(|| OTHER_SPELLINGS.into_iter().find(|(other, _)| *other == bare).map(|(_, marker)| marker));
+    match meant {
+        Some(marker) => Some(format!("it is written {marker:?}")),
+        None if name.starts_with("x-ku") => Some(match nearest(name) {
+            Some(marker) => format!("{marker:?} may be meant"),
+            None => format!("markers are {}", MARKERS.join(", ")),
+        }),
+        None => None,
+    }
+}
+
+/// The letters that markers start with, with and without their prefix; every other keyword is none.
+const MARKER_INITIALS: &[u8] = b"xlmpriegvusXLMPRIEGVUS";
+
+/// Strips what spellings of one marker differ in: the prefix, dashes and capitals.
+fn bare(name: &str) -> String {
+    let name = name.strip_prefix("x-").unwrap_or(name);
+    let name = match name.split_once('-') {
+        Some((prefix, rest)) if prefix.starts_with("kube") || prefix == "k8s" => rest,
+        _ => name,
+    };
+    name.chars().filter(|c| *c != '-').map(|c| c.to_ascii_lowercase()).collect()
+}
+
+fn nearest(name: &str) -> Option<&'static str> {
+    let (distance, marker) = MARKERS.into_iter().map(|marker| (distance(name, marker), marker)).min()?;
+    (distance <= 4).then_some(marker)
+}
+
+/// Counts the letters to change, add or leave out between two names.
+fn distance(from: &str, to: &str) -> usize {
+    // Names from outside may be long; past this length they are near to nothing.
+    if from.len() > 64 {
+        return from.len();
+    }
+    let to = to.as_bytes();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (line, letter) in from.bytes().enumerate() {
+        let mut corner = std::mem::replace(&mut row[0], line + 1);
+        for column in 1..row.len() {
+            let replaced = corner + usize::from(to[column - 1] != letter);
+            corner = row[column];
+            row[column] = replaced.min(corner + 1).min(row[column - 1] + 1);
+        }
+    }
+    row[to.len()]
+}
+
+/// Reads a marker that is a boolean or absent.
+pub(crate) fn flag(node: &Object, name: &'static str, place: &Place) -> Result<bool, SchemaError> {
+    match node.get(name) {
+        None => Ok(false),
+        Some(Value::Bool(flag)) => Ok(*flag),
+        Some(other) => Err(wrong_value(name, place, other, "it is true or left out")),
+    }
+}
+
+fn word<T: Copy>(
+    node: &Object,
+    name: &'static str,
+    place: &Place,
+    words: &[(&str, T)],
+) -> Result<Option<T>, SchemaError> {
+    let Some(value) = node.get(name) else { return Ok(None) };
+    let meant = value.as_str().and_then(|text| words.iter().find(|(word, _)| *word == text));
+    match meant {
+        Some((_, meaning)) => Ok(Some(*meaning)),
+        None => {
+            let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+            Err(wrong_value(name, place, value, &format!("it is one of {}", words.join(", "))))
+        }
+    }
+}
+
+fn text(node: &Object, name: &'static str, place: &Place) -> Result<Option<Text>, SchemaError> {
+    match node.get(name) {
+        None => Ok(None),
+        Some(Value::String(text)) if !text.is_empty() => Ok(Some(text.clone())),
+        Some(other) => Err(wrong_value(name, place, other, "it is a string that is not empty")),
+    }
+}
+
+fn texts(node: &Object, name: &'static str, place: &Place) -> Result<Option<Box<[Text]>>, SchemaError> {
+    let Some(value) = node.get(name) else { return Ok(None) };
+    let texts: Option<Box<[Text]>> = value.as_array().and_then(|items| {
+        items.iter().map(|item| item.as_str().filter(|text| !text.is_empty()).map(Text::new)).collect()
+    });
+    match texts {
+        Some(texts) if !texts.is_empty() => Ok(Some(texts)),
+        _ => Err(wrong_value(name, place, value, "it is a list of names of fields")),
+    }
+}
+
+/// Makes the error for a marker's value, shortened where it is long.
+pub(crate) fn wrong_value(name: &'static str, place: &Place, found: &Value, expected: &str) -> SchemaError {
+    let mut found = json::to_string(found);
+    if found.len() > 80 {
+        let end = (0..=77).rev().find(|at| found.is_char_boundary(*at)).unwrap_or(0);
+        found.truncate(end);
+        found.push_str("...");
+    }
+    SchemaError::MarkerValue { at: place.to_string(), name, found, expected: expected.into() }
+}

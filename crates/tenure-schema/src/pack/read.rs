@@ -1,0 +1,308 @@
+//! Reads single types out of a pack. Opening looks at the header only; everything behind it is reached
+//! by checked offsets, so that a damaged pack gives an error and never a panic.
+
+use super::{MAGIC, SCALARS, flag, list, tag, value};
+use crate::{
+    Field, Key, List, ListTopology, Map, PatchMarks, PatchStrategy, Relation, Scalar, SchemaError, Slot,
+    Struct, Type, TypeId, UnknownFields,
+};
+use std::{borrow::Cow, ops::Range};
+use tenure_value::{Object, Text, Value};
+
+/// How deep a default value may be nested.
+const DEPTH: usize = 64;
+
+const HEADER: usize = MAGIC.len() + 4 * 4;
+
+/// An opened pack.
+#[derive(Debug)]
+pub(crate) struct Pack {
+    bytes: Cow<'static, [u8]>,
+    texts: u32,
+    types: u32,
+    names: u32,
+    kinds: u32,
+}
+
+type Index = Box<[(Text, TypeId)]>;
+
+impl Pack {
+    /// Takes the bytes of a pack and reads its header.
+    pub fn open(bytes: Cow<'static, [u8]>) -> Result<Pack, SchemaError> {
+        if !bytes.starts_with(MAGIC) {
+            return Err(damaged("it does not start as a pack of this version does"));
+        }
+        let count = |at: usize| number_at(&bytes, MAGIC.len() + 4 * at);
+        let (texts, types, names, kinds) = (count(0)?, count(1)?, count(2)?, count(3)?);
+        let pack = Pack { texts, types, names, kinds, bytes };
+        if pack.text_area() > pack.bytes.len() {
+            return Err(damaged("it ends within its tables"));
+        }
+        Ok(pack)
+    }
+
+    /// Decodes everything once.
+    pub fn check(&self) -> Result<(), SchemaError> {
+        for (start, length) in [(self.name_table(), self.names), (self.kind_table(), self.kinds)] {
+            let index = self.index(start, length)?;
+            if !index.windows(2).all(|pair| pair[0].0 < pair[1].0) {
+                return Err(damaged("its names are out of order"));
+            }
+        }
+        (0..self.types).try_for_each(|number| self.decode(TypeId(number)).map(drop))
+    }
+
+    pub fn type_count(&self) -> u32 {
+        self.types
+    }
+
+    pub fn names(&self) -> Index {
+        self.index(self.name_table(), self.names).unwrap_or_default()
+    }
+
+    pub fn kinds(&self) -> Index {
+        self.index(self.kind_table(), self.kinds).unwrap_or_default()
+    }
+
+    /// Decodes one type.
+    pub fn decode(&self, id: TypeId) -> Result<Type, SchemaError> {
+        let types = self.text_area() + self.entry(self.text_table(), self.texts)? as usize;
+        let range = self.range(self.type_table(), id.0, types)?;
+        let mut record = Record { pack: self, rest: self.bytes.get(range).ok_or_else(cut_short)? };
+        let of = record.of()?;
+        if record.rest.is_empty() { Ok(of) } else { Err(damaged("a type is longer than it should be")) }
+    }
+
+    fn text_table(&self) -> usize {
+        HEADER
+    }
+
+    fn type_table(&self) -> usize {
+        self.text_table() + 4 * (self.texts as usize + 1)
+    }
+
+    fn name_table(&self) -> usize {
+        self.type_table() + 4 * (self.types as usize + 1)
+    }
+
+    fn kind_table(&self) -> usize {
+        self.name_table() + 8 * self.names as usize
+    }
+
+    fn text_area(&self) -> usize {
+        self.kind_table() + 8 * self.kinds as usize
+    }
+
+    fn entry(&self, table: usize, number: u32) -> Result<u32, SchemaError> {
+        number_at(&self.bytes, table + 4 * number as usize)
+    }
+
+    fn range(&self, table: usize, number: u32, area: usize) -> Result<Range<usize>, SchemaError> {
+        let (start, end) = (self.entry(table, number)?, self.entry(table, number + 1)?);
+        Ok(area + start as usize..area + end as usize)
+    }
+
+    fn text(&self, number: u32) -> Result<Text, SchemaError> {
+        if number >= self.texts {
+            return Err(damaged("a text is missing"));
+        }
+        let range = self.range(self.text_table(), number, self.text_area())?;
+        let bytes = self.bytes.get(range).ok_or_else(cut_short)?;
+        std::str::from_utf8(bytes).map(Text::new).map_err(|_| damaged("a text is not UTF-8"))
+    }
+
+    fn type_id(&self, number: u32) -> Result<TypeId, SchemaError> {
+        if number < self.types { Ok(TypeId(number)) } else { Err(damaged("a type is missing")) }
+    }
+
+    fn index(&self, start: usize, length: u32) -> Result<Index, SchemaError> {
+        (0..length)
+            .map(|number| {
+                let text = self.text(self.entry(start, 2 * number)?)?;
+                Ok((text, self.type_id(self.entry(start, 2 * number + 1)?)?))
+            })
+            .collect()
+    }
+}
+
+/// What is left of a type's record.
+struct Record<'p> {
+    pack: &'p Pack,
+    rest: &'p [u8],
+}
+
+impl Record<'_> {
+    fn of(&mut self) -> Result<Type, SchemaError> {
+        Ok(match self.byte()? {
+            tag::STRUCT => Type::Struct(self.record()?),
+            tag::MAP => {
+                let relation = relation(self.byte()?);
+                Type::Map(Map { value: self.slot()?.0, relation })
+            }
+            tag::LIST => {
+                let topology = self.list_topology()?;
+                Type::List(List { item: self.slot()?.0, topology })
+            }
+            tag::SCALAR => Type::Scalar(Scalar {
+                kind: *SCALARS
+                    .get(usize::from(self.byte()?))
+                    .ok_or_else(|| damaged("a scalar is of no known kind"))?,
+                format: self.text()?,
+                values: self.many(|record| record.value(DEPTH))?,
+            }),
+            tag::UNTYPED => Type::Untyped,
+            _ => return Err(damaged("a type is of no known shape")),
+        })
+    }
+
+    fn record(&mut self) -> Result<Struct, SchemaError> {
+        let flags = self.byte()?;
+        let unknown = match flags & flag::PRESERVES_UNKNOWN {
+            0 => UnknownFields::Foreign,
+            _ => UnknownFields::Preserved,
+        };
+        let fields = self.many(Record::field)?;
+        // Fields are found by bisection.
+        if !fields.windows(2).all(|pair| pair[0].name < pair[1].name) {
+            return Err(damaged("the fields of a type are out of order"));
+        }
+        let embedded_resource = flags & flag::EMBEDDED_RESOURCE != 0;
+        Ok(Struct { fields, relation: relation(flags), unknown, embedded_resource })
+    }
+
+    fn field(&mut self) -> Result<Field, SchemaError> {
+        let name = self.text()?;
+        let (slot, flags) = self.slot()?;
+        let patch = match flags & flag::PATCH_MARKS {
+            0 => PatchMarks::default(),
+            _ => self.patch_marks()?,
+        };
+        Ok(Field { name, slot, required: flags & flag::REQUIRED != 0, patch })
+    }
+
+    fn patch_marks(&mut self) -> Result<PatchMarks, SchemaError> {
+        let flags = self.byte()?;
+        let strategy = PatchStrategy {
+            merge: flags & flag::MERGE != 0,
+            replace: flags & flag::REPLACE != 0,
+            retain_keys: flags & flag::RETAIN_KEYS != 0,
+        };
+        let merge_key = if flags & flag::MERGE_KEY != 0 { Some(self.text()?) } else { None };
+        Ok(PatchMarks { strategy, merge_key, recommended_keys: self.many(Record::text)? })
+    }
+
+    fn list_topology(&mut self) -> Result<ListTopology, SchemaError> {
+        Ok(match self.byte()? {
+            list::ATOMIC => ListTopology::Atomic,
+            list::SET => ListTopology::Set,
+            list::KEYED => ListTopology::Keyed(self.many(|record| {
+                let name = record.text()?;
+                let flags = record.byte()?;
+                Ok(Key { name, default: record.default(flags)? })
+            })?),
+            _ => return Err(damaged("a list is of no known kind")),
+        })
+    }
+
+    fn slot(&mut self) -> Result<(Slot, u8), SchemaError> {
+        let flags = self.byte()?;
+        let number = self.number32()?;
+        let of = self.pack.type_id(number)?;
+        let default = self.default(flags)?;
+        Ok((Slot { of, nullable: flags & flag::NULLABLE != 0, default }, flags))
+    }
+
+    fn default(&mut self, flags: u8) -> Result<Option<Value>, SchemaError> {
+        if flags & flag::DEFAULT != 0 { self.value(DEPTH).map(Some) } else { Ok(None) }
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Value, SchemaError> {
+        let below = depth.checked_sub(1).ok_or_else(|| damaged("a value is nested too deep"))?;
+        Ok(match self.byte()? {
+            value::NULL => Value::Null,
+            value::FALSE => Value::Bool(false),
+            value::TRUE => Value::Bool(true),
+            value::INT => {
+                let number = self.number()?;
+                Value::Int((number >> 1) as i64 ^ -((number & 1) as i64))
+            }
+            value::UINT => Value::unsigned(self.number()?),
+            value::FLOAT => {
+                let (bytes, rest) = self.rest.split_first_chunk().ok_or_else(cut_short)?;
+                self.rest = rest;
+                let number = f64::from_bits(u64::from_le_bytes(*bytes));
+                if !number.is_finite() {
+                    return Err(damaged("a number is not finite"));
+                }
+                Value::Float(number)
+            }
+            value::STRING => Value::String(self.text()?),
+            value::ARRAY => Value::array(self.many(|record| record.value(below))?),
+            value::OBJECT => {
+                let fields = self.many(|record| Ok((record.text()?, record.value(below)?)))?;
+                Value::Object(Object::from_unsorted(fields.into_vec()))
+            }
+            _ => return Err(damaged("a value is of no known kind")),
+        })
+    }
+
+    fn many<T>(
+        &mut self,
+        one: impl Fn(&mut Self) -> Result<T, SchemaError>,
+    ) -> Result<Box<[T]>, SchemaError> {
+        let count = self.number32()? as usize;
+        // Whatever is counted takes a byte at least, so a larger count is a lie not worth memory.
+        if count > self.rest.len() {
+            return Err(cut_short());
+        }
+        let mut all = Vec::with_capacity(count);
+        for _ in 0..count {
+            all.push(one(self)?);
+        }
+        Ok(all.into())
+    }
+
+    fn text(&mut self) -> Result<Text, SchemaError> {
+        let number = self.number32()?;
+        self.pack.text(number)
+    }
+
+    fn byte(&mut self) -> Result<u8, SchemaError> {
+        let (byte, rest) = self.rest.split_first().ok_or_else(cut_short)?;
+        self.rest = rest;
+        Ok(*byte)
+    }
+
+    fn number(&mut self) -> Result<u64, SchemaError> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(number);
+            }
+        }
+        Err(damaged("a number is too long"))
+    }
+
+    fn number32(&mut self) -> Result<u32, SchemaError> {
+        u32::try_from(self.number()?).map_err(|_| damaged("a number is too large"))
+    }
+}
+
+fn relation(flags: u8) -> Relation {
+    if flags & flag::ATOMIC != 0 { Relation::Atomic } else { Relation::Granular }
+}
+
+fn number_at(bytes: &[u8], at: usize) -> Result<u32, SchemaError> {
+    let four = bytes.get(at..).and_then(<[u8]>::first_chunk).ok_or_else(cut_short)?;
+    Ok(u32::from_le_bytes(*four))
+}
+
+fn damaged(what: &str) -> SchemaError {
+    SchemaError::Pack { what: what.into() }
+}
+
+fn cut_short() -> SchemaError {
+    damaged("it is cut short")
+}

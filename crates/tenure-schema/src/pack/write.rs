@@ -1,0 +1,190 @@
+//! Writes a schema as a pack. Texts are numbered in the order of their first use, so that the same types
+//! give the same bytes.
+
+use super::{MAGIC, SCALARS, flag, list, tag, value};
+use crate::{Field, List, ListTopology, PatchMarks, Relation, Schema, Slot, Struct, Type, UnknownFields};
+use std::collections::HashMap;
+use tenure_value::{Text, Value};
+
+/// Returns the bytes of the pack.
+pub(crate) fn write(schema: &Schema) -> Vec<u8> {
+    let mut writer = Writer::default();
+    let mut type_offsets = vec![0];
+    for of in schema.types() {
+        writer.of(of.get());
+        type_offsets.push(writer.records.len() as u32);
+    }
+    let names: Vec<_> = schema.names().map(|(name, of)| (writer.text_number(name), of.id().0)).collect();
+    let kinds: Vec<_> = schema.kinds().map(|(name, of)| (writer.text_number(name), of.id().0)).collect();
+
+    let mut text_offsets = vec![0];
+    let mut texts = Vec::new();
+    for text in &writer.texts {
+        texts.extend_from_slice(text.as_bytes());
+        text_offsets.push(texts.len() as u32);
+    }
+
+    let counts = [writer.texts.len(), schema.types().len(), names.len(), kinds.len()];
+    let pairs = names.iter().chain(&kinds).flat_map(|(text, of)| [*text, *of]);
+    let numbers =
+        counts.iter().map(|count| *count as u32).chain(text_offsets).chain(type_offsets).chain(pairs);
+
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend(numbers.flat_map(u32::to_le_bytes));
+    bytes.extend(texts);
+    bytes.extend(writer.records);
+    bytes
+}
+
+#[derive(Default)]
+struct Writer {
+    records: Vec<u8>,
+    texts: Vec<Text>,
+    numbers: HashMap<Text, u32>,
+}
+
+impl Writer {
+    fn of(&mut self, of: &Type) {
+        match of {
+            Type::Struct(of) => self.record(of),
+            Type::Map(of) => {
+                self.byte(tag::MAP);
+                self.byte(bit(of.relation == Relation::Atomic, flag::ATOMIC));
+                self.slot(&of.value, 0);
+            }
+            Type::List(of) => self.list(of),
+            Type::Scalar(of) => {
+                self.byte(tag::SCALAR);
+                let number = SCALARS.iter().position(|kind| *kind == of.kind).unwrap_or_default();
+                self.byte(number as u8);
+                self.text(&of.format);
+                self.number(of.values.len() as u64);
+                of.values.iter().for_each(|allowed| self.value(allowed));
+            }
+            Type::Untyped => self.byte(tag::UNTYPED),
+        }
+    }
+
+    fn record(&mut self, of: &Struct) {
+        self.byte(tag::STRUCT);
+        self.byte(
+            bit(of.relation == Relation::Atomic, flag::ATOMIC)
+                | bit(of.unknown == UnknownFields::Preserved, flag::PRESERVES_UNKNOWN)
+                | bit(of.embedded_resource, flag::EMBEDDED_RESOURCE),
+        );
+        self.number(of.fields.len() as u64);
+        of.fields.iter().for_each(|field| self.field(field));
+    }
+
+    fn field(&mut self, field: &Field) {
+        let marked = field.patch != PatchMarks::default();
+        self.text(&field.name);
+        self.slot(&field.slot, bit(field.required, flag::REQUIRED) | bit(marked, flag::PATCH_MARKS));
+        if marked {
+            self.patch_marks(&field.patch);
+        }
+    }
+
+    fn patch_marks(&mut self, marks: &PatchMarks) {
+        self.byte(
+            bit(marks.strategy.merge, flag::MERGE)
+                | bit(marks.strategy.replace, flag::REPLACE)
+                | bit(marks.strategy.retain_keys, flag::RETAIN_KEYS)
+                | bit(marks.merge_key.is_some(), flag::MERGE_KEY),
+        );
+        marks.merge_key.iter().for_each(|key| self.text(key));
+        self.number(marks.recommended_keys.len() as u64);
+        marks.recommended_keys.iter().for_each(|key| self.text(key));
+    }
+
+    fn list(&mut self, of: &List) {
+        self.byte(tag::LIST);
+        match &of.topology {
+            ListTopology::Atomic => self.byte(list::ATOMIC),
+            ListTopology::Set => self.byte(list::SET),
+            ListTopology::Keyed(keys) => {
+                self.byte(list::KEYED);
+                self.number(keys.len() as u64);
+                for key in keys {
+                    self.text(&key.name);
+                    self.byte(bit(key.default.is_some(), flag::DEFAULT));
+                    key.default.iter().for_each(|default| self.value(default));
+                }
+            }
+        }
+        self.slot(&of.item, 0);
+    }
+
+    fn slot(&mut self, slot: &Slot, flags: u8) {
+        self.byte(flags | bit(slot.nullable, flag::NULLABLE) | bit(slot.default.is_some(), flag::DEFAULT));
+        self.number(u64::from(slot.of.0));
+        slot.default.iter().for_each(|default| self.value(default));
+    }
+
+    fn value(&mut self, of: &Value) {
+        match of {
+            Value::Null => self.byte(value::NULL),
+            Value::Bool(false) => self.byte(value::FALSE),
+            Value::Bool(true) => self.byte(value::TRUE),
+            Value::Int(number) => {
+                self.byte(value::INT);
+                // Small numbers of either sign stay short: the sign goes to the lowest bit.
+                self.number(((number << 1) ^ (number >> 63)) as u64);
+            }
+            Value::UInt(number) => {
+                self.byte(value::UINT);
+                self.number(*number);
+            }
+            Value::Float(number) => {
+                self.byte(value::FLOAT);
+                self.records.extend(number.to_bits().to_le_bytes());
+            }
+            Value::String(text) => {
+                self.byte(value::STRING);
+                self.text(text);
+            }
+            Value::Array(items) => {
+                self.byte(value::ARRAY);
+                self.number(items.len() as u64);
+                items.iter().for_each(|item| self.value(item));
+            }
+            Value::Object(object) => {
+                self.byte(value::OBJECT);
+                self.number(object.len() as u64);
+                for (name, value) in object.iter() {
+                    self.text(name);
+                    self.value(value);
+                }
+            }
+        }
+    }
+
+    fn text(&mut self, text: &Text) {
+        let number = self.text_number(text);
+        self.number(u64::from(number));
+    }
+
+    fn text_number(&mut self, text: &Text) -> u32 {
+        let next = self.texts.len() as u32;
+        *self.numbers.entry(text.clone()).or_insert_with(|| {
+            self.texts.push(text.clone());
+            next
+        })
+    }
+
+    fn byte(&mut self, byte: u8) {
+        self.records.push(byte);
+    }
+
+    fn number(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.byte(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.byte(number as u8);
+    }
+}
+
+fn bit(set: bool, flag: u8) -> u8 {
+    if set { flag } else { 0 }
+}

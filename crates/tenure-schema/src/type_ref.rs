@@ -1,0 +1,99 @@
+//! The handle with which a document is walked under its type: two words, copied at every step down.
+
+use crate::{Field, Schema, Slot, Type, TypeId, UnknownFields};
+use tenure_value::Text;
+
+/// A type within its schema.
+#[derive(Clone, Copy)]
+pub struct TypeRef<'s> {
+    schema: Option<&'s Schema>,
+    id: TypeId,
+}
+
+const UNTYPED: TypeId = TypeId(u32::MAX);
+
+impl<'s> TypeRef<'s> {
+    pub(crate) fn new(schema: &'s Schema, id: TypeId) -> TypeRef<'s> {
+        TypeRef { schema: Some(schema), id }
+    }
+
+    /// Returns the handle of a value about which nothing is known.
+    pub fn untyped() -> TypeRef<'s> {
+        TypeRef { schema: None, id: UNTYPED }
+    }
+
+    /// Returns the type.
+    pub fn get(self) -> &'s Type {
+        self.schema.map_or(&Type::Untyped, |schema| schema.get(self.id))
+    }
+
+    /// Returns the number of the type, by which two handles of one schema are compared.
+    pub fn id(self) -> TypeId {
+        self.id
+    }
+
+    /// Returns the schema this type belongs to; none for [`TypeRef::untyped`].
+    pub fn schema(self) -> Option<&'s Schema> {
+        self.schema
+    }
+
+    /// Returns the name of the type's definition, if it has one; a search, meant for messages.
+    pub fn name(self) -> Option<&'s Text> {
+        self.schema.and_then(|schema| schema.name_of(self.id))
+    }
+
+    /// Returns the type of what stands at a position of this type.
+    pub fn slot(self, slot: &Slot) -> TypeRef<'s> {
+        TypeRef { schema: self.schema, id: slot.of }
+    }
+
+    /// Returns the declared field of that name, if this is a struct that has it.
+    pub fn field(self, name: &str) -> Option<&'s Field> {
+        match self.get() {
+            Type::Struct(of) => of.field(name),
+            _ => None,
+        }
+    }
+
+    /// Walks the declared fields with their types, in order; none unless this is a struct.
+    pub fn fields(self) -> impl ExactSizeIterator<Item = (&'s Field, TypeRef<'s>)> {
+        let fields: &'s [Field] = match self.get() {
+            Type::Struct(of) => &of.fields,
+            _ => &[],
+        };
+        fields.iter().map(move |field| (field, self.slot(&field.slot)))
+    }
+
+    /// Returns the type below a name: a struct's field, a map's value; untyped where unknown fields are
+    /// kept or nothing is known; nothing where the name is foreign to this type.
+    pub fn below(self, name: &str) -> Option<TypeRef<'s>> {
+        match self.get() {
+            Type::Struct(of) => match of.field(name) {
+                Some(field) => Some(self.slot(&field.slot)),
+                None if of.unknown == UnknownFields::Preserved => Some(TypeRef::untyped()),
+                None => None,
+            },
+            Type::Map(of) => Some(self.slot(&of.value)),
+            Type::Untyped => Some(TypeRef::untyped()),
+            Type::List(_) | Type::Scalar(_) => None,
+        }
+    }
+
+    /// Returns the type of a list's items; untyped where nothing is known.
+    pub fn item(self) -> Option<TypeRef<'s>> {
+        match self.get() {
+            Type::List(of) => Some(self.slot(&of.item)),
+            Type::Untyped => Some(TypeRef::untyped()),
+            _ => None,
+        }
+    }
+}
+
+impl std::fmt::Debug for TypeRef<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "#{} {:?}", self.id.0, self.get()),
+        }
+    }
+}
