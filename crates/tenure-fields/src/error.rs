@@ -1,6 +1,7 @@
 //! The crate's one error. A variant about a text says where in it; a variant about a document names the
 //! path, as conflict messages print it.
 
+use crate::PathElement;
 use tenure_value::Position;
 
 /// Why a text is not a field set or a path, or a document does not fit its type.
@@ -32,10 +33,28 @@ pub enum Error {
         /// What is wrong there, and what would be right.
         problem: String,
     },
+    /// A document does not fit its type.
+    #[error("{path}: {problem}")]
+    Document {
+        /// The place in the document, as conflict messages print it.
+        path: String,
+        /// What is wrong there, and what would be right.
+        problem: String,
+    },
     /// The set is nested more deeply than any document may be.
     #[error("the field set has more than {limit} levels inside one another")]
     TooDeep {
         /// How many levels there may be.
         limit: usize,
     },
+}
+
+impl Error {
+    /// Returns the error about a part of a document as one about the whole, of which the part is at `element`.
+    pub(crate) fn below(mut self, element: &PathElement) -> Error {
+        if let Error::Document { path, .. } = &mut self {
+            *path = format!("{element}{path}");
+        }
+        self
+    }
 }

@@ -6,6 +6,7 @@
 
 mod algebra;
 mod builder;
+mod declared;
 mod edit;
 mod error;
 pub mod fields_v1;
@@ -17,6 +18,7 @@ mod text;
 mod walk;
 
 pub use builder::FieldSetBuilder;
+pub use declared::Duplicates;
 pub use error::Error;
 pub use path::{Path, PathElement};
 pub use set::{FieldSet, Node};

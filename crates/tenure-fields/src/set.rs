@@ -44,6 +44,9 @@ impl std::fmt::Debug for FieldSet {
 }
 
 impl FieldSet {
+    /// The set without any path.
+    pub const EMPTY: FieldSet = FieldSet(None);
+
     /// Takes one level's nodes, sorted by element, each included or with children.
     pub fn from_sorted(nodes: Vec<Node>) -> FieldSet {
         debug_assert!(nodes.windows(2).all(|pair| pair[0].element < pair[1].element));
