@@ -1,12 +1,20 @@
 //! Compiles the types of custom resources from their definitions. A definition is taken as it is stored;
-//! whether it may be stored at all is another question.
+//! whether it may be stored at all is [`check_structural`]'s question.
 //!
 //! Beside what its schema says, a custom resource has apiVersion, kind and metadata with the types that
 //! built-in objects have, and so has every `x-kubernetes-embedded-resource` in it. Lists with keys and
 //! sets carry the patch markers that their list type amounts to.
 
+mod openapi_rules;
+mod structural_rules;
+mod violation;
+
+pub use violation::{Reason, Rule, Violation};
+
 use crate::{Schema, SchemaError, openapi::compiler::Compiler};
+use openapi_rules::Position;
 use tenure_value::Value;
+use violation::{Path, Report};
 
 /// Compiles all versions of a CustomResourceDefinition, each under its own apiVersion.
 ///
@@ -49,6 +57,26 @@ pub fn compile_version(schema: &Value, api_version: &str, kind: &str) -> Result<
     let mut compiler = Compiler::of_custom_resources();
     compiler.custom_resource(Some(schema), api_version, kind)?;
     compiler.finish()
+}
+
+/// Checks that the `openAPIV3Schema` of a version is structural and that its lists can work.
+///
+/// Defaults are not checked against their types here, nor are rules and bounds of values: that takes a
+/// validator of values.
+pub fn check_structural(schema: &Value) -> Vec<Violation> {
+    check_structural_at(schema, "openAPIV3Schema")
+}
+
+/// Does the same, with paths that start where the caller says, such as `spec.validation.openAPIV3Schema`.
+pub fn check_structural_at(schema: &Value, root: &str) -> Vec<Violation> {
+    let path = Path::Root(root);
+    let mut report = Report::default();
+    openapi_rules::check(schema, &path, Position::Root, &mut report);
+    let refused = report.0.iter().any(|violation| violation.rule == Rule::Kubernetes);
+    if let (false, Some(schema)) = (refused, schema.as_object()) {
+        structural_rules::check(schema, &path, &mut report);
+    }
+    report.0
 }
 
 fn text<'v>(value: &'v Value, path: &[&'static str], at: &str) -> Result<&'v str, SchemaError> {
