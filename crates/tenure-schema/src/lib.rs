@@ -10,6 +10,7 @@
 
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub mod audit;
 pub mod builtin;
 pub mod crd;
 mod error;
