@@ -5,6 +5,7 @@ use crate::{Error, Result};
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The format that this version reads and writes.
 const FORMAT: u32 = 1;
@@ -12,6 +13,11 @@ const FORMAT_WORD: &str = "tenure-store";
 
 /// What may lie in a directory that holds no store yet: the lock, and what an interrupted beginning left.
 const LEFTOVERS: [&str; 4] = ["lock", "format.new", "data.new", "lost+found"];
+
+/// How long to wait for the lock: a process that is being replaced, or one that it is just starting, may hold it for
+/// a moment longer.
+const LOCK_PATIENCE: Duration = Duration::from_millis(500);
+const LOCK_RETRY: Duration = Duration::from_millis(10);
 
 /// A directory held by this process; letting go of it releases the lock.
 #[derive(Debug)]
@@ -103,18 +109,19 @@ fn lock(directory: &Path) -> Result<File> {
     let path = directory.join("lock");
     let file = File::options().read(true).write(true).create(true).truncate(false).open(&path);
     let mut file = file.map_err(|source| file_error(&path, "open", source))?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            let _ = file.read_to_string(&mut holder);
-            let holder = match holder.trim() {
-                "" => "another process".to_owned(),
-                known => known.to_owned(),
-            };
-            return Err(Error::Locked { directory: directory.to_owned(), holder });
+    let deadline = Instant::now() + LOCK_PATIENCE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(LOCK_RETRY),
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                let _ = file.read_to_string(&mut holder);
+                let holder = if holder.is_empty() { "another process" } else { holder.trim() };
+                return Err(Error::Locked { directory: directory.to_owned(), holder: holder.to_owned() });
+            }
+            Err(TryLockError::Error(source)) => return Err(file_error(&path, "lock", source)),
         }
-        Err(TryLockError::Error(source)) => return Err(file_error(&path, "lock", source)),
     }
     // Who holds it is only for the message that the next one gets; a full disk must not keep the store shut.
     let _ = file.set_len(0).and_then(|()| writeln!(file, "process {}", std::process::id()));
