@@ -10,7 +10,6 @@ pub mod kinds;
 pub mod listen;
 mod media;
 mod metrics;
-pub mod openapi;
 mod query;
 mod selector;
 

@@ -1,0 +1,144 @@
+//! JSON merge patch (RFC 7396): maps merge, `null` removes, everything else is replaced. It needs no type
+//! and cannot fail.
+
+use tenure_value::{Object, Text, Value};
+
+/// Applies a merge patch.
+///
+/// ```
+/// use tenure_patch::merge;
+/// use tenure_value::Value;
+///
+/// let live: Value = r#"{"a": {"b": 1, "c": 2}}"#.parse().unwrap();
+/// let patch: Value = r#"{"a": {"b": null, "d": 3}}"#.parse().unwrap();
+/// assert_eq!(merge::apply(&live, &patch).to_string(), r#"{"a":{"c":2,"d":3}}"#);
+/// ```
+pub fn apply(live: &Value, patch: &Value) -> Value {
+    merged(Some(live), patch).unwrap_or_else(|| live.clone())
+}
+
+/// Returns what becomes of a value, or nothing if it stays as it is.
+fn merged(live: Option<&Value>, patch: &Value) -> Option<Value> {
+    let Value::Object(patch) = patch else {
+        return (live != Some(patch)).then(|| patch.clone());
+    };
+    let (live, replaced) = match live {
+        Some(Value::Object(live)) => (live.fields(), false),
+        _ => ([].as_slice(), true),
+    };
+    let mut kept: Option<Vec<(Text, Value)>> = replaced.then(Vec::new);
+    let mut at = 0;
+    let mut taken = 0;
+    for (name, value) in patch {
+        let (here, found) = match live[at..].binary_search_by(|(field, _)| field.cmp(name)) {
+            Ok(offset) => (at + offset, true),
+            Err(offset) => (at + offset, false),
+        };
+        at = here + usize::from(found);
+        let new = match value {
+            Value::Null if !found => continue,
+            Value::Null => None,
+            value => match merged(found.then(|| &live[here].1), value) {
+                None => continue,
+                new => new,
+            },
+        };
+        let kept = kept.get_or_insert_with(|| Vec::with_capacity(live.len() + patch.len()));
+        kept.extend_from_slice(&live[taken..here]);
+        kept.extend(new.map(|value| (name.clone(), value)));
+        taken = at;
+    }
+    let mut kept = kept?;
+    kept.extend_from_slice(&live[taken..]);
+    Some(Object::from_sorted(kept).into())
+}
+
+/// Returns the merge patch that leads from one document to another.
+///
+/// A merge patch cannot set a field to `null`: where the modified document has a `null` field, the patch
+/// removes it.
+pub fn diff(original: &Value, modified: &Value) -> Value {
+    match (original, modified) {
+        (Value::Object(original), Value::Object(modified)) => {
+            Object::from_sorted(difference(original, modified)).into()
+        }
+        (_, modified) => modified.clone(),
+    }
+}
+
+fn difference(original: &Object, modified: &Object) -> Vec<(Text, Value)> {
+    let mut fields = Vec::new();
+    let (mut left, mut right) = (original.iter().peekable(), modified.iter().peekable());
+    loop {
+        let order = match (left.peek(), right.peek()) {
+            (Some((name, _)), Some((other, _))) => name.cmp(other),
+            (Some(_), None) => std::cmp::Ordering::Less,
+            (None, Some(_)) => std::cmp::Ordering::Greater,
+            (None, None) => return fields,
+        };
+        let before = if order.is_le() { left.next() } else { None };
+        let after = if order.is_ge() { right.next() } else { None };
+        match (before, after) {
+            (Some((_, before)), Some((_, after))) if before == after => {}
+            (Some((name, Value::Object(before))), Some((_, Value::Object(after)))) => {
+                fields.push((name.clone(), Object::from_sorted(difference(before, after)).into()));
+            }
+            (_, Some((name, after))) => fields.push((name.clone(), after.clone())),
+            (Some((name, _)), None) => fields.push((name.clone(), Value::Null)),
+            (None, None) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> Value {
+        text.parse().unwrap()
+    }
+
+    /// The test cases of RFC 7396, appendix A.
+    const CASES: [(&str, &str, &str); 15] = [
+        (r#"{"a":"b"}"#, r#"{"a":"c"}"#, r#"{"a":"c"}"#),
+        (r#"{"a":"b"}"#, r#"{"b":"c"}"#, r#"{"a":"b","b":"c"}"#),
+        (r#"{"a":"b"}"#, r#"{"a":null}"#, r#"{}"#),
+        (r#"{"a":"b","b":"c"}"#, r#"{"a":null}"#, r#"{"b":"c"}"#),
+        (r#"{"a":["b"]}"#, r#"{"a":"c"}"#, r#"{"a":"c"}"#),
+        (r#"{"a":"c"}"#, r#"{"a":["b"]}"#, r#"{"a":["b"]}"#),
+        (r#"{"a":{"b":"c"}}"#, r#"{"a":{"b":"d","c":null}}"#, r#"{"a":{"b":"d"}}"#),
+        (r#"{"a":[{"b":"c"}]}"#, r#"{"a":[1]}"#, r#"{"a":[1]}"#),
+        (r#"["a","b"]"#, r#"["c","d"]"#, r#"["c","d"]"#),
+        (r#"{"a":"b"}"#, r#"["c"]"#, r#"["c"]"#),
+        (r#"{"a":"foo"}"#, "null", "null"),
+        (r#"{"a":"foo"}"#, r#""bar""#, r#""bar""#),
+        (r#"{"e":null}"#, r#"{"a":1}"#, r#"{"a":1,"e":null}"#),
+        ("[1,2]", r#"{"a":"b","c":null}"#, r#"{"a":"b"}"#),
+        ("{}", r#"{"a":{"bb":{"ccc":null}}}"#, r#"{"a":{"bb":{}}}"#),
+    ];
+
+    #[test]
+    fn the_cases_of_the_standard_hold() {
+        for (live, patch, expected) in CASES {
+            assert_eq!(apply(&value(live), &value(patch)), value(expected), "{live} {patch}");
+        }
+    }
+
+    #[test]
+    fn a_difference_leads_from_one_document_to_the_other() {
+        for (original, _, modified) in CASES {
+            let (original, modified) = (value(original), value(modified));
+            if modified.get("e").is_none() {
+                assert_eq!(apply(&original, &diff(&original, &modified)), modified);
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_patch_does_not_touch_is_shared() {
+        let live = value(r#"{"a":{"b":1},"c":{"d":2}}"#);
+        let patched = apply(&live, &value(r#"{"c":{"d":3},"a":{"b":1}}"#));
+        assert!(patched.get("a").unwrap().ptr_eq(live.get("a").unwrap()));
+        assert!(apply(&live, &value(r#"{"c":{"d":2}}"#)).ptr_eq(&live));
+    }
+}

@@ -1,0 +1,100 @@
+//! Values that a patch brings where nothing is live to merge them with. They are taken as they are, but
+//! for directives, which are never stored, and `null`, which means absence everywhere except in what the
+//! patch replaces word for word.
+
+use super::{
+    directive::{PATCH, directive},
+    plan,
+};
+use tenure_schema::TypeRef;
+use tenure_value::{Array, Object, Text, Value};
+
+/// Why a value is taken without merging.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// Nothing was there: `null` fields are left out, as are maps and entries that carry `$patch`.
+    New,
+    /// An entry joins a list: `null` fields are left out.
+    Joining,
+    /// It replaces what was there: taken word for word.
+    Literally,
+}
+
+/// Returns the value as it is to be stored, or nothing if it says itself that it is not to be.
+pub(crate) fn clean(value: &Value, ty: TypeRef<'_>, taken: Taken) -> Option<Value> {
+    match cleaned(value, ty, taken) {
+        Cleaned::Same => Some(value.clone()),
+        Cleaned::New(value) => Some(value),
+        Cleaned::Dropped => None,
+    }
+}
+
+enum Cleaned {
+    Same,
+    New(Value),
+    Dropped,
+}
+
+fn cleaned(value: &Value, ty: TypeRef<'_>, taken: Taken) -> Cleaned {
+    match value {
+        Value::Object(object) => cleaned_object(object, ty, taken),
+        Value::Array(array) => cleaned_array(array, ty, taken),
+        _ => Cleaned::Same,
+    }
+}
+
+fn cleaned_object(object: &Object, ty: TypeRef<'_>, taken: Taken) -> Cleaned {
+    if taken == Taken::New && object.get(PATCH).is_some_and(|value| !value.is_null()) {
+        return Cleaned::Dropped;
+    }
+    let mut kept: Option<Vec<(Text, Value)>> = None;
+    for (at, (name, value)) in object.iter().enumerate() {
+        let outcome = if directive(name, ty).is_some() || value.is_null() && taken != Taken::Literally {
+            Cleaned::Dropped
+        } else if value.is_scalar() {
+            Cleaned::Same
+        } else {
+            cleaned(value, plan::below(ty, name), taken)
+        };
+        let value = match outcome {
+            Cleaned::Same => match &mut kept {
+                Some(kept) => {
+                    kept.push((name.clone(), value.clone()));
+                    continue;
+                }
+                None => continue,
+            },
+            Cleaned::New(value) => Some(value),
+            Cleaned::Dropped => None,
+        };
+        let kept = kept.get_or_insert_with(|| object.fields()[..at].to_vec());
+        kept.extend(value.map(|value| (name.clone(), value)));
+    }
+    match kept {
+        Some(fields) => Cleaned::New(Object::from_sorted(fields).into()),
+        None => Cleaned::Same,
+    }
+}
+
+fn cleaned_array(array: &Array, ty: TypeRef<'_>, taken: Taken) -> Cleaned {
+    let item = plan::item(ty);
+    let mut kept: Option<Vec<Value>> = None;
+    for (at, value) in array.iter().enumerate() {
+        let value = match cleaned(value, item, taken) {
+            Cleaned::Same => match &mut kept {
+                Some(kept) => {
+                    kept.push(value.clone());
+                    continue;
+                }
+                None => continue,
+            },
+            Cleaned::New(value) => Some(value),
+            Cleaned::Dropped => None,
+        };
+        kept.get_or_insert_with(|| array.items()[..at].to_vec()).extend(value);
+    }
+    match kept {
+        Some(items) => Cleaned::New(Array::from(items).into()),
+        None => Cleaned::Same,
+    }
+}

@@ -1,0 +1,530 @@
+//! Merging lists whose entries are matched by key. Deletions come first, whatever their place in the
+//! patch; then each entry merges into the live entry that has its keys, or joins the list; then the whole
+//! is put in order.
+
+use super::{
+    clean::{Taken, clean},
+    directive::{PATCH_MERGE_KEY, PatchValue, patch_value},
+    fields::{Merger, Outcome},
+    index::Index,
+    order::{NONE, Standing, arrange},
+    plan::{self, Keys, Plan, Position},
+    trace::{KeySource, OrderSource, Recorder, Rule},
+};
+use crate::{Fault, PatchError};
+use tenure_fields::PathElement;
+use tenure_schema::TypeRef;
+use tenure_value::{Array, Kind, Object, Text, Value};
+
+/// One entry of the list being made.
+struct Slot<'v> {
+    content: Content<'v>,
+    standing: Standing,
+}
+
+enum Content<'v> {
+    Live(&'v Value),
+    Made(Value),
+    Gone,
+}
+
+/// An entry of the patch that is merged or joins; the others are deletions.
+struct Entry<'v> {
+    map: &'v Object,
+    keys: usize,
+}
+
+/// The list of the patch, sorted out.
+struct Entries<'v> {
+    merging: Vec<Entry<'v>>,
+    deleting: Vec<Entry<'v>>,
+    /// The values of the keys of all of them, by [`Entry::keys`].
+    keys: Vec<Option<&'v Value>>,
+    /// Whether an entry says that the list replaces the live one.
+    replace: bool,
+}
+
+/// Whether the entries of a list carry `$patchMergeKey`.
+pub(super) fn carries_keys(list: &Array) -> bool {
+    list.iter().any(|entry| entry.get(PATCH_MERGE_KEY).is_some())
+}
+
+impl<R: Recorder> Merger<'_, R> {
+    /// Merges or replaces a list, and puts it in order.
+    pub(super) fn list(
+        &mut self,
+        live: &Array,
+        patched: Option<&Array>,
+        order: Option<&Array>,
+        position: Position<'_>,
+    ) -> Result<Outcome, PatchError> {
+        let nothing = Array::default();
+        let patch = patched.unwrap_or(&nothing);
+        if let Some(order) = order
+            && live.is_empty()
+            && patch.is_empty()
+        {
+            return Err(Fault::NothingToOrder { order: order.clone() }.into());
+        }
+        if let Some(names) = named_keys(patch, position)? {
+            return self.keyed(live, patch, order, &Keys::Named(names), position);
+        }
+        match position.plan(self.options.unmarked_lists) {
+            Plan::Keyed(keys) => {
+                let keys = match order {
+                    Some(order) if patch.is_empty() => telling_keys(order, keys, position),
+                    _ => keys,
+                };
+                self.keyed(live, patch, order, &keys, position)
+            }
+            Plan::Set => self.set(live, patched, order),
+            Plan::Replace => match order {
+                None => {
+                    self.recorder.note(|| Rule::ReplacedByStrategy);
+                    Ok(self.literal(&live.clone().into(), &patch.clone().into(), position.ty))
+                }
+                Some(order) => self.replaced_in_order(live, patched, order),
+            },
+        }
+    }
+
+    /// Takes a list where none is live, checking it against its order.
+    pub(super) fn ordered_anew(
+        &mut self,
+        patch: &Array,
+        order: &Array,
+        position: Position<'_>,
+    ) -> Result<Outcome, PatchError> {
+        if patch.is_empty() {
+            return Err(Fault::NothingToOrder { order: order.clone() }.into());
+        }
+        if let Some(names) = named_keys(patch, position)? {
+            return self.keyed(&Array::default(), patch, Some(order), &Keys::Named(names), position);
+        }
+        match position.plan(self.options.unmarked_lists) {
+            Plan::Keyed(keys) => {
+                let entries = Entries::read(patch, &keys, &Array::default())?;
+                entries.check_order(patch, order, &keys)?;
+            }
+            _ => super::set::check_order(patch, order)?,
+        }
+        self.recorder.note(|| Rule::Added);
+        Ok(match clean(&patch.clone().into(), position.ty, Taken::New) {
+            Some(value) => Outcome::New(value),
+            None => Outcome::Gone,
+        })
+    }
+
+    fn keyed(
+        &mut self,
+        live: &Array,
+        patch: &Array,
+        order: Option<&Array>,
+        keys: &Keys<'_>,
+        position: Position<'_>,
+    ) -> Result<Outcome, PatchError> {
+        let item = plan::item(position.ty);
+        let entries = Entries::read(patch, keys, live)?;
+        let order = order.filter(|order| !order.is_empty());
+        if let Some(order) = order {
+            entries.check_order(patch, order, keys)?;
+        }
+        let mut index = Index::new(keys.len(), live.len() + entries.merging.len());
+        let mut slots = Vec::with_capacity(live.len() + entries.merging.len());
+        if entries.replace {
+            self.recorder.note(|| Rule::ReplacedByDirective);
+            for entry in &entries.merging {
+                let value = clean(&entry.map.clone().into(), item, Taken::Literally);
+                let content = value.map_or(Content::Gone, Content::Made);
+                slots.push(Slot { content, standing: Standing { rank: NONE, place: NONE } });
+                index.keys_mut().extend_from_slice(entries.keys_of(entry, keys));
+                index.seal();
+            }
+        } else {
+            for (place, value) in live.iter().enumerate() {
+                let Value::Object(entry) = value else { return Err(mixed(live, patch)) };
+                keys.read(entry, index.keys_mut())
+                    .map_err(|error| error.under(PathElement::Index(place as i64)))?;
+                index.seal();
+                let standing = Standing { rank: NONE, place: place as u32 };
+                slots.push(Slot { content: Content::Live(value), standing });
+            }
+            self.delete(&entries, keys, &index, &mut slots)?;
+            self.merge(&entries, keys, &mut index, &mut slots, item)?;
+        }
+        if let Some(order) = order {
+            rank_by(order, keys, &index, &mut slots, live.len())?;
+        }
+        let changed = |slot: &Slot<'_>| !matches!(slot.content, Content::Live(_));
+        let standings = slots.iter().map(|slot| match slot.content {
+            Content::Gone => None,
+            _ => Some(slot.standing),
+        });
+        let arranged = arrange(standings, self.options.live_only);
+        let moved = !arranged.iter().enumerate().all(|(at, number)| at == *number as usize);
+        if moved {
+            let source = if order.is_some() { OrderSource::Directive } else { OrderSource::PatchList };
+            self.recorder.note(|| Rule::Ordered(source));
+        }
+        if !moved && slots.len() == live.len() && !slots.iter().any(changed) {
+            return Ok(Outcome::Same);
+        }
+        let items: Array = arranged
+            .iter()
+            .map(|number| match std::mem::replace(&mut slots[*number as usize].content, Content::Gone) {
+                Content::Live(value) => value.clone(),
+                Content::Made(value) => value,
+                Content::Gone => Value::Null,
+            })
+            .collect();
+        Ok(Outcome::New(items.into()))
+    }
+
+    /// Takes out every live entry that a deletion matches.
+    fn delete(
+        &mut self,
+        entries: &Entries<'_>,
+        keys: &Keys<'_>,
+        index: &Index<'_>,
+        slots: &mut [Slot<'_>],
+    ) -> Result<(), PatchError> {
+        for entry in &entries.deleting {
+            let wanted = entries.keys_of(entry, keys);
+            if let Keys::Named(_) = keys {
+                let (_, matches) = single(index, slots, wanted);
+                if matches > 1 {
+                    return Err(ambiguous(entry.map, keys, matches));
+                }
+            }
+            let mut from = 0;
+            while let Some(number) = index.find(wanted, from) {
+                slots[number].content = Content::Gone;
+                from = number + 1;
+            }
+            if from > 0 {
+                self.recorder.enter(|| PathElement::Key(keys.of(entry.map)));
+                self.recorder.note(|| Rule::RemovedByDirective);
+                self.recorder.leave();
+            }
+        }
+        Ok(())
+    }
+
+    /// Merges each entry into the first live one that has its keys, or lets it join the list.
+    fn merge<'v>(
+        &mut self,
+        entries: &Entries<'v>,
+        keys: &Keys<'_>,
+        index: &mut Index<'v>,
+        slots: &mut Vec<Slot<'v>>,
+        item: TypeRef<'_>,
+    ) -> Result<(), PatchError> {
+        for (rank, entry) in entries.merging.iter().enumerate() {
+            let wanted = entries.keys_of(entry, keys);
+            let target = match keys {
+                Keys::Named(_) => named_target(index, slots, wanted, entry.map, keys)?,
+                _ => first(index, slots, wanted, rank as u32),
+            };
+            let Some(number) = target else {
+                self.recorder.enter(|| PathElement::Key(keys.of(entry.map)));
+                self.recorder.note(|| Rule::Added);
+                self.recorder.leave();
+                let value = clean(&entry.map.clone().into(), item, Taken::Joining);
+                index.keys_mut().extend_from_slice(wanted);
+                index.seal();
+                slots.push(Slot {
+                    content: value.map_or(Content::Gone, Content::Made),
+                    standing: Standing { rank: rank as u32, place: NONE },
+                });
+                continue;
+            };
+            let slot = &mut slots[number];
+            slot.standing.rank = slot.standing.rank.min(rank as u32);
+            let live = match &slot.content {
+                Content::Live(Value::Object(live)) | Content::Made(Value::Object(live)) => live.clone(),
+                _ => continue,
+            };
+            self.recorder.enter(|| PathElement::Key(keys.of(entry.map)));
+            self.recorder.note(|| merged_by(keys));
+            let outcome = self
+                .object(&live, entry.map, item)
+                .map_err(|error| error.under(PathElement::Key(keys.of(entry.map))))?;
+            self.recorder.leave();
+            match outcome {
+                Outcome::Same => {}
+                Outcome::Gone => slot.content = Content::Gone,
+                Outcome::New(value) => slot.content = Content::Made(value),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'v> Entries<'v> {
+    fn read<'k: 'v>(patch: &'v Array, keys: &Keys<'k>, live: &Array) -> Result<Entries<'v>, PatchError> {
+        let mut entries = Entries {
+            merging: Vec::with_capacity(patch.len()),
+            deleting: Vec::new(),
+            keys: Vec::with_capacity(patch.len() * keys.len()),
+            replace: false,
+        };
+        for (at, value) in patch.iter().enumerate() {
+            let Value::Object(map) = value else { return Err(mixed(live, patch)) };
+            let directed = patch_value(map).map_err(|error| error.under(PathElement::Index(at as i64)))?;
+            if directed == Some(PatchValue::Replace) {
+                entries.replace = true;
+                continue;
+            }
+            let entry = Entry { map, keys: entries.keys.len() };
+            match (keys.read(map, &mut entries.keys), directed) {
+                (Ok(()), Some(_)) => entries.deleting.push(entry),
+                (Ok(()), None) => entries.merging.push(entry),
+                // No entry has a list or a map for a key, so there is nothing to delete.
+                (Err(error), Some(_)) if matches!(error.fault(), Fault::KeyNotScalar { .. }) => {
+                    entries.keys.truncate(entry.keys);
+                }
+                (Err(error), _) => return Err(error.under(PathElement::Index(at as i64))),
+            }
+        }
+        Ok(entries)
+    }
+
+    fn keys_of(&self, entry: &Entry<'v>, keys: &Keys<'_>) -> &[Option<&'v Value>] {
+        &self.keys[entry.keys..entry.keys + keys.len()]
+    }
+
+    /// Checks that the order covers the entries and has them in the same order.
+    fn check_order(&self, patch: &Array, order: &Array, keys: &Keys<'_>) -> Result<(), PatchError> {
+        let index = read_order(order, keys)?;
+        if order.is_empty() {
+            return Ok(());
+        }
+        let mut at = 0;
+        for entry in &self.merging {
+            match index.find(self.keys_of(entry, keys), at) {
+                Some(found) => at = found + 1,
+                None => return self.check_first_occurrences(patch, order, keys, &index),
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the order again for entries that repeat: then the first of each counts.
+    fn check_first_occurrences(
+        &self,
+        patch: &Array,
+        order: &Array,
+        keys: &Keys<'_>,
+        index: &Index<'_>,
+    ) -> Result<(), PatchError> {
+        let mut last = 0;
+        let mut seen = vec![false; order.len()];
+        for entry in &self.merging {
+            let place = index.find(self.keys_of(entry, keys), 0);
+            match place {
+                Some(place) if seen[place] => {}
+                Some(place) if place >= last => {
+                    seen[place] = true;
+                    last = place;
+                }
+                _ => {
+                    return Err(Fault::OrderMismatch {
+                        patch: patch.clone(),
+                        order: order.clone(),
+                        entry: keys.of(entry.map).into(),
+                    }
+                    .into());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads the keys of the entries of an order list.
+fn read_order<'v, 'k: 'v>(order: &'v Array, keys: &Keys<'k>) -> Result<Index<'v>, PatchError> {
+    let mut index = Index::new(keys.len(), order.len());
+    for (at, value) in order.iter().enumerate() {
+        let Value::Object(entry) = value else {
+            let what = Text::new_static("an entry of $setElementOrder");
+            return Err(Fault::WrongKind { what, expected: Kind::Object, found: value.clone() }.into());
+        };
+        keys.read(entry, index.keys_mut()).map_err(|error| error.under(PathElement::Index(at as i64)))?;
+        index.seal();
+    }
+    Ok(index)
+}
+
+/// Ranks the entries by an order list. Entries that join stand, for the live-only ones, in the places that
+/// deletions have freed at the end of the live list, and nowhere else.
+fn rank_by(
+    order: &Array,
+    keys: &Keys<'_>,
+    index: &Index<'_>,
+    slots: &mut [Slot<'_>],
+    places: usize,
+) -> Result<(), PatchError> {
+    let mut place = 0;
+    for slot in slots.iter_mut() {
+        slot.standing.rank = NONE;
+        if !matches!(slot.content, Content::Gone) {
+            slot.standing.place = if place < places as u32 { place } else { NONE };
+            place += 1;
+        }
+    }
+    let wanted = read_order(order, keys)?;
+    for rank in 0..wanted.len() {
+        let mut from = 0;
+        while let Some(number) = index.find(wanted.keys(rank), from) {
+            let standing = &mut slots[number].standing;
+            standing.rank = standing.rank.min(rank as u32);
+            from = number + 1;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the first entry that has these keys, and ranks every one that has them.
+fn first(index: &Index<'_>, slots: &mut [Slot<'_>], wanted: &[Option<&Value>], rank: u32) -> Option<usize> {
+    let mut target = None;
+    let mut from = 0;
+    while let Some(number) = index.find(wanted, from) {
+        let slot = &mut slots[number];
+        if !matches!(slot.content, Content::Gone) {
+            target = target.or(Some(number));
+            slot.standing.rank = slot.standing.rank.min(rank);
+        }
+        from = number + 1;
+    }
+    target
+}
+
+/// Returns the first entry that is there and has these keys, and how many have them.
+fn single(index: &Index<'_>, slots: &[Slot<'_>], wanted: &[Option<&Value>]) -> (Option<usize>, usize) {
+    let (mut target, mut matches, mut from) = (None, 0, 0);
+    while let Some(number) = index.find(wanted, from) {
+        if !matches!(slots[number].content, Content::Gone) {
+            target = target.or(Some(number));
+            matches += 1;
+        }
+        from = number + 1;
+    }
+    (target, matches)
+}
+
+/// Returns the one entry that an entry with `$patchMergeKey` means, or nothing if it is new.
+fn named_target(
+    index: &Index<'_>,
+    slots: &[Slot<'_>],
+    wanted: &[Option<&Value>],
+    entry: &Object,
+    keys: &Keys<'_>,
+) -> Result<Option<usize>, PatchError> {
+    let nulls = wanted.iter().any(|value| value.is_some_and(Value::is_null));
+    let (target, matches) =
+        if nulls { without_keys(index, slots, wanted) } else { single(index, slots, wanted) };
+    if matches > 1 || nulls && matches == 0 {
+        return Err(ambiguous(entry, keys, matches));
+    }
+    let Some(number) = target else { return Ok(None) };
+    if slots[number].standing.rank != NONE {
+        return Err(Fault::NotUnique { keys: keys.of(entry) }.into());
+    }
+    if nulls {
+        let left: Vec<_> = wanted.iter().map(|value| value.filter(|value| !value.is_null())).collect();
+        let (other, others) = single(index, slots, &left);
+        if others > 0 && other != Some(number) {
+            return Err(Fault::NotUnique { keys: keys.of(entry) }.into());
+        }
+    }
+    Ok(target)
+}
+
+/// Finds the entry from which keys are to be removed: the one that has all of them, or, where they were
+/// removed before, the one that has none.
+fn without_keys(index: &Index<'_>, slots: &[Slot<'_>], wanted: &[Option<&Value>]) -> (Option<usize>, usize) {
+    let count = |has: bool| {
+        let mut candidates = (0..slots.len()).filter(|number| {
+            !matches!(slots[*number].content, Content::Gone)
+                && index.keys(*number).iter().zip(wanted).all(|(live, wanted)| match wanted {
+                    Some(Value::Null) => live.is_some() == has,
+                    wanted => live == wanted,
+                })
+        });
+        (candidates.next(), candidates.count())
+    };
+    let (target, others) = count(true);
+    if target.is_some() {
+        return (target, others + 1);
+    }
+    let (target, others) = count(false);
+    (target, others + usize::from(target.is_some()))
+}
+
+/// Reads `$patchMergeKey`, which every entry carries or none.
+fn named_keys<'v>(patch: &'v Array, position: Position<'_>) -> Result<Option<Vec<&'v str>>, PatchError> {
+    if !carries_keys(patch) {
+        return Ok(None);
+    }
+    let said = |entry: &'v Value| entry.get(PATCH_MERGE_KEY).unwrap_or(&Value::Null);
+    let first = patch.iter().map(said).find(|keys| !keys.is_null()).unwrap_or(&Value::Null);
+    for (at, entry) in patch.iter().enumerate() {
+        let other = said(entry);
+        let is_marker =
+            entry.as_object().is_some_and(|map| matches!(patch_value(map), Ok(Some(PatchValue::Replace))));
+        if other != first && !(is_marker && other.is_null()) {
+            let fault = Fault::MergeKeysDisagree { first: first.clone(), other: other.clone() };
+            return Err(PatchError::from(fault).under(PathElement::Index(at as i64)));
+        }
+    }
+    let bad = |right: &str| Fault::BadMergeKeys { value: first.clone(), right: right.into() };
+    let mut names: Vec<&str> = Vec::new();
+    for name in first.as_array().ok_or_else(|| bad("it has to be a list of field names"))? {
+        let name = name.as_str().ok_or_else(|| bad("every key has to be a field name"))?;
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    if names.is_empty() {
+        return Err(bad("it has to name at least one key").into());
+    }
+    if let Some(default) = position.default_key() {
+        match names.iter().position(|name| *name == default) {
+            Some(at) => names[..=at].rotate_right(1),
+            None => return Err(bad(&format!("it has to contain {default:?}, the key of this list")).into()),
+        }
+    }
+    Ok(Some(names))
+}
+
+/// Returns the keys by which an order list without a patch list is read: the recommended ones where the
+/// merge key alone repeats in it and they tell its entries apart.
+fn telling_keys<'s>(order: &Array, keys: Keys<'s>, position: Position<'s>) -> Keys<'s> {
+    let repeats = |keys: &Keys<'s>| match read_order(order, keys) {
+        Ok(index) => (0..index.len()).any(|at| index.find(index.keys(at), 0) != Some(at)),
+        Err(_) => true,
+    };
+    match position.recommended_keys() {
+        Some(recommended) if repeats(&keys) && !repeats(&recommended) => recommended,
+        _ => keys,
+    }
+}
+
+fn merged_by(keys: &Keys<'_>) -> Rule {
+    let source = match keys {
+        Keys::One(_) => KeySource::MergeKey,
+        Keys::Declared(_) => KeySource::ListKeys,
+        Keys::Named(_) => KeySource::Directive,
+    };
+    Rule::MergedByKey(source, keys.names().map(Text::from).collect())
+}
+
+#[cold]
+fn ambiguous(entry: &Object, keys: &Keys<'_>, matches: usize) -> PatchError {
+    Fault::Ambiguous { keys: keys.of(entry), matches }.into()
+}
+
+#[cold]
+fn mixed(live: &Array, patch: &Array) -> PatchError {
+    Fault::MixedItems { live: live.clone(), patch: patch.clone() }.into()
+}

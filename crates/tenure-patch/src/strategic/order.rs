@@ -1,0 +1,89 @@
+//! The order of a merged list. Items that the patch orders follow its order; items that only the live
+//! list has keep their place: one goes before the next ordered item if it stood before it in the live list.
+
+/// No rank, or no place.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Where items go that only the live list has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LiveOnly {
+    /// They keep their place among the others, as Kubernetes does it.
+    #[default]
+    InPlace,
+    /// They all go in front, as the examples of the order design have it.
+    InFront,
+}
+
+/// What is known of one item about its order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Standing {
+    /// Its place in the order that the patch gives, or none.
+    pub(crate) rank: u32,
+    /// Its place in the live list, or none.
+    pub(crate) place: u32,
+}
+
+/// Returns the numbers of the items in their order; `None` are items that are gone.
+pub(crate) fn arrange(items: impl Iterator<Item = Option<Standing>>, live_only: LiveOnly) -> Vec<u32> {
+    let mut ranked: Vec<(u32, u32, u32)> = Vec::new();
+    let mut unranked: Vec<(u32, u32)> = Vec::new();
+    for (number, standing) in items.enumerate() {
+        match standing {
+            Some(Standing { rank: NONE, place }) => unranked.push((place, number as u32)),
+            Some(Standing { rank, place }) => ranked.push((rank, number as u32, place)),
+            None => {}
+        }
+    }
+    if !ranked.is_sorted() {
+        ranked.sort_unstable();
+    }
+    let mut order = Vec::with_capacity(ranked.len() + unranked.len());
+    let mut unranked = unranked.into_iter().peekable();
+    for (_, number, place) in ranked {
+        while let Some((_, before)) = unranked.next_if(|(stood, _)| match live_only {
+            LiveOnly::InPlace => *stood != NONE && place != NONE && *stood < place,
+            LiveOnly::InFront => true,
+        }) {
+            order.push(before);
+        }
+        order.push(number);
+    }
+    order.extend(unranked.map(|(_, number)| number));
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arranged(live: &str, patch: &str, live_only: LiveOnly) -> String {
+        let all: Vec<char> = live.chars().chain(patch.chars().filter(|item| !live.contains(*item))).collect();
+        let find = |list: &str, item: char| {
+            list.chars().position(|other| other == item).map_or(NONE, |at| at as u32)
+        };
+        let standings =
+            all.iter().map(|item| Some(Standing { rank: find(patch, *item), place: find(live, *item) }));
+        arrange(standings, live_only).into_iter().map(|number| all[number as usize]).collect()
+    }
+
+    #[test]
+    fn items_only_the_live_list_has_keep_their_place() {
+        for (live, patch, expected) in [
+            ("bca", "abd", "cabd"),
+            ("cbdae", "ab", "cdabe"),
+            ("abc", "d", "dabc"),
+            ("abce", "cda", "bcdae"),
+            ("", "ab", "ab"),
+            ("ab", "", "ab"),
+        ] {
+            assert_eq!(arranged(live, patch, LiveOnly::InPlace), expected, "{live} {patch}");
+        }
+    }
+
+    #[test]
+    fn items_only_the_live_list_has_go_in_front_on_request() {
+        for (live, patch, expected) in [("bca", "abd", "cabd"), ("cbdae", "ab", "cdeab")] {
+            assert_eq!(arranged(live, patch, LiveOnly::InFront), expected, "{live} {patch}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What a line's inputs give here, and whether that is what was recorded.
+
+use crate::line::Line;
+use tenure_patch::{Class, PatchError, strategic};
+use tenure_schema::Schema;
+use tenure_value::Value;
+
+pub type Verdict = Result<(), String>;
+
+/// What an operation gave: a document, or an error and whether it is a conflict.
+pub enum Outcome {
+    Result(Value),
+    Error { conflict: bool, message: String },
+}
+
+impl Outcome {
+    fn of(result: Result<Value, PatchError>) -> Outcome {
+        match result {
+            Ok(value) => Outcome::Result(read_back(&value)),
+            Err(error) => {
+                Outcome::Error { conflict: error.class() == Class::Conflict, message: error.to_string() }
+            }
+        }
+    }
+
+    pub fn show(&self) -> String {
+        match self {
+            Outcome::Result(value) => value.to_string(),
+            Outcome::Error { message, .. } => format!("error: {message}"),
+        }
+    }
+
+    pub fn value(&self) -> Option<&Value> {
+        match self {
+            Outcome::Result(value) => Some(value),
+            Outcome::Error { .. } => None,
+        }
+    }
+}
+
+/// Writes and reads a document, as it would travel: a whole float comes back as an integer.
+pub fn read_back(value: &Value) -> Value {
+    value.to_string().parse().unwrap()
+}
+
+/// Runs the line's operation.
+pub fn run(line: &Line, schema: &Schema) -> Outcome {
+    let ty = line.ty(schema);
+    let unreadable = || Outcome::Error { conflict: false, message: "not JSON".into() };
+    let (Some(original), Some(patch)) = (line.input("original"), line.input("patch")) else {
+        return unreadable();
+    };
+    let modified = line.input("modified").unwrap_or_default();
+    let current = line.input("current").unwrap_or_default();
+    let _ = (&modified, &current);
+    match line.op.as_str() {
+        "apply" => Outcome::of(strategic::apply(&original, &patch, ty, &strategic::Options::default())),
+        op => panic!("{}: unknown operation {op}", line.id),
+    }
+}
+
+/// Applies a calculated patch to where the line says it goes.
+pub fn applied(line: &Line, schema: &Schema, patch: &Value) -> Outcome {
+    let target = if line.op == "three-way" { "current" } else { "original" };
+    let live = line.input(target).unwrap_or_default();
+    Outcome::of(strategic::apply(&live, patch, line.ty(schema), &strategic::Options::default()))
+}
+
+/// Compares with what was recorded.
+pub fn judge(line: &Line, schema: &Schema) -> Verdict {
+    let outcome = run(line, schema);
+    let mut difference = String::new();
+    for recorded in line.outcomes() {
+        match compare(line, schema, &outcome, &recorded) {
+            Ok(()) => return documented(line, schema),
+            Err(reason) => difference = reason,
+        }
+    }
+    Err(difference)
+}
+
+fn compare(line: &Line, schema: &Schema, outcome: &Outcome, recorded: &Value) -> Verdict {
+    match (outcome, recorded.get("result"), recorded.get("error")) {
+        (Outcome::Error { conflict, message }, None, Some(_)) => {
+            let expected = recorded.get("conflict").and_then(Value::as_bool).unwrap_or(false);
+            if *conflict == expected { Ok(()) } else { Err(format!("conflict: {conflict}, {message}")) }
+        }
+        (Outcome::Result(value), Some(expected), _) => {
+            if !same(line, value, expected) {
+                return Err(format!("\n   got      {value}\n   expected {expected}"));
+            }
+            match recorded.get("applied") {
+                None => Ok(()),
+                Some(expected) => match applied(line, schema, value).value() {
+                    Some(result) if same(line, result, expected) => Ok(()),
+                    _ => Err("the patch applied gives another result".into()),
+                },
+            }
+        }
+        _ => Err(format!("\n   got      {}\n   recorded {}", outcome.show(), shown(recorded))),
+    }
+}
+
+fn shown(recorded: &Value) -> String {
+    match (recorded.get("result"), recorded.get("error")) {
+        (Some(result), _) => result.to_string(),
+        (_, Some(error)) => format!("error {error}"),
+        _ => String::new(),
+    }
+}
+
+/// Checks the placement that the order design's examples have.
+fn documented(line: &Line, schema: &Schema) -> Verdict {
+    let Some(expected) = line.raw.get("documented_order") else { return Ok(()) };
+    let options = strategic::Options { live_only: strategic::LiveOnly::InFront, ..Default::default() };
+    let (original, patch) = (line.input("original").unwrap(), line.input("patch").unwrap());
+    let result =
+        strategic::apply(&original, &patch, line.ty(schema), &options).map_err(|error| error.to_string())?;
+    let mut lists = Vec::new();
+    collect_lists(&result, &mut lists);
+    if lists.contains(expected) {
+        Ok(())
+    } else {
+        Err(format!("documented order {expected} is not in {lists:?}"))
+    }
+}
+
+/// Collects the lists of a document, entries by name.
+fn collect_lists(value: &Value, lists: &mut Vec<Value>) {
+    match value {
+        Value::Array(items) => {
+            lists.push(
+                items
+                    .iter()
+                    .map(|item| item.get("name").unwrap_or(item).clone())
+                    .collect::<tenure_value::Array>()
+                    .into(),
+            );
+            items.iter().for_each(|item| collect_lists(item, lists));
+        }
+        Value::Object(fields) => fields.iter().for_each(|(_, field)| collect_lists(field, lists)),
+        _ => {}
+    }
+}
+
+/// Compares two documents, lists without regard to their order where the line says so.
+fn same(line: &Line, value: &Value, expected: &Value) -> bool {
+    if line.flag("unordered") { sorted(value) == sorted(expected) } else { value == expected }
+}
+
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => {
+            let mut items: Vec<Value> = items.iter().map(sorted).collect();
+            items.sort();
+            Value::array(items)
+        }
+        Value::Object(fields) => {
+            Value::object(fields.iter().map(|(name, field)| (name.clone(), sorted(field))))
+        }
+        scalar => scalar.clone(),
+    }
+}
