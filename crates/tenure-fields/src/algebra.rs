@@ -1,7 +1,7 @@
 //! Union, intersection and difference: one walk over both sets each. Whatever is the same on both sides or
 //! untouched by the other is shared with the result; a level that comes out as it went in is returned itself.
 
-use crate::{FieldSet, Node};
+use crate::{FieldSet, Node, recent::Recent};
 use std::cmp::Ordering;
 
 /// What becomes of a node that both sets have, apart from its children.
@@ -63,141 +63,139 @@ impl FieldSet {
 }
 
 fn merge(a: &FieldSet, b: &FieldSet, operation: Operation) -> FieldSet {
-    use Operation::{Intersection, Union};
-    if a.ptr_eq(b) {
-        return if matches!(operation, Union | Intersection) { a.clone() } else { FieldSet::default() };
-    }
-    match (a.is_empty(), b.is_empty(), operation) {
-        (true, _, Union) => return b.clone(),
-        (true, ..) | (_, true, Intersection) => return FieldSet::default(),
-        (_, true, _) => return a.clone(),
-        _ => {}
-    }
-    let mut level = Level::of(a);
-    let mut children = Children { operation, last: None };
-    let mut others = b.nodes();
-    for node in a.nodes() {
-        while let [other, rest @ ..] = others {
-            match other.element.cmp(&node.element) {
-                Ordering::Less => {
-                    if operation == Union {
-                        level.add(other.clone(), others.len());
-                    }
-                    others = rest;
-                }
-                Ordering::Equal | Ordering::Greater => break,
-            }
-        }
-        match others {
-            [other, rest @ ..] if other.element == node.element => {
-                others = rest;
-                both(&mut level, node, other, &mut children);
-            }
-            _ if operation == Intersection => level.drop_next(),
-            _ => level.keep_next(),
-        }
-    }
-    if operation == Union {
-        others.iter().for_each(|other| level.add(other.clone(), others.len()));
-    }
-    level.finish()
+    Merge { operation, nodes: Vec::new(), recent: Recent::new() }.sets(a, b, 0)
 }
 
-/// Puts the outcome of a node that both levels have.
-fn both<'s>(level: &mut Level<'s>, node: &'s Node, other: &'s Node, children: &mut Children<'s>) {
-    let included = match children.operation {
-        Operation::Union => node.included || other.included,
-        Operation::Intersection => node.included && other.included,
-        Operation::RecursiveDifference if other.included => return level.drop_next(),
-        Operation::Difference | Operation::RecursiveDifference => node.included && !other.included,
-    };
-    let children = children.merge(&node.children, &other.children);
-    if included == node.included && children.ptr_eq(&node.children) {
-        level.keep_next();
-    } else if included || !children.is_empty() {
-        level.replace_next(included, children);
-    } else {
-        level.drop_next();
-    }
-}
-
-/// Merges the children of one level's nodes. Siblings that share their children on both sides, as items of
-/// one shape do, get one result, shared as well.
-struct Children<'s> {
+struct Merge<'s> {
     operation: Operation,
-    last: Option<(&'s FieldSet, &'s FieldSet, FieldSet)>,
+    /// The nodes of all levels that are being made, the innermost last.
+    nodes: Vec<Node>,
+    /// The levels merged last. Items of one shape share their levels on both sides, and so get one result,
+    /// shared as well.
+    recent: Recent<(&'s FieldSet, &'s FieldSet), FieldSet>,
 }
 
-impl<'s> Children<'s> {
-    fn merge(&mut self, a: &'s FieldSet, b: &'s FieldSet) -> FieldSet {
-        if a.is_empty() && b.is_empty() {
-            return FieldSet::default();
+impl<'s> Merge<'s> {
+    fn sets(&mut self, a: &'s FieldSet, b: &'s FieldSet, depth: usize) -> FieldSet {
+        use Operation::{Intersection, Union};
+        if a.ptr_eq(b) {
+            let same = matches!(self.operation, Union | Intersection);
+            return if same { a.clone() } else { FieldSet::EMPTY };
         }
-        if let Some((last_a, last_b, result)) = &self.last
-            && a.ptr_eq(last_a)
-            && b.ptr_eq(last_b)
-        {
+        match (a.is_empty(), b.is_empty(), self.operation) {
+            (true, _, Union) => b.clone(),
+            (true, ..) | (_, true, Intersection) => FieldSet::EMPTY,
+            (_, true, _) => a.clone(),
+            _ => self.remembered(a, b, depth),
+        }
+    }
+
+    fn remembered(&mut self, a: &'s FieldSet, b: &'s FieldSet, depth: usize) -> FieldSet {
+        if !(a.is_shared() && b.is_shared()) {
+            return self.level(a, b, depth);
+        }
+        let same = |(before_a, before_b): &(&FieldSet, &FieldSet)| a.ptr_eq(before_a) && b.ptr_eq(before_b);
+        if let Some((_, result)) = self.recent.find(depth, same) {
             return result.clone();
         }
-        let result = merge(a, b, self.operation);
-        self.last = Some((a, b, result.clone()));
+        let result = self.level(a, b, depth);
+        self.recent.keep(depth, (a, b), result.clone());
         result
+    }
+
+    fn level(&mut self, a: &'s FieldSet, b: &'s FieldSet, depth: usize) -> FieldSet {
+        let mut level = Level { from: a.nodes(), next: 0, base: None };
+        let mut others = b.nodes();
+        for node in a.nodes() {
+            let mut same = None;
+            while let [other, rest @ ..] = others {
+                match other.element.cmp(&node.element) {
+                    Ordering::Less if self.operation == Operation::Union => level.add(other, self),
+                    Ordering::Less => {}
+                    Ordering::Equal => same = Some(other),
+                    Ordering::Greater => break,
+                }
+                others = rest;
+                if same.is_some() {
+                    break;
+                }
+            }
+            match same {
+                Some(other) => self.both(&mut level, node, other, depth),
+                None if self.operation == Operation::Intersection => level.drop_next(self),
+                None => level.keep_next(self),
+            }
+        }
+        if self.operation == Operation::Union {
+            others.iter().for_each(|other| level.add(other, self));
+        }
+        match level.base {
+            None => a.clone(),
+            Some(base) => FieldSet::from_level(self.nodes.drain(base..)),
+        }
+    }
+
+    /// Puts the outcome of a node that both levels have.
+    fn both(&mut self, level: &mut Level<'s>, node: &'s Node, other: &'s Node, depth: usize) {
+        let included = match self.operation {
+            Operation::Union => node.included || other.included,
+            Operation::Intersection => node.included && other.included,
+            Operation::RecursiveDifference if other.included => return level.drop_next(self),
+            Operation::Difference | Operation::RecursiveDifference => node.included && !other.included,
+        };
+        let children = self.sets(&node.children, &other.children, depth + 1);
+        if included == node.included && children.ptr_eq(&node.children) {
+            level.keep_next(self);
+        } else if included || !children.is_empty() {
+            level.replace_next(included, children, self);
+        } else {
+            level.drop_next(self);
+        }
     }
 }
 
 /// A level in the making from the nodes of another, copied only once it differs.
 struct Level<'s> {
-    from: &'s FieldSet,
+    from: &'s [Node],
     /// How many nodes of `from` are dealt with.
     next: usize,
-    /// The nodes so far, where they are not just the first of `from`.
-    nodes: Option<Vec<Node>>,
+    /// Where the nodes so far begin, unless they are just the first of `from`.
+    base: Option<usize>,
 }
 
 impl<'s> Level<'s> {
-    fn of(from: &'s FieldSet) -> Level<'s> {
-        Level { from, next: 0, nodes: None }
-    }
-
     /// Leaves the next node as it is.
-    fn keep_next(&mut self) {
-        if let Some(nodes) = &mut self.nodes {
-            nodes.push(self.from.nodes()[self.next].clone());
+    fn keep_next(&mut self, merge: &mut Merge<'s>) {
+        if self.base.is_some() {
+            merge.nodes.push(self.from[self.next].clone());
         }
         self.next += 1;
     }
 
     /// Leaves the next node out.
-    fn drop_next(&mut self) {
-        self.own(0);
+    fn drop_next(&mut self, merge: &mut Merge<'s>) {
+        self.differ(merge);
         self.next += 1;
     }
 
     /// Puts the next node's element with other content.
-    fn replace_next(&mut self, included: bool, children: FieldSet) {
-        let element = self.from.nodes()[self.next].element.clone();
-        self.own(0).push(Node { element, included, children });
+    fn replace_next(&mut self, included: bool, children: FieldSet, merge: &mut Merge<'s>) {
+        self.differ(merge);
+        let element = self.from[self.next].element.clone();
+        merge.nodes.push(Node { element, included, children });
         self.next += 1;
     }
 
-    /// Adds a node before the next one; at most so many more will follow.
-    fn add(&mut self, node: Node, more: usize) {
-        self.own(more).push(node);
+    /// Adds a node before the next one.
+    fn add(&mut self, node: &Node, merge: &mut Merge<'s>) {
+        self.differ(merge);
+        merge.nodes.push(node.clone());
     }
 
-    fn own(&mut self, more: usize) -> &mut Vec<Node> {
-        let (from, next) = (self.from, self.next);
-        self.nodes.get_or_insert_with(|| {
-            let mut nodes = Vec::with_capacity(from.nodes().len() + more);
-            nodes.extend_from_slice(&from.nodes()[..next]);
-            nodes
-        })
-    }
-
-    fn finish(self) -> FieldSet {
-        match self.nodes {
-            None => self.from.clone(),
-            Some(nodes) => FieldSet::from_sorted(nodes),
+    fn differ(&mut self, merge: &mut Merge<'s>) {
+        if self.base.is_none() {
+            self.base = Some(merge.nodes.len());
+            merge.nodes.extend_from_slice(&self.from[..self.next]);
         }
     }
 }

@@ -12,6 +12,7 @@ mod error;
 pub mod fields_v1;
 mod order;
 mod path;
+mod recent;
 mod resolve;
 mod set;
 mod text;

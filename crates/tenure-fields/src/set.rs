@@ -78,6 +78,11 @@ impl FieldSet {
         }
     }
 
+    /// Whether something else may hold the same memory.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.0.as_ref().is_some_and(|nodes| Arc::strong_count(nodes) > 1)
+    }
+
     /// Returns the node of an element on this level.
     pub fn node(&self, element: &PathElement) -> Option<&Node> {
         let nodes = self.nodes();

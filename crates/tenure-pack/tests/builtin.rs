@@ -39,7 +39,11 @@ fn count_facts(node: &Value, counts: &mut BTreeMap<String, usize>) {
             ("enum", Value::Array(values)) => count(format!("enum of {}", values.len())),
             ("required", Value::Array(names)) => names.iter().for_each(|_| count("required".into())),
             ("mapType", Value::String(relation)) if relation == "atomic" => count("atomic".into()),
-            ("anyFields", _) => count("any fields".into()),
+            // What is in it is not known, so it is held as one.
+            ("anyFields", _) => {
+                count("any fields".into());
+                count("atomic".into());
+            }
             _ => {}
         }
     }

@@ -97,6 +97,16 @@ pub enum SchemaError {
         /// What would be right.
         expected: &'static str,
     },
+    /// A definition of custom resources that lacks what names them.
+    #[error(
+        "{at}: there is no string {name:?}; a definition has spec.group, spec.names.kind and a name for every version"
+    )]
+    Definition {
+        /// Where in the definition.
+        at: String,
+        /// The field.
+        name: &'static str,
+    },
     /// A pack that was damaged or written by another version.
     #[error("the pack cannot be read: {what}; write it again with the pack command of this version")]
     Pack {

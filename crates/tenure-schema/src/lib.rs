@@ -10,15 +10,19 @@
 
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub mod audit;
 pub mod builtin;
+pub mod crd;
 mod error;
 pub mod openapi;
+mod outline;
 mod pack;
 mod schema;
 mod topology;
 mod type_ref;
 
 pub use error::SchemaError;
+pub use outline::Outline;
 pub use schema::{Schema, SchemaBuilder};
 pub use topology::{
     Field, Key, List, ListTopology, Map, PatchMarks, PatchStrategy, Relation, Scalar, ScalarKind, Slot,

@@ -159,6 +159,35 @@ impl SchemaBuilder {
         self.kinds.insert(format!("{api_version} {kind}").into(), id);
     }
 
+    /// Copies a type of another schema, and all that it refers to, and returns its number here.
+    pub fn import(&mut self, of: TypeRef<'_>) -> TypeId {
+        let mut copied = BTreeMap::new();
+        let mut waiting = Vec::new();
+        let root = self.import_one(of, &mut copied, &mut waiting);
+        while let Some((id, of)) = waiting.pop() {
+            let mut copy = of.get().clone();
+            copy.for_each_slot(|slot| slot.of = self.import_one(of.slot(slot), &mut copied, &mut waiting));
+            self.set(id, copy);
+        }
+        root
+    }
+
+    fn import_one<'s>(
+        &mut self,
+        of: TypeRef<'s>,
+        copied: &mut BTreeMap<TypeId, TypeId>,
+        waiting: &mut Vec<(TypeId, TypeRef<'s>)>,
+    ) -> TypeId {
+        *copied.entry(of.id()).or_insert_with(|| {
+            let id = self.reserve();
+            if let Some(name) = of.name() {
+                self.name(name.clone(), id);
+            }
+            waiting.push((id, of));
+            id
+        })
+    }
+
     /// Returns the schema.
     pub fn finish(self) -> Schema {
         Schema {

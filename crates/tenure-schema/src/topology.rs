@@ -24,6 +24,18 @@ pub enum Type {
     Untyped,
 }
 
+impl Type {
+    /// Visits the positions within this type.
+    pub(crate) fn for_each_slot(&mut self, mut visit: impl FnMut(&mut Slot)) {
+        match self {
+            Type::Struct(of) => of.fields.iter_mut().for_each(|field| visit(&mut field.slot)),
+            Type::Map(of) => visit(&mut of.value),
+            Type::List(of) => visit(&mut of.item),
+            Type::Scalar(_) | Type::Untyped => {}
+        }
+    }
+}
+
 /// Whether the parts of an object have holders of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Relation {
@@ -41,9 +53,9 @@ pub enum UnknownFields {
     #[default]
     Foreign,
     /// They are kept, as untyped values. So it is under `x-kubernetes-preserve-unknown-fields`, where
-    /// `additionalProperties` stands beside `properties`, and in an object of which nothing but
-    /// `type: object` is known (`RawExtension`, `FieldsV1`): Kubernetes reads that as a granular map of
-    /// untyped values, not as something atomic.
+    /// `additionalProperties` stands beside `properties`, and in a built-in object of which nothing but
+    /// `type: object` is known (`RawExtension`, `FieldsV1`). The latter is atomic: a kube-apiserver records
+    /// the manager of a ControllerRevision's `data` as `f:data` with nothing below it.
     Preserved,
 }
 

@@ -10,6 +10,7 @@ pub mod kinds;
 pub mod listen;
 mod media;
 mod metrics;
+pub mod openapi;
 mod query;
 mod selector;
 

@@ -16,6 +16,11 @@ pub(crate) struct History {
 }
 
 impl History {
+    /// Starts a history whose first commit will be the one after this revision.
+    pub(crate) fn starting_after(compacted: Revision) -> History {
+        History { compacted, ..History::default() }
+    }
+
     /// Returns the oldest revision that can be read; commits after it are kept.
     pub(crate) fn compacted(&self) -> Revision {
         self.compacted
@@ -33,6 +38,11 @@ impl History {
         }
         let place = revision.since(self.compacted) - 1;
         self.commits.get(usize::try_from(place).ok()?)
+    }
+
+    /// Iterates over the kept commits, oldest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Commit>> {
+        self.commits.iter()
     }
 
     /// Adds the next commit.

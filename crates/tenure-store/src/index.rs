@@ -57,6 +57,12 @@ impl Index {
             .filter_map(move |(_, record)| record.at(at))
     }
 
+    /// Puts an entry without history, as recovery does for what was there before the kept history begins.
+    pub(crate) fn insert(&mut self, entry: Entry) {
+        let version = Version { since: entry.modified, entry: Some(entry.clone()) };
+        self.records.insert(entry.key, Record { newest: version, older: Vec::new() });
+    }
+
     /// Takes over what a transaction changed, keeping what it replaced.
     pub(crate) fn apply(&mut self, commit: &Commit) {
         for change in &commit.changes {

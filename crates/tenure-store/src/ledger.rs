@@ -81,6 +81,21 @@ impl Ledger {
         look(&self.guarded.read().state)
     }
 
+    /// Makes commits visible, forgets history up to a revision and wakes the watchers.
+    pub(crate) fn advance(&self, commits: &[Arc<Commit>], forget: Revision) {
+        let mut touched = Vec::new();
+        {
+            let mut guarded = self.guarded.write();
+            let topics = self.topics.lock();
+            for commit in commits {
+                guarded.state.apply(commit.clone());
+                topics.publish(commit, &mut touched);
+            }
+            guarded.state.forget(forget);
+        }
+        wake(touched);
+    }
+
     /// Decides and applies in one step under the lock, for stores that need no disk.
     pub(crate) fn update<T>(
         &self,

@@ -23,7 +23,10 @@
 //! # Ok::<(), tenure_store::Error>(()) }).unwrap();
 //! ```
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod cursor;
+pub mod embedded;
 mod entry;
 mod error;
 mod history;
@@ -39,6 +42,7 @@ mod topic;
 mod transaction;
 mod watch;
 
+pub use embedded::{EmbeddedOptions, EmbeddedStore};
 pub use entry::{Change, Changes, Entry};
 pub use error::{Conflict, Error, Result};
 pub use limits::HistoryLimits;

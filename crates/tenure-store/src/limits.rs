@@ -21,6 +21,21 @@ pub(crate) const LIST_STRIDE: usize = 1024;
 /// How many commits a late watcher searches before it lets writers pass.
 pub(crate) const SCAN_STRIDE: u64 = 4096;
 
+/// How many transactions the embedded store puts into one durable commit at most.
+pub(crate) const BATCH_COUNT: usize = 512;
+
+/// After how many bytes the embedded store closes a batch.
+pub(crate) const BATCH_BYTES: usize = 4 * 1024 * 1024;
+
+/// How many transactions may wait for the embedded store's disk; further writers wait before they are queued.
+pub(crate) const WAITING_WRITERS: usize = 4096;
+
+/// How many old transactions an embedded store forgets in one step beside twice as many as it writes.
+pub(crate) const FORGET_STEP: usize = 128;
+
+/// By how much a restored store's revision is above that of its backup.
+pub(crate) const RESTORE_GAP: u64 = 1_000_000;
+
 /// How much history a store keeps by itself. A commit that exceeds any of the three is forgotten, oldest first;
 /// the current state always stays.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -28,6 +28,11 @@ impl Revision {
         Revision(self.0 + 1)
     }
 
+    /// Returns a revision that leaves so many unused.
+    pub(crate) const fn skip(self, count: u64) -> Revision {
+        Revision(self.0.saturating_add(count))
+    }
+
     /// Returns the revision `count` transactions before this one, or zero.
     pub(crate) const fn back(self, count: u64) -> Revision {
         Revision(self.0.saturating_sub(count))

@@ -39,24 +39,51 @@ pub(super) fn read(name: &str) -> Result<Member, Error> {
 }
 
 fn key(text: &str) -> Result<Object, String> {
-    if let Some(key) = short_key(text) {
-        return Ok(key);
-    }
     match value(text)? {
         Value::Object(key) => Ok(key),
         other => Err(format!("expected an object of key fields after k:, found a {}", other.kind())),
     }
 }
 
-/// Reads a key of one field with a plain string, which most are: `{"name":"web"}`.
-fn short_key(text: &str) -> Option<Object> {
-    let (name, value) = text.strip_prefix("{\"")?.strip_suffix("\"}")?.split_once("\":\"")?;
-    let plain = |text: &str| text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\');
-    if plain(name) && plain(value) {
-        Some(Object::from_sorted([(Text::new(name), Value::String(Text::new(value)))]))
-    } else {
-        None
+/// Reads the object of a key whose quotes still have their backslashes, if it is as most are: plain
+/// strings and whole numbers. `fields` is room to work in.
+pub(super) fn read_escaped_key(text: &str, fields: &mut Vec<(Text, Value)>) -> Option<Object> {
+    fields.clear();
+    let mut rest = text.strip_prefix('{')?;
+    loop {
+        let (name, after) = escaped_string(rest)?;
+        let after = after.strip_prefix(':')?;
+        let (value, after) = match escaped_string(after) {
+            Some((text, after)) => (Value::String(Text::new(text)), after),
+            None => short_number(after)?,
+        };
+        if fields.last().is_some_and(|(last, _)| last.as_str() >= name) {
+            return None;
+        }
+        fields.push((Text::new(name), value));
+        if after == "}" {
+            return Some(Object::from_sorted(fields.drain(..)));
+        }
+        rest = after.strip_prefix(',')?;
     }
+}
+
+/// Splits a plain string between quotes with backslashes from what follows.
+fn escaped_string(text: &str) -> Option<(&str, &str)> {
+    let text = text.strip_prefix("\\\"")?;
+    let (string, after) = text.split_at(text.bytes().position(|byte| byte == b'\\')?);
+    Some((string, after.strip_prefix("\\\"")?))
+}
+
+/// Splits a whole number of up to nine digits from what follows.
+fn short_number(text: &str) -> Option<(Value, &str)> {
+    let (digits, after) = text.split_at(text.bytes().position(|byte| !byte.is_ascii_digit())?);
+    let leading_zero = digits.len() > 1 && digits.starts_with('0');
+    if digits.is_empty() || digits.len() > 9 || leading_zero || !after.starts_with([',', '}']) {
+        return None;
+    }
+    let number = digits.bytes().fold(0, |number, digit| number * 10 + i64::from(digit - b'0'));
+    Some((Value::Int(number), after))
 }
 
 fn value(text: &str) -> Result<Value, String> {

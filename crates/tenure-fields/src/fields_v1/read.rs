@@ -1,10 +1,10 @@
-//! The JSON text of a field set to the set, in one pass. The levels of sibling items are mostly the same
-//! text (every container has the same fields), so a level that begins with the text of a sibling just read
-//! is that sibling's set, shared.
+//! The JSON text of a field set to the set, in one pass. Levels at one depth are often the same text (every
+//! container has the same fields), so a level that begins with the text of one just read is that one,
+//! shared.
 
 use super::{Order, element, element::Member};
-use crate::{Error, FieldSet, Node, PathElement};
-use std::{borrow::Cow, ops::Range};
+use crate::{Error, FieldSet, Node, PathElement, recent::Recent};
+use std::ops::Range;
 use tenure_value::{Limits, Position, Text, Value, json};
 
 /// Reads a field set.
@@ -18,7 +18,15 @@ pub fn parse_ordered(text: &[u8]) -> Result<(FieldSet, Order), Error> {
         problem: "invalid UTF-8; a field set is JSON text".to_owned(),
         position: Position::of(text, error.valid_up_to()),
     })?;
-    let mut reader = Reader { text, at: 0, depth: 0, nodes: Vec::new(), order: Order::Elements };
+    let mut reader = Reader {
+        text,
+        at: 0,
+        depth: 0,
+        nodes: Vec::new(),
+        recent: Recent::new(),
+        key: Vec::new(),
+        order: Order::Elements,
+    };
     reader.space();
     let level = reader.level()?;
     reader.space();
@@ -42,21 +50,18 @@ struct Reader<'t> {
     depth: usize,
     /// The nodes of all levels that are being read, the innermost last.
     nodes: Vec<Node>,
+    /// The levels read last, by their text.
+    recent: Recent<Range<usize>, Level>,
+    /// The fields of a key that is being read.
+    key: Vec<(Text, Value)>,
     order: Order,
 }
 
-/// How many levels of siblings are remembered; two, as items often alternate between two shapes.
-const SIBLINGS: usize = 2;
-
 impl<'t> Reader<'t> {
     fn level(&mut self) -> Result<Level, Error> {
-        if self.rest().starts_with(b"{}") {
-            self.at += 2;
-            return Ok(Level { included: true, children: FieldSet::default() });
-        }
         if self.rest().starts_with(b"null") {
             self.at += 4;
-            return Ok(Level { included: true, children: FieldSet::default() });
+            return Ok(Level { included: true, children: FieldSet::EMPTY });
         }
         if self.depth == Limits::DEPTH {
             return Err(Error::TooDeep { limit: Limits::DEPTH });
@@ -73,7 +78,6 @@ impl<'t> Reader<'t> {
     /// Reads the members of a level up to its closing brace, and says whether `.` is one.
     fn members(&mut self, base: usize) -> Result<bool, Error> {
         let mut included = false;
-        let mut siblings: [Option<(Range<usize>, Level)>; SIBLINGS] = Default::default();
         self.space();
         if self.peek() == Some(b'}') {
             self.at += 1;
@@ -91,7 +95,7 @@ impl<'t> Reader<'t> {
                 }
                 Member::Unknown => self.skip_value()?,
                 Member::Element(element) => {
-                    let level = self.below(&mut siblings)?;
+                    let level = self.below()?;
                     self.push(base, element, level);
                 }
             }
@@ -108,21 +112,22 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads the level below a member, or takes that of a sibling with the same text.
-    fn below(&mut self, siblings: &mut [Option<(Range<usize>, Level)>; SIBLINGS]) -> Result<Level, Error> {
-        let start = self.at;
-        let text = self.text.as_bytes();
-        for (range, level) in siblings.iter().flatten() {
-            // A whole object ends with its brace, so what begins with its text is the same object.
-            if self.rest().starts_with(&text[range.clone()]) {
-                self.at += range.len();
-                return Ok(level.clone());
-            }
+    /// Reads the level below a member, or takes one of the same depth with the same text.
+    fn below(&mut self) -> Result<Level, Error> {
+        if self.rest().starts_with(b"{}") {
+            self.at += 2;
+            return Ok(Level { included: true, children: FieldSet::EMPTY });
+        }
+        let (start, rest, text) = (self.at, self.rest(), self.text.as_bytes());
+        // A whole object ends with its brace, so what begins with its text is the same object.
+        let same = |range: &Range<usize>| rest.starts_with(&text[range.clone()]);
+        if let Some((range, level)) = self.recent.find(self.depth, same) {
+            self.at += range.len();
+            return Ok(level.clone());
         }
         let level = self.level()?;
         if !level.children.is_empty() {
-            siblings.rotate_right(1);
-            siblings[0] = Some((start..self.at, level.clone()));
+            self.recent.keep(self.depth, start..self.at, level.clone());
         }
         Ok(level)
     }
@@ -162,14 +167,14 @@ impl<'t> Reader<'t> {
             }
             return element::read(name);
         }
-        element::read(&self.escaped_name(start)?)
+        self.escaped_name(start)
     }
 
-    /// Decodes a name from `start` with the escapes of JSON; the reader stands at the first.
-    fn escaped_name(&mut self, start: usize) -> Result<Cow<'t, str>, Error> {
-        let quoted = start - 1;
+    /// Reads a name from `start` that has escapes of JSON; the reader stands at the first.
+    fn escaped_name(&mut self, start: usize) -> Result<Member, Error> {
+        let bytes = self.text.as_bytes();
         loop {
-            match self.peek() {
+            match bytes.get(self.at) {
                 Some(b'\\') => self.at += 2,
                 Some(b'"') => break,
                 Some(0x20..) => self.at += 1,
@@ -177,17 +182,19 @@ impl<'t> Reader<'t> {
             }
         }
         self.at += 1;
-        let inner = self.text.get(start..self.at - 1).unwrap_or_default();
-        if let Some(name) = unquote(inner) {
-            return Ok(Cow::Owned(name));
+        let name = self.text.get(start..self.at - 1).unwrap_or_default();
+        if let Some(key) =
+            name.strip_prefix("k:").and_then(|key| element::read_escaped_key(key, &mut self.key))
+        {
+            return Ok(Member::Element(PathElement::Key(key)));
         }
-        match json::parse(&self.text.as_bytes()[quoted..self.at], &Limits::default()) {
-            Ok(Value::String(name)) => Ok(Cow::Owned(name.into())),
+        let quoted = start - 1;
+        match json::parse(&bytes[quoted..self.at], &Limits::default()) {
+            Ok(Value::String(name)) => element::read(&name),
             Ok(_) => Err(self.unexpected("a member's name")),
-            Err(error) => Err(Error::Syntax {
-                problem: error.problem(),
-                position: Position::of(self.text.as_bytes(), quoted),
-            }),
+            Err(error) => {
+                Err(Error::Syntax { problem: error.problem(), position: Position::of(bytes, quoted) })
+            }
         }
     }
 
@@ -263,19 +270,4 @@ impl<'t> Reader<'t> {
             position: Position::of(self.text.as_bytes(), self.at.min(self.text.len())),
         }
     }
-}
-
-/// Removes the backslashes before quotes, which are the only escapes in most names; nothing where there
-/// are others.
-fn unquote(text: &str) -> Option<String> {
-    let mut name = String::with_capacity(text.len());
-    let mut parts = text.split('\\');
-    name.push_str(parts.next()?);
-    for part in parts {
-        if !part.starts_with('"') {
-            return None;
-        }
-        name.push_str(part);
-    }
-    Some(name)
 }

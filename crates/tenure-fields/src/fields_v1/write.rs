@@ -2,7 +2,8 @@
 //! name itself; the two escapings differ, so neither can be skipped.
 
 use super::{Order, element};
-use crate::{FieldSet, Node, PathElement};
+use crate::{FieldSet, Node, PathElement, recent::Recent};
+use std::ops::Range;
 use tenure_value::json::{self, Style};
 
 /// Appends the set as JSON, members in the order of their names.
@@ -12,8 +13,8 @@ pub fn write(set: &FieldSet, out: &mut Vec<u8>) {
 
 /// Appends the set as JSON, members in the order given.
 pub fn write_in(set: &FieldSet, order: Order, out: &mut Vec<u8>) {
-    let mut writer = Writer { out, names: Vec::new(), order };
-    writer.level(set, false);
+    let mut writer = Writer { out, names: Vec::new(), recent: Recent::new(), order };
+    writer.level(set, false, 0);
 }
 
 /// Returns the set as JSON, members in the order of their names.
@@ -23,15 +24,17 @@ pub fn to_vec(set: &FieldSet) -> Vec<u8> {
     out
 }
 
-struct Writer<'o> {
+struct Writer<'o, 's> {
     out: &'o mut Vec<u8>,
     /// The texts of elements that are not fields, as far as they are in use.
     names: Vec<u8>,
+    /// Where the text of the levels written last stands, which levels that are the same memory copy.
+    recent: Recent<&'s Node, Range<usize>>,
     order: Order,
 }
 
-impl Writer<'_> {
-    fn level(&mut self, set: &FieldSet, included: bool) {
+impl<'s> Writer<'_, 's> {
+    fn level(&mut self, set: &'s FieldSet, included: bool, depth: usize) {
         self.out.push(b'{');
         let mut first = true;
         if included && !set.is_empty() {
@@ -45,17 +48,17 @@ impl Writer<'_> {
             if let PathElement::Field(name) = &node.element {
                 self.separate(&mut first);
                 self.name(b'f', name);
-                self.below(node);
+                self.below(node, depth);
             }
         }
         if !items.is_empty() {
-            self.items(items, first);
+            self.items(items, first, depth);
         }
         self.out.push(b'}');
     }
 
     /// Writes the nodes of a level that are not fields.
-    fn items(&mut self, items: &[Node], mut first: bool) {
+    fn items(&mut self, items: &'s [Node], mut first: bool, depth: usize) {
         let base = self.names.len();
         let mut ordered = Vec::with_capacity(items.len());
         for node in items {
@@ -70,10 +73,10 @@ impl Writer<'_> {
         for (qualifier, range, node) in ordered {
             self.separate(&mut first);
             let names = std::mem::take(&mut self.names);
-            // The printer of values gives valid text, so nothing is ever replaced here.
-            self.name(qualifier, &String::from_utf8_lossy(&names[range]));
+            // The printer of values gives valid text.
+            self.name(qualifier, str::from_utf8(&names[range]).unwrap_or_default());
             self.names = names;
-            self.below(node);
+            self.below(node, depth);
         }
         self.names.truncate(base);
     }
@@ -93,11 +96,20 @@ impl Writer<'_> {
         self.out.push(b':');
     }
 
-    fn below(&mut self, node: &Node) {
+    fn below(&mut self, node: &'s Node, depth: usize) {
         if node.children.is_empty() {
-            self.out.extend_from_slice(b"{}");
-        } else {
-            self.level(&node.children, node.included);
+            return self.out.extend_from_slice(b"{}");
         }
+        if !node.children.is_shared() {
+            return self.level(&node.children, node.included, depth + 1);
+        }
+        let same =
+            |before: &&Node| before.included == node.included && before.children.ptr_eq(&node.children);
+        if let Some((_, range)) = self.recent.find(depth, same) {
+            return self.out.extend_from_within(range.clone());
+        }
+        let start = self.out.len();
+        self.level(&node.children, node.included, depth + 1);
+        self.recent.keep(depth, node, start..self.out.len());
     }
 }

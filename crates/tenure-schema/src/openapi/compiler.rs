@@ -3,13 +3,14 @@
 //! each other do, and their depth is limited.
 
 use super::{
+    custom::{self, CustomResources, Required},
     marks::{self, ListType, ShapeMarks},
     place::Place,
     shape::{Shape, check_placement, is_nullable, object, reference, required, scalar, shape, wrong_keyword},
 };
 use crate::{
-    Field, Key, List, ListTopology, Map, PatchMarks, Schema, SchemaBuilder, SchemaError, Slot, Struct, Type,
-    TypeId, UnknownFields,
+    Field, Key, List, ListTopology, Map, PatchMarks, Relation, Schema, SchemaBuilder, SchemaError, Slot,
+    Struct, Type, TypeId, UnknownFields,
 };
 use std::collections::HashMap;
 use tenure_value::{Object, Text, Value};
@@ -73,6 +74,8 @@ pub(crate) struct Compiler<'d> {
     queue: Vec<(Referred<'d>, &'d Object, TypeId)>,
     /// Types without a name, each kept once.
     nameless: HashMap<Type, TypeId>,
+    /// What every custom resource has, where these are compiled.
+    custom: Option<CustomResources>,
 }
 
 impl<'d> Compiler<'d> {
@@ -83,7 +86,46 @@ impl<'d> Compiler<'d> {
             referred: HashMap::new(),
             queue: Vec::new(),
             nameless: HashMap::new(),
+            custom: None,
         }
+    }
+
+    /// Makes a compiler of custom resources, which refer to no definitions.
+    pub fn of_custom_resources() -> Compiler<'d> {
+        let mut compiler = Compiler::new(Definitions::none());
+        compiler.custom = Some(CustomResources::new(&mut compiler.builder));
+        compiler
+    }
+
+    /// Compiles the schema of a custom resource and registers its kind.
+    pub fn custom_resource(
+        &mut self,
+        schema: Option<&'d Value>,
+        api_version: &str,
+        kind: &str,
+    ) -> Result<TypeId, SchemaError> {
+        let name = format!("{api_version} {kind}");
+        let place = Place::Type(&name);
+        let of = match schema {
+            Some(schema) => {
+                let node = object(schema, &place)?;
+                self.of(node, ShapeMarks::default(), &place)?
+            }
+            None => Type::Untyped,
+        };
+        let mut of = match of {
+            Type::Struct(of) => of,
+            // Nothing is known of it, or it is a map: every other field is kept.
+            _ => Struct { unknown: UnknownFields::Preserved, ..Struct::default() },
+        };
+        if let Some(custom) = &self.custom {
+            custom.add_identity(&mut of, Required::No);
+        }
+        // The whole is never held as one: its metadata has holders of its own.
+        of.relation = Relation::Granular;
+        let id = self.builder.add(Type::Struct(of));
+        self.builder.kind(api_version, kind, id);
+        Ok(id)
     }
 
     /// Compiles every definition, names it and registers the kinds it is the type of.
@@ -209,7 +251,6 @@ impl<'d> Compiler<'d> {
     }
 
     fn object(&mut self, node: &'d Object, marks: &ShapeMarks, place: &Place) -> Result<Type, SchemaError> {
-        let relation = marks.relation.unwrap_or_default();
         let preserves = marks::flag(node, marks::PRESERVE_UNKNOWN, place)?;
         let embedded_resource = marks::flag(node, marks::EMBEDDED_RESOURCE, place)?;
         let properties = match node.get("properties") {
@@ -225,8 +266,11 @@ impl<'d> Compiler<'d> {
             }
         };
         if let (Some(schema @ Value::Object(_)), []) = (additional, properties) {
+            let relation = marks.relation.unwrap_or_default();
             return Ok(Type::Map(Map { value: self.slot(schema, &Place::MapValue(place))?, relation }));
         }
+        // Of an object that declares nothing, nothing is known but that it is one.
+        let opaque = !preserves && additional.is_none() && !node.contains("properties");
         let required = required(node, place)?;
         let fields = properties
             .iter()
@@ -235,12 +279,19 @@ impl<'d> Compiler<'d> {
                 self.field(name, node, required, place)
             })
             .collect::<Result<_, _>>()?;
-        // Of an object that declares nothing, nothing is known but that it is one.
-        let unknown = match preserves || additional.is_some() || !node.contains("properties") {
-            true => UnknownFields::Preserved,
-            false => UnknownFields::Foreign,
+        let mut of = Struct {
+            fields,
+            relation: marks.relation.unwrap_or(if opaque { Relation::Atomic } else { Relation::Granular }),
+            unknown: match preserves || additional.is_some() || (opaque && self.custom.is_none()) {
+                true => UnknownFields::Preserved,
+                false => UnknownFields::Foreign,
+            },
+            embedded_resource,
         };
-        Ok(Type::Struct(Struct { fields, relation, unknown, embedded_resource }))
+        if let (true, Some(custom)) = (embedded_resource, &self.custom) {
+            custom.add_identity(&mut of, Required::Yes);
+        }
+        Ok(Type::Struct(of))
     }
 
     fn field(
@@ -252,7 +303,10 @@ impl<'d> Compiler<'d> {
     ) -> Result<Field, SchemaError> {
         let place = Place::Field(above, name);
         let slot = self.slot(node, &place)?;
-        let patch = marks::patch_marks(object(node, &place)?, &place)?;
+        let patch = match (&self.custom, self.builder.get(slot.of)) {
+            (Some(_), Type::List(of)) => custom::patch_marks(&of.topology),
+            _ => marks::patch_marks(object(node, &place)?, &place)?,
+        };
         Ok(Field { name: name.clone(), slot, required, patch })
     }
 

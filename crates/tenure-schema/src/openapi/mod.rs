@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `properties` | struct |
 //! | `type: object` with `additionalProperties` alone | map |
-//! | `type: object` and no more | struct without fields that keeps what it is given |
+//! | `type: object` and no more | atomic struct without fields that keeps what it is given |
 //! | `type: array` | list; `x-kubernetes-list-type`, else the patch markers, else atomic |
 //! | `type: string` and so on | scalar |
 //! | `x-kubernetes-int-or-string`, `format: int-or-string`, `oneOf` integer and string | scalar, int-or-string |
@@ -16,6 +16,7 @@
 //! | none of these | untyped |
 
 pub(crate) mod compiler;
+mod custom;
 pub(crate) mod marks;
 pub(crate) mod place;
 mod shape;

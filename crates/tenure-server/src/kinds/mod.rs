@@ -3,8 +3,13 @@
 //! shows it. No HTTP, no store, no clock: times, uids and allocations come in as arguments.
 
 mod discovery;
+mod engine;
+mod object;
 mod pack;
 mod registry;
+pub mod scalar;
 
 pub use discovery::{Root, api_group, api_group_list, api_resource_list, api_versions, group_discovery_list};
+pub use engine::Kinds;
+pub use object::{DecodeError, Decoded, FieldPath, Surroundings};
 pub use registry::{Bumps, Group, Names, Registry, Resource, Scope, StatusOnCreate, Strategy, Subresource};

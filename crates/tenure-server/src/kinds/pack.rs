@@ -17,6 +17,12 @@ document!(
     RESOURCES,
     "resources.json"
 );
+document!(
+    /// How values are emitted, and the defaulting rules.
+    DEFAULTS,
+    "defaults.json"
+);
+
 /// Reads members of a row of data.
 pub(crate) trait Row {
     /// Returns a string; empty where there is none.
@@ -53,7 +59,7 @@ mod tests {
 
     #[test]
     fn every_data_file_is_a_document() {
-        for (document, member) in [(&RESOURCES, "groups"), (&RESOURCES, "resources")] {
+        for (document, member) in [(&RESOURCES, "resources"), (&DEFAULTS, "rules")] {
             assert!(!document.items(member).is_empty(), "{member}");
         }
     }

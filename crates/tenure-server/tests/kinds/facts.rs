@@ -9,3 +9,13 @@ pub fn read(name: &str) -> Value {
     let bytes = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     json::parse(&bytes, &Limits::default()).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
+
+/// Returns the items of a list member.
+pub fn items<'v>(of: &'v Value, name: &str) -> &'v [Value] {
+    of.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
+}
+
+/// Returns a string member.
+pub fn text<'v>(of: &'v Value, name: &str) -> &'v str {
+    of.get(name).and_then(Value::as_str).unwrap_or_default()
+}

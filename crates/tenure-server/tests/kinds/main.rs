@@ -1,5 +1,6 @@
 //! The engine of built-in kinds against recorded facts about them: every file of `tests/facts` is held by a
 //! module here.
 
+mod defaults;
 mod discovery;
 mod facts;

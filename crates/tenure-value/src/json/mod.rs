@@ -1,9 +1,11 @@
 //! JSON in and out. What is read is what Go reads into `any` with integers kept; what is written is,
 //! byte for byte, what Kubernetes writes for the same document.
 
+mod names;
 mod number;
 mod parse;
 mod print;
+mod stack;
 mod string;
 
 pub use parse::{parse, parse_checked};

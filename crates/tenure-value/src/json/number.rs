@@ -11,43 +11,46 @@ pub(super) enum Fault {
     Infinite(usize),
 }
 
-/// Reads the number that begins at `start`, and returns it with the offset behind it.
+/// Reads an integer of up to eighteen digits that begins at `start`, and returns it with the offset behind
+/// it; none for any other number, and for none at all.
 #[inline]
-pub(super) fn scan(text: &[u8], start: usize) -> Result<(Value, usize), Fault> {
+pub(super) fn short_integer(text: &[u8], start: usize) -> Option<(i64, usize)> {
     let negative = text.get(start) == Some(&b'-');
     let first = start + usize::from(negative);
     let mut at = first;
-    let mut amount = 0u64;
+    let mut amount = 0i64;
     while let Some(digit) = digit(text, at) {
-        // Wraps only past 19 digits, and then the amount is not used.
+        // Wraps only past eighteen digits, and then the amount is not used.
         amount = amount.wrapping_mul(10).wrapping_add(digit);
         at += 1;
     }
-    match at - first {
-        0 => return Err(Fault::Unexpected(at, "in numeric literal")),
-        1 => {}
+    let leading_zero = at > first + 1 && text.get(first) == Some(&b'0');
+    if !(1..=18).contains(&(at - first)) || leading_zero || matches!(text.get(at), Some(b'.' | b'e' | b'E')) {
+        return None;
+    }
+    Some((if negative { -amount } else { amount }, at))
+}
+
+/// Reads the number that begins at `start`, and returns it with the offset behind it.
+#[cold]
+pub(super) fn scan(text: &[u8], start: usize) -> Result<(Value, usize), Fault> {
+    let first = start + usize::from(text.get(start) == Some(&b'-'));
+    let end = digits(text, first, "in numeric literal")?;
+    match text.get(end) {
         // A leading zero is a number of its own; whoever asked sees that more follows.
-        _ if text.get(first) == Some(&b'0') => return Ok((Value::Int(0), first + 1)),
-        _ => {}
+        _ if end > first + 1 && text.get(first) == Some(&b'0') => Ok((Value::Int(0), first + 1)),
+        Some(b'.' | b'e' | b'E') => float(text, start, end),
+        _ => long_integer(text, start, end),
     }
-    if matches!(text.get(at), Some(b'.' | b'e' | b'E')) {
-        return float(text, start, at);
-    }
-    if at - first <= 18 {
-        let amount = amount as i64;
-        return Ok((Value::Int(if negative { -amount } else { amount }), at));
-    }
-    long_integer(text, start, at)
 }
 
 #[inline]
-fn digit(text: &[u8], at: usize) -> Option<u64> {
+fn digit(text: &[u8], at: usize) -> Option<i64> {
     let digit = text.get(at)?.wrapping_sub(b'0');
-    (digit < 10).then_some(u64::from(digit))
+    (digit < 10).then_some(i64::from(digit))
 }
 
-/// An integer of 19 digits or more: whichever type holds it.
-#[cold]
+/// An integer of any length: whichever type holds it.
 fn long_integer(text: &[u8], start: usize, end: usize) -> Result<(Value, usize), Fault> {
     let Some(written) = slice(text, start, end) else { return Err(Fault::Infinite(end)) };
     if let Ok(number) = written.parse() {

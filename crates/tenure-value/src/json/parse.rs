@@ -1,10 +1,15 @@
-//! JSON to the tree. One loop, no recursion: finished fields and items wait on two stacks shared by all
+//! JSON to the tree. One loop, no recursion: names and finished values wait on two stacks shared by all
 //! open objects and lists, and each container takes its share from the top in one allocation when it
 //! closes. The stacks also hold the path, which is spelled out only for an error or a duplicate.
 
-use super::{number, string};
+use super::{
+    names::{self, Names},
+    number,
+    stack::Stack,
+    string,
+};
 use crate::{Duplicate, Error, Limits, Object, Position, Text, Value};
-use std::fmt::Write;
+use std::{fmt::Write, mem::take, slice::IterMut};
 
 /// Reads one JSON document; of two fields with one name the later wins.
 pub fn parse(text: &[u8], limits: &Limits) -> Result<Value, Error> {
@@ -33,20 +38,31 @@ struct Parser<'a> {
     limits: Limits,
     nodes: usize,
     open: Vec<Open>,
-    /// The fields of all open objects; the last one of each object but the innermost awaits its value.
-    fields: Vec<(Text, Value)>,
-    /// The items of all open lists.
-    items: Vec<Value>,
+    /// The names of the fields of all open objects; the last one of each may await its value.
+    names: Stack<Text>,
+    /// The finished values of all open objects and lists.
+    values: Stack<Value>,
+    /// The fields of one object whose names do not ascend, while they are sorted.
+    unsorted: Vec<(Text, Value)>,
+    /// The last string that had to be decoded.
+    decoded: String,
+    known: Names,
     duplicates: Option<Vec<Duplicate>>,
 }
 
 /// An object or list whose end has not been read.
 struct Open {
     kind: Container,
-    /// Where its fields or items begin on their stack.
-    start: usize,
+    /// Where its names begin on their stack.
+    names: usize,
+    /// Where its values begin on theirs.
+    values: usize,
     /// Where it begins in the text.
     offset: usize,
+    /// The order of its last name.
+    last: u64,
+    /// Whether its names ascend so far.
+    ascending: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,88 +90,72 @@ impl<'a> Parser<'a> {
             limits: *limits,
             nodes: 0,
             open: Vec::with_capacity(16),
-            fields: Vec::with_capacity(32),
-            items: Vec::with_capacity(32),
+            names: Stack::with_capacity(32),
+            values: Stack::with_capacity(64),
+            unsorted: Vec::new(),
+            decoded: String::new(),
+            known: Names::new(bytes.len()),
             duplicates: None,
         })
     }
 
     fn document(&mut self) -> Result<Value, Fault> {
         'value: loop {
-            let mut value = match self.skip_space() {
+            match self.skip_space() {
                 Some(b'"') => {
                     self.at += 1;
-                    Value::String(self.string()?)
+                    self.string_value()?;
                 }
                 Some(b'{') => {
                     self.enter(Container::Object)?;
-                    if self.skip_space() == Some(b'}') {
-                        self.at += 1;
-                        self.close_object()?
-                    } else {
+                    if self.skip_space() != Some(b'}') {
                         self.name()?;
                         continue 'value;
                     }
+                    self.at += 1;
+                    self.close_object()?;
                 }
                 Some(b'[') => {
                     self.enter(Container::Array)?;
-                    if self.skip_space() == Some(b']') {
-                        self.at += 1;
-                        self.close_array()
-                    } else {
+                    if self.skip_space() != Some(b']') {
                         continue 'value;
                     }
+                    self.at += 1;
+                    self.close_array();
                 }
                 Some(b'-' | b'0'..=b'9') => self.number()?,
                 Some(b't') => self.literal("true", Value::Bool(true))?,
                 Some(b'f') => self.literal("false", Value::Bool(false))?,
                 Some(b'n') => self.literal("null", Value::Null)?,
                 _ => return Err(self.unexpected("looking for beginning of value", Reach::Value)),
-            };
-            // The value is whole: it goes to its container, and each container that ends here to its own.
+            }
+            // A value is whole; so may be its container, and that one's.
             loop {
                 self.nodes += 1;
                 if self.nodes > self.limits.nodes {
                     return Err(self.too_many_nodes());
                 }
-                let Some(container) = self.open.last().map(|open| open.kind) else {
-                    return match self.skip_space() {
-                        None => Ok(value),
-                        Some(_) => Err(self.unexpected("after top-level value", Reach::Container)),
-                    };
-                };
-                match container {
-                    Container::Object => {
-                        if let Some(field) = self.fields.last_mut() {
-                            field.1 = value;
-                        }
-                        match self.skip_space() {
-                            Some(b',') => {
-                                self.at += 1;
-                                self.name()?;
-                                continue 'value;
-                            }
-                            Some(b'}') => {
-                                self.at += 1;
-                                value = self.close_object()?;
-                            }
-                            _ => return Err(self.unexpected("after object key:value pair", Reach::Container)),
-                        }
+                let container = self.open.last().map(|open| open.kind);
+                match (self.skip_space(), container) {
+                    (Some(b','), Some(Container::Object)) => {
+                        self.at += 1;
+                        self.name()?;
+                        continue 'value;
                     }
-                    Container::Array => {
-                        self.items.push(value);
-                        match self.skip_space() {
-                            Some(b',') => {
-                                self.at += 1;
-                                continue 'value;
-                            }
-                            Some(b']') => {
-                                self.at += 1;
-                                value = self.close_array();
-                            }
-                            _ => return Err(self.unexpected("after array element", Reach::Container)),
-                        }
+                    (Some(b','), Some(Container::Array)) => {
+                        self.at += 1;
+                        continue 'value;
                     }
+                    (Some(b'}'), Some(Container::Object)) => {
+                        self.at += 1;
+                        self.close_object()?;
+                    }
+                    (Some(b']'), Some(Container::Array)) => {
+                        self.at += 1;
+                        self.close_array();
+                    }
+                    (None, None) => return Ok(self.values.drain(0).next().map(take).unwrap_or_default()),
+                    (_, container) => return Err(self.unexpected(after(container), Reach::Container)),
                 }
             }
         }
@@ -177,11 +177,14 @@ impl<'a> Parser<'a> {
         if self.open.len() >= self.limits.depth {
             return Err(Box::new(Error::TooDeep { position: self.position(), limit: self.limits.depth }));
         }
-        let start = match kind {
-            Container::Object => self.fields.len(),
-            Container::Array => self.items.len(),
-        };
-        self.open.push(Open { kind, start, offset: self.at });
+        self.open.push(Open {
+            kind,
+            names: self.names.len(),
+            values: self.values.len(),
+            offset: self.at,
+            last: 0,
+            ascending: true,
+        });
         self.at += 1;
         Ok(())
     }
@@ -193,8 +196,16 @@ impl<'a> Parser<'a> {
             return Err(self.unexpected("looking for beginning of object key string", Reach::Container));
         }
         self.at += 1;
-        let name = self.string()?;
-        self.fields.push((name, Value::Null));
+        match self.plain_string() {
+            Some((start, plain)) => match self.known.name(self.bytes, start, plain) {
+                Some((name, order)) => push_name(&mut self.open, &mut self.names, order, || name.clone()),
+                None => self.push_new_name(string::text(plain)),
+            },
+            None => {
+                let name = self.string()?;
+                self.push_new_name(name);
+            }
+        }
         if self.skip_space() != Some(b':') {
             return Err(self.unexpected("after object key", Reach::Container));
         }
@@ -202,44 +213,47 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn close_array(&mut self) -> Value {
-        let start = self.open.pop().map_or(0, |open| open.start);
-        Value::Array(self.items.drain(start..).collect())
+    fn push_new_name(&mut self, name: Text) {
+        let order = names::order_of(&name);
+        push_name(&mut self.open, &mut self.names, order, || name);
     }
 
-    fn close_object(&mut self) -> Result<Value, Fault> {
-        let start = self.open.last().map_or(0, |open| open.start);
-        let ascending = self.fields.get(start..).unwrap_or_default().windows(2).all(|pair| match pair {
-            [a, b] => a.0 < b.0,
-            _ => true,
-        });
-        if !ascending {
-            self.sort_fields(start)?;
-        }
+    fn close_array(&mut self) {
+        let start = self.open.pop().map_or(0, |open| open.values);
+        let array = self.values.drain(start).map(take).collect();
+        self.values.push(|| Value::Array(array));
+    }
+
+    fn close_object(&mut self) -> Result<(), Fault> {
+        let Some(&Open { names, values, ascending, .. }) = self.open.last() else { return Ok(()) };
+        let object = if names == self.names.len() {
+            Object::default()
+        } else if ascending {
+            Object::from_sorted(fields(self.names.drain(names), self.values.drain(values)))
+        } else {
+            self.sort_fields(names, values)?;
+            Object::from_sorted(self.unsorted.drain(..))
+        };
         self.open.pop();
-        if start == self.fields.len() {
-            return Ok(Value::Object(Object::default()));
-        }
-        Ok(Value::Object(Object::from_sorted(self.fields.drain(start..))))
+        self.values.push(|| Value::Object(object));
+        Ok(())
     }
 
-    /// Brings the innermost object's fields into order; of those with one name the last stays.
-    fn sort_fields(&mut self, start: usize) -> Result<(), Fault> {
-        let Some(fields) = self.fields.get_mut(start..) else { return Ok(()) };
-        fields.sort_by(|a, b| a.0.cmp(&b.0));
+    /// Takes the innermost object's fields aside and in order; of those with one name the last stays.
+    fn sort_fields(&mut self, names: usize, values: usize) -> Result<(), Fault> {
+        self.unsorted.extend(fields(self.names.drain(names), self.values.drain(values)));
+        self.unsorted.sort_by(|a, b| a.0.cmp(&b.0));
         let mut repeated = Vec::new();
-        let mut kept = 0;
-        for next in 0..fields.len() {
-            if kept > 0 && fields[kept - 1].0 == fields[next].0 {
-                if repeated.last() != Some(&fields[next].0) {
-                    repeated.push(fields[next].0.clone());
+        self.unsorted.dedup_by(|later, kept| {
+            let same = later.0 == kept.0;
+            if same {
+                std::mem::swap(later, kept);
+                if repeated.last() != Some(&kept.0) {
+                    repeated.push(kept.0.clone());
                 }
-                kept -= 1;
             }
-            fields.swap(kept, next);
-            kept += 1;
-        }
-        self.fields.truncate(start + kept);
+            same
+        });
         if repeated.is_empty() || self.duplicates.is_none() { Ok(()) } else { self.report(repeated) }
     }
 
@@ -292,11 +306,17 @@ impl<'a> Parser<'a> {
     }
 
     #[inline]
-    fn number(&mut self) -> Result<Value, Fault> {
+    fn number(&mut self) -> Result<(), Fault> {
+        if let Some((number, end)) = number::short_integer(self.bytes, self.at) {
+            self.at = end;
+            self.values.push(|| Value::Int(number));
+            return Ok(());
+        }
         match number::scan(self.bytes, self.at) {
             Ok((value, end)) => {
                 self.at = end;
-                Ok(value)
+                self.values.push(|| value);
+                Ok(())
             }
             Err(fault) => Err(self.bad_number(fault)),
         }
@@ -317,7 +337,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn literal(&mut self, word: &'static str, value: Value) -> Result<Value, Fault> {
+    fn literal(&mut self, word: &'static str, value: Value) -> Result<(), Fault> {
         for expected in word.bytes() {
             if self.bytes.get(self.at) != Some(&expected) {
                 let place = format!("in literal {word} (expecting '{}')", expected as char);
@@ -325,23 +345,43 @@ impl<'a> Parser<'a> {
             }
             self.at += 1;
         }
-        Ok(value)
+        self.values.push(|| value);
+        Ok(())
     }
 
-    /// Reads a string whose opening quote has been taken.
+    /// Reads the string value whose opening quote has been taken.
     #[inline]
+    fn string_value(&mut self) -> Result<(), Fault> {
+        match self.plain_string() {
+            Some((_, plain)) => self.values.push(|| Value::String(string::text(plain))),
+            None => {
+                let text = self.string()?;
+                self.values.push(|| Value::String(text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a string that stands in the text as it is, and returns it with its offset; takes nothing
+    /// if it must be decoded.
+    #[inline]
+    fn plain_string(&mut self) -> Option<(usize, &'a str)> {
+        let (start, end) = (self.at, string::plain_end(self.bytes, self.at));
+        if self.bytes.get(end) != Some(&b'"') {
+            return None;
+        }
+        let plain = self.text?.get(start..end)?;
+        self.at = end + 1;
+        Some((start, plain))
+    }
+
+    /// Reads any string whose opening quote has been taken.
     fn string(&mut self) -> Result<Text, Fault> {
         let (start, end) = (self.at, string::plain_end(self.bytes, self.at));
-        if self.bytes.get(end) == Some(&b'"')
-            && let Some(plain) = self.text.and_then(|text| text.get(start..end))
-        {
-            self.at = end + 1;
-            return Ok(Text::new(plain));
-        }
-        match string::decode(self.bytes, start, end) {
-            Ok((text, end)) => {
+        match string::decode(self.bytes, start, end, &mut self.decoded) {
+            Ok(end) => {
                 self.at = end;
-                Ok(text)
+                Ok(string::text(&self.decoded))
             }
             Err((at, place)) => {
                 self.at = at;
@@ -378,23 +418,51 @@ impl<'a> Parser<'a> {
         };
         let mut path = String::new();
         for (step, open) in self.open.iter().enumerate().take(steps) {
-            let inner = self.open.iter().skip(step + 1).find(|inner| inner.kind == open.kind);
+            let inner = self.open.get(step + 1);
             match open.kind {
                 Container::Object => {
-                    let waiting = inner.map_or(self.fields.len(), |inner| inner.start).checked_sub(1);
-                    if let Some((name, _)) = waiting.and_then(|at| self.fields.get(at)) {
+                    let waiting = inner.map_or(self.names.len(), |inner| inner.names).checked_sub(1);
+                    if let Some(name) = waiting.and_then(|at| self.names.get(at)) {
                         path.push_str(if path.is_empty() { "" } else { "." });
                         path.push_str(name);
                     }
                 }
                 Container::Array => {
-                    let index = inner.map_or(self.items.len(), |inner| inner.start) - open.start;
+                    let index = inner.map_or(self.values.len(), |inner| inner.values) - open.values;
                     // Writing to a string cannot fail.
                     let _ = write!(path, "[{index}]");
                 }
             }
         }
         path
+    }
+}
+
+/// Adds a name to the innermost object, and notes whether its names still ascend.
+#[inline(always)]
+fn push_name(open: &mut [Open], names: &mut Stack<Text>, order: u64, name: impl FnOnce() -> Text) {
+    let before = names.len();
+    names.push(name);
+    if let Some(open) = open.last_mut() {
+        if order <= open.last && before > open.names {
+            open.ascending &= order == open.last && names.get(before - 1) < names.get(before);
+        }
+        open.last = order;
+    }
+}
+
+/// Takes names and values as fields.
+#[inline(always)]
+fn fields<'a>(names: IterMut<'a, Text>, values: IterMut<'a, Value>) -> impl Iterator<Item = (Text, Value)> {
+    names.zip(values).map(|(name, value)| (take(name), take(value)))
+}
+
+/// What an unexpected byte behind a value comes after.
+fn after(container: Option<Container>) -> &'static str {
+    match container {
+        Some(Container::Object) => "after object key:value pair",
+        Some(Container::Array) => "after array element",
+        None => "after top-level value",
     }
 }
 

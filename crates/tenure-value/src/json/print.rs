@@ -1,5 +1,5 @@
-//! The tree to JSON, compact, names in order. What must be escaped depends on the [`Style`] and is
-//! looked up byte by byte in a table, so that plain runs are copied whole.
+//! The tree to JSON, compact, names in order. A string is copied and searched for what must be escaped
+//! eight bytes at a time; only where something is found is it written byte by byte, by a table.
 
 use super::number;
 use crate::Value;
@@ -47,86 +47,195 @@ const KUBERNETES: Escapes = {
 
 /// Appends the value as JSON.
 pub fn write_styled(value: &Value, style: Style, out: &mut Vec<u8>) {
-    match style {
-        Style::Kubernetes => write_value(value, &KUBERNETES, out),
-        Style::Plain => write_value(value, &PLAIN, out),
-    }
+    Printer::append(out, style, |printer| printer.value(value));
 }
 
 /// Appends a string in quotes.
 pub fn write_text(text: &str, style: Style, out: &mut Vec<u8>) {
-    match style {
-        Style::Kubernetes => write_string(text, &KUBERNETES, out),
-        Style::Plain => write_string(text, &PLAIN, out),
-    }
+    Printer::append(out, style, |printer| printer.string(text));
 }
 
-fn write_value(value: &Value, escapes: &Escapes, out: &mut Vec<u8>) {
-    match value {
-        Value::Null => out.extend_from_slice(b"null"),
-        Value::Bool(true) => out.extend_from_slice(b"true"),
-        Value::Bool(false) => out.extend_from_slice(b"false"),
-        Value::Int(number) => out.extend_from_slice(itoa::Buffer::new().format(*number).as_bytes()),
-        Value::UInt(number) => out.extend_from_slice(itoa::Buffer::new().format(*number).as_bytes()),
-        Value::Float(number) => number::write_float(*number, out),
-        Value::String(text) => write_string(text, escapes, out),
-        Value::Array(items) => {
-            let mut separator = b'[';
-            for item in items {
-                out.push(separator);
-                separator = b',';
-                write_value(item, escapes, out);
-            }
-            out.extend_from_slice(if separator == b'[' { b"[]" } else { b"]" });
-        }
-        Value::Object(object) => {
-            let mut separator = b'{';
-            for (name, value) in object {
-                out.push(separator);
-                separator = b',';
-                write_string(name, escapes, out);
-                out.push(b':');
-                write_value(value, escapes, out);
-            }
-            out.extend_from_slice(if separator == b'{' { b"{}" } else { b"}" });
-        }
-    }
+/// Writes into a buffer that reaches beyond what is written, so that room is asked for once per string.
+struct Printer {
+    buffer: Vec<u8>,
+    /// How much is written.
+    length: usize,
+    escapes: &'static Escapes,
 }
 
-fn write_string(text: &str, escapes: &Escapes, out: &mut Vec<u8>) {
-    let bytes = text.as_bytes();
-    out.push(b'"');
-    match bytes.iter().position(|byte| escapes[usize::from(*byte)] != 0) {
-        None => out.extend_from_slice(bytes),
-        Some(first) => write_escaped(bytes, first, escapes, out),
+impl Printer {
+    /// Lets `print` write behind what `out` holds.
+    fn append(out: &mut Vec<u8>, style: Style, print: impl FnOnce(&mut Printer)) {
+        let escapes = match style {
+            Style::Kubernetes => &KUBERNETES,
+            Style::Plain => &PLAIN,
+        };
+        let length = out.len();
+        let mut printer = Printer { buffer: std::mem::take(out), length, escapes };
+        printer.buffer.resize(printer.buffer.capacity(), 0);
+        print(&mut printer);
+        printer.buffer.truncate(printer.length);
+        *out = printer.buffer;
     }
-    out.push(b'"');
-}
 
-/// Writes a string whose first byte to escape is at `first`.
-fn write_escaped(bytes: &[u8], first: usize, escapes: &Escapes, out: &mut Vec<u8>) {
-    let (plain, rest) = bytes.split_at(first);
-    out.extend_from_slice(plain);
-    let mut rest = rest;
-    while let [byte, after @ ..] = rest {
-        let (byte, mut after) = (*byte, after);
-        match escapes[usize::from(byte)] {
-            0 => out.push(byte),
-            b'u' => {
-                const HEX: &[u8; 16] = b"0123456789abcdef";
-                let digits = [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]];
-                out.extend_from_slice(b"\\u00");
-                out.extend_from_slice(&digits);
-            }
-            b'?' => match after {
-                [0x80, last @ (0xA8 | 0xA9), behind @ ..] => {
-                    out.extend_from_slice(if *last == 0xA8 { b"\\u2028" } else { b"\\u2029" });
-                    after = behind;
+    fn value(&mut self, value: &Value) {
+        match value {
+            Value::String(text) => self.string(text),
+            Value::Object(object) => {
+                let mut separator = b'{';
+                for (name, value) in object {
+                    self.byte(separator);
+                    separator = b',';
+                    self.string(name);
+                    self.byte(b':');
+                    match value {
+                        Value::String(text) => self.string(text),
+                        value => self.value(value),
+                    }
                 }
-                _ => out.push(byte),
-            },
-            letter => out.extend_from_slice(&[b'\\', letter]),
+                self.bytes(if separator == b'{' { b"{}" } else { b"}" });
+            }
+            Value::Array(items) => {
+                let mut separator = b'[';
+                for item in items {
+                    self.byte(separator);
+                    separator = b',';
+                    self.value(item);
+                }
+                self.bytes(if separator == b'[' { b"[]" } else { b"]" });
+            }
+            Value::Int(number) => self.bytes(itoa::Buffer::new().format(*number).as_bytes()),
+            Value::UInt(number) => self.bytes(itoa::Buffer::new().format(*number).as_bytes()),
+            Value::Float(number) => {
+                let mut written = Vec::with_capacity(32);
+                number::write_float(*number, &mut written);
+                self.bytes(&written);
+            }
+            Value::Bool(true) => self.bytes(b"true"),
+            Value::Bool(false) => self.bytes(b"false"),
+            Value::Null => self.bytes(b"null"),
         }
-        rest = after;
     }
+
+    #[inline]
+    fn string(&mut self, text: &str) {
+        let bytes = text.as_bytes();
+        if let [open, body @ .., close] = self.room(bytes.len() + 2)
+            && copy_plain(bytes, body)
+        {
+            *open = b'"';
+            *close = b'"';
+            self.length += bytes.len() + 2;
+            return;
+        }
+        self.escaped(bytes);
+    }
+
+    /// Writes a string byte by byte.
+    #[inline(never)]
+    fn escaped(&mut self, bytes: &[u8]) {
+        self.byte(b'"');
+        let mut rest = bytes;
+        loop {
+            let plain =
+                rest.iter().position(|byte| self.escapes[usize::from(*byte)] != 0).unwrap_or(rest.len());
+            let (run, special) = rest.split_at(plain);
+            self.bytes(run);
+            let [byte, after @ ..] = special else { break };
+            rest = match self.escapes[usize::from(*byte)] {
+                b'u' => {
+                    const HEX: &[u8; 16] = b"0123456789abcdef";
+                    let digits = [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]];
+                    self.bytes(b"\\u00");
+                    self.bytes(&digits);
+                    after
+                }
+                b'?' => match after {
+                    [0x80, last @ (0xA8 | 0xA9), behind @ ..] => {
+                        self.bytes(if *last == 0xA8 { b"\\u2028" } else { b"\\u2029" });
+                        behind
+                    }
+                    _ => {
+                        self.byte(*byte);
+                        after
+                    }
+                },
+                letter => {
+                    self.bytes(&[b'\\', letter]);
+                    after
+                }
+            };
+        }
+        self.byte(b'"');
+    }
+
+    #[inline]
+    fn byte(&mut self, byte: u8) {
+        if let Some(place) = self.room(1).first_mut() {
+            *place = byte;
+        }
+        self.length += 1;
+    }
+
+    #[inline]
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.room(bytes.len()).copy_from_slice(bytes);
+        self.length += bytes.len();
+    }
+
+    /// Returns the next so many bytes to write to.
+    #[inline]
+    fn room(&mut self, bytes: usize) -> &mut [u8] {
+        if self.buffer.len() - self.length < bytes {
+            self.grow(bytes);
+        }
+        &mut self.buffer[self.length..self.length + bytes]
+    }
+
+    #[cold]
+    fn grow(&mut self, bytes: usize) {
+        self.buffer.resize((2 * self.buffer.len()).max(self.length + bytes).max(128), 0);
+    }
+}
+
+/// Copies a string of one length to a place of the same; false if some byte of it may need escaping.
+/// Whatever the length, it is two or more loads and stores of fixed size that may overlap.
+#[inline]
+fn copy_plain(from: &[u8], to: &mut [u8]) -> bool {
+    let mut found = 0;
+    if let (Some(last), Some(place)) = (from.last_chunk::<8>(), to.last_chunk_mut::<8>()) {
+        *place = *last;
+        found |= special(u64::from_le_bytes(*last));
+        for (word, place) in from.as_chunks::<8>().0.iter().zip(to.as_chunks_mut::<8>().0) {
+            *place = *word;
+            found |= special(u64::from_le_bytes(*word));
+        }
+    } else if let (Some(first), Some(last)) = (from.first_chunk::<4>(), from.last_chunk::<4>()) {
+        if let Some(place) = to.first_chunk_mut::<4>() {
+            *place = *first;
+        }
+        if let Some(place) = to.last_chunk_mut::<4>() {
+            *place = *last;
+        }
+        found = special(u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last)));
+    } else {
+        for (byte, place) in from.iter().zip(to) {
+            *place = *byte;
+            found |= u64::from(KUBERNETES[usize::from(*byte)]);
+        }
+    }
+    found == 0
+}
+
+/// Looks at eight bytes at once: zero if none of them needs escaping in any style.
+#[inline]
+fn special(word: u64) -> u64 {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH: u64 = ONES * 0x80;
+    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word;
+    let equal = |word: u64, byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    // One bit tells `<` from `>`, and one `"` from `&`; what is not ASCII may be U+2028.
+    let angles = equal(word | (ONES * 0x02), b'>');
+    let quotes = equal(word | (ONES * 0x04), b'&');
+    (angles | quotes | equal(word, b'\\') | below(word, 0x20) | word) & HIGH
 }

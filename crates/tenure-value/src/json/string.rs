@@ -3,37 +3,56 @@
 
 use crate::Text;
 
-/// Whether a byte ends a plain run: a quote, a backslash or a control character.
-const ENDS_PLAIN: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut control = 0;
-    while control < 0x20 {
-        table[control] = true;
-        control += 1;
-    }
-    table[b'"' as usize] = true;
-    table[b'\\' as usize] = true;
-    table
-};
-
-/// Returns the offset of the first byte from `start` on that is not plain, or the length of the text.
+/// Returns the offset of the first byte from `start` on that is a quote, a backslash or a control
+/// character, or the length of the text.
 #[inline]
 pub(super) fn plain_end(text: &[u8], start: usize) -> usize {
-    let rest = text.get(start..).unwrap_or_default();
-    start + rest.iter().position(|byte| ENDS_PLAIN[usize::from(*byte)]).unwrap_or(rest.len())
+    let mut at = start;
+    while let Some(word) = text.get(at..).and_then(<[u8]>::first_chunk) {
+        let ends = ends_plain(u64::from_le_bytes(*word));
+        if ends != 0 {
+            return at + (ends.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    let rest = text.get(at..).unwrap_or_default();
+    at + rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | ..0x20)).unwrap_or(rest.len())
 }
 
-/// Decodes a string from `start` whose first byte that is not plain is at `end`, and returns it with the
-/// offset behind the closing quote; or the offset of the byte that is wrong and where that is.
-#[cold]
-pub(super) fn decode(text: &[u8], start: usize, end: usize) -> Result<(Text, usize), (usize, &'static str)> {
-    let mut decoded = String::with_capacity(2 * (end - start) + 16);
+/// Looks at eight bytes at once: the lowest bit set in the result belongs to the first byte that ends a
+/// plain run; bits above it mean nothing.
+#[inline]
+fn ends_plain(word: u64) -> u64 {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word;
+    let quotes = below(word ^ (ONES * 0x22), 1);
+    let backslashes = below(word ^ (ONES * 0x5C), 1);
+    let controls = below(word, 0x20);
+    (quotes | backslashes | controls) & (ONES * 0x80)
+}
+
+/// Makes a string; a short one without a call, as most are.
+#[inline]
+pub(super) fn text(plain: &str) -> Text {
+    const INLINE: usize = 23;
+    if plain.len() <= INLINE { Text::new_inline(plain) } else { Text::new(plain) }
+}
+
+/// Decodes a string from `start` whose first byte that is not plain is at `end`, and returns the offset
+/// behind the closing quote; or the offset of the byte that is wrong and where that is.
+pub(super) fn decode(
+    text: &[u8],
+    start: usize,
+    end: usize,
+    decoded: &mut String,
+) -> Result<usize, (usize, &'static str)> {
+    decoded.clear();
     let (mut start, mut end) = (start, end);
     loop {
-        push_plain(&mut decoded, text.get(start..end).unwrap_or_default());
+        push_plain(decoded, text.get(start..end).unwrap_or_default());
         match text.get(end) {
-            Some(b'"') => return Ok((Text::from(decoded), end + 1)),
-            Some(b'\\') => start = escape(text, end + 1, &mut decoded)?,
+            Some(b'"') => return Ok(end + 1),
+            Some(b'\\') => start = escape(text, end + 1, decoded)?,
             _ => return Err((end, "in string literal")),
         }
         end = plain_end(text, start);
@@ -42,6 +61,10 @@ pub(super) fn decode(text: &[u8], start: usize, end: usize) -> Result<(Text, usi
 
 /// Appends bytes; each one that is no part of a character becomes U+FFFD.
 fn push_plain(decoded: &mut String, bytes: &[u8]) {
+    if let Ok(plain) = std::str::from_utf8(bytes) {
+        decoded.push_str(plain);
+        return;
+    }
     for chunk in bytes.utf8_chunks() {
         decoded.push_str(chunk.valid());
         decoded.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));

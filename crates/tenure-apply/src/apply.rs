@@ -1,0 +1,249 @@
+//! Server-side apply: one manager declares all it wants of an object. The declaration is laid over the live
+//! object, what the manager declared before and leaves out now goes unless others hold it, and whoever holds
+//! a field that would change must be asked first, or be forced.
+
+use crate::{
+    ApplyError, Conflict, Conflicts, Holder, Identity, Live, Manager, Managers, Operation, Presence, State,
+    Write,
+    declare::declared,
+    last_applied::{self, HEIR},
+    ledger::{self, Ledger},
+    merge::merge,
+    prune::{prune, restore},
+    shape::is_zero,
+    strip::strip,
+    update::track,
+};
+use tenure_fields::{FieldSet, Path, PathElement};
+use tenure_schema::TypeRef;
+use tenure_value::{Object, Text, Value};
+
+/// The manager that stands for what was there before anyone's fields were tracked.
+pub const BEFORE_FIRST_APPLY: &str = "before-first-apply";
+
+/// Which contested fields an apply takes without asking.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Force<'a> {
+    /// None.
+    #[default]
+    No,
+    /// Those at and below these paths.
+    Paths(&'a FieldSet),
+    /// All.
+    All,
+}
+
+impl Force<'_> {
+    fn takes(&self, path: &[PathElement]) -> bool {
+        match self {
+            Force::No => false,
+            Force::Paths(paths) => (1..=path.len()).any(|end| paths.has(&path[..end])),
+            Force::All => true,
+        }
+    }
+}
+
+/// Returns the state after an apply. The object is the merged one: the caller fills in defaults, validates,
+/// and then [settles](State::settle) the state.
+pub fn apply(
+    live: Live<'_>,
+    config: &Value,
+    write: &Write<'_>,
+    force: Force<'_>,
+) -> Result<State, ApplyError> {
+    let ty = write.ty()?;
+    if config.at(["metadata", "managedFields"]).is_some_and(|sent| !sent.is_null()) {
+        return Err(ApplyError::ManagersSent);
+    }
+    let managers = if live.managers.is_empty() && live.presence == Presence::Stored {
+        track(write.empty, live.object, live.managers, write, BEFORE_FIRST_APPLY)?
+    } else {
+        ledger::current(live.object, live.managers, write)?
+    };
+    let identity = write.identity(Operation::Apply);
+    let last = managers.get(&identity).cloned();
+    let known = last.as_ref().map(|last| last.fields.clone()).unwrap_or_default();
+    let fields = claimed(config, ty, &known, write)?;
+    let state = Applied { live: live.object, config, ty, write, identity, managers: &managers, last, fields };
+    match state.carry_out(force) {
+        Err(ApplyError::Conflicts(conflicts)) if identity.name == HEIR => state.inherit(conflicts),
+        outcome => outcome,
+    }
+}
+
+/// Returns what a configuration claims: all it declares but what nobody may hold and this endpoint resets.
+fn claimed(
+    config: &Value,
+    ty: TypeRef<'_>,
+    last: &FieldSet,
+    write: &Write<'_>,
+) -> Result<FieldSet, ApplyError> {
+    let fields = strip(&declared(config, ty, last)?);
+    let fields = if write.reset.is_empty() { fields } else { fields.recursive_difference(write.reset) };
+    Ok(if fields == *last { last.clone() } else { fields })
+}
+
+/// An apply whose declaration has been read.
+struct Applied<'a> {
+    live: &'a Value,
+    config: &'a Value,
+    ty: TypeRef<'a>,
+    write: &'a Write<'a>,
+    identity: Identity<'a>,
+    managers: &'a Managers,
+    /// The applier as it was.
+    last: Option<Manager>,
+    /// What it claims now.
+    fields: FieldSet,
+}
+
+impl Applied<'_> {
+    fn carry_out(&self, force: Force<'_>) -> Result<State, ApplyError> {
+        let merged = merge(self.live, &self.without_reset(), self.ty);
+        let object = self.pruned(merged)?;
+        let mut ledger = Ledger::new(self.write, self.live, &object);
+        let mut after = Managers::default();
+        let mut contested = Vec::new();
+        let unchanged = object.ptr_eq(self.live) || object == *self.live;
+        for manager in self.others() {
+            if unchanged {
+                after.put(manager.clone());
+                continue;
+            }
+            let Some(difference) = ledger.difference(&manager.api_version)? else { continue };
+            let (lost, conflicts) = self.claims(manager, &difference.written, &ledger, force);
+            let left = manager.fields.difference(&lost).difference(&difference.removed);
+            contested.push((Holder::from(manager), conflicts));
+            if !left.is_empty() {
+                after.put(manager.with_fields(left));
+            }
+        }
+        if let Some(conflicts) = Conflicts::gather(contested) {
+            return Err(ApplyError::Conflicts(conflicts));
+        }
+        if !self.fields.is_empty() {
+            after.put(Manager {
+                name: self.identity.name.into(),
+                operation: Operation::Apply,
+                api_version: self.identity.api_version.into(),
+                subresource: self.identity.subresource.into(),
+                // An apply that changes nothing of the object leaves the time as it was, or unknown.
+                time: if unchanged {
+                    self.last.as_ref().and_then(|last| last.time)
+                } else {
+                    Some(self.write.now)
+                },
+                fields: self.fields.clone(),
+            });
+        }
+        after.sort();
+        let object = if unchanged { self.live.clone() } else { object };
+        let current =
+            (self.identity.name == HEIR).then(|| last_applied::brought_up_to_date(&object, self.config));
+        Ok(State { object: current.flatten().unwrap_or(object), managers: after })
+    }
+
+    /// What `kubectl` applied from the client it may take over without asking, if that settles everything.
+    fn inherit(&self, conflicts: Conflicts) -> Result<State, ApplyError> {
+        let inherited = last_applied::inheritance(self.live, self.ty, self.write);
+        match conflicts.without(&inherited) {
+            Some(rest) => Err(ApplyError::Conflicts(rest)),
+            None => self.carry_out(Force::All),
+        }
+    }
+
+    fn others(&self) -> impl Iterator<Item = &Manager> {
+        self.managers.iter().filter(|manager| !manager.identity().is(&self.identity))
+    }
+
+    /// Returns the configuration without fields that this endpoint takes from the live object.
+    fn without_reset(&self) -> Value {
+        without(self.config, self.write.reset).unwrap_or_else(|| self.config.clone())
+    }
+
+    /// Returns the merged object without what the applier has left out since its last apply.
+    fn pruned(&self, merged: Value) -> Result<Value, ApplyError> {
+        let Some(last) = self.last.as_ref().filter(|last| !last.fields.is_subset(&self.fields)) else {
+            return Ok(merged);
+        };
+        let (was, is) = (last.api_version.as_str(), self.write.api_version);
+        let mut held: Vec<(Text, FieldSet)> = vec![(is.into(), self.fields.clone())];
+        for manager in self.others() {
+            match held.iter_mut().find(|(version, _)| *version == manager.api_version) {
+                Some((_, fields)) => *fields = fields.union(&manager.fields),
+                None => held.push((manager.api_version.clone(), manager.fields.clone())),
+            }
+        }
+        let at = |object: &Value, from: &str, to: &str| -> Result<Option<Value>, ApplyError> {
+            if from == to {
+                return Ok(Some(object.clone()));
+            }
+            if self.write.versions.type_of(to).is_none() {
+                return Ok(None);
+            }
+            let failed = |problem| ApplyError::Conversion { api_version: to.into(), problem };
+            self.write.versions.convert(object, to).map(Some).map_err(failed)
+        };
+        // What was declared at a version that is gone cannot be told any more, so it stays.
+        let (Some(full), Some(ty)) = (at(&merged, is, was)?, self.write.versions.type_of(was)) else {
+            return Ok(merged);
+        };
+        let none = FieldSet::default();
+        let held_then = held.iter().find(|(version, _)| version == was).map_or(&none, |(_, fields)| fields);
+        let mut pruned = prune(&full, ty, &last.fields, held_then);
+        let mut version = was;
+        for (other, fields) in held.iter().filter(|(other, _)| other != was) {
+            let Some(ty) = self.write.versions.type_of(other) else { continue };
+            if let (Some(full), Some(then)) = (at(&merged, is, other)?, at(&pruned, version, other)?) {
+                pruned = restore(&full, &then, ty, fields);
+                version = other;
+            }
+        }
+        Ok(at(&pruned, version, is)?.unwrap_or(merged))
+    }
+
+    /// Returns what another manager loses to this apply, and what it must be asked for.
+    fn claims(
+        &self,
+        manager: &Manager,
+        written: &FieldSet,
+        ledger: &Ledger<'_>,
+        force: Force<'_>,
+    ) -> (FieldSet, Vec<Conflict>) {
+        let touched = manager.fields.intersection(written);
+        if touched.is_empty() {
+            return (touched, Vec::new());
+        }
+        let (live, new) = ledger.objects(&manager.api_version);
+        let ty = self.write.versions.type_of(&manager.api_version).unwrap_or_else(TypeRef::untyped);
+        let (mut lost, mut conflicts) = (touched.clone(), Vec::new());
+        touched.visit_by_level(|elements| {
+            let path: Path = elements.iter().cloned().collect();
+            let (live, proposed) = (path.resolve(live, ty), path.resolve(new, ty));
+            // Both declare that there is nothing: the holder's zero was left out when the object was stored.
+            if live.is_none() && proposed.is_none_or(is_zero) {
+                lost.remove(elements);
+            } else if !force.takes(elements) {
+                let (live, proposed) = (live.cloned(), proposed.cloned());
+                conflicts.push(Conflict { path, holders: Vec::new(), live, proposed });
+            }
+        });
+        (lost, conflicts)
+    }
+}
+
+/// Returns a value without the fields of a set; nothing where it has none of them.
+fn without(value: &Value, fields: &FieldSet) -> Option<Value> {
+    let object = value.as_object().filter(|_| !fields.is_empty())?;
+    let mut left: Option<Object> = None;
+    for node in fields.nodes() {
+        let PathElement::Field(name) = &node.element else { continue };
+        let Some(child) = object.get(name) else { continue };
+        if node.included {
+            left = Some(left.as_ref().unwrap_or(object).without(name));
+        } else if let Some(child) = without(child, &node.children) {
+            left = Some(left.as_ref().unwrap_or(object).with(name.clone(), child));
+        }
+    }
+    left.map(Value::Object)
+}

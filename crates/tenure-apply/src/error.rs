@@ -1,0 +1,145 @@
+//! The crate's one error. Everything but a conversion that failed is something the writer can mend, so each
+//! variant says where, what was found and what would be right.
+
+use crate::Conflicts;
+use tenure_fields::{Path, PathElement};
+use tenure_value::{Kind, Text};
+
+/// Why a write cannot be carried out.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ApplyError {
+    /// Others hold fields that this apply would change; the writer may force, change or leave them out.
+    #[error("{0}")]
+    Conflicts(Conflicts),
+    /// The configuration has a field that its type does not name; it may be misspelt.
+    #[error("{path}: field not declared in schema")]
+    UnknownField {
+        /// The field.
+        path: Path,
+    },
+    /// The configuration has a value of a kind that its type does not allow.
+    #[error("{path}: expected {expected}, got {found}")]
+    WrongType {
+        /// Where the value stands.
+        path: Path,
+        /// What may stand there.
+        expected: &'static str,
+        /// What stands there.
+        found: Kind,
+    },
+    /// An item of a keyed list has none of the keys by which items are told apart.
+    #[error("{path}: element {index}: no value for merge key {keys}; every item of this list needs one")]
+    NoKey {
+        /// The list.
+        path: Path,
+        /// The item's place in it.
+        index: usize,
+        /// The keys, as `"port", "protocol"`.
+        keys: String,
+    },
+    /// An item is of a kind that its list cannot tell apart.
+    #[error("{path}: element {index}: expected {expected}, got {found}")]
+    BadItem {
+        /// The list.
+        path: Path,
+        /// The item's place in it.
+        index: usize,
+        /// What items must be.
+        expected: &'static str,
+        /// What it is.
+        found: Kind,
+    },
+    /// The configuration lists one item twice.
+    #[error(
+        "{path}: duplicate entries for key {}, at {first} and {second}; keep one of them",
+        last(path, element)
+    )]
+    Duplicate {
+        /// The list.
+        path: Path,
+        /// The item.
+        element: PathElement,
+        /// The place of the first entry.
+        first: usize,
+        /// The place of the second entry.
+        second: usize,
+    },
+    /// The configuration carries `managedFields`, which only the server writes.
+    #[error("metadata.managedFields must be nil")]
+    ManagersSent,
+    /// An entry of `managedFields` cannot be read.
+    #[error("metadata.managedFields[{index}]: {problem}")]
+    BadManager {
+        /// The entry's place.
+        index: usize,
+        /// What is wrong with it, and what would be right.
+        problem: String,
+    },
+    /// The version of the write has no type: the caller did not register it.
+    #[error("no type is known for apiVersion {api_version:?}")]
+    UnknownVersion {
+        /// The version.
+        api_version: Text,
+    },
+    /// The caller's converter failed on a version that exists.
+    #[error("cannot convert the object to {api_version}: {problem}")]
+    Conversion {
+        /// The version wanted.
+        api_version: Text,
+        /// What the converter said.
+        problem: String,
+    },
+}
+
+/// Shows an item as the end of a path: `[name="a"]`.
+fn last(_: &Path, element: &PathElement) -> String {
+    [element.clone()].into_iter().collect::<Path>().to_string()
+}
+
+/// An error on its way up: the steps towards it are added as the walk returns.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    reversed: Vec<PathElement>,
+    what: FaultKind,
+}
+
+/// What is wrong, before its path is known.
+#[derive(Debug)]
+pub(crate) enum FaultKind {
+    UnknownField,
+    WrongType { expected: &'static str, found: Kind },
+    NoKey { index: usize, keys: String },
+    BadItem { index: usize, expected: &'static str, found: Kind },
+    Duplicate { element: PathElement, first: usize, second: usize },
+}
+
+impl From<FaultKind> for Box<Fault> {
+    fn from(what: FaultKind) -> Box<Fault> {
+        Box::new(Fault { reversed: Vec::new(), what })
+    }
+}
+
+impl Fault {
+    /// Adds the step that leads to where the error was found.
+    pub(crate) fn under(mut self: Box<Fault>, element: PathElement) -> Box<Fault> {
+        self.reversed.push(element);
+        self
+    }
+}
+
+impl From<Box<Fault>> for ApplyError {
+    fn from(fault: Box<Fault>) -> ApplyError {
+        let path: Path = fault.reversed.into_iter().rev().collect();
+        match fault.what {
+            FaultKind::UnknownField => ApplyError::UnknownField { path },
+            FaultKind::WrongType { expected, found } => ApplyError::WrongType { path, expected, found },
+            FaultKind::NoKey { index, keys } => ApplyError::NoKey { path, index, keys },
+            FaultKind::BadItem { index, expected, found } => {
+                ApplyError::BadItem { path, index, expected, found }
+            }
+            FaultKind::Duplicate { element, first, second } => {
+                ApplyError::Duplicate { path, element, first, second }
+            }
+        }
+    }
+}

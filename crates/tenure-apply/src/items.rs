@@ -1,0 +1,124 @@
+//! Which item of a list is which. The element that leads to an item costs an allocation, so the common
+//! questions (are these two one item, where in a sorted set is this item) are answered without making one.
+
+use crate::error::FaultKind;
+use std::cmp::Ordering;
+use tenure_fields::{Node, PathElement};
+use tenure_schema::{Key, ListTopology};
+use tenure_value::{Object, Value};
+
+/// Returns the element that leads to an item, or what keeps it from having one.
+pub(crate) fn element(item: &Value, topology: &ListTopology, index: usize) -> Result<PathElement, FaultKind> {
+    let found = item.kind();
+    match topology {
+        ListTopology::Keyed(keys) => {
+            let expected = "an object, since items are told apart by their keys";
+            let object = item.as_object().ok_or(FaultKind::BadItem { index, expected, found })?;
+            let mut parts = Vec::with_capacity(keys.len());
+            for key in keys {
+                if let Some(value) = part(object, key) {
+                    parts.push((key.name.clone(), value.clone()));
+                }
+            }
+            if parts.is_empty() {
+                let keys = keys.iter().map(|key| format!("{:?}", key.name)).collect::<Vec<_>>().join(", ");
+                return Err(FaultKind::NoKey { index, keys });
+            }
+            Ok(PathElement::Key(Object::from_unsorted(parts)))
+        }
+        ListTopology::Set if item.is_scalar() && !item.is_null() => Ok(PathElement::Value(item.clone())),
+        ListTopology::Set => {
+            let expected = "a string, number or boolean, since items are told apart by their value";
+            Err(FaultKind::BadItem { index, expected, found })
+        }
+        ListTopology::Atomic => Ok(PathElement::Index(index as i64)),
+    }
+}
+
+/// Returns the element by which an applied item finds its live counterpart: a key that is `null` there
+/// stands for its default, as it will once defaults are filled in.
+pub(crate) fn matching_element(
+    item: &Value,
+    topology: &ListTopology,
+    index: usize,
+) -> Result<PathElement, FaultKind> {
+    if let (ListTopology::Keyed(keys), Some(object)) = (topology, item.as_object()) {
+        let nulls = |key: &&Key| key.default.is_some() && object.get(&key.name).is_some_and(Value::is_null);
+        if keys.iter().any(|key| nulls(&key)) {
+            let without =
+                keys.iter().filter(nulls).fold(object.clone(), |object, key| object.without(&key.name));
+            return element(&Value::Object(without), topology, index);
+        }
+    }
+    element(item, topology, index)
+}
+
+/// Whether an applied item and a live one are certainly the same item.
+pub(crate) fn certainly_same(applied: &Value, live: &Value, topology: &ListTopology) -> bool {
+    match (topology, applied, live) {
+        (ListTopology::Keyed(keys), Value::Object(applied), Value::Object(live)) => {
+            let mut any = false;
+            keys.iter().all(|key| {
+                let (a, b) = (effective(applied, key), effective(live, key));
+                any |= a.is_some();
+                a == b
+            }) && any
+        }
+        (ListTopology::Set, applied, live) => applied == live && applied.is_scalar() && !applied.is_null(),
+        _ => false,
+    }
+}
+
+/// Returns where among the nodes of a set the item stands, or `Err` where only its element can tell.
+pub(crate) fn find(nodes: &[Node], item: &Value, topology: &ListTopology) -> Result<Option<usize>, Unclear> {
+    let mut unclear = false;
+    let found = nodes.binary_search_by(|node| {
+        compare(&node.element, item, topology).unwrap_or_else(|| {
+            unclear = true;
+            Ordering::Equal
+        })
+    });
+    if unclear { Err(Unclear) } else { Ok(found.ok()) }
+}
+
+/// The values are of kinds whose order only elements define.
+pub(crate) struct Unclear;
+
+/// Compares an element with the one an item has, as far as plain strings and integers go.
+fn compare(element: &PathElement, item: &Value, topology: &ListTopology) -> Option<Ordering> {
+    match (topology, element, item) {
+        (ListTopology::Keyed(keys), PathElement::Key(parts), Value::Object(object)) => {
+            if parts.len() != keys.len() {
+                return None;
+            }
+            for (name, ours) in parts {
+                let key = keys.iter().find(|key| key.name == *name)?;
+                match plain(ours, part(object, key)?)? {
+                    Ordering::Equal => {}
+                    order => return Some(order),
+                }
+            }
+            Some(Ordering::Equal)
+        }
+        (ListTopology::Set, PathElement::Value(value), item) => plain(value, item),
+        _ => None,
+    }
+}
+
+fn plain(a: &Value, b: &Value) -> Option<Ordering> {
+    match (a, b) {
+        (Value::String(a), Value::String(b)) => Some(a.as_str().cmp(b)),
+        (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
+        _ => None,
+    }
+}
+
+/// Returns what an item counts as under a key: its own value, else the key's default.
+fn part<'a>(object: &'a Object, key: &'a Key) -> Option<&'a Value> {
+    object.get(&key.name).or(key.default.as_ref())
+}
+
+/// The same, with `null` counting as absent where the key has a default.
+fn effective<'a>(object: &'a Object, key: &'a Key) -> Option<&'a Value> {
+    object.get(&key.name).filter(|value| !(value.is_null() && key.default.is_some())).or(key.default.as_ref())
+}

@@ -1,0 +1,42 @@
+//! Ownership: several managers shape one object, and every write decides what the object becomes, who holds
+//! each field afterwards, and whether someone must be asked first.
+//!
+//! [`apply`] is for those who declare all they want of an object, [`update`] for every other write. Both take
+//! the live object with its managers and give the next state; the time, the manager's name, the types and
+//! the way between versions are arguments, so the same inputs always give the same answer. After either, the
+//! caller fills in defaults, validates, and [settles](State::settle) the state: an unchanged one need not be
+//! stored.
+
+mod apply;
+mod cap;
+mod compare;
+mod conflict;
+mod declare;
+mod error;
+mod items;
+mod last_applied;
+mod ledger;
+mod manager;
+mod managers;
+mod merge;
+mod prune;
+mod reconcile;
+mod shape;
+mod strip;
+mod time;
+mod update;
+mod versions;
+mod write;
+
+pub use apply::{BEFORE_FIRST_APPLY, Force, apply};
+pub use cap::{ANCIENT_CHANGES, MAX_UPDATERS};
+pub use compare::Difference;
+pub use conflict::{Cause, Conflict, Conflicts, Holder};
+pub use error::ApplyError;
+pub use last_applied::LAST_APPLIED;
+pub use manager::{Identity, Manager, Operation};
+pub use managers::Managers;
+pub use time::Timestamp;
+pub use update::{Requested, update};
+pub use versions::{Evolution, SingleVersion, Versions};
+pub use write::{Live, Presence, Settled, State, Write};

@@ -1,0 +1,103 @@
+//! One manager: who, how, at which version and through which endpoint, when, and what they hold. Two
+//! writes belong to one manager when their identities agree; an applier is the same at every apiVersion.
+
+use crate::Timestamp;
+use std::fmt;
+use tenure_fields::FieldSet;
+use tenure_value::Text;
+
+/// How a manager writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Operation {
+    /// By declaring all it wants (server-side apply).
+    Apply,
+    /// By any other write.
+    Update,
+}
+
+impl Operation {
+    /// Returns the word that `managedFields` uses.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Operation::Apply => "Apply",
+            Operation::Update => "Update",
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Someone who holds fields of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manager {
+    /// The name the writer gave.
+    pub name: Text,
+    /// How they write.
+    pub operation: Operation,
+    /// The version of the object in which their fields are named, such as `apps/v1`.
+    pub api_version: Text,
+    /// The endpoint they wrote through; empty for the object itself.
+    pub subresource: Text,
+    /// When their fields last changed, where known.
+    pub time: Option<Timestamp>,
+    /// What they hold.
+    pub fields: FieldSet,
+}
+
+/// What makes two writes the work of one manager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity<'a> {
+    /// The name the writer gave.
+    pub name: &'a str,
+    /// How they write.
+    pub operation: Operation,
+    /// The version; tells updaters apart, never appliers.
+    pub api_version: &'a str,
+    /// The endpoint.
+    pub subresource: &'a str,
+}
+
+impl Identity<'_> {
+    /// Whether both are one manager.
+    pub fn is(&self, other: &Identity<'_>) -> bool {
+        self.name == other.name
+            && self.operation == other.operation
+            && self.subresource == other.subresource
+            && (self.operation == Operation::Apply || self.api_version == other.api_version)
+    }
+}
+
+impl Manager {
+    /// Returns who this is.
+    pub fn identity(&self) -> Identity<'_> {
+        Identity {
+            name: &self.name,
+            operation: self.operation,
+            api_version: &self.api_version,
+            subresource: &self.subresource,
+        }
+    }
+
+    /// Returns this manager holding other fields.
+    pub fn with_fields(&self, fields: FieldSet) -> Manager {
+        Manager { fields, ..self.clone() }
+    }
+}
+
+/// Shows the manager as conflicts name it: `"alice"`, `"edit" with subresource "status" using v1`.
+impl fmt::Display for Identity<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.name)?;
+        if !self.subresource.is_empty() {
+            write!(f, " with subresource {:?}", self.subresource)?;
+        }
+        if self.operation == Operation::Update {
+            write!(f, " using {}", self.api_version)?;
+        }
+        Ok(())
+    }
+}

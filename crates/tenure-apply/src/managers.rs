@@ -1,0 +1,188 @@
+//! All managers of an object, and their form as `managedFields`. Kept in the order in which the API shows
+//! them: appliers first, then by time, name, version and endpoint.
+
+use crate::{ApplyError, Identity, Manager, Operation, Timestamp};
+use tenure_fields::{FieldSet, fields_v1};
+use tenure_value::{Object, ObjectBuilder, Text, Value};
+
+/// The managers of one object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Managers(Vec<Manager>);
+
+impl Managers {
+    /// Takes managers in any order; of two with one identity the later counts, and one that holds nothing
+    /// stays, since a request may carry it.
+    pub fn new(managers: impl IntoIterator<Item = Manager>) -> Managers {
+        let mut kept: Vec<Manager> = Vec::new();
+        for manager in managers {
+            match kept.iter_mut().find(|other| other.identity().is(&manager.identity())) {
+                Some(other) => *other = manager,
+                None => kept.push(manager),
+            }
+        }
+        let mut managers = Managers(kept);
+        managers.sort();
+        managers
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns how many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Walks the managers in the order in which they are shown.
+    pub fn iter(&self) -> std::slice::Iter<'_, Manager> {
+        self.0.iter()
+    }
+
+    /// Returns the manager of that identity.
+    pub fn get(&self, identity: &Identity<'_>) -> Option<&Manager> {
+        self.0.iter().find(|manager| manager.identity().is(identity))
+    }
+
+    /// Whether both name the same managers holding the same fields, whatever the times.
+    pub fn same_fields(&self, other: &Managers) -> bool {
+        self.len() == other.len()
+            && self.iter().all(|manager| {
+                other.get(&manager.identity()).is_some_and(|other| {
+                    other.api_version == manager.api_version && other.fields == manager.fields
+                })
+            })
+    }
+
+    /// Returns the union of what all of them hold at one version.
+    pub fn held_at(&self, api_version: &str) -> FieldSet {
+        self.iter()
+            .filter(|manager| manager.api_version == api_version)
+            .fold(FieldSet::default(), |held, manager| held.union(&manager.fields))
+    }
+
+    pub(crate) fn put(&mut self, manager: Manager) {
+        match self.0.iter_mut().find(|other| other.identity().is(&manager.identity())) {
+            Some(other) => *other = manager,
+            None => self.0.push(manager),
+        }
+    }
+
+    pub(crate) fn remove(&mut self, identity: &Identity<'_>) -> Option<Manager> {
+        let at = self.0.iter().position(|manager| manager.identity().is(identity))?;
+        Some(self.0.remove(at))
+    }
+
+    pub(crate) fn sort(&mut self) {
+        self.0.sort_by(|a, b| {
+            let rank = |manager: &Manager| (manager.operation, manager.time);
+            rank(a)
+                .cmp(&rank(b))
+                .then_with(|| a.name.cmp(&b.name))
+                .then_with(|| a.api_version.cmp(&b.api_version))
+                .then_with(|| a.subresource.cmp(&b.subresource))
+        });
+    }
+
+    /// Reads the value of `metadata.managedFields`; `null` is none.
+    pub fn from_value(value: &Value) -> Result<Managers, ApplyError> {
+        let entries = match value {
+            Value::Null => return Ok(Managers::default()),
+            Value::Array(entries) => entries,
+            other => {
+                let problem = format!("expected a list of entries, got {}", other.kind());
+                return Err(ApplyError::BadManager { index: 0, problem });
+            }
+        };
+        let read = entries
+            .iter()
+            .enumerate()
+            .map(|(index, entry)| read(entry).map_err(|problem| ApplyError::BadManager { index, problem }));
+        Ok(Managers::new(read.collect::<Result<Vec<_>, _>>()?))
+    }
+
+    /// Returns the value of `metadata.managedFields`.
+    pub fn to_value(&self) -> Value {
+        Value::array(self.iter().map(|manager| Value::Object(write(manager))))
+    }
+}
+
+impl<'a> IntoIterator for &'a Managers {
+    type Item = &'a Manager;
+    type IntoIter = std::slice::Iter<'a, Manager>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl FromIterator<Manager> for Managers {
+    fn from_iter<I: IntoIterator<Item = Manager>>(managers: I) -> Managers {
+        Managers::new(managers)
+    }
+}
+
+fn read(entry: &Value) -> Result<Manager, String> {
+    let object = entry.as_object().ok_or_else(|| format!("expected an object, got {}", entry.kind()))?;
+    let text = |name: &str| match object.get(name) {
+        None | Some(Value::Null) => Ok(Text::default()),
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(other) => Err(format!("{name}: expected a string, got {}", other.kind())),
+    };
+    let operation = match text("operation")?.as_str() {
+        "Apply" => Operation::Apply,
+        "Update" => Operation::Update,
+        other => return Err(format!("operation: expected Apply or Update, got {other:?}")),
+    };
+    let api_version = text("apiVersion")?;
+    if api_version.is_empty() {
+        return Err("apiVersion: must not be empty".to_owned());
+    }
+    let kind = text("fieldsType")?;
+    if kind != "FieldsV1" {
+        return Err(format!("fieldsType: expected FieldsV1, got {kind:?}"));
+    }
+    let time = text("time")?;
+    let time =
+        match time.as_str() {
+            "" => None,
+            given => Some(Timestamp::parse(given).ok_or_else(|| {
+                format!("time: expected a time such as 2020-01-02T03:04:05Z, got {given:?}")
+            })?),
+        };
+    let fields = match object.get("fieldsV1") {
+        None | Some(Value::Null) => FieldSet::default(),
+        Some(fields) => fields_v1::from_value(fields).map_err(|error| format!("fieldsV1: {error}"))?,
+    };
+    Ok(Manager {
+        name: text("manager")?,
+        operation,
+        api_version,
+        subresource: text("subresource")?,
+        time,
+        fields,
+    })
+}
+
+fn write(manager: &Manager) -> Object {
+    let mut entry = ObjectBuilder::with_capacity(7);
+    let mut text = |name: &'static str, text: Text| {
+        if !text.is_empty() {
+            entry.push(Text::new_static(name), Value::String(text));
+        }
+    };
+    text("apiVersion", manager.api_version.clone());
+    text("fieldsType", Text::new_static("FieldsV1"));
+    entry.push(Text::new_static("fieldsV1"), fields_v1::to_value(&manager.fields));
+    let mut text = |name: &'static str, text: Text| {
+        if !text.is_empty() {
+            entry.push(Text::new_static(name), Value::String(text));
+        }
+    };
+    text("manager", manager.name.clone());
+    text("operation", Text::new_static(manager.operation.as_str()));
+    text("subresource", manager.subresource.clone());
+    text("time", manager.time.map(|time| Text::from(time.to_string())).unwrap_or_default());
+    entry.finish()
+}

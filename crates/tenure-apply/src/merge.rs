@@ -1,0 +1,234 @@
+//! An applied configuration laid over the live object. What the configuration does not touch is shared with
+//! the live object; where nothing changes, the result is the live object itself.
+
+use crate::{
+    items,
+    shape::{Shape, below, is_bare, shape},
+};
+use std::{cmp::Ordering, collections::HashMap};
+use tenure_fields::PathElement;
+use tenure_schema::{ListTopology, TypeRef};
+use tenure_value::{Array, Object, ObjectBuilder, Text, Value};
+
+/// Returns the live value with the applied one laid over it.
+pub(crate) fn merge(live: &Value, applied: &Value, ty: TypeRef<'_>) -> Value {
+    if live.ptr_eq(applied) {
+        return live.clone();
+    }
+    let merged = match (shape(ty), live, applied) {
+        (Shape::Granular | Shape::Deduced, Value::Object(live), Value::Object(applied))
+            if !live.is_empty() && !applied.is_empty() =>
+        {
+            return fields(live, applied, ty, &[]).map_or_else(|| Value::Object(live.clone()), Value::Object);
+        }
+        (Shape::Items(topology, of), Value::Array(live), Value::Array(applied))
+            if !live.is_empty() && !applied.is_empty() =>
+        {
+            list(live, applied, topology, of)
+        }
+        // Nothing is declared inside an empty or null configuration, so what lives there stays.
+        (Shape::Granular | Shape::Deduced, Value::Object(object), applied)
+            if is_bare(applied) && !applied_list(applied) && !object.is_empty() =>
+        {
+            None
+        }
+        (Shape::Items(..), Value::Array(array), applied) if is_bare(applied) && !array.is_empty() => None,
+        (_, live, applied) if live == applied => None,
+        (_, _, applied) => Some(applied.clone()),
+    };
+    merged.unwrap_or_else(|| live.clone())
+}
+
+/// In a place without a type, an empty list replaces an object as any list does.
+fn applied_list(applied: &Value) -> bool {
+    matches!(applied, Value::Array(_))
+}
+
+/// Merges fields in step; `None` where the live object already says all of it. Keys that an applied item
+/// leaves `null` are those of the live item.
+fn fields(live: &Object, applied: &Object, ty: TypeRef<'_>, null_keys: &[&str]) -> Option<Object> {
+    let (mut ours, mut theirs) = (live.fields(), applied.fields());
+    let mut copied = Copied { from: live.fields(), upto: 0, into: None };
+    while let Some(((name, value), rest)) = theirs.split_first() {
+        let order = ours.first().map_or(Ordering::Greater, |(ours, _)| ours.cmp(name));
+        match order {
+            Ordering::Less => {
+                copied.keep();
+                ours = &ours[1..];
+                continue;
+            }
+            Ordering::Equal => {
+                let standing = &ours[0].1;
+                let merged = if value.is_null() && null_keys.contains(&name.as_str()) {
+                    standing.clone()
+                } else {
+                    merge(standing, value, below(ty, name))
+                };
+                if unchanged(standing, &merged) {
+                    copied.keep();
+                } else {
+                    copied.put(name, merged, 1);
+                }
+                ours = &ours[1..];
+            }
+            Ordering::Greater => copied.put(name, value.clone(), 0),
+        }
+        theirs = rest;
+    }
+    copied.finish()
+}
+
+/// Whether the merge of two values gave the first one back.
+fn unchanged(live: &Value, merged: &Value) -> bool {
+    live.ptr_eq(merged) || live.is_scalar() && live == merged || is_bare(live) && live == merged
+}
+
+/// A copy of a live object that begins with the first change.
+struct Copied<'a> {
+    from: &'a [(Text, Value)],
+    upto: usize,
+    into: Option<ObjectBuilder>,
+}
+
+impl Copied<'_> {
+    fn keep(&mut self) {
+        if let Some(into) = &mut self.into {
+            let (name, value) = &self.from[self.upto];
+            into.push(name.clone(), value.clone());
+        }
+        self.upto += 1;
+    }
+
+    fn put(&mut self, name: &Text, value: Value, replaces: usize) {
+        let into = self.into.get_or_insert_with(|| {
+            let mut into = ObjectBuilder::with_capacity(self.from.len() + 4);
+            self.from[..self.upto].iter().for_each(|(name, value)| into.push(name.clone(), value.clone()));
+            into
+        });
+        into.push(name.clone(), value);
+        self.upto += replaces;
+    }
+
+    fn finish(self) -> Option<Object> {
+        let mut into = self.into?;
+        self.from[self.upto..].iter().for_each(|(name, value)| into.push(name.clone(), value.clone()));
+        Some(into.finish())
+    }
+}
+
+fn item(live: &Value, applied: &Value, topology: &ListTopology, of: TypeRef<'_>) -> Value {
+    if let (ListTopology::Keyed(keys), Value::Object(live), Value::Object(applied)) =
+        (topology, live, applied)
+    {
+        let is_null = |name: &str| applied.get(name).is_some_and(Value::is_null);
+        if keys.iter().any(|key| key.default.is_some() && is_null(&key.name)) {
+            let nulls: Vec<&str> =
+                keys.iter().filter(|key| key.default.is_some()).map(|key| &*key.name).collect();
+            return Value::Object(fields(live, applied, of, &nulls).unwrap_or_else(|| live.clone()));
+        }
+    }
+    merge(live, applied, of)
+}
+
+/// Merges two lists of items; `None` where the live list already says all of it.
+fn list(live: &Array, applied: &Array, topology: &ListTopology, of: TypeRef<'_>) -> Option<Value> {
+    let merged = in_step(live, applied, topology, of)
+        .unwrap_or_else(|| Interleaved::new(live, applied, topology).merge(of));
+    let same = merged.len() == live.len() && merged.iter().zip(live.iter()).all(|(a, b)| unchanged(b, a));
+    (!same).then(|| Value::Array(merged.into()))
+}
+
+/// Comparisons that are cheaper than an index of both lists.
+const FEW: usize = 256;
+
+/// Merges where the applied items are the first live ones in the same order, and none of them lives twice.
+fn in_step(live: &Array, applied: &Array, topology: &ListTopology, of: TypeRef<'_>) -> Option<Vec<Value>> {
+    let rest = live.get(applied.len()..)?;
+    if rest.len() * applied.len() > FEW
+        || !applied.iter().zip(live.iter()).all(|(a, b)| items::certainly_same(a, b, topology))
+        || rest.iter().any(|other| applied.iter().any(|item| items::certainly_same(item, other, topology)))
+    {
+        return None;
+    }
+    let merged = applied.iter().zip(live.iter()).map(|(applied, live)| item(live, applied, topology, of));
+    Some(merged.chain(rest.iter().cloned()).collect())
+}
+
+/// Two lists by their elements. The applied order holds among applied items; items that only live stand
+/// where the walk over the live list meets them.
+struct Interleaved<'a> {
+    live: &'a Array,
+    applied: &'a Array,
+    topology: &'a ListTopology,
+    /// Nothing for an item that cannot be told apart: it stays where it is.
+    live_elements: Vec<Option<PathElement>>,
+    applied_elements: Vec<Option<PathElement>>,
+}
+
+impl<'a> Interleaved<'a> {
+    fn new(live: &'a Array, applied: &'a Array, topology: &'a ListTopology) -> Interleaved<'a> {
+        let elements = |list: &Array| -> Vec<Option<PathElement>> {
+            let items = list.iter().enumerate();
+            items.map(|(index, item)| items::matching_element(item, topology, index).ok()).collect()
+        };
+        let (live_elements, applied_elements) = (elements(live), elements(applied));
+        Interleaved { live, applied, topology, live_elements, applied_elements }
+    }
+
+    fn merge(&self, of: TypeRef<'_>) -> Vec<Value> {
+        // Of an element that lives more than once, none is merged with: the applied item replaces them all.
+        let mut lives: HashMap<&PathElement, Option<usize>> = HashMap::with_capacity(self.live.len());
+        for (index, element) in self.live_elements.iter().enumerate() {
+            if let Some(element) = element {
+                lives.entry(element).and_modify(|at| *at = None).or_insert(Some(index));
+            }
+        }
+        let numbered = self.applied_elements.iter().enumerate();
+        let places: HashMap<&PathElement, usize> =
+            numbered.filter_map(|(index, element)| Some((element.as_ref()?, index))).collect();
+        let merged = |index: usize| {
+            let (applied, element) = (&self.applied[index], self.applied_elements[index].as_ref());
+            match element.and_then(|element| lives.get(element)) {
+                Some(Some(live)) => item(&self.live[*live], applied, self.topology, of),
+                _ => applied.clone(),
+            }
+        };
+        let mut shared =
+            self.applied_elements.iter().flatten().filter(|element| lives.contains_key(element)).peekable();
+        let mut out = Vec::with_capacity(self.live.len() + self.applied.len());
+        let (mut l, mut r) = (0, 0);
+        while l < self.live.len() || r < self.applied.len() {
+            let (ours, theirs) = (self.live_elements.get(l), self.applied_elements.get(r));
+            let met = ours.and_then(|ours| places.get(ours.as_ref()?).copied());
+            if met == Some(r) {
+                out.push(merged(r));
+                shared.next();
+                (l, r) = (l + 1, r + 1);
+                continue;
+            }
+            match (ours, met) {
+                // An applied item is placed when the applied order comes to it, not where it lived.
+                (Some(ours), Some(_))
+                    if theirs.is_some()
+                        && shared.peek().is_some_and(|awaited| Some(*awaited) != ours.as_ref()) =>
+                {
+                    l += 1;
+                    continue;
+                }
+                (Some(_), None) => {
+                    out.push(self.live[l].clone());
+                    l += 1;
+                    continue;
+                }
+                (Some(_), Some(place)) if place < r => l += 1,
+                _ => {}
+            }
+            if let Some(theirs) = theirs {
+                out.push(merged(r));
+                shared.next_if(|awaited| Some(*awaited) == theirs.as_ref());
+                r += 1;
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,234 @@
+//! Removal of what an applier no longer declares. A part goes when its applier declared it last time and
+//! nobody holds it now; parts that nobody ever held stay, unless what contains them goes. Only the paths of
+//! the last set are walked.
+//!
+//! "Named" below: a struct's field counts as held when anything below it is held.
+
+use crate::{
+    items,
+    shape::{Shape, below, names, shape},
+};
+use tenure_fields::{FieldSet, Node, PathElement};
+use tenure_schema::{ListTopology, Type, TypeRef};
+use tenure_value::{Array, Object, Value};
+
+/// Returns the merged object without what only the last set still asked for. `held` is what all managers
+/// hold now, the applier's new declaration included.
+pub(crate) fn prune(merged: &Value, ty: TypeRef<'_>, last: &FieldSet, held: &FieldSet) -> Value {
+    inside(merged, ty, last, held, Fate::default()).unwrap_or_else(|| merged.clone())
+}
+
+/// What the way down to a place has decided.
+#[derive(Clone, Copy, Default)]
+struct Fate {
+    /// The applier declared this place or one above it.
+    declared: bool,
+    /// Nobody holds this place or one above it, so whatever the applier declared here goes.
+    doomed: bool,
+}
+
+impl Fate {
+    fn at(self, last: Claim, held: Claim) -> Fate {
+        let declared = self.declared || last.counts;
+        Fate { declared, doomed: self.doomed || declared && !held.counts }
+    }
+}
+
+/// What a set says of a place.
+#[derive(Clone, Copy)]
+struct Claim {
+    /// The place counts as held: itself, or as a named field by what is below it.
+    counts: bool,
+    /// The place itself is in the set.
+    itself: bool,
+}
+
+impl Claim {
+    fn of(node: Option<&Node>, named: bool) -> Claim {
+        let itself = node.is_some_and(|node| node.included);
+        Claim { itself, counts: itself || named && node.is_some() }
+    }
+}
+
+/// What is left of a place.
+enum Left {
+    Same,
+    Other(Value),
+    Nothing,
+}
+
+fn children(node: Option<&Node>) -> FieldSet {
+    node.map(|node| node.children.clone()).unwrap_or_default()
+}
+
+/// Prunes what is inside a value; `None` where nothing goes.
+fn inside(value: &Value, ty: TypeRef<'_>, last: &FieldSet, held: &FieldSet, fate: Fate) -> Option<Value> {
+    if last.is_empty() {
+        return None;
+    }
+    match (shape(ty), value) {
+        (Shape::Granular | Shape::Deduced, Value::Object(object)) => fields(object, ty, last, held, fate),
+        (Shape::Items(topology, of), Value::Array(array)) => list(array, topology, of, last, held, fate),
+        _ => None,
+    }
+}
+
+fn fields(object: &Object, ty: TypeRef<'_>, last: &FieldSet, held: &FieldSet, fate: Fate) -> Option<Value> {
+    let mut left: Option<Vec<_>> = None;
+    for (at, (name, value)) in object.iter().enumerate() {
+        let element = PathElement::Field(name.clone());
+        let outcome = match last.node(&element) {
+            None => Left::Same,
+            Some(node) => {
+                let (named, of) = (names(ty, name), below(ty, name));
+                place(value, of, node, held.node(&element), named && appears(value, of), fate)
+            }
+        };
+        match outcome {
+            Left::Same => {
+                if let Some(left) = &mut left {
+                    left.push((name.clone(), value.clone()));
+                }
+            }
+            Left::Other(value) => {
+                left.get_or_insert_with(|| object.fields()[..at].to_vec()).push((name.clone(), value));
+            }
+            Left::Nothing => {
+                left.get_or_insert_with(|| object.fields()[..at].to_vec());
+            }
+        }
+    }
+    left.map(|left| Value::Object(Object::from_sorted(left)))
+}
+
+/// Whether a named field shows in the set of its object at all: a list without items does not.
+fn appears(value: &Value, ty: TypeRef<'_>) -> bool {
+    !matches!((shape(ty), value), (Shape::Items(..), Value::Array(array)) if array.is_empty())
+}
+
+fn place(value: &Value, ty: TypeRef<'_>, last: &Node, held: Option<&Node>, named: bool, fate: Fate) -> Left {
+    let (was, is) = (Claim::of(Some(last), named), Claim::of(held, named));
+    let fate = fate.at(was, is);
+    if fate.doomed && was.counts {
+        return Left::Nothing;
+    }
+    match inside(value, ty, &last.children, &children(held), fate) {
+        None => Left::Same,
+        // Emptied, and nobody asked for it to be there empty.
+        Some(rest) if is_empty(&rest) && named && !is.itself && !was.itself => Left::Nothing,
+        Some(rest) => Left::Other(rest),
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Object(object) => object.is_empty(),
+        Value::Array(array) => array.is_empty(),
+        _ => false,
+    }
+}
+
+fn list(
+    array: &Array,
+    topology: &ListTopology,
+    of: TypeRef<'_>,
+    last: &FieldSet,
+    held: &FieldSet,
+    fate: Fate,
+) -> Option<Value> {
+    let mut left: Option<Vec<Value>> = None;
+    for (at, item) in array.iter().enumerate() {
+        let node = match items::find(last.nodes(), item, topology) {
+            Ok(found) => found.map(|at| &last.nodes()[at]),
+            Err(items::Unclear) => {
+                items::element(item, topology, at).ok().and_then(|element| last.node(&element))
+            }
+        };
+        let outcome = match node {
+            None => Left::Same,
+            Some(node) => {
+                let held = held.node(&node.element);
+                match place(item, of, node, held, false, fate) {
+                    // The applier gave the item up and others hold a part of it.
+                    Left::Other(rest) if node.included && is_stump(&rest, item, of) => Left::Nothing,
+                    outcome => outcome,
+                }
+            }
+        };
+        match outcome {
+            Left::Same => {
+                if let Some(left) = &mut left {
+                    left.push(item.clone());
+                }
+            }
+            Left::Other(item) => left.get_or_insert_with(|| array[..at].to_vec()).push(item),
+            Left::Nothing => {
+                left.get_or_insert_with(|| array[..at].to_vec());
+            }
+        }
+    }
+    left.map(|left| Value::Array(left.into()))
+}
+
+/// Whether what is left of an item lacks a field that its type requires and that it had before: such an
+/// item could never be written, so it goes with the field.
+fn is_stump(rest: &Value, item: &Value, ty: TypeRef<'_>) -> bool {
+    let Type::Struct(of) = ty.get() else { return false };
+    let there = |value: &Value, name: &str| value.get(name).is_some_and(|value| !value.is_null());
+    of.fields.iter().any(|field| {
+        field.required
+            && field.slot.default.is_none()
+            && there(item, &field.name)
+            && !there(rest, &field.name)
+    })
+}
+
+/// Returns a pruned object with those parts of the full one put back that managers at another version hold.
+pub(crate) fn restore(full: &Value, pruned: &Value, ty: TypeRef<'_>, held: &FieldSet) -> Value {
+    if full.ptr_eq(pruned) || held.is_empty() {
+        return pruned.clone();
+    }
+    match (shape(ty), full, pruned) {
+        (Shape::Granular | Shape::Deduced, Value::Object(full), Value::Object(pruned)) => {
+            let parts = full.iter().filter_map(|(name, value)| {
+                let element = PathElement::Field(name.clone());
+                let (node, of) = (held.node(&element), below(ty, name));
+                let named = names(ty, name) && appears(value, of);
+                put_back(value, pruned.get(name), of, node, named).map(|value| (name.clone(), value))
+            });
+            Value::Object(Object::from_sorted(parts))
+        }
+        (Shape::Items(topology, of), Value::Array(full), Value::Array(pruned)) => {
+            let kept =
+                |item: &Value| pruned.iter().find(|other| items::certainly_same(item, other, topology));
+            let parts = full.iter().enumerate().filter_map(|(index, item)| {
+                let element = items::element(item, topology, index).ok();
+                let node = element.as_ref().and_then(|element| held.node(element));
+                put_back(item, kept(item), of, node, false)
+            });
+            Value::array(parts)
+        }
+        _ => pruned.clone(),
+    }
+}
+
+fn put_back(
+    full: &Value,
+    pruned: Option<&Value>,
+    ty: TypeRef<'_>,
+    held: Option<&Node>,
+    named: bool,
+) -> Option<Value> {
+    let below = children(held);
+    match pruned {
+        Some(pruned) => Some(restore(full, pruned, ty, &below)),
+        None if !Claim::of(held, named).counts => None,
+        None => Some(match (shape(ty), full) {
+            (Shape::Granular | Shape::Deduced, Value::Object(_)) => {
+                restore(full, &Value::Object(Object::default()), ty, &below)
+            }
+            (Shape::Items(..), Value::Array(_)) => restore(full, &Value::Array(Array::default()), ty, &below),
+            _ => full.clone(),
+        }),
+    }
+}

@@ -1,0 +1,63 @@
+//! How a type treats a value: as parts with holders of their own, or as one. Every walk of this crate
+//! branches on [`Shape`]; where nothing is known of a value, its own form decides.
+
+use tenure_schema::{ListTopology, Relation, Type, TypeRef};
+use tenure_value::Value;
+
+/// The topology that governs a place of a document.
+#[derive(Clone, Copy)]
+pub(crate) enum Shape<'s> {
+    /// Fields or entries with holders of their own.
+    Granular,
+    /// Items with holders of their own.
+    Items(&'s ListTopology, TypeRef<'s>),
+    /// One value, held and replaced as a whole.
+    Leaf,
+    /// Objects are granular, everything else is a leaf.
+    Deduced,
+}
+
+/// Returns how a type treats its values.
+pub(crate) fn shape(ty: TypeRef<'_>) -> Shape<'_> {
+    match ty.get() {
+        Type::Struct(of) if of.relation == Relation::Granular => Shape::Granular,
+        Type::Map(of) if of.relation == Relation::Granular => Shape::Granular,
+        Type::List(of) if of.topology != ListTopology::Atomic => {
+            Shape::Items(&of.topology, ty.slot(&of.item))
+        }
+        Type::Untyped => Shape::Deduced,
+        Type::Struct(_) | Type::Map(_) | Type::List(_) | Type::Scalar(_) => Shape::Leaf,
+    }
+}
+
+/// Returns the type below a name; what a type does not name is untyped.
+pub(crate) fn below<'s>(ty: TypeRef<'s>, name: &str) -> TypeRef<'s> {
+    ty.below(name).unwrap_or_else(TypeRef::untyped)
+}
+
+/// Whether the type names this field, so that holding something below it says nothing of the field itself.
+pub(crate) fn names(ty: TypeRef<'_>, name: &str) -> bool {
+    ty.field(name).is_some()
+}
+
+/// Whether nothing can be told apart inside: `null`, `{}` and `[]`.
+pub(crate) fn is_bare(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(object) => object.is_empty(),
+        Value::Array(array) => array.is_empty(),
+        _ => false,
+    }
+}
+
+/// Whether the value is what a field that was never set counts as: nothing, zero, false or empty.
+pub(crate) fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Bool(flag) => !flag,
+        Value::Int(number) => *number == 0,
+        Value::UInt(number) => *number == 0,
+        Value::Float(number) => *number == 0.0,
+        Value::String(text) => text.is_empty(),
+        other => is_bare(other),
+    }
+}

@@ -1,0 +1,143 @@
+//! Ownership after any write but an apply: whoever changes a field takes it, what is gone nobody holds, and
+//! what did not change stays as it was. Updates never ask.
+
+use crate::{
+    ApplyError, Evolution, Live, Manager, Managers, Operation, Presence, State, Versions, Write,
+    cap::cap,
+    ledger::{self, Ledger},
+    strip::strip,
+};
+use tenure_schema::TypeRef;
+use tenure_value::Value;
+
+/// What a request says of `managedFields`.
+#[derive(Clone, Copy, Debug)]
+pub enum Requested<'a> {
+    /// Nothing: the live managers count. So it is on every endpoint but the object's own.
+    Live,
+    /// The value of `metadata.managedFields` in the new object, if there is one.
+    Value(Option<&'a Value>),
+}
+
+/// Returns the state after a write of a whole object. `new` has no `managedFields`; what the request had
+/// there is `requested`.
+pub fn update(
+    live: Live<'_>,
+    new: &Value,
+    requested: Requested<'_>,
+    write: &Write<'_>,
+) -> Result<State, ApplyError> {
+    let managers = match (requested, live.presence) {
+        // The object is being made: there is nobody else yet, whatever the request claims.
+        (_, Presence::New) => Managers::default(),
+        (Requested::Value(Some(value)), Presence::Stored) => match asked_for(value) {
+            Asked::Reset => Managers::default(),
+            Asked::Nothing => live.managers.clone(),
+            Asked::For(managers) => sound(managers, live, write)?,
+        },
+        _ => live.managers.clone(),
+    };
+    // An object that has no managers is not tracked until someone applies to it.
+    if managers.is_empty() && live.presence == Presence::Stored {
+        return Ok(State { object: new.clone(), managers });
+    }
+    let managers = track(live.object, new, &managers, write, write.manager)?;
+    Ok(State { object: new.clone(), managers })
+}
+
+enum Asked {
+    Nothing,
+    Reset,
+    For(Managers),
+}
+
+/// An empty list or one empty entry asks for a reset; what cannot be read asks for nothing, so that clients
+/// which do not understand the field cannot destroy it.
+fn asked_for(value: &Value) -> Asked {
+    let empty = |entry: &Value| entry.as_object().is_some_and(|entry| entry.is_empty());
+    match value {
+        Value::Array(entries) if entries.is_empty() => Asked::Reset,
+        Value::Array(entries) if entries.len() == 1 && entries.iter().all(empty) => Asked::Reset,
+        value => match Managers::from_value(value) {
+            Ok(managers) if !managers.is_empty() => Asked::For(managers),
+            _ => Asked::Nothing,
+        },
+    }
+}
+
+/// Sets from a request may name parts of what is atomic, whatever the schema's history.
+fn sound(managers: Managers, live: Live<'_>, write: &Write<'_>) -> Result<Managers, ApplyError> {
+    struct Doubtful<'a>(&'a dyn Versions);
+    impl Versions for Doubtful<'_> {
+        fn type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
+            self.0.type_of(api_version)
+        }
+        fn convert(&self, object: &Value, api_version: &str) -> Result<Value, String> {
+            self.0.convert(object, api_version)
+        }
+        fn evolves(&self) -> Evolution {
+            Evolution::Possible
+        }
+    }
+    let doubtful = Doubtful(write.versions);
+    let write = Write { versions: &doubtful, ..*write };
+    if live.managers == &managers {
+        return Ok(managers);
+    }
+    // Versions that do not exist go when the write is tracked, where they would go in any case.
+    let known: Managers = managers
+        .iter()
+        .filter(|manager| write.versions.type_of(&manager.api_version).is_some())
+        .cloned()
+        .collect();
+    let unknown = managers.len() - known.len();
+    let known = ledger::current(live.object, &known, &write)?;
+    Ok(if unknown == 0 {
+        known
+    } else {
+        known.iter().chain(unknown_of(&managers, &write)).cloned().collect()
+    })
+}
+
+fn unknown_of<'m>(managers: &'m Managers, write: &'m Write<'_>) -> impl Iterator<Item = &'m Manager> {
+    managers.iter().filter(|manager| write.versions.type_of(&manager.api_version).is_none())
+}
+
+/// Returns the managers after a change of the object by one of them.
+pub(crate) fn track(
+    old: &Value,
+    new: &Value,
+    managers: &Managers,
+    write: &Write<'_>,
+    name: &str,
+) -> Result<Managers, ApplyError> {
+    let managers = ledger::current(old, managers, write)?;
+    write.ty()?;
+    let mut ledger = Ledger::new(write, old, new);
+    let mut after = Managers::default();
+    for manager in &managers {
+        if let Some(difference) = ledger.difference(&manager.api_version)? {
+            let fields = manager.fields.difference(&difference.written).difference(&difference.removed);
+            if !fields.is_empty() {
+                after.put(manager.with_fields(fields));
+            }
+        }
+    }
+    let taken = ledger.difference(write.api_version)?.map(|difference| strip(&difference.written));
+    let taken = taken.unwrap_or_default();
+    if !taken.is_empty() {
+        let identity = Write { manager: name, ..*write }.identity(Operation::Update);
+        let held = after.get(&identity).map(|manager| manager.fields.clone()).unwrap_or_default();
+        after.put(Manager {
+            name: identity.name.into(),
+            operation: Operation::Update,
+            api_version: identity.api_version.into(),
+            subresource: identity.subresource.into(),
+            time: Some(write.now),
+            fields: held.union(&taken),
+        });
+    }
+    cap(&mut after);
+    after.sort();
+    Ok(after)
+}

@@ -1,0 +1,63 @@
+//! The versions of one kind: their types, and the caller's way from one to another. Managers at different
+//! versions name fields in different words; only the objects are ever converted, never the sets.
+
+use tenure_schema::TypeRef;
+use tenure_value::{Text, Value};
+
+/// What the caller knows of a kind's versions.
+pub trait Versions {
+    /// Returns the type of the kind at a version, or nothing where that version does not exist (any more).
+    fn type_of(&self, api_version: &str) -> Option<TypeRef<'_>>;
+
+    /// Returns an object as it is at another version that exists, or says what went wrong.
+    fn convert(&self, object: &Value, api_version: &str) -> Result<Value, String>;
+
+    /// Returns the type under which the managers of this object were written last, where the schema has
+    /// changed since and the caller knows; it tells a whole that was held from an empty one.
+    fn former_type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
+        let _ = api_version;
+        None
+    }
+
+    /// Whether sets written under another schema may come in, so that they must be looked through.
+    fn evolves(&self) -> Evolution {
+        Evolution::Possible
+    }
+}
+
+/// Whether the schema of a kind can change between two writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evolution {
+    /// It can: custom resources.
+    Possible,
+    /// It cannot: built-in kinds within one release. Spares the search through every set on every write.
+    None,
+}
+
+/// A kind with one version and an unchanging type.
+#[derive(Clone)]
+pub struct SingleVersion<'s> {
+    api_version: Text,
+    of: TypeRef<'s>,
+}
+
+impl<'s> SingleVersion<'s> {
+    /// Makes the kind of one version.
+    pub fn new(api_version: impl Into<Text>, of: TypeRef<'s>) -> SingleVersion<'s> {
+        SingleVersion { api_version: api_version.into(), of }
+    }
+}
+
+impl Versions for SingleVersion<'_> {
+    fn type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
+        (self.api_version == api_version).then_some(self.of)
+    }
+
+    fn convert(&self, object: &Value, _: &str) -> Result<Value, String> {
+        Ok(object.clone())
+    }
+
+    fn evolves(&self) -> Evolution {
+        Evolution::None
+    }
+}

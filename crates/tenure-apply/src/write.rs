@@ -1,0 +1,109 @@
+//! What every write has in common: who writes, when, through which endpoint, and what the caller knows of
+//! the kind. And the state that a write finds and leaves.
+
+use crate::{ApplyError, Identity, Managers, Operation, Timestamp, Versions};
+use tenure_fields::FieldSet;
+use tenure_schema::TypeRef;
+use tenure_value::Value;
+
+/// Whether the object existed before the write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// The write creates it.
+    New,
+    /// It is stored.
+    Stored,
+}
+
+/// The object that a write finds, at the version of the write.
+#[derive(Clone, Copy, Debug)]
+pub struct Live<'a> {
+    /// The object, without `managedFields`; where it is new, the object of its kind with nothing set.
+    pub object: &'a Value,
+    /// Its managers.
+    pub managers: &'a Managers,
+    /// Whether it was there.
+    pub presence: Presence,
+}
+
+/// The object that a write leaves, before the caller fills in defaults and validates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// The object, without `managedFields`.
+    pub object: Value,
+    /// Its managers.
+    pub managers: Managers,
+}
+
+/// Who writes, when and through what.
+#[derive(Clone, Copy)]
+pub struct Write<'a> {
+    /// The manager's name; empty counts as `unknown`.
+    pub manager: &'a str,
+    /// The version of the object in this write.
+    pub api_version: &'a str,
+    /// The endpoint; empty for the object itself.
+    pub subresource: &'a str,
+    /// The time of the write.
+    pub now: Timestamp,
+    /// The kind's versions.
+    pub versions: &'a dyn Versions,
+    /// Fields that this endpoint takes from the live object whatever the request says; nobody comes to
+    /// hold them here.
+    pub reset: &'a FieldSet,
+    /// The object of this kind in which nothing is set, as the caller writes it out.
+    pub empty: &'a Value,
+}
+
+impl<'a> Write<'a> {
+    /// Returns who the writer is.
+    pub fn identity(&self, operation: Operation) -> Identity<'a> {
+        let name = if self.manager.is_empty() { "unknown" } else { self.manager };
+        Identity { name, operation, api_version: self.api_version, subresource: self.subresource }
+    }
+
+    pub(crate) fn ty(&self) -> Result<TypeRef<'a>, ApplyError> {
+        let unknown = || ApplyError::UnknownVersion { api_version: self.api_version.into() };
+        self.versions.type_of(self.api_version).ok_or_else(unknown)
+    }
+}
+
+impl State {
+    /// Returns this state as a later write finds it.
+    pub fn live(&self) -> Live<'_> {
+        Live { object: &self.object, managers: &self.managers, presence: Presence::Stored }
+    }
+
+    /// Takes back the times of a write that changed nothing else: once the caller has filled in defaults
+    /// and reset fields, a state that says what the live one says is the live one.
+    pub fn settle(self, live: Live<'_>) -> Settled {
+        let unchanged = live.presence == Presence::Stored
+            && self.managers.same_fields(live.managers)
+            && self.object == *live.object;
+        if unchanged {
+            return Settled::Unchanged(State {
+                object: live.object.clone(),
+                managers: live.managers.clone(),
+            });
+        }
+        Settled::Changed(self)
+    }
+}
+
+/// A state that is ready to be stored, or need not be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Settled {
+    /// There is something to write.
+    Changed(State),
+    /// The live state says all of it already: nothing is to be written.
+    Unchanged(State),
+}
+
+impl Settled {
+    /// Returns the state, whether it is to be written or not.
+    pub fn into_state(self) -> State {
+        match self {
+            Settled::Changed(state) | Settled::Unchanged(state) => state,
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! An audit of merge keys: which lists are merged by a key that two legal entries may share. Such a list
+//! is where a patch loses an entry or changes the wrong one, unless the client sends better keys.
+
+use crate::{Field, List, ListTopology, Schema, Type, TypeRef};
+use std::fmt;
+use tenure_value::Text;
+
+/// A merged list whose key cannot tell two legal entries apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WeakKey {
+    /// The type that has the list; empty if it has no name.
+    pub holder: Text,
+    /// The list's field.
+    pub field: Text,
+    /// The key it is merged by.
+    pub merge_key: Option<Text>,
+    /// Better keys, if there are some.
+    pub recommended_keys: Box<[Text]>,
+    /// Why the key is weak, all that is known.
+    pub reasons: Vec<Weakness>,
+}
+
+/// Why a merge key is weak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Weakness {
+    /// The entries are objects and there is no key at all.
+    NoKey,
+    /// On apply, entries are told apart by more fields than the key.
+    MapKeysSayMore,
+    /// On apply, the list is one value: nothing says that a key stands for one entry only.
+    NotDeclaredUnique,
+    /// An entry may be without the key.
+    KeyMayBeMissing,
+    /// More fields than the map keys are recommended.
+    MapKeysAreWeakToo,
+    /// Kubernetes accepts two entries with the same map keys.
+    Repeats,
+}
+
+/// Lists in which Kubernetes accepts two entries with the same map keys. Of the containers of a pod it is
+/// recorded; ephemeral ones are checked by the same rules; pull secrets are known from reports.
+const REPEATS: [(&str, &str); 5] = [
+    ("io.k8s.api.core.v1.Container", "env"),
+    ("io.k8s.api.core.v1.Container", "ports"),
+    ("io.k8s.api.core.v1.EphemeralContainer", "env"),
+    ("io.k8s.api.core.v1.EphemeralContainer", "ports"),
+    ("io.k8s.api.core.v1.PodSpec", "imagePullSecrets"),
+];
+
+/// Lists every merged list of the schema whose key cannot tell two legal entries apart, by type and field.
+///
+/// ```
+/// use tenure_schema::{Schema, audit};
+///
+/// let weak = audit::weak_keys(Schema::builtin());
+/// let ports = weak.iter().find(|weak| weak.holder.ends_with("ServiceSpec")).unwrap();
+/// assert_eq!(ports.to_string(), "io.k8s.api.core.v1.ServiceSpec.ports by port, better port+protocol: map keys say more");
+/// ```
+pub fn weak_keys(schema: &Schema) -> Vec<WeakKey> {
+    let mut weak: Vec<_> = schema
+        .types()
+        .flat_map(|of| of.fields().map(move |(field, below)| (of, field, below)))
+        .filter_map(|(holder, field, below)| match below.get() {
+            Type::List(list) if field.patch.strategy.merge => examine(holder, field, list, below),
+            _ => None,
+        })
+        .collect();
+    weak.sort_by(|a, b| (&a.holder, &a.field).cmp(&(&b.holder, &b.field)));
+    weak
+}
+
+fn examine(holder: TypeRef, field: &Field, list: &List, of: TypeRef) -> Option<WeakKey> {
+    let holder = holder.name().cloned().unwrap_or_default();
+    let patch = &field.patch;
+    let mut reasons = Vec::new();
+    match &patch.merge_key {
+        Some(key) => reasons.extend(weaknesses(key, list, of)),
+        None if matches!(of.slot(&list.item).get(), Type::Scalar(_)) => {}
+        None => reasons.push(Weakness::NoKey),
+    }
+    if let ListTopology::Keyed(keys) = &list.topology
+        && patch.recommended_keys.iter().any(|recommended| keys.iter().all(|key| key.name != *recommended))
+    {
+        reasons.push(Weakness::MapKeysAreWeakToo);
+    }
+    if REPEATS.contains(&(holder.as_str(), field.name.as_str())) {
+        reasons.push(Weakness::Repeats);
+    }
+    (!reasons.is_empty()).then(|| WeakKey {
+        holder,
+        field: field.name.clone(),
+        merge_key: patch.merge_key.clone(),
+        recommended_keys: patch.recommended_keys.clone(),
+        reasons,
+    })
+}
+
+fn weaknesses(key: &Text, list: &List, of: TypeRef) -> impl Iterator<Item = Weakness> {
+    let declared = match &list.topology {
+        ListTopology::Keyed(keys) if keys.iter().any(|other| other.name != *key) => {
+            Some(Weakness::MapKeysSayMore)
+        }
+        ListTopology::Keyed(_) => None,
+        ListTopology::Atomic | ListTopology::Set => Some(Weakness::NotDeclaredUnique),
+    };
+    let field = of.slot(&list.item).field(key);
+    let may_be_missing = field.is_none_or(|field| !field.required && field.slot.default.is_none());
+    declared.into_iter().chain(may_be_missing.then_some(Weakness::KeyMayBeMissing))
+}
+
+impl fmt::Display for Weakness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Weakness::NoKey => "there is no key",
+            Weakness::MapKeysSayMore => "map keys say more",
+            Weakness::NotDeclaredUnique => "nothing says that the key is unique",
+            Weakness::KeyMayBeMissing => "an entry may be without the key",
+            Weakness::MapKeysAreWeakToo => "map keys are as weak",
+            Weakness::Repeats => "entries with the same map keys are accepted",
+        })
+    }
+}
+
+impl fmt::Display for WeakKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = self.merge_key.as_deref().unwrap_or("nothing");
+        write!(f, "{}.{} by {key}", self.holder, self.field)?;
+        if !self.recommended_keys.is_empty() {
+            write!(f, ", better {}", self.recommended_keys.join("+"))?;
+        }
+        let reasons: Vec<_> = self.reasons.iter().map(Weakness::to_string).collect();
+        write!(f, ": {}", reasons.join("; "))
+    }
+}

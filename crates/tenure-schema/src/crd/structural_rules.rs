@@ -1,0 +1,280 @@
+//! What makes a schema structural: every value's type is said once, outside of `allOf`, `anyOf`, `oneOf`
+//! and `not`; what stands inside of these only restricts what is said outside.
+
+use super::{
+    openapi_rules::{is_empty, is_true, properties},
+    violation::{Path, Report},
+};
+use crate::openapi::marks::{
+    EMBEDDED_RESOURCE, INT_OR_STRING, LIST_MAP_KEYS, LIST_TYPE, MAP_TYPE, PRESERVE_UNKNOWN,
+};
+use tenure_value::{Object, Value};
+
+/// Where a node stands; the message for a missing type depends on it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Root,
+    Field,
+    Item,
+}
+
+const JUNCTORS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+
+/// What only the outside may say, and how the inside is told so.
+const OUTSIDE_ONLY: [(&str, &str); 12] = [
+    ("type", "must be empty to be structural"),
+    ("additionalProperties", "must be undefined to be structural"),
+    ("default", "must be undefined to be structural"),
+    ("title", "must be empty to be structural"),
+    ("description", "must be empty to be structural"),
+    ("nullable", "must be false to be structural"),
+    (PRESERVE_UNKNOWN, "must be false to be structural"),
+    (EMBEDDED_RESOURCE, "must be false to be structural"),
+    (INT_OR_STRING, "must be false to be structural"),
+    (LIST_MAP_KEYS, "must be empty to be structural"),
+    (LIST_TYPE, "must be undefined to be structural"),
+    (MAP_TYPE, "must be undefined to be structural"),
+];
+
+/// What may stand in the metadata of a whole object besides its type and words for people.
+const METADATA_FIELDS: [&str; 2] = ["name", "generateName"];
+const METADATA_KEYWORDS: [&str; 5] = ["type", "properties", "default", "description", "title"];
+
+/// Checks a whole schema; the violations are sorted as a kube-apiserver sorts them.
+pub(super) fn check(schema: &Object, path: &Path, report: &mut Report) {
+    let start = report.0.len();
+    check_node(schema, Level::Root, path, report);
+    check_complete(schema, path, report);
+    if let Some(own) = report.0.get_mut(start..) {
+        own.sort_by_cached_key(ToString::to_string);
+    }
+}
+
+fn check_node(node: &Object, level: Level, path: &Path, report: &mut Report) {
+    let word = node.get("type").and_then(Value::as_str).unwrap_or_default();
+    let items = node.get("items").and_then(Value::as_object);
+    match items {
+        Some(items) => check_node(items, Level::Item, &path.child("items"), report),
+        None if word == "array" => report.required(&path.child("items"), "must be specified"),
+        None => {}
+    }
+    for (name, property) in properties(node).into_iter().flatten() {
+        if let Some(property) = property.as_object() {
+            check_node(property, Level::Field, &path.property(name), report);
+        }
+    }
+    check_additional(node, level, path, report);
+    check_int_or_string(node, path, report);
+    check_restrictions(node, path, report);
+    check_own_type(node, word, level, path, report);
+    check_identity(node, level, path, report);
+}
+
+fn check_additional(node: &Object, level: Level, path: &Path, report: &mut Report) {
+    let Some(additional) = node.get("additionalProperties") else { return };
+    let path_below = path.child("additionalProperties");
+    if level == Level::Root {
+        report.forbidden(&path_below, "must not be used at the root");
+    }
+    if is_true(node, EMBEDDED_RESOURCE) {
+        report.forbidden(&path_below, "must not be used if x-kubernetes-embedded-resource is set");
+    }
+    if let Some(additional) = additional.as_object() {
+        check_node(additional, Level::Field, &path_below, report);
+    }
+}
+
+fn check_int_or_string(node: &Object, path: &Path, report: &mut Report) {
+    if !is_true(node, INT_OR_STRING) {
+        return;
+    }
+    for marker in [PRESERVE_UNKNOWN, EMBEDDED_RESOURCE] {
+        if is_true(node, marker) {
+            let right = "must be false if x-kubernetes-int-or-string is true";
+            report.invalid(&path.child(marker), &Value::Bool(true), right);
+        }
+    }
+}
+
+fn check_own_type(node: &Object, word: &str, level: Level, path: &Path, report: &mut Report) {
+    let path = path.child("type");
+    let found = Value::from(word);
+    if is_true(node, EMBEDDED_RESOURCE) && word != "object" {
+        let right = "must be object if x-kubernetes-embedded-resource is true";
+        match word {
+            "" => report.required(&path, right),
+            _ => report.invalid(&path, &found, right),
+        }
+    } else if word.is_empty() && !is_true(node, INT_OR_STRING) && !is_true(node, PRESERVE_UNKNOWN) {
+        report.required(
+            &path,
+            match level {
+                Level::Root => "must not be empty at the root",
+                Level::Item => "must not be empty for specified array items",
+                Level::Field => "must not be empty for specified object fields",
+            },
+        );
+    }
+    if level == Level::Root && !word.is_empty() && word != "object" {
+        report.invalid(&path, &found, "must be object at the root");
+    }
+}
+
+/// Checks what a whole object says of its apiVersion, kind and metadata.
+fn check_identity(node: &Object, level: Level, path: &Path, report: &mut Report) {
+    let embedded = is_true(node, EMBEDDED_RESOURCE);
+    let fields = properties(node);
+    if level == Level::Root || embedded {
+        for (name, right, of) in [
+            ("kind", "must be string", "string"),
+            ("apiVersion", "must be string", "string"),
+            ("metadata", "must be object", "object"),
+        ] {
+            if let Some(field) = fields.and_then(|fields| fields.get(name)) {
+                let found = field.get("type").cloned().unwrap_or_else(|| Value::from(""));
+                if found.as_str() != Some(of) {
+                    report.invalid(&path.property(name).child("type"), &found, right);
+                }
+            }
+        }
+    }
+    let metadata = fields.and_then(|fields| fields.get("metadata")).and_then(Value::as_object);
+    if let (Level::Root, Some(metadata)) = (level, metadata) {
+        let says_more = metadata
+            .iter()
+            .any(|(word, value)| !METADATA_KEYWORDS.contains(&word.as_str()) && !is_empty(value));
+        let names_more = properties(metadata)
+            .is_some_and(|fields| fields.iter().any(|(name, _)| !METADATA_FIELDS.contains(&name.as_str())));
+        if says_more || names_more {
+            let right = "must not specify anything other than name and generateName, but metadata is implicitly specified";
+            report.forbidden(&path.property("metadata"), right);
+        }
+    }
+    let declares = fields.is_some_and(|fields| !fields.is_empty());
+    if embedded && !declares && !is_true(node, PRESERVE_UNKNOWN) {
+        let right = "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields";
+        report.required(&path.child("properties"), right);
+    }
+}
+
+/// Walks what stands directly under the junctors of a node.
+fn under_junctors<'n>(node: &'n Object, mut visit: impl FnMut(&'static str, Option<usize>, &'n Object)) {
+    for junctor in JUNCTORS {
+        let schemas = node.get(junctor).and_then(Value::as_array).into_iter().flatten();
+        for (index, schema) in schemas.enumerate() {
+            schema.as_object().into_iter().for_each(|schema| visit(junctor, Some(index), schema));
+        }
+    }
+    if let Some(not) = node.get("not").and_then(Value::as_object) {
+        visit("not", None, not);
+    }
+}
+
+fn joined<'p>(path: &'p Path<'p>, junctor: &'p str, index: Option<usize>) -> Path<'p> {
+    match index {
+        Some(index) => path.index(junctor, index),
+        None => path.child(junctor),
+    }
+}
+
+/// Checks what stands under the junctors of a node that says types itself.
+fn check_restrictions(node: &Object, path: &Path, report: &mut Report) {
+    // The one place where types stand inside: the two of an int-or-string, directly or within allOf.
+    let says_both = is_true(node, INT_OR_STRING) && is_int_or_string(node);
+    let first = node.get("allOf").and_then(Value::as_array).and_then(|all| all.first()?.as_object());
+    let says_both_within = is_true(node, INT_OR_STRING) && first.is_some_and(is_int_or_string);
+    under_junctors(node, |junctor, index, inner| match (junctor, index) {
+        ("anyOf", _) if says_both => {}
+        ("allOf", Some(0)) if says_both_within => {
+            let inner = inner.without("anyOf");
+            check_inside(&inner, &path.index("allOf", 0), report);
+        }
+        _ => check_inside(inner, &joined(path, junctor, index), report),
+    });
+}
+
+fn is_int_or_string(node: &Object) -> bool {
+    let says_only = |schema: &Value, of: &str| {
+        schema.as_object().is_some_and(|schema| schema.len() == 1)
+            && schema.get("type").and_then(Value::as_str) == Some(of)
+    };
+    match node.get("anyOf").and_then(Value::as_array).map(|any| any.items()) {
+        Some([integer, string]) => says_only(integer, "integer") && says_only(string, "string"),
+        _ => false,
+    }
+}
+
+/// Checks a node that stands inside of a junctor.
+fn check_inside(node: &Object, path: &Path, report: &mut Report) {
+    under_junctors(node, |junctor, index, inner| check_inside(inner, &joined(path, junctor, index), report));
+    if let Some(items) = node.get("items").and_then(Value::as_object) {
+        check_inside(items, &path.child("items"), report);
+    }
+    for (name, property) in properties(node).into_iter().flatten() {
+        property.as_object().into_iter().for_each(|inner| check_inside(inner, &path.property(name), report));
+    }
+    for (keyword, right) in OUTSIDE_ONLY {
+        let says = node.get(keyword).is_some_and(|value| match (keyword, value) {
+            ("default" | "additionalProperties", value) => !value.is_null(),
+            (_, Value::Bool(flag)) => *flag,
+            (_, value) => !is_empty(value),
+        });
+        if says {
+            report.forbidden(&path.child(keyword), right);
+        }
+    }
+    if properties(node).is_some_and(|fields| fields.contains("metadata")) {
+        report.forbidden(&path.property("metadata"), "must not be specified in a nested context");
+    }
+}
+
+/// Checks that whatever is restricted inside of junctors is described outside of them.
+fn check_complete(node: &Object, path: &Path, report: &mut Report) {
+    under_junctors(node, |junctor, index, inner| {
+        check_described(inner, node, &joined(path, junctor, index), path, report);
+    });
+    if let Some(items) = node.get("items").and_then(Value::as_object) {
+        check_complete(items, &path.child("items"), report);
+    }
+    for (name, property) in properties(node).into_iter().flatten() {
+        property
+            .as_object()
+            .into_iter()
+            .for_each(|below| check_complete(below, &path.property(name), report));
+    }
+    if let Some(additional) = node.get("additionalProperties").and_then(Value::as_object) {
+        check_complete(additional, &path.child("additionalProperties"), report);
+    }
+}
+
+fn check_described(
+    inner: &Object,
+    outer: &Object,
+    inner_path: &Path,
+    outer_path: &Path,
+    report: &mut Report,
+) {
+    under_junctors(inner, |junctor, index, deeper| {
+        check_described(deeper, outer, &joined(inner_path, junctor, index), outer_path, report);
+    });
+    if let Some(items) = inner.get("items").and_then(Value::as_object) {
+        let (inner_path, outer_path) = (inner_path.child("items"), outer_path.child("items"));
+        match outer.get("items").and_then(Value::as_object) {
+            Some(outer) => check_described(items, outer, &inner_path, &outer_path, report),
+            None => report.required(&outer_path, &format!("because it is defined in {inner_path}")),
+        }
+    }
+    for (name, property) in properties(inner).into_iter().flatten() {
+        let (inner_path, outer_path) = (inner_path.property(name), outer_path.property(name));
+        let described = properties(outer).and_then(|fields| fields.get(name));
+        match (property.as_object(), described.and_then(Value::as_object)) {
+            (Some(property), Some(outer)) => {
+                check_described(property, outer, &inner_path, &outer_path, report)
+            }
+            (Some(_), None) => {
+                report.required(&outer_path, &format!("because it is defined in {inner_path}"))
+            }
+            (None, _) => {}
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The merge keys of the built-in types: which are too weak, and what is recommended instead.
+
+use tenure_schema::{ListTopology, Schema, Type, audit, openapi};
+use tenure_value::{Limits, json};
+
+fn told(schema: &Schema) -> Vec<String> {
+    audit::weak_keys(schema).iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn weak_keys_of_the_built_in_types_are_known() {
+    let expected = [
+        "io.k8s.api.batch.v1.JobStatus.conditions by type: nothing says that the key is unique",
+        "io.k8s.api.core.v1.Container.env by name: entries with the same map keys are accepted",
+        "io.k8s.api.core.v1.Container.ports by containerPort, better containerPort+protocol: map keys say more; entries with the same map keys are accepted",
+        "io.k8s.api.core.v1.EphemeralContainer.env by name: entries with the same map keys are accepted",
+        "io.k8s.api.core.v1.EphemeralContainer.ports by containerPort, better containerPort+protocol: map keys say more; entries with the same map keys are accepted",
+        "io.k8s.api.core.v1.NodeStatus.addresses by type, better type+address: map keys are as weak",
+        "io.k8s.api.core.v1.PodSpec.imagePullSecrets by name: entries with the same map keys are accepted",
+        "io.k8s.api.core.v1.PodSpec.topologySpreadConstraints by topologyKey, better topologyKey+whenUnsatisfiable: map keys say more",
+        "io.k8s.api.core.v1.PodStatus.hostIPs by ip: nothing says that the key is unique",
+        "io.k8s.api.core.v1.ServiceAccount.secrets by name: an entry may be without the key",
+        "io.k8s.api.core.v1.ServiceSpec.ports by port, better port+protocol: map keys say more",
+        "io.k8s.api.flowcontrol.v1.FlowSchemaStatus.conditions by type: an entry may be without the key",
+        "io.k8s.api.flowcontrol.v1.PriorityLevelConfigurationStatus.conditions by type: an entry may be without the key",
+    ];
+    assert_eq!(told(Schema::builtin()), expected);
+}
+
+#[test]
+fn recommended_keys_start_with_the_merge_key_and_name_fields_of_the_entries() {
+    let mut found = Vec::new();
+    for (name, of) in Schema::builtin().names() {
+        for (field, below) in of.fields().filter(|(field, _)| !field.patch.recommended_keys.is_empty()) {
+            let keys = &field.patch.recommended_keys;
+            let item = below.item().unwrap();
+            assert!(keys.iter().all(|key| item.field(key).is_some()), "{name}.{}", field.name);
+            assert!(field.patch.merge_key.as_ref().is_none_or(|key| keys.first() == Some(key)));
+            if let (Type::List(list), true) = (below.get(), field.patch.merge_key.is_some()) {
+                let ListTopology::Keyed(map_keys) = &list.topology else { panic!("{name}.{}", field.name) };
+                assert!(map_keys.iter().all(|key| keys.contains(&key.name)));
+            }
+            found.push(format!("{}.{} {}", name.rsplit('.').next().unwrap(), field.name, keys.join(",")));
+        }
+    }
+    let expected = [
+        "Container.ports containerPort,protocol",
+        "EphemeralContainer.ports containerPort,protocol",
+        "NodeSelectorTerm.matchExpressions key,operator",
+        "NodeSpec.taints key,effect",
+        "NodeStatus.addresses type,address",
+        "PodSpec.tolerations key,operator,effect",
+        "PodSpec.topologySpreadConstraints topologyKey,whenUnsatisfiable",
+        "ServiceSpec.ports port,protocol",
+        "Scheduling.tolerations key,operator,effect",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn lists_of_objects_without_a_key_and_keys_that_may_be_missing_are_found_in_any_schema() {
+    let document = br#"{"components": {"schemas": {"T": {"properties": {
+        "names": {"type": "array", "items": {"type": "string"}, "x-kubernetes-patch-strategy": "merge"},
+        "none": {"type": "array", "items": {"properties": {"a": {}}}, "x-kubernetes-patch-strategy": "merge"},
+        "replaced": {"type": "array", "items": {"properties": {"a": {}}}, "x-kubernetes-patch-merge-key": "a"},
+        "loose": {"type": "array", "items": {"properties": {"a": {"type": "string"}}},
+            "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "a"},
+        "strict": {"type": "array", "items": {"required": ["a"], "properties": {"a": {"type": "string"}}},
+            "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "a"}}}}}}"#;
+    let schema = openapi::compile_v3(&json::parse(document, &Limits::TRUSTED).unwrap()).unwrap();
+    let expected = ["T.loose by a: an entry may be without the key", "T.none by nothing: there is no key"];
+    assert_eq!(told(&schema), expected);
+}

@@ -1,0 +1,158 @@
+//! The engine: one handle on the registry and on everything compiled from the data. Kinds are compiled when
+//! first used, so that starting costs nothing for kinds nobody asks for.
+
+use super::{
+    object::{
+        DecodeError, Decoded, Edit, EmptyLists, Encoder, Rule, Shape, ShapeId, Shapes, Surroundings, Walk,
+        decode,
+    },
+    pack::{DEFAULTS, Row},
+    registry::{Registry, Resource},
+    scalar::Timestamp,
+};
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock, RwLock},
+};
+use tenure_schema::Schema;
+use tenure_value::{Text, Value};
+
+/// The built-in kinds: which there are, and what becomes of their objects.
+pub struct Kinds {
+    registry: &'static Registry,
+    shapes: Shapes,
+    create: RwLock<HashMap<ShapeId, Arc<CreateRules>>>,
+}
+
+/// What runs at the root of an object that is created.
+#[derive(Default)]
+struct CreateRules {
+    admission: Vec<Rule>,
+    create: Vec<Rule>,
+}
+
+impl Kinds {
+    /// Returns the built-in kinds.
+    pub fn builtin() -> &'static Kinds {
+        static BUILTIN: LazyLock<Kinds> = LazyLock::new(|| Kinds {
+            registry: Registry::builtin(),
+            shapes: Shapes::new(Schema::builtin(), &DEFAULTS),
+            create: RwLock::default(),
+        });
+        &BUILTIN
+    }
+
+    /// Returns the resources.
+    pub fn registry(&self) -> &'static Registry {
+        self.registry
+    }
+
+    /// Returns the shape of a resource's objects.
+    pub(crate) fn shape_of(&self, resource: &Resource) -> Option<ShapeId> {
+        self.shapes.kind(&resource.api_version, &resource.kind)
+    }
+
+    /// Reads a body, or the result of a patch, as an object of a resource: checked against the type,
+    /// defaulted, and in the form in which the API shows it. The memory of the body is shared wherever
+    /// nothing changes, so that a result equal to a stored object is found by looking at an address.
+    pub fn complete(
+        &self,
+        resource: &Resource,
+        body: &Value,
+        now: Timestamp,
+    ) -> Result<Decoded, Box<DecodeError>> {
+        let Some(shape) = self.shape_of(resource) else {
+            return Ok(Decoded { value: body.clone(), complaints: Vec::new() });
+        };
+        let decoded = decode(&self.shapes, shape, body)?;
+        let value = self.walk(shape, decoded.value, Walk::RulesAndEncode, &mut OnlyTime(now));
+        Ok(Decoded { value, ..decoded })
+    }
+
+    /// Returns what becomes of a completed object when it is created: what admission and the strategy of
+    /// its resource fill in. Name, namespace and uid stand in its metadata already.
+    pub fn create(&self, resource: &Resource, object: &Value, around: &mut dyn Surroundings) -> Value {
+        let Some(shape) = self.shape_of(resource) else { return object.clone() };
+        let rules = self.create_rules(shape);
+        let mut value = object.clone();
+        for rule in rules.admission.iter().chain(&rules.create) {
+            let Some(fields) = value.as_object() else { break };
+            let mut edit = Edit::new(fields);
+            rule.run(&mut edit, around);
+            if let Some(changed) = edit.finish() {
+                value = changed.into();
+            }
+        }
+        self.walk(shape, value, Walk::RulesAndEncode, around)
+    }
+
+    /// Returns the form in which an object comes back once stored: lists that are shown as `null` when
+    /// absent are `null` when empty too.
+    pub fn stored(&self, resource: &Resource, object: &Value) -> Value {
+        let Some(shape) = self.shape_of(resource) else { return object.clone() };
+        let mut around = OnlyTime(Timestamp::default());
+        let mut encoder = Encoder {
+            shapes: &self.shapes,
+            walk: Walk::Encode,
+            empty_lists: EmptyLists::Null,
+            around: &mut around,
+        };
+        encoder.value(shape, object).unwrap_or_else(|| object.clone())
+    }
+
+    fn walk(&self, shape: ShapeId, value: Value, walk: Walk, around: &mut dyn Surroundings) -> Value {
+        let mut encoder = Encoder { shapes: &self.shapes, walk, empty_lists: EmptyLists::AsGiven, around };
+        encoder.value(shape, &value).unwrap_or(value)
+    }
+
+    fn create_rules(&self, shape: ShapeId) -> Arc<CreateRules> {
+        if let Some(rules) = self.create.read().ok().and_then(|rules| rules.get(&shape).cloned()) {
+            return rules;
+        }
+        let mut rules = CreateRules::default();
+        if let Shape::Struct(of) = self.shapes.get(shape) {
+            for row in self.shapes.rows(shape) {
+                let list = match row.text("phase").as_str() {
+                    "admission" => &mut rules.admission,
+                    "create" => &mut rules.create,
+                    _ => continue,
+                };
+                list.extend(Rule::compile(&self.shapes, of, row));
+            }
+        }
+        let rules = Arc::new(rules);
+        if let Ok(mut all) = self.create.write() {
+            all.insert(shape, rules.clone());
+        }
+        rules
+    }
+}
+
+/// What default rules may ask for.
+struct OnlyTime(Timestamp);
+
+impl Surroundings for OnlyTime {
+    fn now(&self) -> Timestamp {
+        self.0
+    }
+
+    fn uid(&self) -> Text {
+        Text::default()
+    }
+
+    fn priority_class(&self, _: &str) -> Option<(i64, Text)> {
+        None
+    }
+
+    fn cluster_ip(&mut self) -> Option<Text> {
+        None
+    }
+
+    fn node_port(&mut self) -> Option<u16> {
+        None
+    }
+
+    fn requester(&self) -> (Text, Text, Vec<Text>) {
+        Default::default()
+    }
+}

@@ -1,0 +1,142 @@
+//! Runs the default rules of every node, parents first, and gives the object the form in which the API shows
+//! it: what is always shown is added, zeros and empty lists and maps are dropped.
+
+use super::{
+    edit::{Edit, Rebuild, map_items},
+    rule::{Surroundings, is_absent},
+    shape::{Absent, FieldShape, ScalarShape, Shape, ShapeId, Shapes, StructShape},
+};
+use tenure_value::{Object, Value};
+
+/// What a walk does at every node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Walk {
+    /// Runs the default rules and leaves the form as it is.
+    Rules,
+    /// Runs the default rules and encodes.
+    RulesAndEncode,
+    /// Encodes only.
+    Encode,
+}
+
+/// How an empty list is shown that is shown as `null` when absent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EmptyLists {
+    /// As it was given.
+    AsGiven,
+    /// As `null`: it does not survive being stored.
+    Null,
+}
+
+/// One walk over an object.
+pub(crate) struct Encoder<'s> {
+    pub(crate) shapes: &'s Shapes,
+    pub(crate) walk: Walk,
+    pub(crate) empty_lists: EmptyLists,
+    pub(crate) around: &'s mut dyn Surroundings,
+}
+
+impl Encoder<'_> {
+    /// Returns the changed value; nothing where nothing changes.
+    pub(crate) fn value(&mut self, shape: ShapeId, value: &Value) -> Option<Value> {
+        let shapes = self.shapes;
+        match (shapes.get(shape), value) {
+            (Shape::Struct(of), Value::Object(fields)) => self.node(of, fields).map(Value::from),
+            (Shape::List(of), Value::Array(items)) if has_parts(shapes, *of) => {
+                map_items(items.items(), |_, item| self.value(*of, item))
+            }
+            (Shape::Map(of), Value::Object(entries)) if has_parts(shapes, *of) => {
+                let mut walk = Rebuild::new(entries.fields());
+                while let Some((_, value)) = walk.next() {
+                    walk.replace_if(self.value(*of, value));
+                }
+                walk.finish().map(Value::from)
+            }
+            _ => None,
+        }
+    }
+
+    fn node(&mut self, of: &StructShape, fields: &Object) -> Option<Object> {
+        let mut edit = Edit::new(fields);
+        if self.walk != Walk::Encode {
+            for rule in &of.rules {
+                rule.run(&mut edit, self.around);
+            }
+        }
+        let ruled = edit.finish();
+        let changed = self.parts(of, ruled.as_ref().unwrap_or(fields));
+        changed.or(ruled)
+    }
+
+    /// Walks the parts of a node, in step with the type.
+    fn parts(&mut self, of: &StructShape, fields: &Object) -> Option<Object> {
+        let mut walk = Rebuild::new(fields.fields());
+        let mut known = of.fields.iter().peekable();
+        while let Some((name, value)) = walk.next() {
+            while let Some(field) = known.next_if(|field| field.name < *name) {
+                self.absent(field, &mut walk);
+            }
+            match known.next_if(|field| field.name == *name) {
+                Some(field) => self.field(field, value, &mut walk),
+                None => walk.keep(),
+            }
+        }
+        for field in known {
+            self.absent(field, &mut walk);
+        }
+        walk.finish()
+    }
+
+    fn field(&mut self, field: &FieldShape, value: &Value, walk: &mut Rebuild<'_>) {
+        let changed = self.value(field.of, value);
+        if self.walk == Walk::Rules {
+            return walk.replace_if(changed);
+        }
+        let shown = changed.as_ref().unwrap_or(value);
+        if !self.is_empty(field, shown) {
+            return walk.replace_if(changed);
+        }
+        match &field.absent {
+            Absent::Hidden => walk.skip(),
+            Absent::Null if shown.is_null() => walk.keep(),
+            Absent::Null if shown.is_scalar() || self.empty_lists == EmptyLists::Null => {
+                walk.replace(Value::Null)
+            }
+            Absent::Null => walk.keep(),
+            Absent::Value(default) if default == shown => walk.keep(),
+            Absent::Value(default) => walk.replace(default.clone()),
+            Absent::Struct => walk.keep(),
+        }
+    }
+
+    /// Whether a value is not distinguished from absence.
+    fn is_empty(&self, field: &FieldShape, value: &Value) -> bool {
+        match self.shapes.get(field.of) {
+            Shape::Struct(_) | Shape::Any => value.is_null(),
+            Shape::Scalar(ScalarShape::Quantity) if !field.keeps_zero => {
+                is_absent(Some(value), false) || value.as_str() == Some("0")
+            }
+            Shape::Scalar(_) => is_absent(Some(value), field.keeps_zero),
+            Shape::List(_) | Shape::Map(_) => is_absent(Some(value), false),
+        }
+    }
+
+    fn absent(&mut self, field: &FieldShape, walk: &mut Rebuild<'_>) {
+        match &field.absent {
+            _ if self.walk == Walk::Rules => {}
+            Absent::Hidden => {}
+            Absent::Null => walk.insert(&field.name, Value::Null),
+            Absent::Value(value) => walk.insert(&field.name, value.clone()),
+            Absent::Struct => {
+                let empty = Value::from(self.shapes.empty(field.of));
+                let shown = self.value(field.of, &empty).unwrap_or(empty);
+                walk.insert(&field.name, shown);
+            }
+        }
+    }
+}
+
+/// Whether anything can change below a place of this shape.
+fn has_parts(shapes: &Shapes, shape: ShapeId) -> bool {
+    matches!(shapes.get(shape), Shape::Struct(_) | Shape::List(_) | Shape::Map(_))
+}

@@ -1,0 +1,20 @@
+//! The way of an object's content: decoded (checked against its type, reduced to what the type can hold),
+//! defaulted by rules, encoded (what is always shown is added, what is empty dropped). Every step returns
+//! the same memory where nothing changes.
+
+mod decode;
+mod edit;
+mod encode;
+mod function;
+mod path;
+mod rule;
+mod shape;
+
+pub(crate) use decode::decode;
+pub use decode::{DecodeError, Decoded};
+pub(crate) use edit::Edit;
+pub(crate) use encode::{EmptyLists, Encoder, Walk};
+pub use path::FieldPath;
+pub(crate) use rule::Rule;
+pub use rule::Surroundings;
+pub(crate) use shape::{Shape, ShapeId, Shapes};

@@ -1,0 +1,70 @@
+//! The way to a field, as messages write it: `spec.containers[0].ports[1].name`, `metadata.labels[a b]`. It
+//! lives on the stack of the walk and costs nothing until someone prints it.
+
+use std::fmt;
+
+/// The way from the root of an object to a field of it.
+#[derive(Clone, Copy)]
+pub struct FieldPath<'p> {
+    parent: Option<&'p FieldPath<'p>>,
+    step: Step<'p>,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'p> {
+    Root,
+    Field(&'p str),
+    Index(usize),
+    Key(&'p str),
+}
+
+impl<'p> FieldPath<'p> {
+    /// Returns the way to the object itself.
+    pub const fn root() -> FieldPath<'p> {
+        FieldPath { parent: None, step: Step::Root }
+    }
+
+    /// Returns the way to a field.
+    pub fn field<'c>(&'c self, name: &'c str) -> FieldPath<'c> {
+        FieldPath { parent: Some(self), step: Step::Field(name) }
+    }
+
+    /// Returns the way to a list's item.
+    pub fn index<'c>(&'c self, at: usize) -> FieldPath<'c> {
+        FieldPath { parent: Some(self), step: Step::Index(at) }
+    }
+
+    /// Returns the way to an entry of a map, written in brackets.
+    pub fn key<'c>(&'c self, key: &'c str) -> FieldPath<'c> {
+        FieldPath { parent: Some(self), step: Step::Key(key) }
+    }
+}
+
+impl fmt::Display for FieldPath<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(parent) = self.parent else { return Ok(()) };
+        parent.fmt(f)?;
+        match self.step {
+            Step::Root => Ok(()),
+            Step::Field(name) if parent.parent.is_none() => f.write_str(name),
+            Step::Field(name) => write!(f, ".{name}"),
+            Step::Index(at) => write!(f, "[{at}]"),
+            Step::Key(key) => write!(f, "[{key}]"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_written_with_dots_and_brackets() {
+        let root = FieldPath::root();
+        let ports = root.field("spec");
+        let ports = ports.field("ports");
+        assert_eq!(ports.index(1).field("name").to_string(), "spec.ports[1].name");
+        assert_eq!(root.field("data").key("a b").to_string(), "data[a b]");
+        assert_eq!(root.to_string(), "");
+    }
+}

@@ -1,0 +1,233 @@
+//! What the engine needs to know of a type, compiled from the schema and the data when first met: for each
+//! field whether a zero counts, what is shown when it is absent, and the rules that run at the type's nodes.
+
+use super::{super::pack::Row, rule::Rule};
+use std::{collections::HashMap, sync::OnceLock};
+use tenure_schema::{ScalarKind, Schema, Type, TypeId, UnknownFields};
+use tenure_value::{Object, Text, Value};
+
+/// The place of a shape in its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ShapeId(u32);
+
+/// A type as the engine sees it.
+#[derive(Debug)]
+pub(crate) enum Shape {
+    Struct(StructShape),
+    Map(ShapeId),
+    List(ShapeId),
+    Scalar(ScalarShape),
+    Any,
+}
+
+/// Which scalars a place takes, and in which form they are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ScalarShape {
+    Boolean,
+    Int32,
+    Int64,
+    Number,
+    String,
+    Bytes,
+    Time,
+    MicroTime,
+    IntOrString,
+    Quantity,
+}
+
+/// A struct type.
+#[derive(Debug)]
+pub(crate) struct StructShape {
+    /// The last part of the definition's name.
+    pub(crate) name: Text,
+    pub(crate) fields: Box<[FieldShape]>,
+    pub(crate) unknown: UnknownFields,
+    /// The rules of the default phase.
+    pub(crate) rules: Box<[Rule]>,
+}
+
+/// A field of a struct.
+#[derive(Debug)]
+pub(crate) struct FieldShape {
+    pub(crate) name: Text,
+    pub(crate) of: ShapeId,
+    /// Whether an explicit zero is kept and counts as given.
+    pub(crate) keeps_zero: bool,
+    /// What is shown when the field is absent.
+    pub(crate) absent: Absent,
+    /// Whether the amounts of a map keep every digit.
+    pub(crate) exact: bool,
+    /// What the schema gives in place of an absent value; zeros are not defaults but [`Absent`] values.
+    pub(crate) default: Option<Value>,
+}
+
+/// What is shown of an absent field.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Absent {
+    /// Nothing.
+    Hidden,
+    /// `null`.
+    Null,
+    /// This scalar.
+    Value(Value),
+    /// A struct that always exists.
+    Struct,
+}
+
+impl StructShape {
+    pub(crate) fn field(&self, name: &str) -> Option<&FieldShape> {
+        self.fields.binary_search_by(|of| of.name.as_str().cmp(name)).ok().map(|at| &self.fields[at])
+    }
+}
+
+/// The shapes of a schema, each compiled when first asked for.
+pub(crate) struct Shapes {
+    schema: &'static Schema,
+    cells: Box<[OnceLock<Shape>]>,
+    /// The content of a struct of which nothing was given.
+    empties: Box<[OnceLock<Object>]>,
+    types: Box<[TypeId]>,
+    numbers: HashMap<TypeId, ShapeId>,
+    names: HashMap<TypeId, &'static Text>,
+    encoding: &'static Value,
+    rules: HashMap<&'static str, Vec<&'static Value>>,
+}
+
+impl Shapes {
+    pub(crate) fn new(schema: &'static Schema, defaults: &'static Value) -> Shapes {
+        let types: Box<[TypeId]> = schema.types().map(|of| of.id()).collect();
+        let mut rules: HashMap<_, Vec<_>> = HashMap::new();
+        for rule in defaults.items("rules") {
+            if let Some(name) = rule.get("type").and_then(Value::as_str) {
+                rules.entry(name).or_default().push(rule);
+            }
+        }
+        Shapes {
+            schema,
+            cells: types.iter().map(|_| OnceLock::new()).collect(),
+            empties: types.iter().map(|_| OnceLock::new()).collect(),
+            numbers: types.iter().enumerate().map(|(at, id)| (*id, ShapeId(at as u32))).collect(),
+            names: schema.names().map(|(name, of)| (of.id(), name)).collect(),
+            types,
+            encoding: defaults.get("encoding").unwrap_or(&Value::Null),
+            rules,
+        }
+    }
+
+    /// Returns the shape of a kind's objects.
+    pub(crate) fn kind(&self, api_version: &str, kind: &str) -> Option<ShapeId> {
+        self.numbers.get(&self.schema.kind(api_version, kind)?.id()).copied()
+    }
+
+    pub(crate) fn get(&self, id: ShapeId) -> &Shape {
+        match self.cells.get(id.0 as usize) {
+            Some(cell) => cell.get_or_init(|| self.compile(id)),
+            None => &Shape::Any,
+        }
+    }
+
+    /// Returns what a struct holds of which nothing was given: the structs in it that always exist.
+    pub(crate) fn empty(&self, id: ShapeId) -> Object {
+        let make = || {
+            let Shape::Struct(of) = self.get(id) else { return Object::default() };
+            let existing = of.fields.iter().filter(|field| field.absent == Absent::Struct);
+            Object::from_sorted(existing.map(|field| (field.name.clone(), Value::from(self.empty(field.of)))))
+        };
+        self.empties.get(id.0 as usize).map(|cell| cell.get_or_init(make).clone()).unwrap_or_default()
+    }
+
+    /// Returns the rules of a type that are not of the default phase, as data.
+    pub(crate) fn rows(&self, id: ShapeId) -> &[&'static Value] {
+        let name = self.types.get(id.0 as usize).and_then(|id| self.names.get(id));
+        name.and_then(|name| self.rules.get(name.as_str())).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn number(&self, id: TypeId) -> ShapeId {
+        self.numbers.get(&id).copied().unwrap_or(ShapeId(u32::MAX))
+    }
+
+    fn compile(&self, id: ShapeId) -> Shape {
+        let type_id = self.types[id.0 as usize];
+        match self.schema.at(type_id).get() {
+            Type::Untyped => Shape::Any,
+            Type::Map(of) => Shape::Map(self.number(of.value.of)),
+            Type::List(of) => Shape::List(self.number(of.item.of)),
+            Type::Scalar(of) => {
+                let name = self.names.get(&type_id).map(|name| name.as_str()).unwrap_or_default();
+                Shape::Scalar(scalar(of.kind, &of.format, name))
+            }
+            Type::Struct(of) if of.fields.is_empty() && of.unknown == UnknownFields::Preserved => Shape::Any,
+            Type::Struct(of) => {
+                let name = self.names.get(&type_id).map(|name| name.as_str()).unwrap_or_default();
+                let encoding = self.encoding.get(name).unwrap_or(&Value::Null);
+                let fields = of.fields.iter().map(|field| self.field(field, encoding)).collect();
+                let shape = StructShape {
+                    name: name.rsplit('.').next().map(Text::new).unwrap_or_default(),
+                    fields,
+                    unknown: of.unknown,
+                    rules: Box::default(),
+                };
+                let rules = self.rules_of(&shape, self.rows(id));
+                Shape::Struct(StructShape { rules, ..shape })
+            }
+        }
+    }
+
+    fn field(&self, field: &tenure_schema::Field, encoding: &Value) -> FieldShape {
+        let listed = |list: &str| encoding.items(list).iter().any(|name| name.as_str() == Some(&field.name));
+        let of = self.schema.at(field.slot.of);
+        let always = encoding.get("always").and_then(|always| always.get(&field.name));
+        let absent = match (&field.slot.default, always) {
+            _ if listed("null") => Absent::Null,
+            (_, Some(value)) => Absent::Value(value.clone()),
+            (Some(_), _) if listed("omit") => Absent::Hidden,
+            (Some(Value::Object(_)), _) if matches!(of.get(), Type::Struct(_)) => Absent::Struct,
+            (Some(value), _) if is_zero(value) && value.is_scalar() => Absent::Value(value.clone()),
+            _ => Absent::Hidden,
+        };
+        FieldShape {
+            name: field.name.clone(),
+            of: self.number(field.slot.of),
+            keeps_zero: listed("keepZero"),
+            absent,
+            exact: listed("exactQuantities"),
+            default: field.slot.default.clone().filter(|value| !is_zero(value)),
+        }
+    }
+
+    /// Compiles the rules of the default phase: what the schema gives as default, then those of the data.
+    fn rules_of(&self, shape: &StructShape, rows: &[&'static Value]) -> Box<[Rule]> {
+        let given = rows.iter().filter(|row| row.text("phase") == "default");
+        let from_schema = shape.fields.iter().filter_map(Rule::of_schema);
+        from_schema.chain(given.filter_map(|row| Rule::compile(self, shape, row))).collect()
+    }
+}
+
+/// Whether a value is what its type is born with.
+pub(crate) fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(flag) => !flag,
+        Value::Int(number) => *number == 0,
+        Value::UInt(_) => false,
+        Value::Float(number) => *number == 0.0,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+    }
+}
+
+fn scalar(kind: ScalarKind, format: &str, name: &str) -> ScalarShape {
+    match (kind, format) {
+        (ScalarKind::Boolean, _) => ScalarShape::Boolean,
+        (ScalarKind::Integer, "int32") => ScalarShape::Int32,
+        (ScalarKind::Integer, _) => ScalarShape::Int64,
+        (ScalarKind::Number, _) => ScalarShape::Number,
+        (ScalarKind::String, "byte") => ScalarShape::Bytes,
+        (ScalarKind::String, "date-time") if name.ends_with("MicroTime") => ScalarShape::MicroTime,
+        (ScalarKind::String, "date-time") => ScalarShape::Time,
+        (ScalarKind::String, _) => ScalarShape::String,
+        (ScalarKind::IntOrString, _) => ScalarShape::IntOrString,
+        (ScalarKind::Quantity, _) => ScalarShape::Quantity,
+    }
+}

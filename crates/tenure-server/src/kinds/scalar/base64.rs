@@ -1,0 +1,86 @@
+//! Bytes in documents: standard base64 with padding. Line breaks are skipped when reading, as Go does.
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Writes bytes.
+pub fn encode(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let group =
+            chunk.iter().fold(0u32, |group, byte| group << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        for at in 0..4 {
+            let digit = (group >> (18 - 6 * at) & 63) as usize;
+            out.push(if at <= chunk.len() { char::from(ALPHABET[digit]) } else { '=' });
+        }
+    }
+    out
+}
+
+/// Reads bytes, or says at which byte of the text it stops making sense.
+pub fn decode(text: &str) -> Result<Vec<u8>, usize> {
+    let mut out = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut group, mut digits, mut padding) = (0u32, 0, 0);
+    for (at, byte) in text.bytes().enumerate().filter(|(_, byte)| !matches!(byte, b'\n' | b'\r')) {
+        if byte == b'=' {
+            padding += 1;
+            if digits < 2 || digits + padding > 4 {
+                return Err(at);
+            }
+            if digits + padding == 4 {
+                out.extend((0..digits - 1).map(|byte| (group << (6 * padding) >> (16 - 8 * byte)) as u8));
+                digits = 4;
+            }
+            continue;
+        }
+        let digit = value(byte).filter(|_| padding == 0).ok_or(at)?;
+        if digits == 4 {
+            (group, digits) = (0, 0);
+        }
+        group = group << 6 | digit;
+        digits += 1;
+        if digits == 4 {
+            out.extend([(group >> 16) as u8, (group >> 8) as u8, group as u8]);
+            (group, digits) = (0, 0);
+        }
+    }
+    match digits {
+        0 | 4 => Ok(out),
+        _ => Err(text.len()),
+    }
+}
+
+fn value(byte: u8) -> Option<u32> {
+    ALPHABET.iter().position(|of| *of == byte).map(|at| at as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        for (bytes, text) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("hello\n", "aGVsbG8K"),
+        ] {
+            assert_eq!(encode(bytes.as_bytes()), text);
+            assert_eq!(decode(text), Ok(bytes.as_bytes().to_vec()), "{text}");
+        }
+        assert_eq!(decode("Zm9v\nYg==\n"), Ok(b"foob".to_vec()));
+        let all: Vec<u8> = (0..=255).collect();
+        assert_eq!(decode(&encode(&all)), Ok(all));
+    }
+
+    #[test]
+    fn what_is_no_base64_is_refused_with_its_place() {
+        for (text, at) in
+            [("***", 0), ("Zg", 2), ("Zg=", 3), ("Z", 1), ("Zg==Z", 4), ("Zg===", 4), ("Zm=v", 3), ("=", 0)]
+        {
+            assert_eq!(decode(text), Err(at), "{text}");
+        }
+    }
+}

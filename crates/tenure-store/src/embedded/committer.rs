@@ -1,0 +1,165 @@
+//! The one thread that writes. Everything that waits when a commit ends goes into the next one together: each
+//! transaction is decided in order, all become durable in one batch, then visible, then acknowledged. History is
+//! forgotten in small steps along the way, so that no write waits for a large clean-up.
+
+use super::engine::{Batch, Engine};
+use super::watermark::Watermark;
+use crate::entry::Commit;
+use crate::history::now;
+use crate::ledger::{Ledger, State};
+use crate::limits::{BATCH_BYTES, BATCH_COUNT, FORGET_STEP};
+use crate::stage::Stage;
+use crate::transaction::Action;
+use crate::{Committed, Compaction, Error, HistoryLimits, Result, Revision, Transaction};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+/// How often a store without writes looks for history that has become too old.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// What the committer is asked to do.
+pub(super) enum Request {
+    Commit(Job),
+    Compact(Compaction, oneshot::Sender<Result<Revision>>),
+}
+
+/// A transaction and who waits for it. The permit bounds how many can wait.
+pub(super) struct Job {
+    pub(super) transaction: Transaction,
+    pub(super) answer: oneshot::Sender<Result<Committed>>,
+    pub(super) _permit: OwnedSemaphorePermit,
+}
+
+/// Why the last batch failed, if it did.
+pub(super) type Failure = Arc<Mutex<Option<Error>>>;
+
+pub(super) struct Committer {
+    pub(super) ledger: Arc<Ledger>,
+    pub(super) engine: Engine,
+    pub(super) watermark: Watermark,
+    pub(super) limits: HistoryLimits,
+    pub(super) failure: Failure,
+    pub(super) compactions: Vec<(Revision, oneshot::Sender<Result<Revision>>)>,
+}
+
+impl Committer {
+    /// Serves requests until nobody can make any more.
+    pub(super) fn run(mut self, requests: &Receiver<Request>) {
+        loop {
+            let pause = if self.work_left() { Duration::ZERO } else { IDLE };
+            let mut jobs = Vec::new();
+            match requests.recv_timeout(pause) {
+                Ok(request) => self.gather(request, requests, &mut jobs),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            self.commit(jobs);
+        }
+    }
+
+    /// Takes the first request and all that wait behind it, up to the size of a batch.
+    fn gather(&mut self, first: Request, requests: &Receiver<Request>, jobs: &mut Vec<Job>) {
+        let mut bytes = 0;
+        let mut next = Some(first);
+        while let Some(request) = next {
+            match request {
+                Request::Commit(job) => {
+                    bytes += size(&job.transaction);
+                    jobs.push(job);
+                }
+                Request::Compact(compaction, answer) => {
+                    let target = self.ledger.read(|state| state.history.target(compaction, now()));
+                    self.compactions.push((target, answer));
+                }
+            }
+            if jobs.len() >= BATCH_COUNT || bytes >= BATCH_BYTES {
+                return;
+            }
+            next = requests.try_recv().ok();
+        }
+    }
+
+    fn commit(&mut self, jobs: Vec<Job>) {
+        let now = now();
+        let (stage, answers) = self.ledger.read(|state| {
+            let mut stage = Stage::new(state.history.newest(), now);
+            let answers: Vec<_> = jobs.iter().map(|job| stage.add(&job.transaction, &state.index)).collect();
+            (stage, answers)
+        });
+        let commits = stage.into_commits();
+        let forgotten = self.to_forget(now, commits.len());
+        if let Err(error) = self.write(&commits, &forgotten) {
+            // Even a conflict may have been with a transaction that now never happened.
+            for job in jobs {
+                let _ = job.answer.send(Err(error.clone()));
+            }
+            for (_, answer) in self.compactions.drain(..) {
+                let _ = answer.send(Err(error.clone()));
+            }
+            return;
+        }
+        for (job, answer) in jobs.into_iter().zip(answers) {
+            let _ = job.answer.send(answer);
+        }
+        self.answer_compactions();
+    }
+
+    /// Makes commits durable, then visible.
+    fn write(&mut self, commits: &[Arc<Commit>], forgotten: &[Arc<Commit>]) -> Result<()> {
+        // After a failure even an empty batch is tried, to find out whether the disk has recovered.
+        if commits.is_empty() && forgotten.is_empty() && self.failure.lock().is_none() {
+            return Ok(());
+        }
+        let ledger = self.ledger.clone();
+        let written = self.engine.write(&Batch { commits, forgotten }, || ledger.read(State::clone));
+        *self.failure.lock() = written.as_ref().err().cloned();
+        written?;
+        if let Some(newest) = commits.last() {
+            self.watermark.note(newest.revision);
+        }
+        let forget = forgotten.last().map_or(Revision::ZERO, |commit| commit.revision);
+        self.ledger.advance(commits, forget);
+        Ok(())
+    }
+
+    /// Returns the oldest commits that limits and compactions let go, as many as fit beside a batch of this size.
+    fn to_forget(&self, now: u64, batch: usize) -> Vec<Arc<Commit>> {
+        let step = 2 * batch + FORGET_STEP;
+        self.ledger.read(|state| {
+            let target = self.target(state, now);
+            let due = state.history.iter().take_while(|commit| commit.revision <= target);
+            due.take(step).cloned().collect()
+        })
+    }
+
+    fn target(&self, state: &State, now: u64) -> Revision {
+        let asked = self.compactions.iter().map(|(target, _)| *target).max().unwrap_or(Revision::ZERO);
+        asked.max(state.history.limit(&self.limits, now))
+    }
+
+    /// Tells whether there is history to forget; after a failure that waits for the next request.
+    fn work_left(&self) -> bool {
+        let (target, compacted) =
+            self.ledger.read(|state| (self.target(state, now()), state.history.compacted()));
+        target > compacted && self.failure.lock().is_none()
+    }
+
+    fn answer_compactions(&mut self) {
+        let compacted = self.ledger.read(|state| state.history.compacted());
+        let (done, waiting) =
+            std::mem::take(&mut self.compactions).into_iter().partition(|(target, _)| *target <= compacted);
+        self.compactions = waiting;
+        let done: Vec<(Revision, oneshot::Sender<Result<Revision>>)> = done;
+        for (_, answer) in done {
+            let _ = answer.send(Ok(compacted));
+        }
+    }
+}
+
+fn size(transaction: &Transaction) -> usize {
+    let value = |action: &Action| if let Action::Put(value) = action { value.len() } else { 0 };
+    transaction.operations().iter().map(|operation| operation.key.len() + value(&operation.action)).sum()
+}

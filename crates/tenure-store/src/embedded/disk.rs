@@ -1,0 +1,88 @@
+//! The data file as the engine sees it. Every write and sync passes a [`Disk`], so that tests can let a disk fail
+//! where real ones do; a failed sync is remembered, since the file's content is then unknown.
+
+use redb::StorageBackend;
+use redb::backends::FileBackend;
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A step that the store is about to take on its data file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiskStep {
+    /// Writing so many bytes.
+    Write(usize),
+    /// Making the file so long.
+    Resize(u64),
+    /// Making all of it durable.
+    Sync,
+}
+
+/// The disk under the data file. The usual one is [`HealthyDisk`]; a test's may refuse steps.
+pub trait Disk: fmt::Debug + Send + Sync {
+    /// Lets a step happen, or makes it fail.
+    fn permit(&self, step: DiskStep) -> io::Result<()>;
+}
+
+/// A disk that refuses nothing, so that only real errors occur.
+#[derive(Debug, Default)]
+pub struct HealthyDisk;
+
+impl Disk for HealthyDisk {
+    fn permit(&self, _: DiskStep) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The engine's file on a disk.
+#[derive(Debug)]
+pub(super) struct DataFile {
+    file: FileBackend,
+    disk: Arc<dyn Disk>,
+    sync_failed: Arc<AtomicBool>,
+}
+
+impl DataFile {
+    /// Takes a file; `sync_failed` is set once a sync fails.
+    pub(super) fn new(
+        file: File,
+        disk: Arc<dyn Disk>,
+        sync_failed: Arc<AtomicBool>,
+    ) -> Result<DataFile, redb::DatabaseError> {
+        Ok(DataFile { file: FileBackend::new(file)?, disk, sync_failed })
+    }
+}
+
+impl StorageBackend for DataFile {
+    fn len(&self) -> io::Result<u64> {
+        self.file.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.file.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.disk.permit(DiskStep::Resize(len))?;
+        self.file.set_len(len)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        let synced = self.disk.permit(DiskStep::Sync).and_then(|()| self.file.sync_data());
+        if synced.is_err() {
+            self.sync_failed.store(true, Ordering::Relaxed);
+        }
+        synced
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.disk.permit(DiskStep::Write(data.len()))?;
+        self.file.write(offset, data)
+    }
+
+    fn close(&self) -> io::Result<()> {
+        self.file.close()
+    }
+}

@@ -1,0 +1,188 @@
+//! The store on disk. Reads and watches are served from memory, exactly as in the memory store; a write is answered
+//! when it has reached the disk. The format and what it promises are described in `docs/store.md`.
+
+mod backup;
+mod committer;
+mod directory;
+mod disk;
+mod engine;
+mod record;
+mod recovery;
+mod watermark;
+
+use crate::history::History;
+use crate::ledger::{Ledger, State};
+use crate::limits::{RESTORE_GAP, WAITING_WRITERS};
+use crate::{
+    Committed, Compaction, Entry, Error, HistoryLimits, ListRequest, Listing, Result, Revision, Store,
+    Transaction, Watch, WatchRequest, cursor,
+};
+use async_trait::async_trait;
+use committer::{Committer, Failure, Job, Request};
+use directory::{Content, Directory};
+use engine::Engine;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
+use std::thread::JoinHandle;
+use tokio::sync::{Semaphore, oneshot};
+use watermark::Watermark;
+
+pub use disk::{Disk, DiskStep, HealthyDisk};
+
+/// How to open an [`EmbeddedStore`].
+#[derive(Clone, Debug)]
+pub struct EmbeddedOptions {
+    /// How much history to keep.
+    pub limits: HistoryLimits,
+    /// The disk under the data file; tests put a failing one here.
+    pub disk: Arc<dyn Disk>,
+}
+
+impl Default for EmbeddedOptions {
+    fn default() -> EmbeddedOptions {
+        EmbeddedOptions { limits: HistoryLimits::default(), disk: Arc::new(HealthyDisk) }
+    }
+}
+
+/// A store in a directory, which it holds alone.
+#[derive(Debug)]
+pub struct EmbeddedStore {
+    ledger: Arc<Ledger>,
+    failure: Failure,
+    waiting: Arc<Semaphore>,
+    /// Absent once the store is being closed.
+    requests: Option<Sender<Request>>,
+    committer: Option<JoinHandle<()>>,
+    // Released last, when the committer has ended.
+    _directory: Directory,
+}
+
+impl EmbeddedStore {
+    /// Opens the store in a directory, or makes one there if the directory is empty or absent.
+    ///
+    /// All of the data is read and checked, which takes some tens of milliseconds per 100 MB.
+    pub fn open(directory: impl AsRef<Path>, options: EmbeddedOptions) -> Result<EmbeddedStore> {
+        let (directory, content) = Directory::hold(directory.as_ref())?;
+        let (data, note) = (directory.data(), directory.watermark());
+        if content == Content::Nothing {
+            directory.mark()?;
+        }
+        let (watermark, acknowledged) = Watermark::open(&note)?;
+        if acknowledged == Revision::ZERO && !data.exists() {
+            // New, or interrupted before the first write.
+            Engine::create(&data, options.disk.clone(), &State::default())?;
+        }
+        let (engine, state) = Engine::open(&data, options.disk)?;
+        watermark::check(&data, &note, state.history.newest(), acknowledged)?;
+        let ledger = Arc::new(Ledger::new(state));
+        let failure = Failure::default();
+        let committer = Committer {
+            ledger: ledger.clone(),
+            engine,
+            watermark,
+            limits: options.limits,
+            failure: failure.clone(),
+            compactions: Vec::new(),
+        };
+        let (sender, receiver) = mpsc::channel();
+        let thread = std::thread::Builder::new().name("store-committer".to_owned());
+        let thread = thread
+            .spawn(move || committer.run(&receiver))
+            .map_err(|source| engine::file_error(&data, "start writing", source))?;
+        let waiting = Arc::new(Semaphore::new(WAITING_WRITERS));
+        Ok(EmbeddedStore {
+            ledger,
+            failure,
+            waiting,
+            requests: Some(sender),
+            committer: Some(thread),
+            _directory: directory,
+        })
+    }
+
+    /// Writes every entry of the current revision to a file, while the store goes on, and returns that revision.
+    /// This blocks for as long as the disk takes; call it from a thread that may wait.
+    pub fn backup(&self, path: impl AsRef<Path>) -> Result<Revision> {
+        let listing = self.ledger.list(&ListRequest::default())?;
+        backup::write(path.as_ref(), &listing)?;
+        Ok(listing.revision)
+    }
+
+    /// Makes a store from a backup in a directory that has none, and returns its revision.
+    ///
+    /// Entries keep their revisions, and the store's goes on well above that of the backup: clients may have seen
+    /// later ones than the backup, which must not come to mean something else.
+    pub fn restore(backup: impl AsRef<Path>, directory: impl AsRef<Path>) -> Result<Revision> {
+        let (revision, entries) = backup::read(backup.as_ref())?;
+        let path = directory.as_ref();
+        let (directory, content) = Directory::hold(path)?;
+        if content == Content::Store {
+            let reason = "already holds a store; restore into an empty directory";
+            return Err(Error::Invalid(format!("{}: {reason}", path.display())));
+        }
+        let newest = revision.skip(RESTORE_GAP);
+        let mut state = State { history: History::starting_after(newest), ..State::default() };
+        for entry in entries {
+            state.index.insert(entry);
+        }
+        Engine::create(&directory.data(), Arc::new(HealthyDisk), &state)?;
+        // The mark comes last: what an interrupted restore leaves is not taken for a store.
+        directory.mark()?;
+        Watermark::open(&directory.watermark())?.0.note(newest);
+        Ok(newest)
+    }
+
+    fn request(&self, request: Request) -> Result<()> {
+        let requests = self.requests.as_ref().ok_or(Error::Closed)?;
+        requests.send(request).map_err(|_| Error::Closed)
+    }
+}
+
+impl Drop for EmbeddedStore {
+    /// Waits for the writes under way, then lets go of the directory.
+    fn drop(&mut self) {
+        self.requests = None;
+        if let Some(committer) = self.committer.take() {
+            let _ = committer.join();
+        }
+        self.ledger.close();
+    }
+}
+
+#[async_trait]
+impl Store for EmbeddedStore {
+    async fn revision(&self) -> Result<Revision> {
+        Ok(self.ledger.read(|state| state.history.newest()))
+    }
+
+    async fn get(&self, key: &[u8]) -> Result<Option<Entry>> {
+        self.ledger.get(key)
+    }
+
+    async fn list(&self, request: ListRequest) -> Result<Listing> {
+        self.ledger.list(&request)
+    }
+
+    async fn commit(&self, transaction: Transaction) -> Result<Committed> {
+        transaction.validate()?;
+        let permit = self.waiting.clone().acquire_owned().await.map_err(|_| Error::Closed)?;
+        let (answer, committed) = oneshot::channel();
+        self.request(Request::Commit(Job { transaction, answer, _permit: permit }))?;
+        committed.await.map_err(|_| Error::Closed)?
+    }
+
+    async fn watch(&self, request: WatchRequest) -> Result<Watch> {
+        cursor::watch(&self.ledger, &request)
+    }
+
+    async fn compact(&self, compaction: Compaction) -> Result<Revision> {
+        let (answer, compacted) = oneshot::channel();
+        self.request(Request::Compact(compaction, answer))?;
+        compacted.await.map_err(|_| Error::Closed)?
+    }
+
+    async fn health(&self) -> Result<()> {
+        self.failure.lock().clone().map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,76 @@
+//! The note of what has been acknowledged, beside the data file. It is written after each durable commit and not
+//! synced: it survives the death of the process and, since it can only be behind the data, never accuses a good
+//! file. A data file that ends before it has lost acknowledged writes, which is refused instead of gone unnoticed.
+
+use super::engine::file_error;
+use crate::{Error, Result, Revision};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+/// Two slots are written in turn, in different sectors, so that a torn write leaves the other.
+const SLOTS: u64 = 2;
+const SLOT_DISTANCE: u64 = 4096;
+const SLOT: usize = 12;
+
+/// The open note.
+#[derive(Debug)]
+pub(super) struct Watermark {
+    file: File,
+    turn: u64,
+}
+
+impl Watermark {
+    /// Opens or makes the note, and returns the newest acknowledged revision it knows of.
+    pub(super) fn open(path: &Path) -> Result<(Watermark, Revision)> {
+        let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
+        let mut file = file.map_err(|source| file_error(path, "open", source))?;
+        let mut newest = Revision::ZERO;
+        let mut turn = 0;
+        for slot in 0..SLOTS {
+            if let Some(revision) = read_slot(&mut file, slot)
+                && revision >= newest
+            {
+                newest = revision;
+                turn = slot + 1;
+            }
+        }
+        Ok((Watermark { file, turn }, newest))
+    }
+
+    /// Notes that everything up to a revision is durable. The commit is already safe, so a failure here is no error:
+    /// it only leaves the note behind.
+    pub(super) fn note(&mut self, revision: Revision) {
+        let mut bytes = [0; SLOT];
+        bytes[..8].copy_from_slice(&revision.get().to_le_bytes());
+        let checksum = crc32fast::hash(&bytes[..8]);
+        bytes[8..].copy_from_slice(&checksum.to_le_bytes());
+        let place = SeekFrom::Start(self.turn % SLOTS * SLOT_DISTANCE);
+        self.turn += 1;
+        let _ = self.file.seek(place).and_then(|_| self.file.write_all(&bytes));
+    }
+}
+
+fn read_slot(file: &mut File, slot: u64) -> Option<Revision> {
+    let mut bytes = [0; SLOT];
+    file.seek(SeekFrom::Start(slot * SLOT_DISTANCE)).ok()?;
+    file.read_exact(&mut bytes).ok()?;
+    let (revision, checksum) = bytes.split_first_chunk::<8>()?;
+    let expected = crc32fast::hash(revision).to_le_bytes();
+    (checksum == expected).then(|| Revision::from_number(u64::from_le_bytes(*revision)))
+}
+
+/// Refuses a data file that ends before what was acknowledged.
+pub(super) fn check(data: &Path, note: &Path, newest: Revision, acknowledged: Revision) -> Result<()> {
+    if newest >= acknowledged {
+        return Ok(());
+    }
+    let note = note.display();
+    Err(Error::Damaged {
+        path: data.to_owned(),
+        reason: format!(
+            "it ends at revision {newest}, but writes up to revision {acknowledged} were acknowledged \
+             (removing {note} accepts their loss)"
+        ),
+    })
+}

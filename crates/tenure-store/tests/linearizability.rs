@@ -1,0 +1,227 @@
+//! Concurrent histories, recorded and checked: there is one order of all operations that explains every answer and
+//! respects who finished before whom began.
+//!
+//! Revisions give the order of the writes, so what is left to check is simple. Every operation has an index in that
+//! order (a write its own revision, a read the newest it saw), and an operation that began after another ended must
+//! not have a smaller one; a write's must be larger.
+
+use bytes::Bytes;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tenure_store::{
+    EmbeddedOptions, EmbeddedStore, Error, Expected, ListRequest, MemoryStore, Store, Transaction,
+};
+
+/// What an operation did, with its place in the order of writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    Write(u64),
+    Read(u64),
+}
+
+/// An operation with the moments at which it began and ended.
+#[derive(Clone, Copy, Debug)]
+struct Operation {
+    began: u64,
+    ended: u64,
+    act: Act,
+}
+
+/// Returns the first operation that no order explains.
+fn violation(history: &[Operation]) -> Option<Operation> {
+    let mut by_begin = history.to_vec();
+    by_begin.sort_by_key(|operation| operation.began);
+    let mut by_end = history.to_vec();
+    by_end.sort_by_key(|operation| operation.ended);
+    let mut ended = by_end.iter().peekable();
+    let mut newest = 0;
+    for operation in by_begin {
+        while let Some(before) = ended.next_if(|before| before.ended < operation.began) {
+            let (Act::Write(index) | Act::Read(index)) = before.act;
+            newest = newest.max(index);
+        }
+        match operation.act {
+            Act::Write(index) if index <= newest => return Some(operation),
+            Act::Read(index) if index < newest => return Some(operation),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Everything that a run recorded: per key, and for the store as a whole.
+#[derive(Default)]
+struct Recording {
+    keys: BTreeMap<String, Vec<Operation>>,
+    whole: Vec<Operation>,
+    written: BTreeMap<u64, Vec<(String, Option<Bytes>)>>,
+    listings: Vec<(u64, BTreeMap<String, Bytes>)>,
+}
+
+impl Recording {
+    fn merge(&mut self, other: Recording) {
+        for (key, operations) in other.keys {
+            self.keys.entry(key).or_default().extend(operations);
+        }
+        self.whole.extend(other.whole);
+        for (revision, writes) in other.written {
+            assert!(self.written.insert(revision, writes).is_none(), "revision {revision} was given twice");
+        }
+        self.listings.extend(other.listings);
+    }
+
+    fn key(&mut self, key: &str, operation: Operation) {
+        self.keys.entry(key.to_owned()).or_default().push(operation);
+    }
+}
+
+const CLIENTS: u64 = 8;
+const OPERATIONS: u64 = 250;
+const KEYS: u64 = 3;
+
+/// One client: reads, swaps, deletes, pairs and listings of few keys, so that clients meet all the time.
+async fn client(store: Arc<dyn Store>, clock: Arc<AtomicU64>, seed: u64) -> Recording {
+    let tick = || clock.fetch_add(1, Ordering::SeqCst);
+    let mut recording = Recording::default();
+    let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    for number in 0..OPERATIONS {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let key = format!("k{}", random % KEYS);
+        let other = format!("k{}", (random + 1) % KEYS);
+        let value = Bytes::from(format!("{seed}.{number}"));
+        let began = tick();
+        if random.is_multiple_of(11) {
+            let listing = store.list(ListRequest::default()).await.unwrap();
+            let contents = listing
+                .entries
+                .iter()
+                .map(|entry| (String::from_utf8(entry.key.to_vec()).unwrap(), entry.value.clone()));
+            recording.listings.push((listing.revision.get(), contents.collect()));
+            let act = Act::Read(listing.revision.get());
+            recording.whole.push(Operation { began, ended: tick(), act });
+            continue;
+        }
+        let entry = store.get(key.as_bytes()).await.unwrap();
+        let read = Operation {
+            began,
+            ended: tick(),
+            act: Act::Read(entry.as_ref().map_or(0, |entry| entry.modified.get())),
+        };
+        if entry.is_some() {
+            // What an absent key was last touched by is not shown; such reads are checked through the listings.
+            recording.key(&key, read);
+        }
+        let expected = entry.as_ref().map_or(Expected::Absent, |entry| Expected::At(entry.modified));
+        let (transaction, writes) = match (random >> 20) % 8 {
+            0 if entry.is_some() => {
+                (Transaction::new().delete(key.clone(), expected), vec![(key.clone(), None)])
+            }
+            1 => (
+                Transaction::new().put(key.clone(), expected, value.clone()).put(
+                    other.clone(),
+                    Expected::Anything,
+                    value.clone(),
+                ),
+                vec![(key.clone(), Some(value.clone())), (other.clone(), Some(value))],
+            ),
+            _ => (
+                Transaction::new().put(key.clone(), expected, value.clone()),
+                vec![(key.clone(), Some(value))],
+            ),
+        };
+        let began = tick();
+        match store.commit(transaction).await {
+            Ok(committed) => {
+                let act = Act::Write(committed.revision.get());
+                let operation = Operation { began, ended: tick(), act };
+                recording.whole.push(operation);
+                for (key, _) in &writes {
+                    recording.key(key, operation);
+                }
+                recording.written.insert(committed.revision.get(), writes);
+            }
+            Err(Error::Conflict(conflict)) => {
+                if let Some(current) = conflict.current {
+                    let act = Act::Read(current.modified.get());
+                    recording.key(&key, Operation { began, ended: tick(), act });
+                }
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    recording
+}
+
+async fn check(store: Arc<dyn Store>) {
+    let clock = Arc::new(AtomicU64::new(0));
+    let clients: Vec<_> =
+        (0..CLIENTS).map(|seed| tokio::spawn(client(store.clone(), clock.clone(), seed + 1))).collect();
+    let mut recording = Recording::default();
+    for client in clients {
+        recording.merge(client.await.unwrap());
+    }
+    for (key, history) in &recording.keys {
+        assert!(history.len() > 200, "{key}: too little happened");
+        assert_eq!(violation(history).map(|operation| format!("{key}: {operation:?}")), None);
+    }
+    assert_eq!(violation(&recording.whole).map(|operation| format!("{operation:?}")), None);
+
+    let revisions: Vec<u64> = recording.written.keys().copied().collect();
+    assert_eq!(revisions, (1..=revisions.len() as u64).collect::<Vec<_>>(), "revisions have gaps");
+    let mut states = vec![BTreeMap::new()];
+    for writes in recording.written.values() {
+        let mut state = states.last().unwrap().clone();
+        for (key, value) in writes {
+            match value {
+                Some(value) => state.insert(key.clone(), value.clone()),
+                None => state.remove(key),
+            };
+        }
+        states.push(state);
+    }
+    for (revision, contents) in &recording.listings {
+        assert_eq!(contents, &states[*revision as usize], "the listing at {revision} shows something else");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_memory_store_is_linearizable() {
+    for _ in 0..4 {
+        check(Arc::new(MemoryStore::new())).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_embedded_store_is_linearizable() {
+    let directory = tempfile::tempdir().unwrap();
+    for round in 0..2 {
+        let path = directory.path().join(round.to_string());
+        check(Arc::new(EmbeddedStore::open(path, EmbeddedOptions::default()).unwrap())).await;
+    }
+}
+
+#[test]
+fn the_check_finds_histories_that_no_order_explains() {
+    let operation = |began, ended, act| Operation { began, ended, act };
+    let good = [
+        operation(0, 3, Act::Write(1)),
+        operation(1, 2, Act::Read(1)),
+        operation(4, 7, Act::Write(2)),
+        operation(5, 6, Act::Read(1)),
+        operation(8, 9, Act::Read(2)),
+    ];
+    assert!(violation(&good).is_none());
+    let bad = [
+        ("a read misses a write that had ended", [(0, 1, Act::Write(1)), (2, 3, Act::Read(0))]),
+        ("two reads go back in time", [(0, 1, Act::Read(2)), (2, 3, Act::Read(1))]),
+        ("a read sees a write that has not begun", [(0, 1, Act::Read(1)), (2, 3, Act::Write(1))]),
+        ("a later write comes first", [(0, 1, Act::Write(2)), (2, 3, Act::Write(1))]),
+    ];
+    for (what, history) in bad {
+        let history = history.map(|(began, ended, act)| operation(began, ended, act));
+        assert!(violation(&history).is_some(), "{what}");
+    }
+}
