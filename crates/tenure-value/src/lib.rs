@@ -20,6 +20,7 @@ mod order;
 #[cfg(feature = "serde")]
 mod serde;
 mod value;
+pub mod yaml;
 
 pub use array::Array;
 pub use error::{Duplicate, Error, Position};

@@ -1,5 +1,8 @@
 //! JSON in and out: what is read, what is refused and where, and what is written byte for byte.
 
+mod documents;
+
+use documents::{as_read, values};
 use proptest::prelude::*;
 use tenure_value::{Duplicate, Error, Limits, Value, json};
 
@@ -197,46 +200,6 @@ fn deep_nesting_is_refused_without_exhausting_the_stack() {
     for open in ["[", "{\"a\":"] {
         let error = parse(&open.repeat(100_000)).unwrap_err();
         assert!(matches!(error, Error::TooDeep { limit: Limits::DEPTH, .. }), "{error}");
-    }
-}
-
-/// Any value that a document can hold.
-fn values() -> impl Strategy<Value = Value> {
-    let scalar = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::Bool),
-        any::<i64>().prop_map(Value::Int),
-        (-1000..1000i64).prop_map(Value::Int),
-        any::<u64>().prop_map(Value::unsigned),
-        prop::num::f64::NORMAL.prop_map(Value::Float),
-        (-1e22..1e22f64).prop_map(|number| Value::Float(number.trunc())),
-        (-1e6..1e6f64).prop_map(|number| Value::Float(number.trunc())),
-        any::<String>().prop_map(Value::from),
-        "[a-z]{0,30}".prop_map(Value::from),
-    ];
-    scalar.prop_recursive(5, 60, 6, |inner| {
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::array),
-            prop::collection::vec((any::<String>(), inner), 0..6).prop_map(Value::object),
-        ]
-    })
-}
-
-/// What reading makes of a value once written: a whole float below 10²¹ is written as an integer, in its
-/// shortest digits, and so comes back as that integer where one holds it.
-fn as_read(value: &Value) -> Value {
-    match value {
-        Value::Float(number) if number.fract() != 0.0 || number.abs() >= 1e21 => value.clone(),
-        Value::Float(number) => {
-            let digits = number.to_string();
-            let signed = digits.parse().map(Value::Int);
-            signed.or_else(|_| digits.parse().map(Value::UInt)).unwrap_or_else(|_| value.clone())
-        }
-        Value::Array(items) => Value::array(items.iter().map(as_read)),
-        Value::Object(object) => {
-            Value::object(object.iter().map(|(name, value)| (name.clone(), as_read(value))))
-        }
-        other => other.clone(),
     }
 }
 

@@ -8,6 +8,8 @@ mod print;
 mod stack;
 mod string;
 
+pub(crate) use number::rewritten;
+pub(crate) use parse::parse_as_yaml;
 pub use parse::{parse, parse_checked};
 pub use print::{Style, write_styled, write_text};
 

@@ -3,6 +3,15 @@
 
 use crate::Value;
 
+/// What a whole number with a fraction or an exponent is read as.
+#[derive(Clone, Copy)]
+pub(super) enum Whole {
+    /// A float, as it is written.
+    Float,
+    /// An integer where one holds it.
+    Integer,
+}
+
 /// Where and why a text is not a number.
 pub(super) enum Fault {
     /// The byte at this offset, or the end, does not continue a number; the words say what precedes it.
@@ -33,13 +42,16 @@ pub(super) fn short_integer(text: &[u8], start: usize) -> Option<(i64, usize)> {
 
 /// Reads the number that begins at `start`, and returns it with the offset behind it.
 #[cold]
-pub(super) fn scan(text: &[u8], start: usize) -> Result<(Value, usize), Fault> {
+pub(super) fn scan(text: &[u8], start: usize, whole: Whole) -> Result<(Value, usize), Fault> {
     let first = start + usize::from(text.get(start) == Some(&b'-'));
     let end = digits(text, first, "in numeric literal")?;
     match text.get(end) {
         // A leading zero is a number of its own; whoever asked sees that more follows.
         _ if end > first + 1 && text.get(first) == Some(&b'0') => Ok((Value::Int(0), first + 1)),
-        Some(b'.' | b'e' | b'E') => float(text, start, end),
+        Some(b'.' | b'e' | b'E') => match (float(text, start, end)?, whole) {
+            ((Value::Float(number), end), Whole::Integer) => Ok((rewritten(number), end)),
+            (read, _) => Ok(read),
+        },
         _ => long_integer(text, start, end),
     }
 }
@@ -91,6 +103,16 @@ fn finite(text: &[u8], start: usize, end: usize) -> Result<(Value, usize), Fault
 
 fn slice(text: &[u8], start: usize, end: usize) -> Option<&str> {
     std::str::from_utf8(text.get(start..end)?).ok()
+}
+
+/// Reads a float as it would be written.
+pub(crate) fn rewritten(number: f64) -> Value {
+    let mut written = Vec::new();
+    write_float(number, &mut written);
+    match scan(&written, 0, Whole::Float) {
+        Ok((value, end)) if end == written.len() => value,
+        _ => Value::Float(number),
+    }
 }
 
 /// Writes a float as Go does: the shortest digits that read back the same, an exponent only below a

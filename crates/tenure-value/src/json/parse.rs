@@ -19,7 +19,17 @@ pub fn parse(text: &[u8], limits: &Limits) -> Result<Value, Error> {
 /// Reads one JSON document and reports names that occur more than once in an object, in the order of the
 /// text, each once per object and [`Duplicate::MOST`] at most.
 pub fn parse_checked(text: &[u8], limits: &Limits) -> Result<(Value, Vec<Duplicate>), Error> {
+    check(Parser::new(text, limits)?)
+}
+
+/// Reads one JSON document as YAML would: a whole float is an integer where one holds it.
+pub(crate) fn parse_as_yaml(text: &[u8], limits: &Limits) -> Result<(Value, Vec<Duplicate>), Error> {
     let mut parser = Parser::new(text, limits)?;
+    parser.whole_floats = number::Whole::Integer;
+    check(parser)
+}
+
+fn check(mut parser: Parser<'_>) -> Result<(Value, Vec<Duplicate>), Error> {
     parser.duplicates = Some(Vec::new());
     let value = parser.document().map_err(|fault| *fault)?;
     let mut duplicates = parser.duplicates.unwrap_or_default();
@@ -48,6 +58,7 @@ struct Parser<'a> {
     decoded: String,
     known: Names,
     duplicates: Option<Vec<Duplicate>>,
+    whole_floats: number::Whole,
 }
 
 /// An object or list whose end has not been read.
@@ -96,6 +107,7 @@ impl<'a> Parser<'a> {
             decoded: String::new(),
             known: Names::new(bytes.len()),
             duplicates: None,
+            whole_floats: number::Whole::Float,
         })
     }
 
@@ -312,7 +324,7 @@ impl<'a> Parser<'a> {
             self.values.push(|| Value::Int(number));
             return Ok(());
         }
-        match number::scan(self.bytes, self.at) {
+        match number::scan(self.bytes, self.at, self.whole_floats) {
             Ok((value, end)) => {
                 self.at = end;
                 self.values.push(|| value);

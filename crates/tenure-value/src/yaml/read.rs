@@ -1,0 +1,306 @@
+//! YAML events to the tree, without recursion. An alias shares the tree of its anchor, so it costs no memory;
+//! it still counts as many values as it stands for, so that whoever walks the document is not
+//! surprised.
+
+use super::scalar;
+use crate::{Duplicate, Error, Limits, Object, Position, Text, Value};
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, StrInput, Tag};
+use std::{borrow::Cow, collections::HashMap, fmt::Write};
+
+/// Reads the first document of a stream; of two fields with one name the later wins. A stream without
+/// any holds `null`.
+pub fn parse(text: &[u8], limits: &Limits) -> Result<Value, Error> {
+    parse_checked(text, limits).map(|(value, _)| value)
+}
+
+/// Reads the first document of a stream and reports names that occur more than once in an object, in the
+/// order of the text, [`Duplicate::MOST`] at most.
+pub fn parse_checked(text: &[u8], limits: &Limits) -> Result<(Value, Vec<Duplicate>), Error> {
+    let mut reader = Reader::new(text, limits)?;
+    let value = reader.document()?.unwrap_or_default();
+    Ok((value, reader.duplicates))
+}
+
+/// Reads all documents of a stream; those without content are left out.
+pub fn parse_all(text: &[u8], limits: &Limits) -> Result<Vec<Value>, Error> {
+    let mut reader = Reader::new(text, limits)?;
+    let mut documents = Vec::new();
+    while let Some(document) = reader.document()? {
+        if !document.is_null() {
+            documents.push(document);
+        }
+    }
+    Ok(documents)
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    /// How many bytes stand before the text: a byte order mark or none.
+    before: usize,
+    events: Parser<'a, StrInput<'a>>,
+    limits: Limits,
+    nodes: usize,
+    open: Vec<Open>,
+    anchors: HashMap<usize, Anchored>,
+    duplicates: Vec<Duplicate>,
+}
+
+/// What an anchor names.
+#[derive(Clone)]
+struct Anchored {
+    value: Value,
+    nodes: usize,
+    depth: usize,
+}
+
+/// A sequence or mapping whose end has not been read.
+struct Open {
+    content: Content,
+    anchor: usize,
+    /// The count of values before it.
+    nodes: usize,
+    /// How many levels it has at most, itself included.
+    depth: usize,
+}
+
+enum Content {
+    Sequence(Vec<Value>),
+    Mapping { fields: Vec<(Text, Value, Marker)>, key: Option<Key> },
+}
+
+enum Key {
+    Name(Text, Marker),
+    /// `<<`: the value's fields come in its place.
+    Merge(Marker),
+}
+
+impl<'a> Reader<'a> {
+    fn new(bytes: &'a [u8], limits: &Limits) -> Result<Reader<'a>, Error> {
+        if bytes.len() > limits.bytes {
+            return Err(Error::TooLarge { bytes: bytes.len(), limit: limits.bytes });
+        }
+        let text = std::str::from_utf8(bytes).map_err(|error| Error::Syntax {
+            problem: "invalid UTF-8".to_owned(),
+            position: Position::of(bytes, error.valid_up_to()),
+            path: String::new(),
+        })?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        Ok(Reader {
+            text,
+            before: bytes.len() - text.len(),
+            events: Parser::new_from_str(text),
+            limits: *limits,
+            nodes: 0,
+            open: Vec::new(),
+            anchors: HashMap::new(),
+            duplicates: Vec::new(),
+        })
+    }
+
+    /// Reads the next document, if there is one.
+    fn document(&mut self) -> Result<Option<Value>, Error> {
+        self.anchors.clear();
+        loop {
+            let Some(event) = self.events.next_event() else { return Ok(None) };
+            let (event, span) = event.map_err(|error| self.syntax(&error))?;
+            let finished = match event {
+                Event::Scalar(text, style, anchor, tag) => {
+                    self.scalar(&text, style, anchor, tag.as_deref(), span.start)?
+                }
+                Event::Alias(anchor) => self.alias(anchor, span.start)?,
+                Event::SequenceStart(anchor, _) => {
+                    self.enter(Content::Sequence(Vec::new()), anchor, span.start)?;
+                    None
+                }
+                Event::MappingStart(anchor, _) => {
+                    self.enter(Content::Mapping { fields: Vec::new(), key: None }, anchor, span.start)?;
+                    None
+                }
+                Event::SequenceEnd | Event::MappingEnd => self.close(span.start)?,
+                Event::StreamEnd => return Ok(None),
+                Event::Nothing | Event::StreamStart | Event::DocumentStart(_) | Event::DocumentEnd => None,
+            };
+            if finished.is_some() {
+                return Ok(finished);
+            }
+        }
+    }
+
+    fn scalar(
+        &mut self,
+        text: &str,
+        style: ScalarStyle,
+        anchor: usize,
+        tag: Option<&Tag>,
+        at: Marker,
+    ) -> Result<Option<Value>, Error> {
+        let plain = style == ScalarStyle::Plain;
+        let expects_key =
+            matches!(self.open.last(), Some(Open { content: Content::Mapping { key: None, .. }, .. }));
+        if expects_key && plain && tag.is_none() && text == "<<" {
+            if let Some(Open { content: Content::Mapping { key, .. }, .. }) = self.open.last_mut() {
+                *key = Some(Key::Merge(at));
+            }
+            return Ok(None);
+        }
+        let resolved = match tag.map(|tag| format!("{}{}", tag.handle, tag.suffix)) {
+            Some(tag) => scalar::resolve_tagged(&tag, text),
+            None if plain => scalar::resolve(text),
+            None => Ok(Value::from(text)),
+        };
+        let value = resolved.map_err(|problem| self.problem(problem, at))?;
+        self.remember(anchor, &value, 1, 0);
+        self.place(value, 1, 0, at)
+    }
+
+    fn alias(&mut self, anchor: usize, at: Marker) -> Result<Option<Value>, Error> {
+        let Some(Anchored { value, nodes, depth }) = self.anchors.get(&anchor).cloned() else {
+            return Err(self.problem("an anchor's value contains itself".to_owned(), at));
+        };
+        if self.open.len() + depth > self.limits.depth {
+            return Err(self.too_deep(at));
+        }
+        self.place(value, nodes, depth, at)
+    }
+
+    fn enter(&mut self, content: Content, anchor: usize, at: Marker) -> Result<(), Error> {
+        if self.open.len() >= self.limits.depth {
+            return Err(self.too_deep(at));
+        }
+        self.open.push(Open { content, anchor, nodes: self.nodes, depth: 1 });
+        Ok(())
+    }
+
+    fn close(&mut self, at: Marker) -> Result<Option<Value>, Error> {
+        let Some(Open { content, anchor, nodes, depth }) = self.open.pop() else { return Ok(None) };
+        let value = match content {
+            Content::Sequence(items) => Value::array(items),
+            Content::Mapping { fields, .. } => Value::Object(self.object(fields)),
+        };
+        let nodes = self.nodes - nodes + 1;
+        self.remember(anchor, &value, nodes, depth);
+        self.place(value, 1, depth, at)
+    }
+
+    fn remember(&mut self, anchor: usize, value: &Value, nodes: usize, depth: usize) {
+        if anchor != 0 {
+            self.anchors.insert(anchor, Anchored { value: value.clone(), nodes, depth });
+        }
+    }
+
+    /// Puts a value where it belongs; returns it if it is the document.
+    fn place(
+        &mut self,
+        value: Value,
+        nodes: usize,
+        depth: usize,
+        at: Marker,
+    ) -> Result<Option<Value>, Error> {
+        self.nodes = self.nodes.saturating_add(nodes);
+        if self.nodes > self.limits.nodes {
+            return Err(Error::TooManyNodes { position: self.position(at), limit: self.limits.nodes });
+        }
+        let Some(open) = self.open.last_mut() else { return Ok(Some(value)) };
+        open.depth = open.depth.max(depth + 1);
+        match &mut open.content {
+            Content::Sequence(items) => items.push(value),
+            Content::Mapping { fields, key } => match key.take() {
+                Some(Key::Name(name, at)) => fields.push((name, value, at)),
+                Some(Key::Merge(at)) => {
+                    let problem = merge(fields, &value, at).err();
+                    return problem.map_or(Ok(None), |problem| Err(self.problem(problem, at)));
+                }
+                None => match scalar::name(value) {
+                    Ok(name) => *key = Some(Key::Name(name, at)),
+                    Err(problem) => return Err(self.problem(problem, at)),
+                },
+            },
+        }
+        Ok(None)
+    }
+
+    /// Makes the object of a mapping that has been closed.
+    fn object(&mut self, mut fields: Vec<(Text, Value, Marker)>) -> Object {
+        let mut duplicates = Vec::new();
+        if !fields.is_sorted_by(|a, b| a.0 < b.0) {
+            fields.sort_by(|a, b| a.0.cmp(&b.0));
+            fields.dedup_by(|later, kept| {
+                let same = later.0 == kept.0;
+                if same {
+                    std::mem::swap(later, kept);
+                    duplicates.push((kept.0.clone(), later.2, kept.2));
+                }
+                same
+            });
+        }
+        duplicates.sort_by_key(|(_, _, again)| again.index());
+        for (name, first, again) in duplicates {
+            if self.duplicates.len() < Duplicate::MOST {
+                let (first, again) = (self.position(first), self.position(again));
+                self.duplicates.push(Duplicate { object: self.path(), name, first, again });
+                self.duplicates.sort_by_key(|duplicate| duplicate.again.offset);
+            }
+        }
+        Object::from_sorted(fields.into_iter().map(|(name, value, _)| (name, value)))
+    }
+
+    #[cold]
+    fn syntax(&self, error: &ScanError) -> Error {
+        // What was being read is said by the path; the messages that people know leave it out.
+        let info = error.info();
+        let problem = match info.split_once(", ") {
+            Some((context, problem)) if context.starts_with("while ") => problem,
+            _ => info,
+        };
+        self.problem(problem.to_owned(), *error.marker())
+    }
+
+    fn problem(&self, problem: String, at: Marker) -> Error {
+        Error::Syntax { problem, position: self.position(at), path: self.path() }
+    }
+
+    fn too_deep(&self, at: Marker) -> Error {
+        Error::TooDeep { position: self.position(at), limit: self.limits.depth }
+    }
+
+    fn position(&self, at: Marker) -> Position {
+        let offset = self.text.char_indices().nth(at.index()).map_or(self.text.len(), |(offset, _)| offset);
+        Position { offset: self.before + offset, line: at.line(), column: at.col() + 1 }
+    }
+
+    /// Spells out where in the document the reader is.
+    fn path(&self) -> String {
+        let mut path = String::new();
+        for open in &self.open {
+            match &open.content {
+                // Writing to a string cannot fail.
+                Content::Sequence(items) => drop(write!(path, "[{}]", items.len())),
+                Content::Mapping { key: Some(Key::Name(name, _)), .. } => {
+                    path.push_str(if path.is_empty() { "" } else { "." });
+                    path.push_str(name);
+                }
+                Content::Mapping { .. } => {}
+            }
+        }
+        path
+    }
+}
+
+/// Adds the fields of an object, or of a list of objects of which earlier ones prevail.
+fn merge(fields: &mut Vec<(Text, Value, Marker)>, value: &Value, at: Marker) -> Result<(), String> {
+    let objects: Cow<'_, [Value]> = match value {
+        Value::Array(items) => Cow::Borrowed(items.items()),
+        other => Cow::Owned(vec![other.clone()]),
+    };
+    let mut merged: Vec<(Text, Value, Marker)> = Vec::new();
+    for value in objects.iter() {
+        let Some(object) = value.as_object() else {
+            return Err("map merge requires map or sequence of maps as the value".to_owned());
+        };
+        merged.extend(object.iter().map(|(name, value)| (name.clone(), value.clone(), at)));
+    }
+    merged.sort_by(|a, b| a.0.cmp(&b.0));
+    merged.dedup_by(|later, first| later.0 == first.0);
+    fields.extend(merged);
+    Ok(())
+}

@@ -1,0 +1,319 @@
+//! The tree to YAML as `kubectl` shows it: names in order, two spaces per level, lists not indented under
+//! their name, long lines folded at a space, text of several lines in a block. A string is quoted
+//! where it would otherwise be read as something else.
+
+use super::scalar;
+use crate::{Object, Value, json};
+
+/// Where lines are folded: at the first space past this column.
+const WIDTH: usize = 80;
+
+/// A name longer than this is written behind a `?`, on a line of its own.
+const LONGEST_SIMPLE_KEY: usize = 128;
+
+/// Returns the value as a YAML document.
+pub fn to_string(value: &Value) -> String {
+    let mut writer = Writer { out: String::new(), line: 0 };
+    match value {
+        Value::Object(object) if !object.is_empty() => writer.object(object, 0),
+        Value::Array(items) if !items.is_empty() => writer.array(items, 0),
+        scalar => {
+            writer.scalar(scalar, 2);
+            writer.end_line();
+        }
+    }
+    writer.out
+}
+
+struct Writer {
+    out: String,
+    /// Where the last line begins.
+    line: usize,
+}
+
+impl Writer {
+    /// Writes fields, the first one where the line stands and the others at the indent.
+    fn object(&mut self, object: &Object, indent: usize) {
+        for (at, (name, value)) in object.iter().enumerate() {
+            if at > 0 {
+                self.indent(indent);
+            }
+            if name.len() > LONGEST_SIMPLE_KEY {
+                self.out.push_str("? ");
+                self.string(name, indent + 2, Place::Value);
+                self.end_line();
+                self.indent(indent);
+            } else {
+                self.string(name, indent + 2, Place::Key);
+            }
+            self.out.push(':');
+            self.value(
+                value,
+                indent,
+                if name.len() > LONGEST_SIMPLE_KEY { Lead::Inline } else { Lead::Name },
+            );
+        }
+    }
+
+    fn array(&mut self, items: &[Value], indent: usize) {
+        for (at, item) in items.iter().enumerate() {
+            if at > 0 {
+                self.indent(indent);
+            }
+            self.out.push('-');
+            self.value(item, indent, Lead::Inline);
+        }
+    }
+
+    /// Writes what stands behind a name or a dash at the indent, up to the end of its last line.
+    fn value(&mut self, value: &Value, indent: usize, lead: Lead) {
+        match (value, lead) {
+            (Value::Object(object), Lead::Name) if !object.is_empty() => {
+                self.end_line();
+                self.indent(indent + 2);
+                self.object(object, indent + 2);
+            }
+            (Value::Object(object), Lead::Inline) if !object.is_empty() => {
+                self.out.push(' ');
+                self.object(object, indent + 2);
+            }
+            (Value::Array(items), Lead::Name) if !items.is_empty() => {
+                self.end_line();
+                self.indent(indent);
+                self.array(items, indent);
+            }
+            (Value::Array(items), Lead::Inline) if !items.is_empty() => {
+                self.out.push(' ');
+                self.array(items, indent + 2);
+            }
+            (scalar, _) => {
+                self.out.push(' ');
+                self.scalar(scalar, indent + 2);
+                self.end_line();
+            }
+        }
+    }
+
+    /// Writes a scalar or an empty container; lines that it is continued on stand at the indent.
+    fn scalar(&mut self, value: &Value, indent: usize) {
+        match value {
+            Value::Object(_) => self.out.push_str("{}"),
+            Value::Array(_) => self.out.push_str("[]"),
+            Value::String(text) => self.string(text, indent, Place::Value),
+            Value::Float(number) => match json::rewritten(*number) {
+                Value::Float(number) => self.out.push_str(&scalar::float(number)),
+                whole => self.out.push_str(&json::to_string(&whole)),
+            },
+            other => self.out.push_str(&json::to_string(other)),
+        }
+    }
+
+    fn string(&mut self, text: &str, indent: usize, place: Place) {
+        let shape = Shape::of(text);
+        // As a name it would merge what follows.
+        let ambiguous = scalar::is_ambiguous(text) || place == Place::Key && text == "<<";
+        let folded = match place {
+            Place::Key => None,
+            Place::Value => Some(indent),
+        };
+        if text.contains('\n') {
+            match place {
+                Place::Value if shape.fits_block() => self.block(text, indent),
+                _ => self.double_quoted(text, folded),
+            }
+        } else if ambiguous || !shape.fits_single_quotes() {
+            self.double_quoted(text, folded);
+        } else if shape.fits_plain() {
+            self.folded(text, folded);
+        } else {
+            self.out.push('\'');
+            self.folded(&text.replace('\'', "''"), folded);
+            self.out.push('\'');
+        }
+    }
+
+    /// Writes text, with a line break in the place of a lone space where the line has become too long.
+    fn folded(&mut self, text: &str, indent: Option<usize>) {
+        let mut previous = ' ';
+        let mut rest = text.chars().peekable();
+        while let Some(character) = rest.next() {
+            let lone_space =
+                character == ' ' && previous != ' ' && rest.peek().is_some_and(|next| *next != ' ');
+            match indent {
+                Some(indent) if lone_space && self.column() > WIDTH => {
+                    self.end_line();
+                    self.indent(indent);
+                }
+                _ => self.out.push(character),
+            }
+            previous = character;
+        }
+    }
+
+    fn double_quoted(&mut self, text: &str, indent: Option<usize>) {
+        self.out.push('"');
+        let mut previous = ' ';
+        let mut rest = text.chars().peekable();
+        while let Some(character) = rest.next() {
+            match (character, indent) {
+                (' ', Some(indent)) if previous != ' ' && rest.peek().is_some() && self.column() > WIDTH => {
+                    self.end_line();
+                    self.indent(indent);
+                    if rest.peek() == Some(&' ') {
+                        self.out.push('\\');
+                    }
+                }
+                _ => escape(character, &mut self.out),
+            }
+            previous = character;
+        }
+        self.out.push('"');
+    }
+
+    /// Writes text as a block of lines. The mark says whether the last line break belongs to it, and, where
+    /// the first line begins with a space, how far it is indented.
+    fn block(&mut self, text: &str, indent: usize) {
+        self.out.push('|');
+        if text.starts_with([' ', '\n']) {
+            self.out.push('2');
+        }
+        let content = text.strip_suffix('\n');
+        match content {
+            None => self.out.push('-'),
+            Some(content) if content.is_empty() || content.ends_with('\n') => self.out.push('+'),
+            Some(_) => {}
+        }
+        for line in content.unwrap_or(text).split('\n') {
+            self.end_line();
+            if !line.is_empty() {
+                self.indent(indent);
+                self.out.push_str(line);
+            }
+        }
+    }
+
+    fn indent(&mut self, spaces: usize) {
+        self.out.extend(std::iter::repeat_n(' ', spaces));
+    }
+
+    fn end_line(&mut self) {
+        self.out.push('\n');
+        self.line = self.out.len();
+    }
+
+    /// How many characters the line has.
+    fn column(&self) -> usize {
+        self.out.get(self.line..).map_or(0, |line| line.chars().count())
+    }
+}
+
+/// What a value stands behind.
+#[derive(Clone, Copy)]
+enum Lead {
+    /// A name: what has lines of its own begins on the next.
+    Name,
+    /// A dash: its first line goes on here.
+    Inline,
+}
+
+/// Where a string stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Key,
+    Value,
+}
+
+/// What of a string decides how it can be written.
+#[derive(Default)]
+struct Shape {
+    /// Begins with a sign of the grammar, or holds `: ` or ` #`.
+    indicators: bool,
+    leading_space: bool,
+    trailing_space: bool,
+    /// A space before a line break.
+    space_before_break: bool,
+    /// A character that only an escape can show.
+    special: bool,
+    /// Empty lines or spaces around an empty line that a block would lose.
+    empty: bool,
+}
+
+impl Shape {
+    fn of(text: &str) -> Shape {
+        let mut shape = Shape {
+            leading_space: text.starts_with(' '),
+            trailing_space: text.ends_with(' '),
+            empty: text.is_empty(),
+            indicators: text.starts_with("---") || text.starts_with("..."),
+            ..Shape::default()
+        };
+        let mut previous = None;
+        let mut rest = text.chars().peekable();
+        while let Some(character) = rest.next() {
+            let before_space = rest.peek().is_none_or(|next| matches!(next, ' ' | '\n'));
+            shape.indicators |= match (character, previous) {
+                ('-' | '?', None) => before_space,
+                (':', _) => before_space,
+                ('#', None | Some(' ' | '\n')) => true,
+                (first, None) => ",[]{}&*!|>'\"%@`".contains(first),
+                _ => false,
+            };
+            shape.space_before_break |= previous == Some(' ') && character == '\n';
+            shape.special |= !is_printable(character);
+            previous = Some(character);
+        }
+        shape
+    }
+
+    fn fits_plain(&self) -> bool {
+        !(self.empty || self.indicators || self.leading_space || self.trailing_space || self.special)
+    }
+
+    fn fits_single_quotes(&self) -> bool {
+        !self.special
+    }
+
+    fn fits_block(&self) -> bool {
+        !(self.special || self.trailing_space || self.space_before_break)
+    }
+}
+
+/// Whether a character may stand in a document as it is.
+fn is_printable(character: char) -> bool {
+    match character {
+        '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => false,
+        '\n' | ' '..='~' | '\u{a0}'..='\u{ffff}' => true,
+        _ => false,
+    }
+}
+
+fn escape(character: char, out: &mut String) {
+    let letter = match character {
+        '\0' => '0',
+        '\u{7}' => 'a',
+        '\u{8}' => 'b',
+        '\t' => 't',
+        '\n' => 'n',
+        '\u{b}' => 'v',
+        '\u{c}' => 'f',
+        '\r' => 'r',
+        '\u{1b}' => 'e',
+        '"' => '"',
+        '\\' => '\\',
+        '\u{85}' => 'N',
+        '\u{2028}' => 'L',
+        '\u{2029}' => 'P',
+        printable if is_printable(printable) => return out.push(printable),
+        other => {
+            let code = u32::from(other);
+            out.push_str(&match code {
+                0..=0xFF => format!("\\x{code:02X}"),
+                0x100..=0xFFFF => format!("\\u{code:04X}"),
+                _ => format!("\\U{code:08X}"),
+            });
+            return;
+        }
+    };
+    out.push('\\');
+    out.push(letter);
+}
