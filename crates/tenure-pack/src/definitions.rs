@@ -100,3 +100,57 @@ fn each_named(object: &Object, change: impl Fn(&Text, &Value) -> Value) -> Objec
     let fields: Vec<_> = object.iter().map(|(name, value)| (name.clone(), change(name, value))).collect();
     Object::from_sorted(fields)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tenure_value::{Limits, json};
+
+    fn parse(text: &str) -> Value {
+        json::parse(text.as_bytes(), &Limits::TRUSTED).unwrap()
+    }
+
+    const PUBLISHED: &str = r##"{"$defs": {
+        "io.k8s.apimachinery.pkg.util.intstr.IntOrString": {"oneOf": [{"type": ["string", "null"]}, {"type": ["integer", "null"]}]},
+        "a.B": {"description": "Words.", "type": ["object", "null"], "additionalProperties": false, "required": ["kind"], "properties": {
+            "kind": {"type": "string", "enum": ["B"]},
+            "ports": {"type": ["array", "null"], "items": {"$ref": "#/$defs/a.C"}, "x-kubernetes-list-type": "atomic"},
+            "labels": {"type": ["object", "null"], "additionalProperties": {"type": ["string", "null"]}}}},
+        "a.C": {"type": "object", "properties": {}, "x-kubernetes-group-version-kind": [{"kind": "C"}, {"kind": "D"}]}}}"##;
+
+    #[test]
+    fn published_definitions_are_brought_into_the_form_of_a_server() {
+        let found = schemas(&parse(PUBLISHED)).unwrap();
+        let expected = parse(
+            r##"{"io.k8s.apimachinery.pkg.util.intstr.IntOrString": {"format": "int-or-string"},
+            "a.B": {"type": "object", "required": ["kind"], "properties": {
+                "kind": {"type": "string"},
+                "ports": {"type": "array", "items": {"$ref": "#/components/schemas/a.C"}, "x-kubernetes-list-type": "atomic"},
+                "labels": {"type": "object", "additionalProperties": {"type": "string"}}}},
+            "a.C": {"type": "object", "properties": {}}}"##,
+        );
+        assert_eq!(Value::from(found), expected);
+    }
+
+    #[test]
+    fn what_only_a_server_says_is_kept() {
+        let published = schemas(&parse(PUBLISHED)).unwrap();
+        let recorded = parse(
+            r#"{"a.B": {"properties": {"labels": {"additionalProperties": {"default": "", "type": "string"}},
+                "kind": {"enum": ["x", "y"], "type": "string"}, "ports": {"items": {"default": {}}}}},
+                "a.Only": {"type": "string"}}"#,
+        );
+        let completed = complete(&published, recorded.as_object().unwrap());
+        let field = |path: &[&str]| completed.get("a.B").unwrap().at(path.iter().copied()).cloned();
+        assert_eq!(field(&["properties", "labels", "additionalProperties", "default"]), Some("".into()));
+        assert_eq!(field(&["properties", "ports", "items", "default"]), Some(Object::default().into()));
+        assert_eq!(field(&["properties", "kind", "enum"]), Some(parse(r#"["x", "y"]"#)));
+        assert!(completed.contains("a.Only") && completed.contains("a.C"));
+    }
+
+    #[test]
+    fn a_file_without_definitions_is_refused() {
+        let error = schemas(&parse("{}")).unwrap_err().to_string();
+        assert_eq!(error, "the definitions: there are no \"$defs\"; definitions stand there by name");
+    }
+}

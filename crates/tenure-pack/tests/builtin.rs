@@ -195,3 +195,20 @@ fn keys_carry_what_an_item_without_them_counts_as() {
     let keys: Vec<_> = keys.iter().map(|key| (key.name.as_str(), key.default.clone())).collect();
     assert_eq!(keys, [("port", Some(Value::Int(0))), ("protocol", Some("TCP".into()))]);
 }
+
+/// Published definitions are large and not part of the repository; `TENURE_DEFINITIONS` names a file of them.
+#[test]
+fn published_definitions_add_types_and_change_none() {
+    let Some(file) = std::env::var_os("TENURE_DEFINITIONS") else { return };
+    let definitions = json::parse(&std::fs::read(file).unwrap(), &Limits::TRUSTED).unwrap();
+    let completed = tenure_pack::compile(Some(&facts()), Some(&definitions)).unwrap();
+    for (name, of) in Schema::builtin().names() {
+        let other = completed.named(name).unwrap_or_else(|| panic!("{name} is gone"));
+        assert_eq!(other.outline(1).to_string(), of.outline(1).to_string(), "{name}");
+    }
+    for (kind, of) in Schema::builtin().kinds() {
+        let (api_version, name) = kind.split_once(' ').unwrap();
+        assert_eq!(completed.kind(api_version, name).and_then(TypeRef::name), of.name(), "{kind}");
+    }
+    assert!(completed.names().count() >= Schema::builtin().names().count());
+}

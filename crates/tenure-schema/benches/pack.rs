@@ -1,0 +1,66 @@
+//! What the built-in types cost to load and to use, beside reading the same facts as JSON.
+
+use criterion::Criterion;
+use std::{collections::HashSet, hint::black_box, time::Duration};
+use tenure_schema::{Schema, TypeRef, builtin, openapi};
+use tenure_value::{Limits, json};
+
+const FACTS: &[u8] = include_bytes!("../../tenure-pack/data/kubernetes-1.36.json");
+
+/// Walks every type that a Deployment is made of, each once.
+fn resolve(root: TypeRef) -> usize {
+    let mut seen = HashSet::from([root.id()]);
+    let mut waiting = vec![root];
+    while let Some(of) = waiting.pop() {
+        let below = of.fields().map(|(_, below)| below).chain(of.item()).chain(of.below(""));
+        waiting.extend(below.filter(|below| seen.insert(below.id())));
+    }
+    seen.len()
+}
+
+fn pack(c: &mut Criterion) {
+    c.bench_function("load the pack", |b| b.iter(builtin::load));
+    c.bench_function("load the pack, find apps/v1 Deployment", |b| {
+        b.iter(|| {
+            let schema = builtin::load();
+            black_box(schema.kind("apps/v1", "Deployment").map(|of| of.fields().len()))
+        })
+    });
+    c.bench_function("load the pack, resolve all of apps/v1 Deployment", |b| {
+        b.iter(|| {
+            let schema = builtin::load();
+            black_box(schema.kind("apps/v1", "Deployment").map(resolve))
+        })
+    });
+    c.bench_function("load the pack, decode all types", |b| b.iter(|| Schema::from_pack(builtin::PACK)));
+    c.bench_function("find apps/v1 Deployment again", |b| {
+        let schema = Schema::builtin();
+        b.iter(|| black_box(schema.kind(black_box("apps/v1"), "Deployment").map(TypeRef::id)))
+    });
+    c.bench_function("alternative: read the facts with serde_json", |b| {
+        b.iter(|| serde_json::from_slice::<serde_json::Value>(FACTS))
+    });
+    c.bench_function("alternative: read the facts with tenure-value", |b| {
+        b.iter(|| json::parse(FACTS, &Limits::TRUSTED))
+    });
+}
+
+fn compile(c: &mut Criterion) {
+    let schema =
+        br#"{"type": "object", "properties": {"ports": {"type": "array", "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["port"], "items": {"type": "object", "required": ["port"],
+        "properties": {"port": {"type": "integer"}, "name": {"type": "string"}}}}}}"#;
+    let schema = json::parse(schema, &Limits::TRUSTED).unwrap_or_default();
+    c.bench_function("compile a schema of four types", |b| b.iter(|| openapi::compile_one(&schema)));
+}
+
+fn main() {
+    let mut criterion = Criterion::default()
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(1))
+        .sample_size(20)
+        .configure_from_args();
+    pack(&mut criterion);
+    compile(&mut criterion);
+    criterion.final_summary();
+}
