@@ -3,20 +3,20 @@
 //! a field that would change must be asked first, or be forced.
 
 use crate::{
-    ApplyError, Conflict, Conflicts, Holder, Identity, Live, Manager, Managers, Operation, Presence, State,
-    Write,
+    ApplyError, Conflict, Conflicts, Holder, Identity, Live, Manager, Managers, Operation, Presence, Reset,
+    State, Write,
     declare::declared,
     last_applied::{self, HEIR},
     ledger::{self, Ledger},
     merge::merge,
-    prune::{prune, restore},
+    prune::{prune, reinstate, restore},
     shape::is_zero,
     strip::strip,
     update::track,
 };
 use tenure_fields::{FieldSet, Path, PathElement};
 use tenure_schema::TypeRef;
-use tenure_value::{Object, Text, Value};
+use tenure_value::{Text, Value};
 
 /// The manager that stands for what was there before anyone's fields were tracked.
 pub const BEFORE_FIRST_APPLY: &str = "before-first-apply";
@@ -63,24 +63,24 @@ pub fn apply(
     let identity = write.identity(Operation::Apply);
     let last = managers.get(&identity).cloned();
     let known = last.as_ref().map(|last| last.fields.clone()).unwrap_or_default();
-    let fields = claimed(config, ty, &known, write)?;
-    let state = Applied { live: live.object, config, ty, write, identity, managers: &managers, last, fields };
+    let declared = write.reset.outside(&declared(config, ty, &known)?);
+    let fields = strip(&declared);
+    let fields = if fields == known { known } else { fields };
+    let state = Applied {
+        live: live.object,
+        config,
+        ty,
+        write,
+        identity,
+        managers: &managers,
+        last,
+        declared,
+        fields,
+    };
     match state.carry_out(force) {
         Err(ApplyError::Conflicts(conflicts)) if identity.name == HEIR => state.inherit(conflicts),
         outcome => outcome,
     }
-}
-
-/// Returns what a configuration claims: all it declares but what nobody may hold and this endpoint resets.
-fn claimed(
-    config: &Value,
-    ty: TypeRef<'_>,
-    last: &FieldSet,
-    write: &Write<'_>,
-) -> Result<FieldSet, ApplyError> {
-    let fields = strip(&declared(config, ty, last)?);
-    let fields = if write.reset.is_empty() { fields } else { fields.recursive_difference(write.reset) };
-    Ok(if fields == *last { last.clone() } else { fields })
 }
 
 /// An apply whose declaration has been read.
@@ -93,13 +93,15 @@ struct Applied<'a> {
     managers: &'a Managers,
     /// The applier as it was.
     last: Option<Manager>,
-    /// What it claims now.
+    /// What it declares now, with what nobody may hold.
+    declared: FieldSet,
+    /// What it comes to hold.
     fields: FieldSet,
 }
 
 impl Applied<'_> {
     fn carry_out(&self, force: Force<'_>) -> Result<State, ApplyError> {
-        let merged = merge(self.live, &self.without_reset(), self.ty);
+        let merged = merge(self.live, &self.write.reset.let_through(self.config), self.ty);
         let object = self.pruned(merged)?;
         let mut ledger = Ledger::new(self.write, self.live, &object);
         let mut after = Managers::default();
@@ -128,7 +130,7 @@ impl Applied<'_> {
                 api_version: self.identity.api_version.into(),
                 subresource: self.identity.subresource.into(),
                 // An apply that changes nothing of the object leaves the time as it was, or unknown.
-                time: if unchanged {
+                time: if unchanged && self.asks_nothing() {
                     self.last.as_ref().and_then(|last| last.time)
                 } else {
                     Some(self.write.now)
@@ -141,6 +143,11 @@ impl Applied<'_> {
         let current =
             (self.identity.name == HEIR).then(|| last_applied::brought_up_to_date(&object, self.config));
         Ok(State { object: current.flatten().unwrap_or(object), managers: after })
+    }
+
+    /// Whether not even fields that this endpoint resets would change the object.
+    fn asks_nothing(&self) -> bool {
+        matches!(self.write.reset, Reset::Nothing) || merge(self.live, self.config, self.ty) == *self.live
     }
 
     /// What `kubectl` applied from the client it may take over without asking, if that settles everything.
@@ -156,18 +163,13 @@ impl Applied<'_> {
         self.managers.iter().filter(|manager| !manager.identity().is(&self.identity))
     }
 
-    /// Returns the configuration without fields that this endpoint takes from the live object.
-    fn without_reset(&self) -> Value {
-        without(self.config, self.write.reset).unwrap_or_else(|| self.config.clone())
-    }
-
     /// Returns the merged object without what the applier has left out since its last apply.
     fn pruned(&self, merged: Value) -> Result<Value, ApplyError> {
         let Some(last) = self.last.as_ref().filter(|last| !last.fields.is_subset(&self.fields)) else {
             return Ok(merged);
         };
         let (was, is) = (last.api_version.as_str(), self.write.api_version);
-        let mut held: Vec<(Text, FieldSet)> = vec![(is.into(), self.fields.clone())];
+        let mut held: Vec<(Text, FieldSet)> = vec![(is.into(), self.declared.clone())];
         for manager in self.others() {
             match held.iter_mut().find(|(version, _)| *version == manager.api_version) {
                 Some((_, fields)) => *fields = fields.union(&manager.fields),
@@ -192,14 +194,20 @@ impl Applied<'_> {
         let held_then = held.iter().find(|(version, _)| version == was).map_or(&none, |(_, fields)| fields);
         let mut pruned = prune(&full, ty, &last.fields, held_then);
         let mut version = was;
-        for (other, fields) in held.iter().filter(|(other, _)| other != was) {
+        for (other, fields) in held.iter().filter(|(other, fields)| other != was && !fields.is_empty()) {
             let Some(ty) = self.write.versions.type_of(other) else { continue };
             if let (Some(full), Some(then)) = (at(&merged, is, other)?, at(&pruned, version, other)?) {
                 pruned = restore(&full, &then, ty, fields);
                 version = other;
             }
         }
-        Ok(at(&pruned, version, is)?.unwrap_or(merged))
+        if version != was {
+            let Some(then) = at(&pruned, version, was)? else { return Ok(merged) };
+            pruned = reinstate(&full, Some(&then), ty, &last.fields);
+        }
+        let pruned = at(&pruned, was, is)?.unwrap_or(merged);
+        // A part that is declared empty or null and has lost what others had put there is now just that.
+        Ok(merge(&pruned, &self.write.reset.let_through(self.config), self.ty))
     }
 
     /// Returns what another manager loses to this apply, and what it must be asked for.
@@ -230,20 +238,4 @@ impl Applied<'_> {
         });
         (lost, conflicts)
     }
-}
-
-/// Returns a value without the fields of a set; nothing where it has none of them.
-fn without(value: &Value, fields: &FieldSet) -> Option<Value> {
-    let object = value.as_object().filter(|_| !fields.is_empty())?;
-    let mut left: Option<Object> = None;
-    for node in fields.nodes() {
-        let PathElement::Field(name) = &node.element else { continue };
-        let Some(child) = object.get(name) else { continue };
-        if node.included {
-            left = Some(left.as_ref().unwrap_or(object).without(name));
-        } else if let Some(child) = without(child, &node.children) {
-            left = Some(left.as_ref().unwrap_or(object).with(name.clone(), child));
-        }
-    }
-    left.map(Value::Object)
 }

@@ -29,17 +29,6 @@ impl Difference {
     pub fn is_empty(&self) -> bool {
         self.written.is_empty() && self.removed.is_empty()
     }
-
-    /// Returns the difference without some paths and all below them.
-    pub fn outside(&self, ignored: &FieldSet) -> Difference {
-        if ignored.is_empty() {
-            return self.clone();
-        }
-        Difference {
-            written: self.written.recursive_difference(ignored),
-            removed: self.removed.recursive_difference(ignored),
-        }
-    }
 }
 
 /// What became of one place.

@@ -8,7 +8,7 @@ use crate::{
     shape::{Shape, below, is_bare, names, shape},
 };
 use tenure_fields::{FieldSet, Node, PathElement};
-use tenure_schema::{ListTopology, Relation, ScalarKind, Type, TypeRef, UnknownFields};
+use tenure_schema::{ListTopology, ScalarKind, Type, TypeRef, UnknownFields};
 use tenure_value::{Object, Value};
 
 /// Returns the fields that a configuration declares.
@@ -184,25 +184,24 @@ fn check(value: &Value, ty: TypeRef<'_>) -> Result<(), Box<Fault>> {
     }
 }
 
+/// Whether a scalar may stand in a field. Kinds that take more than one form take any scalar here: which of
+/// them is meant is for validation, once it is known who asked.
 fn fits(kind: ScalarKind, value: &Value) -> bool {
-    match (kind, value) {
-        (ScalarKind::Boolean, Value::Bool(_))
-        | (ScalarKind::String | ScalarKind::IntOrString | ScalarKind::Quantity, Value::String(_))
-        | (_, Value::Int(_) | Value::UInt(_)) => !matches!(
-            (kind, value),
-            (ScalarKind::Boolean | ScalarKind::String, Value::Int(_) | Value::UInt(_))
-        ),
-        (ScalarKind::Number | ScalarKind::Quantity, Value::Float(_)) => true,
-        (ScalarKind::Integer, Value::Float(number)) => number.fract() == 0.0,
-        _ => false,
+    match kind {
+        ScalarKind::Boolean => matches!(value, Value::Bool(_)),
+        ScalarKind::Integer => match value {
+            Value::Float(number) => number.fract() == 0.0,
+            other => matches!(other, Value::Int(_) | Value::UInt(_)),
+        },
+        ScalarKind::Number => matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_)),
+        ScalarKind::String => matches!(value, Value::String(_)),
+        ScalarKind::IntOrString | ScalarKind::Quantity => value.is_scalar(),
     }
 }
 
 fn expected(of: &Type) -> &'static str {
     match of {
-        Type::Struct(of) if of.relation == Relation::Atomic => "an object",
-        Type::Struct(_) => "an object",
-        Type::Map(_) => "an object",
+        Type::Struct(_) | Type::Map(_) => "an object",
         Type::List(_) => "a list",
         Type::Scalar(of) => match of.kind {
             ScalarKind::Boolean => "a boolean",

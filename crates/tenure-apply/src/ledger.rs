@@ -36,7 +36,7 @@ impl<'a> Ledger<'a> {
         let (old, new) = (self.at(self.old, api_version)?, self.at(self.new, api_version)?);
         let difference =
             Difference::between(old.as_ref().unwrap_or(self.old), new.as_ref().unwrap_or(self.new), ty);
-        let page = Page { old, new, difference: difference.outside(self.write.reset) };
+        let page = Page { old, new, difference: self.write.reset.outside_of(&difference) };
         let difference = page.difference.clone();
         self.pages.push((api_version.into(), page));
         Ok(Some(difference))

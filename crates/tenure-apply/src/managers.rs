@@ -10,17 +10,10 @@ use tenure_value::{Object, ObjectBuilder, Text, Value};
 pub struct Managers(Vec<Manager>);
 
 impl Managers {
-    /// Takes managers in any order; of two with one identity the later counts, and one that holds nothing
-    /// stays, since a request may carry it.
+    /// Takes managers in any order. Two of one identity may stand side by side until the next write, for
+    /// which the later one counts.
     pub fn new(managers: impl IntoIterator<Item = Manager>) -> Managers {
-        let mut kept: Vec<Manager> = Vec::new();
-        for manager in managers {
-            match kept.iter_mut().find(|other| other.identity().is(&manager.identity())) {
-                Some(other) => *other = manager,
-                None => kept.push(manager),
-            }
-        }
-        let mut managers = Managers(kept);
+        let mut managers = Managers(managers.into_iter().collect());
         managers.sort();
         managers
     }
@@ -47,12 +40,10 @@ impl Managers {
 
     /// Whether both name the same managers holding the same fields, whatever the times.
     pub fn same_fields(&self, other: &Managers) -> bool {
-        self.len() == other.len()
-            && self.iter().all(|manager| {
-                other.get(&manager.identity()).is_some_and(|other| {
-                    other.api_version == manager.api_version && other.fields == manager.fields
-                })
-            })
+        let same = |a: &Manager, b: &Manager| {
+            a.identity().is(&b.identity()) && a.api_version == b.api_version && a.fields == b.fields
+        };
+        self.len() == other.len() && self.iter().all(|a| other.iter().any(|b| same(a, b)))
     }
 
     /// Returns the union of what all of them hold at one version.

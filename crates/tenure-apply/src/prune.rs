@@ -28,26 +28,15 @@ struct Fate {
 }
 
 impl Fate {
-    fn at(self, last: Claim, held: Claim) -> Fate {
-        let declared = self.declared || last.counts;
-        Fate { declared, doomed: self.doomed || declared && !held.counts }
+    fn at(self, last: bool, held: bool) -> Fate {
+        let declared = self.declared || last;
+        Fate { declared, doomed: self.doomed || declared && !held }
     }
 }
 
-/// What a set says of a place.
-#[derive(Clone, Copy)]
-struct Claim {
-    /// The place counts as held: itself, or as a named field by what is below it.
-    counts: bool,
-    /// The place itself is in the set.
-    itself: bool,
-}
-
-impl Claim {
-    fn of(node: Option<&Node>, named: bool) -> Claim {
-        let itself = node.is_some_and(|node| node.included);
-        Claim { itself, counts: itself || named && node.is_some() }
-    }
+/// Whether a set counts a place as held: itself, or as a named field by what is below it.
+fn counts(node: Option<&Node>, named: bool) -> bool {
+    node.is_some_and(|node| node.included || named)
 }
 
 /// What is left of a place.
@@ -81,7 +70,16 @@ fn fields(object: &Object, ty: TypeRef<'_>, last: &FieldSet, held: &FieldSet, fa
             None => Left::Same,
             Some(node) => {
                 let (named, of) = (names(ty, name), below(ty, name));
-                place(value, of, node, held.node(&element), named && appears(value, of), fate)
+                let named = named && appears(value, of);
+                match place(value, of, node, held.node(&element), named, fate) {
+                    // Emptied, and nobody asked for it to be there empty.
+                    Left::Other(rest)
+                        if is_empty(&rest) && named && !asked_for(held.node(&element), ty, name) =>
+                    {
+                        Left::Nothing
+                    }
+                    outcome => outcome,
+                }
             }
         };
         match outcome {
@@ -107,17 +105,20 @@ fn appears(value: &Value, ty: TypeRef<'_>) -> bool {
 }
 
 fn place(value: &Value, ty: TypeRef<'_>, last: &Node, held: Option<&Node>, named: bool, fate: Fate) -> Left {
-    let (was, is) = (Claim::of(Some(last), named), Claim::of(held, named));
+    let (was, is) = (counts(Some(last), named), counts(held, named));
     let fate = fate.at(was, is);
-    if fate.doomed && was.counts {
+    if fate.doomed && was {
         return Left::Nothing;
     }
     match inside(value, ty, &last.children, &children(held), fate) {
         None => Left::Same,
-        // Emptied, and nobody asked for it to be there empty.
-        Some(rest) if is_empty(&rest) && named && !is.itself && !was.itself => Left::Nothing,
         Some(rest) => Left::Other(rest),
     }
+}
+
+/// Whether a field stays when nothing is left in it: someone holds the field itself, or its struct needs it.
+fn asked_for(held: Option<&Node>, ty: TypeRef<'_>, name: &str) -> bool {
+    held.is_some_and(|node| node.included) || ty.field(name).is_some_and(|field| field.required)
 }
 
 fn is_empty(value: &Value) -> bool {
@@ -183,6 +184,43 @@ fn is_stump(rest: &Value, item: &Value, ty: TypeRef<'_>) -> bool {
     })
 }
 
+/// Returns the full object without those places that the applier declared last and a pruned one lacks: what
+/// nobody ever held stays, also inside something that only managers at other versions hold.
+pub(crate) fn reinstate(full: &Value, pruned: Option<&Value>, ty: TypeRef<'_>, last: &FieldSet) -> Value {
+    if last.is_empty() || pruned.is_some_and(|pruned| full.ptr_eq(pruned)) {
+        return full.clone();
+    }
+    let left = |value: &Value, pruned: Option<&Value>, of: TypeRef<'_>, node: Option<&Node>, named: bool| {
+        let Some(node) = node else { return Some(value.clone()) };
+        if pruned.is_none() && counts(Some(node), named) {
+            return None;
+        }
+        Some(reinstate(value, pruned, of, &node.children))
+    };
+    match (shape(ty), full) {
+        (Shape::Granular | Shape::Deduced, Value::Object(full)) => {
+            let parts = full.iter().filter_map(|(name, value)| {
+                let (node, of) = (last.node(&PathElement::Field(name.clone())), below(ty, name));
+                let then = pruned.and_then(|pruned| pruned.get(name));
+                left(value, then, of, node, names(ty, name) && appears(value, of))
+                    .map(|value| (name.clone(), value))
+            });
+            Value::Object(Object::from_sorted(parts))
+        }
+        (Shape::Items(topology, of), Value::Array(full)) => {
+            let pruned = pruned.and_then(Value::as_array).map(|array| array.items()).unwrap_or_default();
+            let then =
+                |item: &Value| pruned.iter().find(|other| items::certainly_same(item, other, topology));
+            Value::array(full.iter().enumerate().filter_map(|(index, item)| {
+                let element = items::element(item, topology, index).ok();
+                let node = element.as_ref().and_then(|element| last.node(element));
+                left(item, then(item), of, node, false)
+            }))
+        }
+        _ => pruned.unwrap_or(full).clone(),
+    }
+}
+
 /// Returns a pruned object with those parts of the full one put back that managers at another version hold.
 pub(crate) fn restore(full: &Value, pruned: &Value, ty: TypeRef<'_>, held: &FieldSet) -> Value {
     if full.ptr_eq(pruned) || held.is_empty() {
@@ -222,7 +260,7 @@ fn put_back(
     let below = children(held);
     match pruned {
         Some(pruned) => Some(restore(full, pruned, ty, &below)),
-        None if !Claim::of(held, named).counts => None,
+        None if !counts(held, named) => None,
         None => Some(match (shape(ty), full) {
             (Shape::Granular | Shape::Deduced, Value::Object(_)) => {
                 restore(full, &Value::Object(Object::default()), ty, &below)

@@ -15,8 +15,10 @@ use tenure_value::Value;
 pub enum Requested<'a> {
     /// Nothing: the live managers count. So it is on every endpoint but the object's own.
     Live,
-    /// The value of `metadata.managedFields` in the new object, if there is one.
-    Value(Option<&'a Value>),
+    /// The value of `metadata.managedFields` in the new object of a built-in kind, if there is one.
+    Entries(Option<&'a Value>),
+    /// The same of a custom resource, where an empty list is as good as none, as recorded.
+    EntriesOfCustom(Option<&'a Value>),
 }
 
 /// Returns the state after a write of a whole object. `new` has no `managedFields`; what the request had
@@ -30,11 +32,16 @@ pub fn update(
     let managers = match (requested, live.presence) {
         // The object is being made: there is nobody else yet, whatever the request claims.
         (_, Presence::New) => Managers::default(),
-        (Requested::Value(Some(value)), Presence::Stored) => match asked_for(value) {
-            Asked::Reset => Managers::default(),
-            Asked::Nothing => live.managers.clone(),
-            Asked::For(managers) => sound(managers, live, write)?,
-        },
+        (Requested::EntriesOfCustom(Some(Value::Array(entries))), _) if entries.is_empty() => {
+            live.managers.clone()
+        }
+        (Requested::Entries(Some(value)) | Requested::EntriesOfCustom(Some(value)), _) => {
+            match asked_for(value) {
+                Asked::Reset => Managers::default(),
+                Asked::Nothing => live.managers.clone(),
+                Asked::For(managers) => sound(managers, live, write)?,
+            }
+        }
         _ => live.managers.clone(),
     };
     // An object that has no managers is not tracked until someone applies to it.

@@ -1,8 +1,7 @@
 //! What every write has in common: who writes, when, through which endpoint, and what the caller knows of
 //! the kind. And the state that a write finds and leaves.
 
-use crate::{ApplyError, Identity, Managers, Operation, Timestamp, Versions};
-use tenure_fields::FieldSet;
+use crate::{ApplyError, Identity, Managers, Operation, Reset, Timestamp, Versions};
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
@@ -50,7 +49,7 @@ pub struct Write<'a> {
     pub versions: &'a dyn Versions,
     /// Fields that this endpoint takes from the live object whatever the request says; nobody comes to
     /// hold them here.
-    pub reset: &'a FieldSet,
+    pub reset: Reset<'a>,
     /// The object of this kind in which nothing is set, as the caller writes it out.
     pub empty: &'a Value,
 }

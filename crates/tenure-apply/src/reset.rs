@@ -1,0 +1,82 @@
+//! Fields that an endpoint takes from the live object whatever a request says, so that nobody comes to hold
+//! them there: the status on the object's own endpoint, everything else on that of the status.
+
+use crate::Difference;
+use tenure_fields::{FieldSet, Node, PathElement};
+use tenure_value::{Object, Value};
+
+/// Which fields an endpoint resets.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Reset<'a> {
+    /// None.
+    #[default]
+    Nothing,
+    /// These and all below them.
+    Fields(&'a FieldSet),
+    /// All but these and what is below them.
+    AllBut(&'a FieldSet),
+}
+
+impl Reset<'_> {
+    /// Returns the part of a set that this endpoint lets through.
+    pub fn outside(&self, set: &FieldSet) -> FieldSet {
+        match self {
+            Reset::Nothing => set.clone(),
+            Reset::Fields(fields) => set.recursive_difference(fields),
+            Reset::AllBut(fields) => within(set, fields),
+        }
+    }
+
+    pub(crate) fn outside_of(&self, difference: &Difference) -> Difference {
+        Difference { written: self.outside(&difference.written), removed: self.outside(&difference.removed) }
+    }
+
+    /// Returns the part of a configuration that this endpoint lets through.
+    pub(crate) fn let_through(&self, config: &Value) -> Value {
+        match self {
+            Reset::Nothing => config.clone(),
+            Reset::Fields(fields) => without(config, fields).unwrap_or_else(|| config.clone()),
+            Reset::AllBut(fields) => only(config, fields),
+        }
+    }
+}
+
+/// Returns the paths of a set that are at or below those of another.
+fn within(set: &FieldSet, fields: &FieldSet) -> FieldSet {
+    let kept = set.nodes().iter().filter_map(|node| {
+        let field = fields.node(&node.element)?;
+        if field.included {
+            return Some(node.clone());
+        }
+        let children = within(&node.children, &field.children);
+        (!children.is_empty()).then(|| Node { element: node.element.clone(), included: false, children })
+    });
+    FieldSet::from_sorted(kept.collect())
+}
+
+/// Returns a value without the fields of a set; nothing where it has none of them.
+fn without(value: &Value, fields: &FieldSet) -> Option<Value> {
+    let object = value.as_object()?;
+    let mut left: Option<Object> = None;
+    for node in fields.nodes() {
+        let PathElement::Field(name) = &node.element else { continue };
+        let Some(child) = object.get(name) else { continue };
+        if node.included {
+            left = Some(left.as_ref().unwrap_or(object).without(name));
+        } else if let Some(child) = without(child, &node.children) {
+            left = Some(left.as_ref().unwrap_or(object).with(name.clone(), child));
+        }
+    }
+    left.map(Value::Object)
+}
+
+/// Returns a value with the fields of a set alone.
+fn only(value: &Value, fields: &FieldSet) -> Value {
+    let Some(object) = value.as_object() else { return value.clone() };
+    let kept = object.iter().filter_map(|(name, value)| {
+        let node = fields.node(&PathElement::Field(name.clone()))?;
+        let value = if node.included { value.clone() } else { only(value, &node.children) };
+        Some((name.clone(), value))
+    });
+    Value::Object(Object::from_sorted(kept))
+}

@@ -1,0 +1,72 @@
+//! Replays recorded conversations against the engine alone, without a server: bodies and verbs drive `apply`
+//! and `update`, and object and managers are compared after every step. `TENURE_SCENARIOS` names another
+//! directory (or several, separated by `:`) than the repository's own and the optional folder beside it.
+//!
+//! What this crate does not own is taken from the recording: the object that a PUT or a patch makes, and
+//! defaults, as far as they fill places that nothing else can account for (see `recording`).
+
+mod recording;
+mod scenario;
+mod steps;
+mod world;
+mod zeros;
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+#[test]
+fn recorded_conversations_leave_the_recorded_objects_and_managers() {
+    let waivers = waivers();
+    let (mut passed, mut skipped, mut failed) = (0, 0, Vec::new());
+    let only = std::env::var("TENURE_ONLY").unwrap_or_default();
+    for directory in directories() {
+        for scenario in scenario::load(&directory) {
+            if !scenario.name.contains(&only) {
+                continue;
+            }
+            match steps::replay(&scenario) {
+                steps::Verdict::Passed if waivers.contains_key(&scenario.name) && only.is_empty() => {
+                    failed.push(scenario.name.clone());
+                    println!("STALE WAIVER {} passes", scenario.name);
+                }
+                steps::Verdict::Passed => passed += 1,
+                steps::Verdict::Skipped => skipped += 1,
+                steps::Verdict::Differs(entry) => {
+                    println!("DIFFERS {} {entry}", scenario.name);
+                    skipped += 1;
+                }
+                steps::Verdict::Failed(_) if waivers.contains_key(&scenario.name) => skipped += 1,
+                steps::Verdict::Failed(why) => {
+                    println!("FAIL {}\n  {why}", scenario.name);
+                    failed.push(scenario.name.clone());
+                }
+            }
+        }
+    }
+    println!("{passed} passed, {} failed, {skipped} skipped", failed.len());
+    assert!(failed.is_empty(), "{} conversations differ: {}", failed.len(), failed.join(", "));
+    assert!(passed > 0, "no conversation was found");
+}
+
+fn workspace() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn directories() -> Vec<PathBuf> {
+    match std::env::var_os("TENURE_SCENARIOS") {
+        Some(paths) => std::env::split_paths(&paths).collect(),
+        None => [workspace().join("conformance/scenarios"), workspace().join("../shared/conformance/fuzz")]
+            .into_iter()
+            .filter(|path| path.is_dir())
+            .collect(),
+    }
+}
+
+/// Scenarios in which Tenure differs on purpose, with the entry in `docs/differences.md`.
+fn waivers() -> BTreeMap<String, String> {
+    let text = std::fs::read_to_string(workspace().join("conformance/waivers.txt")).unwrap_or_default();
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines
+        .filter_map(|line| line.split_once(' '))
+        .map(|(name, why)| (name.to_owned(), why.to_owned()))
+        .collect()
+}

@@ -1,0 +1,242 @@
+//! What a scenario has made so far: definitions of custom resources, stored objects, and where a request's
+//! path leads among them.
+
+use std::collections::BTreeMap;
+use tenure_apply::{Evolution, Live, Managers, Presence, Versions};
+use tenure_fields::{FieldSet, Path, PathElement};
+use tenure_schema::{Schema, Slot, Type, TypeRef, crd};
+use tenure_value::{Object, ObjectBuilder, Text, Value};
+
+/// A request's path taken apart.
+pub struct Target {
+    pub api_version: String,
+    pub resource: String,
+    pub name: Option<String>,
+    pub subresource: String,
+}
+
+impl Target {
+    pub fn parse(path: &str) -> Option<Target> {
+        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        let (api_version, rest) = match parts.as_slice() {
+            ["api", version, rest @ ..] => ((*version).to_owned(), rest),
+            ["apis", group, version, rest @ ..] => (format!("{group}/{version}"), rest),
+            _ => return None,
+        };
+        let rest = match rest {
+            ["namespaces", _, rest @ ..]
+                if !rest.is_empty() && !["status", "finalize"].contains(&rest[0]) =>
+            {
+                rest
+            }
+            rest => rest,
+        };
+        let part = |at: usize| rest.get(at).map(|part| (*part).to_owned());
+        Some(Target {
+            api_version,
+            resource: part(0)?,
+            name: part(1),
+            subresource: part(2).unwrap_or_default(),
+        })
+    }
+
+    fn group(&self) -> &str {
+        self.api_version.split_once('/').map_or("", |(group, _)| group)
+    }
+
+    /// Returns the key under which the object is stored, whatever the version.
+    pub fn key(&self, name: &str) -> String {
+        format!("{}/{}/{name}", self.group(), self.resource)
+    }
+}
+
+#[derive(Clone)]
+pub struct Stored {
+    pub object: Value,
+    pub managers: Managers,
+}
+
+#[derive(Default)]
+pub struct World {
+    pub stored: BTreeMap<String, Stored>,
+    customs: BTreeMap<String, Custom>,
+}
+
+/// A custom resource's types, now and before the last change of its definition.
+struct Custom {
+    definition: Value,
+    schema: Schema,
+    former: Option<Schema>,
+}
+
+impl World {
+    pub fn define(&mut self, definition: &Value) {
+        let group = definition.at(["spec", "group"]).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let Ok(schema) = crd::compile(definition) else { return };
+        let former = self.customs.remove(&group).map(|custom| custom.schema);
+        self.customs.insert(group, Custom { definition: definition.clone(), schema, former });
+    }
+
+    pub fn kind<'w>(&'w self, target: &Target, kind: &str) -> Kind<'w> {
+        Kind {
+            custom: self.customs.get(target.group()),
+            kind: kind.to_owned(),
+            resource: target.resource.clone(),
+        }
+    }
+}
+
+/// A kind with its versions, as the engine wants to know it.
+pub struct Kind<'w> {
+    custom: Option<&'w Custom>,
+    kind: String,
+    resource: String,
+}
+
+impl Versions for Kind<'_> {
+    fn type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
+        match self.custom {
+            Some(custom) => custom.schema.kind(api_version, &self.kind),
+            None => Schema::builtin().kind(api_version, &self.kind),
+        }
+    }
+
+    fn convert(&self, object: &Value, api_version: &str) -> Result<Value, String> {
+        let from = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        let object = object.as_object().ok_or("no object")?;
+        let object = match (from, api_version) {
+            ("autoscaling/v1", "autoscaling/v2") => autoscaler_to_v2(object),
+            ("autoscaling/v2", "autoscaling/v1") => autoscaler_to_v1(object),
+            _ if self.custom.is_some() || from == api_version => object.clone(),
+            _ => return Err(format!("this test cannot convert from {from}")),
+        };
+        Ok(Value::Object(object.with("apiVersion", Value::from(api_version))))
+    }
+
+    fn former_type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
+        self.custom?.former.as_ref()?.kind(api_version, &self.kind)
+    }
+
+    fn evolves(&self) -> Evolution {
+        if self.custom.is_some() { Evolution::Possible } else { Evolution::None }
+    }
+}
+
+impl Kind<'_> {
+    /// Returns the object of this kind in which nothing is set, as it is written out.
+    pub fn empty(&self, api_version: &str) -> Value {
+        let base = Object::default().with("apiVersion", api_version).with("kind", self.kind.as_str());
+        let object = match (self.custom, self.type_of(api_version)) {
+            (None, Some(of)) => match zero(of) {
+                Value::Object(zero) => {
+                    base.iter().fold(zero, |zero, (name, value)| zero.with(name.clone(), value.clone()))
+                }
+                _ => base,
+            },
+            _ => base,
+        };
+        Value::Object(object)
+    }
+
+    /// Returns the fields that an endpoint of this kind resets; of `AllBut`, the ones it does not.
+    pub fn reset(&self, subresource: &str) -> Resets {
+        let set = |paths: &[&[&str]]| {
+            let mut set = FieldSet::default();
+            for path in paths {
+                let path: Vec<PathElement> = path.iter().map(|name| PathElement::field(*name)).collect();
+                set.insert(&path);
+            }
+            set
+        };
+        match (self.custom, subresource) {
+            (Some(custom), "") if self.has_status(custom) => Resets::Fields(set(&[&["status"]])),
+            (Some(_), "status") => Resets::AllBut(set(&[&["status"]])),
+            (Some(_), _) => Resets::Nothing,
+            (None, "status") if self.resource == "deployments" => {
+                Resets::Fields(set(&[&["spec"], &["metadata", "labels"]]))
+            }
+            (None, "status") => Resets::Fields(set(&[&["spec"]])),
+            (None, "") => Resets::Fields(set(&[&["status"]])),
+            (None, _) => Resets::Nothing,
+        }
+    }
+
+    fn has_status(&self, custom: &Custom) -> bool {
+        let versions = custom.definition.at(["spec", "versions"]).and_then(Value::as_array);
+        versions.is_some_and(|versions| {
+            versions.iter().any(|version| version.at(["subresources", "status"]).is_some())
+        })
+    }
+
+    /// Returns where the number of replicas stands.
+    pub fn replicas(&self) -> Path {
+        let versions = self.custom.and_then(|custom| custom.definition.at(["spec", "versions"])?.as_array());
+        let path = versions.and_then(|versions| {
+            versions
+                .iter()
+                .find_map(|version| version.at(["subresources", "scale", "specReplicasPath"])?.as_str())
+        });
+        let path = path.unwrap_or(".spec.replicas").trim_start_matches('.');
+        path.split('.').map(|name| PathElement::field(Text::from(name))).collect()
+    }
+}
+
+/// The one built-in kind of which the recordings use two versions: its target for the processor is a field in
+/// one and an entry of a list in the other.
+fn autoscaler_to_v2(object: &Object) -> Object {
+    let Some(spec) = object.get("spec").and_then(Value::as_object) else { return object.clone() };
+    let Some(target) = spec.get("targetCPUUtilizationPercentage") else { return object.clone() };
+    let target = Value::object([("averageUtilization", target.clone()), ("type", "Utilization".into())]);
+    let resource = Value::object([("name", "cpu".into()), ("target", target)]);
+    let metric = Value::object([("resource", resource), ("type", "Resource".into())]);
+    object
+        .with("spec", spec.without("targetCPUUtilizationPercentage").with("metrics", Value::array([metric])))
+}
+
+fn autoscaler_to_v1(object: &Object) -> Object {
+    let Some(spec) = object.get("spec").and_then(Value::as_object) else { return object.clone() };
+    let metrics = spec.get("metrics").and_then(Value::as_array);
+    let target =
+        metrics.and_then(|metrics| metrics.first()?.at(["resource", "target", "averageUtilization"]));
+    let Some(target) = target else { return object.clone() };
+    object.with("spec", spec.without("metrics").with("targetCPUUtilizationPercentage", target.clone()))
+}
+
+pub enum Resets {
+    Nothing,
+    Fields(FieldSet),
+    AllBut(FieldSet),
+}
+
+impl Resets {
+    pub fn borrowed(&self) -> tenure_apply::Reset<'_> {
+        match self {
+            Resets::Nothing => tenure_apply::Reset::Nothing,
+            Resets::Fields(fields) => tenure_apply::Reset::Fields(fields),
+            Resets::AllBut(fields) => tenure_apply::Reset::AllBut(fields),
+        }
+    }
+}
+
+/// A built-in type writes out what it cannot leave out: zeros with a default, and `null` where it requires
+/// something that has none.
+fn zero(of: TypeRef<'_>) -> Value {
+    let Type::Struct(fields) = of.get() else { return Value::Object(Object::default()) };
+    let mut object = ObjectBuilder::with_capacity(4);
+    for field in &fields.fields {
+        let Slot { default, .. } = &field.slot;
+        match default {
+            Some(Value::Object(_)) => object.push(field.name.clone(), zero(of.slot(&field.slot))),
+            Some(value) => object.push(field.name.clone(), value.clone()),
+            None if field.required => object.push(field.name.clone(), Value::Null),
+            None => {}
+        }
+    }
+    Value::Object(object.finish())
+}
+
+impl Stored {
+    pub fn live(&self) -> Live<'_> {
+        Live { object: &self.object, managers: &self.managers, presence: Presence::Stored }
+    }
+}
