@@ -103,15 +103,45 @@ pub(super) fn write_inner(element: &PathElement, out: &mut Vec<u8>) {
                 if at > 0 {
                     out.push(b',');
                 }
-                json::write_text(name, Style::Plain, out);
+                write_string(name, Style::Plain, out);
                 out.push(b':');
-                json::write(value, out);
+                write_value(value, out);
             }
             out.push(b'}');
         }
-        PathElement::Value(value) => json::write(value, out),
+        PathElement::Value(value) => write_value(value, out),
         PathElement::Index(index) => json::write(&Value::Int(*index), out),
     }
+}
+
+fn write_value(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::String(text) => write_string(text, Style::Kubernetes, out),
+        other => json::write(other, out),
+    }
+}
+
+fn write_string(text: &str, style: Style, out: &mut Vec<u8>) {
+    if !is_plain(text) {
+        return json::write_text(text, style, out);
+    }
+    out.push(b'"');
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
+}
+
+/// Whether a text stands in JSON as it is, in every style.
+pub(super) fn is_plain(text: &str) -> bool {
+    const PLAIN: [bool; 256] = {
+        let mut table = [false; 256];
+        let mut byte = b' ';
+        while byte <= b'~' {
+            table[byte as usize] = !matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&');
+            byte += 1;
+        }
+        table
+    };
+    text.bytes().all(|byte| PLAIN[usize::from(byte)])
 }
 
 /// Returns the letter before the colon.

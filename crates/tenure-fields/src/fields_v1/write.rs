@@ -13,7 +13,7 @@ pub fn write(set: &FieldSet, out: &mut Vec<u8>) {
 
 /// Appends the set as JSON, members in the order given.
 pub fn write_in(set: &FieldSet, order: Order, out: &mut Vec<u8>) {
-    let mut writer = Writer { out, names: Vec::new(), recent: Recent::new(), order };
+    let mut writer = Writer { out, names: Vec::new(), escaped: Vec::new(), recent: Recent::new(), order };
     writer.level(set, false, 0);
 }
 
@@ -28,6 +28,8 @@ struct Writer<'o, 's> {
     out: &'o mut Vec<u8>,
     /// The texts of elements that are not fields, as far as they are in use.
     names: Vec<u8>,
+    /// Room for one name in escaped form.
+    escaped: Vec<u8>,
     /// Where the text of the levels written last stands, which levels that are the same memory copy.
     recent: Recent<&'s Node, Range<usize>>,
     order: Order,
@@ -88,11 +90,18 @@ impl<'s> Writer<'_, 's> {
     }
 
     fn name(&mut self, qualifier: u8, text: &str) {
+        if element::is_plain(text) {
+            self.out.extend_from_slice(&[b'"', qualifier, b':']);
+            self.out.extend_from_slice(text.as_bytes());
+            self.out.extend_from_slice(b"\":");
+            return;
+        }
         self.out.extend_from_slice(&[b'"', qualifier]);
         // The opening quote that comes with the text stands where the colon belongs.
-        let colon = self.out.len();
-        json::write_text(text, Style::Kubernetes, self.out);
-        self.out[colon] = b':';
+        self.escaped.clear();
+        json::write_text(text, Style::Kubernetes, &mut self.escaped);
+        self.escaped[0] = b':';
+        self.out.extend_from_slice(&self.escaped);
         self.out.push(b':');
     }
 
