@@ -1,5 +1,5 @@
 //! JSON patch (RFC 6902): a list of operations, each on the result of the one before; all of them hold or
-//! none does. Operations work on a [`draft`] of the document, so that ten thousand of them cost what they
+//! none does. Operations work on a draft of the document, so that ten thousand of them cost what they
 //! touch and not ten thousand documents.
 
 mod diff;

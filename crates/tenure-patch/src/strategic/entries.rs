@@ -155,6 +155,9 @@ impl<R: Recorder> Merger<'_, R> {
         if let Some(order) = order {
             rank_by(order, keys, &index, &mut slots, live.len())?;
         }
+        if !entries.replace {
+            share_places(&index, &mut slots);
+        }
         let changed = |slot: &Slot<'_>| !matches!(slot.content, Content::Live(_));
         let standings = slots.iter().map(|slot| match slot.content {
             Content::Gone => None,
@@ -382,6 +385,21 @@ fn rank_by(
         }
     }
     Ok(())
+}
+
+/// Gives entries that share their keys the place of the first of them.
+fn share_places(index: &Index<'_>, slots: &mut [Slot<'_>]) {
+    for number in 1..slots.len() {
+        if slots[number].standing.place == NONE || matches!(slots[number].content, Content::Gone) {
+            continue;
+        }
+        match index.find(index.keys(number), 0) {
+            Some(first) if first < number && !matches!(slots[first].content, Content::Gone) => {
+                slots[number].standing.place = slots[first].standing.place;
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Returns the first entry that has these keys, and ranks every one that has them.

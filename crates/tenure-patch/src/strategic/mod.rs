@@ -2,6 +2,7 @@
 //! suffice. Everything here walks live document, patch and type in step and shares what it does not touch.
 
 mod clean;
+mod difference;
 mod directive;
 mod entries;
 mod fields;
@@ -11,6 +12,7 @@ mod plan;
 mod set;
 mod trace;
 
+pub use difference::{DifferenceKeys, DifferenceOptions, LiveChanges, Precondition, three_way, two_way};
 pub use order::LiveOnly;
 pub use plan::UnmarkedLists;
 pub use trace::{Decision, KeySource, OrderSource, Rule, Trace};

@@ -19,7 +19,7 @@ pub enum LiveOnly {
 pub(crate) struct Standing {
     /// Its place in the order that the patch gives, or none.
     pub(crate) rank: u32,
-    /// Its place in the live list, or none.
+    /// Its place in the live list, or none; entries that share their keys share the place of the first.
     pub(crate) place: u32,
 }
 
@@ -36,6 +36,9 @@ pub(crate) fn arrange(items: impl Iterator<Item = Option<Standing>>, live_only: 
     }
     if !ranked.is_sorted() {
         ranked.sort_unstable();
+    }
+    if !unranked.is_sorted() {
+        unranked.sort_unstable();
     }
     let mut order = Vec::with_capacity(ranked.len() + unranked.len());
     let mut unranked = unranked.into_iter().peekable();

@@ -49,6 +49,11 @@ pub(crate) fn replaces(marks: Option<&PatchMarks>) -> bool {
     marks.is_some_and(|marks| marks.strategy.replace)
 }
 
+/// Whether calculated patches carry `$retainKeys` in this map, or in the entries of this list.
+pub(crate) fn retains(marks: Option<&PatchMarks>) -> bool {
+    marks.is_some_and(|marks| marks.strategy.retain_keys)
+}
+
 /// The fields by which the entries of one list are told apart.
 #[derive(Clone, Debug)]
 pub(crate) enum Keys<'a> {

@@ -160,7 +160,7 @@ fn add<'v>(index: &mut Index<'v>, item: &'v Value) {
 }
 
 /// Checks that the items of both lists are scalars of one kind.
-fn check_scalars(live: &Array, patch: &Array) -> Result<(), PatchError> {
+pub(super) fn check_scalars(live: &Array, patch: &Array) -> Result<(), PatchError> {
     let Some(first) = live.first().or(patch.first()) else { return Ok(()) };
     let mixed = || Fault::MixedItems { live: live.clone(), patch: patch.clone() };
     let is_alike = |item: &Value| discriminant(item) == discriminant(first);

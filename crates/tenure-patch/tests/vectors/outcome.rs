@@ -52,8 +52,16 @@ pub fn run(line: &Line, schema: &Schema) -> Outcome {
     };
     let modified = line.input("modified").unwrap_or_default();
     let current = line.input("current").unwrap_or_default();
-    let _ = (&modified, &current);
+    let options = strategic::DifferenceOptions::default();
     match line.op.as_str() {
+        "two-way" => Outcome::of(strategic::two_way(&original, &modified, ty, &options)),
+        "three-way" => {
+            let live_changes = match line.flag("overwrite") {
+                true => strategic::LiveChanges::Overwrite,
+                false => strategic::LiveChanges::Keep,
+            };
+            Outcome::of(strategic::three_way(&original, &modified, &current, ty, live_changes, &options))
+        }
         "apply" => Outcome::of(strategic::apply(&original, &patch, ty, &strategic::Options::default())),
         op => panic!("{}: unknown operation {op}", line.id),
     }
@@ -68,6 +76,9 @@ pub fn applied(line: &Line, schema: &Schema, patch: &Value) -> Outcome {
 
 /// Compares with what was recorded.
 pub fn judge(line: &Line, schema: &Schema) -> Verdict {
+    if line.op == "round-trip" {
+        return round_trip(line, schema);
+    }
     let outcome = run(line, schema);
     let mut difference = String::new();
     for recorded in line.outcomes() {
@@ -160,4 +171,22 @@ fn sorted(value: &Value) -> Value {
         }
         scalar => scalar.clone(),
     }
+}
+
+/// Calculates a patch with the recommended keys: each list named carries them, and the patch leads there.
+fn round_trip(line: &Line, schema: &Schema) -> Verdict {
+    let ty = line.ty(schema);
+    let (original, modified) = (line.input("original").unwrap(), line.input("modified").unwrap());
+    let options =
+        strategic::DifferenceOptions { keys: strategic::DifferenceKeys::Recommended, ..Default::default() };
+    let patch = strategic::two_way(&original, &modified, ty, &options).map_err(|error| error.to_string())?;
+    for (list, keys) in line.raw.get("expect_merge_keys").and_then(Value::as_object).unwrap() {
+        let entries = patch.get(list).and_then(Value::as_array).cloned().unwrap_or_default();
+        if entries.iter().any(|entry| entry.get("$patchMergeKey") != Some(keys)) {
+            return Err(format!("{list} does not carry {keys}: {patch}"));
+        }
+    }
+    let result =
+        strategic::apply(&original, &patch, ty, &Default::default()).map_err(|error| error.to_string())?;
+    if same(line, &result, &modified) { Ok(()) } else { Err(format!("{patch} gives {result}")) }
 }

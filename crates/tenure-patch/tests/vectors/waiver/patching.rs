@@ -1,38 +1,12 @@
-//! The rules by which a recorded line is not followed. Each is named after its entry in
-//! `docs/differences.md`, recognises the defect in what was recorded, and says what holds instead.
+//! The rules for patches that are applied.
 
+use super::tree::{any, lists, prune, rebuild};
 use crate::{
     line::Line,
-    outcome::{Outcome, Verdict, run},
+    outcome::{Outcome, Verdict, applied, judge, run},
 };
 use tenure_schema::Schema;
 use tenure_value::{Object, Value};
-
-pub struct Waiver {
-    /// The heading of the entry in `docs/differences.md`.
-    pub entry: &'static str,
-    /// Whether a recorded line shows the defect.
-    pub shows: fn(&Line) -> bool,
-    /// What Tenure promises for such a line.
-    pub promise: fn(&Line, &Schema) -> Verdict,
-}
-
-pub const WAIVERS: &[Waiver] = &[
-    Waiver { entry: "Large integers keep their digits", shows: large_integers, promise: large_integers_kept },
-    Waiver { entry: "A null merge key is an error", shows: null_merge_key, promise: is_an_error },
-    Waiver { entry: "A deleted map is gone", shows: deleted_map_left, promise: repaired },
-    Waiver { entry: "Directives and nulls are never stored", shows: leaks, promise: repaired },
-    Waiver {
-        entry: "A null key that could mean several entries",
-        shows: doubtful_null_key,
-        promise: is_an_error,
-    },
-];
-
-/// Returns the first rule that recognises the line.
-pub fn waiver(line: &Line) -> Option<&'static Waiver> {
-    WAIVERS.iter().find(|waiver| (waiver.shows)(line))
-}
 
 fn patch(line: &Line) -> Value {
     line.input("patch").unwrap_or_default()
@@ -42,31 +16,21 @@ fn result(line: &Line) -> Option<&Value> {
     line.raw.get("result")
 }
 
-fn is_an_error(line: &Line, schema: &Schema) -> Verdict {
+pub fn is_an_error(line: &Line, schema: &Schema) -> Verdict {
     match run(line, schema) {
         Outcome::Error { .. } => Ok(()),
         Outcome::Result(value) => Err(format!("an error was promised, not {value}")),
     }
 }
 
-/// Whether some part of a document fits.
-fn any(value: &Value, fits: &impl Fn(&Value) -> bool) -> bool {
-    fits(value)
-        || match value {
-            Value::Object(fields) => fields.iter().any(|(_, field)| any(field, fits)),
-            Value::Array(items) => items.iter().any(|item| any(item, fits)),
-            _ => false,
-        }
-}
-
 /// An integer beyond 63 bits was read as a float.
-fn large_integers(line: &Line) -> bool {
+pub fn large_integers(line: &Line, _schema: &Schema) -> bool {
     let is_large = |value: &Value| matches!(value, Value::UInt(_));
     line.op == "apply"
         && (any(&patch(line), &is_large) || any(&line.input("original").unwrap_or_default(), &is_large))
 }
 
-fn large_integers_kept(line: &Line, schema: &Schema) -> Verdict {
+pub fn large_integers_kept(line: &Line, schema: &Schema) -> Verdict {
     let as_float = |value: &Value| {
         rebuild(value, &|value| match value {
             Value::UInt(number) => Some(Value::Float(*number as f64)),
@@ -79,41 +43,45 @@ fn large_integers_kept(line: &Line, schema: &Schema) -> Verdict {
     }
 }
 
-fn rebuild(value: &Value, change: &impl Fn(&Value) -> Option<Value>) -> Value {
-    match (change(value), value) {
-        (Some(value), _) => value,
-        (None, Value::Object(fields)) => {
-            Value::object(fields.iter().map(|(name, field)| (name.clone(), rebuild(field, change))))
-        }
-        (None, Value::Array(items)) => Value::array(items.iter().map(|item| rebuild(item, change))),
-        (None, value) => value.clone(),
+/// An entry whose key is null joined its list, or was compared with others.
+pub fn null_merge_key(line: &Line, schema: &Schema) -> bool {
+    let mut found = false;
+    let mut look = |document: &Value| {
+        lists(document, line.ty(schema), &mut |_, list, key| {
+            found |=
+                key.is_some_and(|key| list.iter().any(|entry| entry.get(key).is_some_and(Value::is_null)));
+        });
+    };
+    if line.raw.get("error").is_some() {
+        return false;
     }
+    match line.op.as_str() {
+        "apply" => result(line).into_iter().for_each(&mut look),
+        _ => ["original", "modified", "current"]
+            .iter()
+            .filter_map(|name| line.input(name))
+            .for_each(|document| look(&document)),
+    }
+    found
 }
 
-/// An entry whose key is null joined its list.
-fn null_merge_key(line: &Line) -> bool {
-    let has_null_key = |value: &Value| match value {
-        Value::Array(items) => items.iter().any(|item| {
-            ["name", "port", "containerPort", "type", "uid", "ip", "mountPath", "devicePath", "topologyKey"]
-                .iter()
-                .any(|key| {
-                    item.get(key).is_some_and(Value::is_null)
-                        && items.iter().any(|other| other.get(key).is_some_and(|value| !value.is_null()))
-                })
-        }),
-        _ => false,
-    };
-    line.op == "apply" && result(line).is_some_and(|result| any(result, &has_null_key))
+/// It is an error, unless the list is merely copied.
+pub fn null_key_refused(line: &Line, schema: &Schema) -> Verdict {
+    is_an_error(line, schema).or_else(|_| judge(line, schema))
 }
 
 /// `$patch: delete` on a map left an empty one.
-fn deleted_map_left(line: &Line) -> bool {
-    line.op == "apply"
-        && result(line).is_some_and(|result| without_deleted_maps(result, &patch(line)) != *result)
+pub fn deleted_map_left(line: &Line, _schema: &Schema) -> bool {
+    // Of a calculated patch, what was recorded of its application counts.
+    let (patch, result) = match line.op.as_str() {
+        "apply" => (patch(line), result(line)),
+        _ => (result(line).cloned().unwrap_or_default(), line.raw.get("applied")),
+    };
+    result.is_some_and(|result| without_deleted_maps(result, &patch) != *result)
 }
 
 /// A directive, or a null of the patch, was stored.
-fn leaks(line: &Line) -> bool {
+pub fn leaks(line: &Line, _schema: &Schema) -> bool {
     let had_null = || any(&line.input("original").unwrap_or_default(), &has_null);
     line.op == "apply"
         && result(line)
@@ -129,13 +97,22 @@ fn has_null(value: &Value) -> bool {
 }
 
 /// What was recorded, without what should not be in it: the result has to be that.
-fn repaired(line: &Line, schema: &Schema) -> Verdict {
-    let outcome = run(line, schema);
-    let (Some(value), Some(recorded)) = (outcome.value(), result(line)) else { return Err(outcome.show()) };
+pub fn repaired(line: &Line, schema: &Schema) -> Verdict {
+    let mut outcome = run(line, schema);
+    let (mut patch, mut recorded) = (patch(line), result(line));
+    if line.op != "apply" {
+        if outcome.value() != recorded {
+            return Err(outcome.show());
+        }
+        patch = outcome.value().cloned().unwrap_or_default();
+        outcome = applied(line, schema, &patch);
+        recorded = line.raw.get("applied");
+    }
+    let (Some(value), Some(recorded)) = (outcome.value(), recorded) else { return Err(outcome.show()) };
     if any(value, &has_directive) {
         return Err(format!("a directive is stored in {value}"));
     }
-    let expected = without_directives(&without_deleted_maps(recorded, &patch(line)));
+    let expected = without_directives(&without_deleted_maps(recorded, &patch));
     if without_nulls(value) == without_nulls(&expected) {
         return Ok(());
     }
@@ -150,21 +127,8 @@ fn without_nulls(value: &Value) -> Value {
     prune(value, &|_, value| value.is_null())
 }
 
-fn prune(value: &Value, drop: &impl Fn(&str, &Value) -> bool) -> Value {
-    match value {
-        Value::Object(fields) => Value::object(
-            fields
-                .iter()
-                .filter(|(name, field)| !drop(name, field))
-                .map(|(name, field)| (name.clone(), prune(field, drop))),
-        ),
-        Value::Array(items) => Value::array(items.iter().map(|item| prune(item, drop))),
-        scalar => scalar.clone(),
-    }
-}
-
 /// Removes the empty maps that stand where the patch deletes one.
-fn without_deleted_maps(result: &Value, patch: &Value) -> Value {
+pub fn without_deleted_maps(result: &Value, patch: &Value) -> Value {
     let says = |patch: &Value, word: &str| patch.get("$patch").and_then(Value::as_str) == Some(word);
     let deletes = |patch: &Value| says(patch, "delete");
     match (result, patch) {
@@ -199,7 +163,7 @@ fn shares_key(item: &Value, patch: &Value) -> bool {
 }
 
 /// A null key took the first of several entries.
-fn doubtful_null_key(line: &Line) -> bool {
+pub fn doubtful_null_key(line: &Line, _schema: &Schema) -> bool {
     line.flag("doubtful")
         && result(line).is_some()
         && any(&patch(line), &|value| match (value.get("$patchMergeKey"), value.as_object()) {

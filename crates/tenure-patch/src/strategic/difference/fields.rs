@@ -1,0 +1,309 @@
+//! The walk over maps: original, modified and live fields in step. What the modified document has and the
+//! live one lacks or has otherwise goes into the patch; what only the original has is removed.
+
+use super::{DifferenceOptions, LiveChanges};
+use crate::{
+    PatchError,
+    strategic::{
+        directive::{DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER},
+        plan::{self, Plan, Position},
+    },
+};
+use std::mem::discriminant;
+use tenure_schema::TypeRef;
+use tenure_value::{Array, Object, Text, Value};
+
+/// The two documents that a modified one is compared with, as far as they are there.
+pub(super) struct Sides<'v, T> {
+    pub(super) original: Option<&'v T>,
+    pub(super) live: Option<&'v T>,
+}
+
+impl<T> Clone for Sides<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Sides<'_, T> {}
+
+impl<'v, T> Sides<'v, T> {
+    /// Whether both are one, as in a two-way patch.
+    pub(super) fn same(self) -> bool {
+        match (self.original, self.live) {
+            (Some(original), Some(live)) => std::ptr::eq(original, live),
+            _ => false,
+        }
+    }
+}
+
+/// One calculation under way.
+pub(super) struct Walk<'o> {
+    pub(super) options: &'o DifferenceOptions<'o>,
+    live_changes: LiveChanges,
+    /// How much has been written that comes from the original side: removals.
+    pub(super) removals: usize,
+}
+
+/// The patch of one map while it grows; directives come before all fields.
+#[derive(Default)]
+pub(super) struct Patch {
+    directives: Vec<(Text, Value)>,
+    fields: Vec<(Text, Value)>,
+}
+
+impl Patch {
+    fn is_empty(&self) -> bool {
+        self.directives.is_empty() && self.fields.is_empty()
+    }
+
+    fn directive(&mut self, prefix: &str, list: &str, value: Array) {
+        let mut name = String::with_capacity(prefix.len() + 1 + list.len());
+        name.push_str(prefix);
+        name.push('/');
+        name.push_str(list);
+        self.directives.push((name.into(), value.into()));
+    }
+
+    fn finish(mut self) -> Object {
+        if self.directives.is_empty() {
+            return Object::from_unsorted(self.fields);
+        }
+        self.directives.sort_by(|left, right| left.0.cmp(&right.0));
+        self.directives.append(&mut self.fields);
+        Object::from_unsorted(self.directives)
+    }
+}
+
+/// What a list contributes to the patch of the map around it.
+#[derive(Default)]
+pub(super) struct ListPatch {
+    pub(super) items: Vec<Value>,
+    pub(super) deletions: Vec<Value>,
+    pub(super) order: Vec<Value>,
+    /// Whether the list is written even without items: it is new.
+    pub(super) new: bool,
+}
+
+impl ListPatch {
+    pub(super) fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.deletions.is_empty() && self.order.is_empty()
+    }
+}
+
+impl<'o> Walk<'o> {
+    pub(super) fn new(options: &'o DifferenceOptions<'o>, live_changes: LiveChanges) -> Walk<'o> {
+        Walk { options, live_changes, removals: 0 }
+    }
+
+    /// Calculates the patch of a map; `retain` says whether it carries `$retainKeys`.
+    pub(super) fn object(
+        &mut self,
+        sides: Sides<'_, Object>,
+        modified: &Object,
+        ty: TypeRef<'_>,
+        retain: bool,
+    ) -> Result<Object, PatchError> {
+        let original = sides.original.map_or(&[][..], Object::fields);
+        let live = sides.live.map_or(&[][..], Object::fields);
+        let two_way = sides.same();
+        let mut patch = Patch::default();
+        let (mut at_original, mut at_live) = (0, 0);
+        let mut extra = false;
+        let removals = self.removals;
+        for (name, value) in modified {
+            while let Some((gone, value)) = original.get(at_original).filter(|field| field.0 < *name) {
+                at_original += 1;
+                extra |= !value.is_null();
+                self.removed(&mut patch, gone, value, sides.live, retain);
+            }
+            let in_original = original.get(at_original).filter(|field| field.0 == *name);
+            at_original += usize::from(in_original.is_some());
+            let in_live = if two_way {
+                in_original
+            } else {
+                while let Some((_, value)) = live.get(at_live).filter(|field| field.0 < *name) {
+                    at_live += 1;
+                    extra |= !value.is_null();
+                }
+                let found = live.get(at_live).filter(|field| field.0 == *name);
+                at_live += usize::from(found.is_some());
+                found
+            };
+            let sides =
+                Sides { original: in_original.map(|field| &field.1), live: in_live.map(|field| &field.1) };
+            self.field(&mut patch, sides, name, value, ty).map_err(|error| error.under_field(name))?;
+        }
+        for (gone, value) in &original[at_original..] {
+            extra |= !value.is_null();
+            self.removed(&mut patch, gone, value, sides.live, retain);
+        }
+        extra |= !two_way && live[at_live.min(live.len())..].iter().any(|(_, value)| !value.is_null());
+        // A map that is new to the live document needs no clearing, unless something was removed from it.
+        let changed = match sides.live {
+            Some(_) => !patch.is_empty(),
+            None => self.removals > removals,
+        };
+        if retain && (extra || changed) {
+            let kept = modified.iter().filter(|(_, value)| !value.is_null());
+            let names: Array = kept.map(|(name, _)| Value::String(name.clone())).collect::<Vec<_>>().into();
+            if !names.is_empty() {
+                patch.directives.push((Text::new_static(RETAIN_KEYS), names.into()));
+            }
+        }
+        Ok(patch.finish())
+    }
+
+    /// Removes a field that only the original has.
+    fn removed(
+        &mut self,
+        patch: &mut Patch,
+        name: &Text,
+        original: &Value,
+        live: Option<&Object>,
+        retain: bool,
+    ) {
+        self.removals += 1;
+        let removal = match (self.live_changes, original, live.and_then(|live| live.get(name))) {
+            // `$retainKeys` would clear what is left, so there it is all or nothing.
+            (LiveChanges::Keep, Value::Object(original), Some(Value::Object(live))) if !retain => {
+                removal(original, live)
+            }
+            _ => Some(Value::Null),
+        };
+        patch.fields.extend(removal.map(|value| (name.clone(), value)));
+    }
+
+    fn field(
+        &mut self,
+        patch: &mut Patch,
+        sides: Sides<'_, Value>,
+        name: &Text,
+        modified: &Value,
+        ty: TypeRef<'_>,
+    ) -> Result<(), PatchError> {
+        let alike =
+            |side: Option<&Value>| side.is_some_and(|side| discriminant(side) == discriminant(modified));
+        match modified {
+            // The patch of a patch: directives of the documents are compared as words.
+            _ if name == PATCH && sides.original.is_some() => {
+                let (original, live) = (sides.original, sides.live);
+                if let Some(word) = original.or(live).filter(|value| value.as_str().is_none()) {
+                    let map = Object::default().with(name.clone(), word.clone());
+                    return Err(crate::Fault::UnknownPatchValue { value: word.clone(), map }.into());
+                }
+                if live != Some(modified) {
+                    patch.fields.push((name.clone(), modified.clone()));
+                }
+            }
+            Value::Object(map) if alike(sides.original) || alike(sides.live) => {
+                let Some(position) = self.position(sides, name, modified, ty)? else { return Ok(()) };
+                if let Some(value) = self.map(sides, map, position)? {
+                    patch.fields.push((name.clone(), value));
+                }
+            }
+            Value::Array(list) if alike(sides.original) || alike(sides.live) => {
+                let Some(position) = self.position(sides, name, modified, ty)? else { return Ok(()) };
+                let list = self.list(sides, list, position)?;
+                if list.new || !list.items.is_empty() {
+                    patch.fields.push((name.clone(), Array::from(list.items).into()));
+                }
+                if !list.deletions.is_empty() {
+                    patch.directive(DELETE_FROM_PRIMITIVE_LIST, name, list.deletions.into());
+                }
+                if !list.order.is_empty() {
+                    patch.directive(SET_ELEMENT_ORDER, name, list.order.into());
+                }
+            }
+            modified if sides.live != Some(modified) => patch.fields.push((name.clone(), modified.clone())),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Returns where a map or list goes, or nothing where the type knows no such field and nothing changes.
+    fn position<'s>(
+        &self,
+        sides: Sides<'_, Value>,
+        name: &str,
+        modified: &Value,
+        ty: TypeRef<'s>,
+    ) -> Result<Option<Position<'s>>, PatchError> {
+        match plan::position(ty, name, modified) {
+            Ok(position) => Ok(Some(position)),
+            Err(_)
+                if sides.live == Some(modified) && sides.original.is_none_or(|value| value == modified) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn map(
+        &mut self,
+        sides: Sides<'_, Value>,
+        modified: &Object,
+        position: Position<'_>,
+    ) -> Result<Option<Value>, PatchError> {
+        if plan::replaces(position.marks) {
+            return Ok(Some(modified.clone().into()));
+        }
+        let below = Sides {
+            original: sides.original.and_then(Value::as_object),
+            live: sides.live.and_then(Value::as_object),
+        };
+        let retain = plan::retains(position.marks);
+        let patch = self.object(below, modified, position.ty, retain)?;
+        let needed = below.live.is_none() || !patch.is_empty();
+        Ok(needed.then(|| patch.into()))
+    }
+
+    fn list(
+        &mut self,
+        sides: Sides<'_, Value>,
+        modified: &Array,
+        position: Position<'_>,
+    ) -> Result<ListPatch, PatchError> {
+        let below = Sides {
+            original: sides.original.and_then(Value::as_array),
+            live: sides.live.and_then(Value::as_array),
+        };
+        match position.plan(self.options.unmarked_lists) {
+            Plan::Keyed(keys) => self.entries(below, modified, keys, position),
+            Plan::Set => self.scalars(below, modified),
+            Plan::Replace if below.live == Some(modified) => Ok(ListPatch::default()),
+            Plan::Replace => Ok(ListPatch { items: modified.to_vec(), new: true, ..ListPatch::default() }),
+        }
+    }
+}
+
+/// Removes what the original has from a live map to which others have added: the map stays for them, and is
+/// removed as a whole where nobody did.
+fn removal(original: &Object, live: &Object) -> Option<Value> {
+    let added = |(name, _): (&Text, &Value)| !original.contains(name);
+    let deep = |(name, value): (&Text, &Value)| match (value, original.get(name)) {
+        (Value::Object(live), Some(Value::Object(original))) => has_additions(original, live),
+        _ => false,
+    };
+    if !live.iter().any(added) && !live.iter().any(deep) {
+        return Some(Value::Null);
+    }
+    let fields = original.iter().filter_map(|(name, value)| {
+        let removal = match (value, live.get(name)?) {
+            (Value::Object(original), Value::Object(live)) => removal(original, live)?,
+            _ => Value::Null,
+        };
+        Some((name.clone(), removal))
+    });
+    let fields: Vec<_> = fields.collect();
+    (!fields.is_empty()).then(|| Object::from_sorted(fields).into())
+}
+
+fn has_additions(original: &Object, live: &Object) -> bool {
+    live.iter().any(|(name, value)| match (original.get(name), value) {
+        (None, _) => true,
+        (Some(Value::Object(original)), Value::Object(live)) => has_additions(original, live),
+        _ => false,
+    })
+}

@@ -1,0 +1,77 @@
+//! The rules by which a recorded line is not followed. Each is named after its entry in
+//! `docs/differences.md`, recognises the defect in what was recorded, and says what holds instead.
+
+mod calculating;
+mod patching;
+mod tree;
+
+use crate::{line::Line, outcome::Verdict};
+use tenure_schema::Schema;
+
+pub struct Waiver {
+    /// The heading of the entry in `docs/differences.md`.
+    pub entry: &'static str,
+    /// Whether a recorded line shows the defect.
+    pub shows: fn(&Line, &Schema) -> bool,
+    /// What Tenure promises for such a line.
+    pub promise: fn(&Line, &Schema) -> Verdict,
+}
+
+const WAIVERS: &[Waiver] = &[
+    Waiver {
+        entry: "Large integers keep their digits",
+        shows: patching::large_integers,
+        promise: patching::large_integers_kept,
+    },
+    Waiver {
+        entry: "A null merge key is an error",
+        shows: patching::null_merge_key,
+        promise: patching::null_key_refused,
+    },
+    Waiver { entry: "A deleted map is gone", shows: patching::deleted_map_left, promise: patching::repaired },
+    Waiver {
+        entry: "Directives and nulls are never stored",
+        shows: patching::leaks,
+        promise: patching::repaired,
+    },
+    Waiver {
+        entry: "A null key that could mean several entries",
+        shows: patching::doubtful_null_key,
+        promise: patching::is_an_error,
+    },
+    Waiver {
+        entry: "Entries that share a key survive",
+        shows: calculating::shared_keys,
+        promise: calculating::survivors,
+    },
+    Waiver {
+        entry: "Every reorder of a set is noticed",
+        shows: calculating::unnoticed_order,
+        promise: calculating::leads_there,
+    },
+    Waiver {
+        entry: "A repeated item of a set is united",
+        shows: calculating::repeated_items,
+        promise: calculating::leads_there,
+    },
+    Waiver {
+        entry: "The same deletion on both sides is no conflict",
+        shows: calculating::same_deletion,
+        promise: calculating::no_internal_error,
+    },
+    Waiver {
+        entry: "A removed map stays for those who added to it",
+        shows: calculating::removed_map,
+        promise: calculating::additions_stay,
+    },
+    Waiver {
+        entry: "Looking for conflicts reorders nothing",
+        shows: calculating::reordered_by_comparing,
+        promise: calculating::as_overwriting,
+    },
+];
+
+/// Returns the first rule that recognises the line.
+pub fn waiver(line: &Line, schema: &Schema) -> Option<&'static Waiver> {
+    WAIVERS.iter().find(|waiver| (waiver.shows)(line, schema))
+}

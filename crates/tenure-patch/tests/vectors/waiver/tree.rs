@@ -1,0 +1,57 @@
+//! Looking into documents and rebuilding them, for the rules.
+
+use tenure_schema::TypeRef;
+use tenure_value::{Array, Value};
+
+/// Whether some part of a document fits.
+pub fn any(value: &Value, fits: &impl Fn(&Value) -> bool) -> bool {
+    fits(value)
+        || match value {
+            Value::Object(fields) => fields.iter().any(|(_, field)| any(field, fits)),
+            Value::Array(items) => items.iter().any(|item| any(item, fits)),
+            _ => false,
+        }
+}
+
+/// Rebuilds a document, with other values where `change` gives some.
+pub fn rebuild(value: &Value, change: &impl Fn(&Value) -> Option<Value>) -> Value {
+    match (change(value), value) {
+        (Some(value), _) => value,
+        (None, Value::Object(fields)) => {
+            Value::object(fields.iter().map(|(name, field)| (name.clone(), rebuild(field, change))))
+        }
+        (None, Value::Array(items)) => Value::array(items.iter().map(|item| rebuild(item, change))),
+        (None, value) => value.clone(),
+    }
+}
+
+/// Rebuilds a document without the fields that `drop` names.
+pub fn prune(value: &Value, drop: &impl Fn(&str, &Value) -> bool) -> Value {
+    match value {
+        Value::Object(fields) => Value::object(
+            fields
+                .iter()
+                .filter(|(name, field)| !drop(name, field))
+                .map(|(name, field)| (name.clone(), prune(field, drop))),
+        ),
+        Value::Array(items) => Value::array(items.iter().map(|item| prune(item, drop))),
+        scalar => scalar.clone(),
+    }
+}
+
+/// Visits every list of a document, with its name and its merge key.
+pub fn lists(value: &Value, ty: TypeRef<'_>, visit: &mut impl FnMut(&str, &Array, Option<&str>)) {
+    for (name, field) in value.as_object().into_iter().flatten() {
+        let Some(of) = ty.field(name) else { continue };
+        let below = ty.slot(&of.slot);
+        match field {
+            Value::Array(list) => {
+                visit(name, list, of.patch.merge_key.as_deref());
+                for item in list {
+                    lists(item, below.item().unwrap_or(TypeRef::untyped()), visit);
+                }
+            }
+            field => lists(field, below, visit),
+        }
+    }
+}
