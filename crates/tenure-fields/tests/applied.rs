@@ -1,0 +1,25 @@
+//! What a kube-apiserver recorded as the fields of a first apply is what the applied object declares under
+//! its type, apart from the fields that say which object it is.
+
+use tenure_fields::{FieldSet, fields_v1};
+use tenure_schema::Schema;
+use tenure_value::Value;
+
+/// The fields that no manager holds.
+const IDENTITY: &[u8] =
+    br#"{"f:apiVersion":{},"f:kind":{},"f:metadata":{".":{},"f:name":{},"f:namespace":{}}}"#;
+
+#[test]
+fn an_applied_object_declares_the_recorded_fields() {
+    let identity = fields_v1::parse(IDENTITY).unwrap();
+    let lines = include_str!("samples/applied.jsonl").lines();
+    assert!(lines.clone().count() > 30);
+    for line in lines {
+        let recorded: Value = line.parse().unwrap();
+        let [applied, fields] = ["applied", "fields"].map(|name| recorded.get(name).unwrap());
+        let [version, kind] = ["apiVersion", "kind"].map(|name| applied.get(name).unwrap().as_str().unwrap());
+        let of = Schema::builtin().kind(version, kind).unwrap();
+        let declared = FieldSet::of(applied, of).unwrap_or_else(|error| panic!("{error}\nin {applied}"));
+        assert_eq!(Ok(declared.difference(&identity)), fields_v1::from_value(fields), "{applied}");
+    }
+}
