@@ -1,5 +1,5 @@
 //! What a kube-apiserver recorded as the fields of a first apply is what the applied object declares under
-//! its type, apart from the fields that say which object it is.
+//! its type, apart from the fields that the server alone sets and those that say which object it is.
 
 use tenure_fields::{FieldSet, fields_v1};
 use tenure_schema::Schema;
@@ -7,7 +7,8 @@ use tenure_value::Value;
 
 /// The fields that no manager holds.
 const IDENTITY: &[u8] =
-    br#"{"f:apiVersion":{},"f:kind":{},"f:metadata":{".":{},"f:name":{},"f:namespace":{}}}"#;
+    br#"{"f:apiVersion":{},"f:kind":{},"f:metadata":{".":{},"f:creationTimestamp":{},"f:generation":{},
+    "f:managedFields":{},"f:name":{},"f:namespace":{},"f:resourceVersion":{},"f:selfLink":{},"f:uid":{}}}"#;
 
 #[test]
 fn an_applied_object_declares_the_recorded_fields() {
