@@ -168,3 +168,10 @@ fn levels_with_the_text_of_a_sibling_share_its_memory() {
     assert!(a.children.ptr_eq(&b.children));
     assert!(a.included && b.included);
 }
+
+#[test]
+fn integers_in_field_sets_stay_exact() {
+    let text = r#"{"f:ids":{"v:9007199254740992":{},"v:9007199254740993":{}}}"#;
+    assert_eq!(read(text).as_deref(), Ok(text));
+    assert_eq!(read(r#"{"v:1.0":{},"v:1":{}}"#).as_deref(), Ok(r#"{"v:1":{}}"#));
+}
