@@ -212,3 +212,12 @@ fn published_definitions_add_types_and_change_none() {
     }
     assert!(completed.names().count() >= Schema::builtin().names().count());
 }
+
+/// The folder of recordings beside the workspace is optional; where it is, the copy here must be of it.
+#[test]
+fn the_facts_are_those_that_were_recorded() {
+    let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/facts/schema.json");
+    if let Ok(text) = std::fs::read(recorded) {
+        assert!(json::parse(&text, &Limits::TRUSTED).unwrap() == facts(), "{recorded} has changed");
+    }
+}

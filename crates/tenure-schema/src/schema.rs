@@ -55,8 +55,7 @@ impl Schema {
 
     /// Returns the type of a kind, by apiVersion (`apps/v1`, `v1`) and kind.
     pub fn kind(&self, api_version: &str, kind: &str) -> Option<TypeRef<'_>> {
-        let wanted = || api_version.bytes().chain([b' ']).chain(kind.bytes());
-        self.find(self.kind_index(), |name| name.bytes().cmp(wanted()))
+        self.find(self.kind_index(), |name| compare_kind(name.as_bytes(), api_version.as_bytes(), kind))
     }
 
     /// Returns a type by the name of its definition.
@@ -115,6 +114,15 @@ impl Schema {
         let at = index.binary_search_by(|(name, _)| order(name)).ok()?;
         Some(self.at(index[at].1))
     }
+}
+
+/// Compares `"group/version Kind"` with its parts, without joining them.
+fn compare_kind(name: &[u8], api_version: &[u8], kind: &str) -> Ordering {
+    let (start, rest) = name.split_at(name.len().min(api_version.len()));
+    start.cmp(api_version).then_with(|| match rest.split_first() {
+        Some((separator, rest)) => separator.cmp(&b' ').then_with(|| rest.cmp(kind.as_bytes())),
+        None => Ordering::Less,
+    })
 }
 
 /// Collects types into a [`Schema`]; a number may be reserved before its type is known, for recursion.
@@ -195,6 +203,23 @@ impl SchemaBuilder {
             names: OnceLock::from(self.names.into_iter().collect::<Index>()),
             kinds: OnceLock::from(self.kinds.into_iter().collect::<Index>()),
             pack: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_compared_as_if_their_parts_were_joined() {
+        let parts = ["", "a", "ab", "b", "a b", " ", "v1", "apps/v1"];
+        for (api_version, kind) in parts.iter().flat_map(|a| parts.map(|b| (*a, b))) {
+            let joined = format!("{api_version} {kind}");
+            for name in parts.iter().flat_map(|a| parts.map(|b| format!("{a} {b}"))).chain(["a".into()]) {
+                let found = compare_kind(name.as_bytes(), api_version.as_bytes(), kind);
+                assert_eq!(found, name.as_bytes().cmp(joined.as_bytes()), "{name:?} and {joined:?}");
+            }
         }
     }
 }
