@@ -6,6 +6,19 @@
 //!                                  ├─ OpenAPI v3 ─ recommended keys ─ compile ─ pack
 //! definitions (definitions.rs) ────┘
 //! ```
+//!
+//! To write the built-in pack again, from the facts alone or with the types that a server hides by default:
+//!
+//! ```text
+//! cargo run -p tenure-pack -- --schema crates/tenure-pack/data/kubernetes-1.36.json \
+//!     --out crates/tenure-schema/data/kubernetes-1.36.pack
+//!
+//! pip download --no-deps kubernetes-validate && unzip kubernetes_validate-*.whl '*/v1.36.0-local/_definitions.json'
+//! cargo run -p tenure-pack -- --schema crates/tenure-pack/data/kubernetes-1.36.json \
+//!     --definitions kubernetes_validate/kubernetes-json-schema/v1.36.0-local/_definitions.json --out all.pack
+//! ```
+//!
+//! Of a version without recorded facts the definitions alone make a pack, without defaults and enums.
 
 mod definitions;
 mod facts;

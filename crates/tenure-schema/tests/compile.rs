@@ -264,6 +264,10 @@ fn what_is_wrong_is_named_with_its_type_and_field() {
     for (found, expected) in cases {
         assert_eq!(found, expected);
     }
+    let alias =
+        r##"{"T": {"$ref": "#/components/schemas/U", "mapType": "atomic"}, "U": {"type": "object"}}"##;
+    let error = definitions(alias).unwrap_err().to_string();
+    assert_eq!(error, r#"T: there is no marker "mapType"; it is written "x-kubernetes-map-type""#);
 }
 
 #[test]

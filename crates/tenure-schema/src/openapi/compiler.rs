@@ -192,6 +192,7 @@ impl<'d> Compiler<'d> {
             if steps.next().is_none() {
                 return Err(SchemaError::ReferenceCycle { at: place.to_string(), to: name.to_string() });
             }
+            marks::check_names(node, &Place::Type(name))?;
             marks = marks.over(ShapeMarks::read(node, &Place::Type(name))?);
             let (next, target) = self.definitions.find(reference, &Place::Type(name))?;
             (name, node) = (next, object(target, &Place::Type(next))?);
@@ -212,11 +213,11 @@ impl<'d> Compiler<'d> {
             return Err(SchemaError::TooDeep { at: place.to_string(), limit: DEPTH });
         }
         let node = object(node, place)?;
-        marks::check_names(node, place)?;
         let mut default = node.get("default");
         let mut nullable = is_nullable(node, place)?;
         let of = match reference(node, place)? {
             Some(reference) => {
+                marks::check_names(node, place)?;
                 let (name, target) = self.definitions.find(reference, place)?;
                 default = default.or_else(|| target.get("default"));
                 nullable |= is_nullable(object(target, &Place::Type(name))?, &Place::Type(name))?;

@@ -16,26 +16,27 @@ pub(crate) const PRESERVE_UNKNOWN: &str = "x-kubernetes-preserve-unknown-fields"
 pub(crate) const EMBEDDED_RESOURCE: &str = "x-kubernetes-embedded-resource";
 pub(crate) const GROUP_VERSION_KIND: &str = "x-kubernetes-group-version-kind";
 
-/// Every marker there is. The last three say nothing about topology and are left to those who read the
-/// raw schema: rules of validation, unions, and fields that may be selected by.
-const MARKERS: [&str; 13] = [
-    LIST_TYPE,
-    LIST_MAP_KEYS,
-    MAP_TYPE,
-    PATCH_STRATEGY,
-    PATCH_MERGE_KEY,
-    RECOMMENDED_KEYS,
-    INT_OR_STRING,
-    PRESERVE_UNKNOWN,
-    EMBEDDED_RESOURCE,
-    GROUP_VERSION_KIND,
-    "x-kubernetes-validations",
-    "x-kubernetes-unions",
-    "x-kubernetes-selectable-fields",
+/// Every marker there is, and what is left of it without prefix, dashes and capitals. The last three say
+/// nothing about topology and are left to those who read the raw schema: rules of validation, unions, and
+/// fields that may be selected by.
+const MARKERS: [(&str, &str); 13] = [
+    (LIST_TYPE, "listtype"),
+    (LIST_MAP_KEYS, "listmapkeys"),
+    (MAP_TYPE, "maptype"),
+    (PATCH_STRATEGY, "patchstrategy"),
+    (PATCH_MERGE_KEY, "patchmergekey"),
+    (RECOMMENDED_KEYS, "recommendedpatchmergekey"),
+    (INT_OR_STRING, "intorstring"),
+    (PRESERVE_UNKNOWN, "preserveunknownfields"),
+    (EMBEDDED_RESOURCE, "embeddedresource"),
+    (GROUP_VERSION_KIND, "groupversionkind"),
+    ("x-kubernetes-validations", "validations"),
+    ("x-kubernetes-unions", "unions"),
+    ("x-kubernetes-selectable-fields", "selectablefields"),
 ];
 
-/// Other words under which markers are found in sources and documents, without their dashes.
-const OTHER_SPELLINGS: [(&str, &str); 2] = [("listmapkey", LIST_MAP_KEYS), ("structtype", MAP_TYPE)];
+/// Other words under which markers are found in sources and documents.
+const OTHER_SPELLINGS: [(&str, &str); 2] = [(LIST_MAP_KEYS, "listmapkey"), (MAP_TYPE, "structtype")];
 
 /// How `x-kubernetes-list-type` says the items of a list are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -146,39 +147,32 @@ pub(crate) fn check_names(node: &Object, place: &Place) -> Result<(), SchemaErro
 
 /// Returns what to write instead of a keyword that looks like a marker and is none.
 fn marker_hint(name: &str) -> Option<String> {
-    if MARKERS.contains(&name) || !MARKER_INITIALS.contains(&name.bytes().next()?) {
+    if MARKERS.iter().any(|(marker, _)| *marker == name) {
         return None;
     }
-    let bare = bare(name);
-    let meant = MARKERS
-        .into_iter()
-        .find(|marker| self::bare(marker) == bare)
-        .or_else(|| OTHER_SPELLINGS.into_iter().find(|(other, _)| *other == bare).map(|(_, marker)| marker));
-    match meant {
-        Some(marker) => Some(format!("it is written {marker:?}")),
+    let mut spellings = MARKERS.iter().chain(&OTHER_SPELLINGS);
+    match spellings.find(|(_, spelling)| bare(name).eq(spelling.bytes())) {
+        Some((marker, _)) => Some(format!("it is written {marker:?}")),
         None if name.starts_with("x-ku") => Some(match nearest(name) {
             Some(marker) => format!("{marker:?} may be meant"),
-            None => format!("markers are {}", MARKERS.join(", ")),
+            None => format!("markers are {}", MARKERS.map(|(marker, _)| marker).join(", ")),
         }),
         None => None,
     }
 }
 
-/// The letters that markers start with, with and without their prefix; every other keyword is none.
-const MARKER_INITIALS: &[u8] = b"xlmpriegvusXLMPRIEGVUS";
-
 /// Strips what spellings of one marker differ in: the prefix, dashes and capitals.
-fn bare(name: &str) -> String {
+fn bare(name: &str) -> impl Iterator<Item = u8> {
     let name = name.strip_prefix("x-").unwrap_or(name);
     let name = match name.split_once('-') {
         Some((prefix, rest)) if prefix.starts_with("kube") || prefix == "k8s" => rest,
         _ => name,
     };
-    name.chars().filter(|c| *c != '-').map(|c| c.to_ascii_lowercase()).collect()
+    name.bytes().filter(|byte| *byte != b'-').map(|byte| byte.to_ascii_lowercase())
 }
 
 fn nearest(name: &str) -> Option<&'static str> {
-    let (distance, marker) = MARKERS.into_iter().map(|marker| (distance(name, marker), marker)).min()?;
+    let (distance, marker) = MARKERS.into_iter().map(|(marker, _)| (distance(name, marker), marker)).min()?;
     (distance <= 4).then_some(marker)
 }
 
@@ -255,4 +249,40 @@ pub(crate) fn wrong_value(name: &'static str, place: &Place, found: &Value, expe
         found.push_str("...");
     }
     SchemaError::MarkerValue { at: place.to_string(), name, found, expected: expected.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bare_form_of_every_marker_is_its_own() {
+        for (marker, spelling) in MARKERS {
+            assert!(bare(marker).eq(spelling.bytes()), "{marker}");
+            assert_eq!(marker_hint(marker), None);
+        }
+    }
+
+    #[test]
+    fn keywords_of_others_are_not_taken_for_markers() {
+        for keyword in ["type", "description", "x-go-name", "x-order", "maxLength", "", "x-", "-"] {
+            assert_eq!(marker_hint(keyword), None, "{keyword}");
+        }
+        assert!(marker_hint(&format!("x-kubernetes-{}", "a".repeat(1000))).is_some());
+    }
+
+    #[test]
+    fn distance_counts_changed_added_and_left_out_letters() {
+        let cases = [
+            ("", "", 0),
+            ("abc", "abc", 0),
+            ("abc", "abd", 1),
+            ("abc", "ab", 1),
+            ("", "abc", 3),
+            ("ab", "ba", 2),
+        ];
+        for (from, to, expected) in cases {
+            assert_eq!(distance(from, to), expected, "{from} {to}");
+        }
+    }
 }

@@ -7,10 +7,10 @@ use crate::{
     Struct, Type, TypeId, UnknownFields,
 };
 use std::{borrow::Cow, ops::Range};
-use tenure_value::{Object, Text, Value};
+use tenure_value::{Limits, Object, Text, Value};
 
 /// How deep a default value may be nested.
-const DEPTH: usize = 64;
+const DEPTH: usize = Limits::DEPTH;
 
 const HEADER: usize = MAGIC.len() + 4 * 4;
 

@@ -1,0 +1,44 @@
+//! What must hold of any bytes: the bodies of the fuzz targets, run by an ordinary test as well.
+
+use tenure_value::{Error, Limits, json, yaml};
+
+/// A text that is read as JSON is written and read again as the same document, which then stays as it is; a
+/// text that is not is refused at a place inside it.
+pub fn json(bytes: &[u8]) {
+    match json::parse_checked(bytes, &Limits::default()) {
+        Ok((value, _)) => {
+            assert_eq!(json::parse(bytes, &Limits::default()).as_ref(), Ok(&value));
+            let written = json::to_vec(&value);
+            let read = json::parse(&written, &Limits::default()).unwrap();
+            assert!(read.same(&value));
+            assert_eq!(json::parse(&json::to_vec(&read), &Limits::default()), Ok(read));
+        }
+        Err(error) => refused(&error, bytes),
+    }
+}
+
+/// Each document of a text that is read as YAML is written and read again as the same document, as YAML and as
+/// JSON.
+pub fn yaml(bytes: &[u8]) {
+    match yaml::parse_all(bytes, &Limits::default()) {
+        Ok(documents) => {
+            for document in documents {
+                let written = yaml::to_string(&document);
+                assert_eq!(
+                    yaml::parse(written.as_bytes(), &Limits::default()).as_ref(),
+                    Ok(&document),
+                    "{written}"
+                );
+                let written = json::to_vec(&document);
+                assert_eq!(yaml::parse_any(&written, &Limits::default()).as_ref(), Ok(&document));
+            }
+        }
+        Err(error) => refused(&error, bytes),
+    }
+    let _ = yaml::parse_any_checked(bytes, &Limits::default());
+}
+
+fn refused(error: &Error, bytes: &[u8]) {
+    assert!(error.position().is_none_or(|position| position.offset <= bytes.len()), "{error}");
+    assert!(!error.problem().is_empty());
+}
