@@ -1,5 +1,5 @@
 //! The tree to JSON, compact, names in order. A string is copied and searched for what must be escaped
-//! eight bytes at a time; only where something is found is it written byte by byte, by a table.
+//! eight bytes at a time; what is found is looked up in a table.
 
 use super::number;
 use crate::Value;
@@ -131,42 +131,48 @@ impl Printer {
         self.escaped(bytes);
     }
 
-    /// Writes a string byte by byte.
+    /// Writes a string some bytes of which need a second look.
     #[inline(never)]
     fn escaped(&mut self, bytes: &[u8]) {
         self.byte(b'"');
         let mut rest = bytes;
-        loop {
-            let plain =
-                rest.iter().position(|byte| self.escapes[usize::from(*byte)] != 0).unwrap_or(rest.len());
-            let (run, special) = rest.split_at(plain);
-            self.bytes(run);
-            let [byte, after @ ..] = special else { break };
-            rest = match self.escapes[usize::from(*byte)] {
-                b'u' => {
-                    const HEX: &[u8; 16] = b"0123456789abcdef";
-                    let digits = [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]];
-                    self.bytes(b"\\u00");
-                    self.bytes(&digits);
-                    after
-                }
-                b'?' => match after {
-                    [0x80, last @ (0xA8 | 0xA9), behind @ ..] => {
-                        self.bytes(if *last == 0xA8 { b"\\u2028" } else { b"\\u2029" });
-                        behind
-                    }
-                    _ => {
-                        self.byte(*byte);
-                        after
-                    }
-                },
-                letter => {
-                    self.bytes(&[b'\\', letter]);
-                    after
-                }
-            };
+        while let Some(word) = rest.first_chunk::<8>() {
+            let found = special(u64::from_le_bytes(*word));
+            let plain = (found.trailing_zeros() / 8) as usize;
+            // All eight are written; those from the first that needs more on are written over.
+            self.room(8).copy_from_slice(word);
+            self.length += plain;
+            rest = rest.get(plain..).unwrap_or_default();
+            if found != 0 {
+                rest = self.escape(rest);
+            }
+        }
+        while !rest.is_empty() {
+            rest = self.escape(rest);
         }
         self.byte(b'"');
+    }
+
+    /// Writes the first byte, escaped if it must be, and returns those behind it.
+    #[inline]
+    fn escape<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        const HEX: &[u8; 16] = b"0123456789abcdef";
+        let [byte, after @ ..] = bytes else { return bytes };
+        match (self.escapes[usize::from(*byte)], after) {
+            (0, _) => self.byte(*byte),
+            (b'u', _) => {
+                let digits = [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]];
+                self.bytes(b"\\u00");
+                self.bytes(&digits);
+            }
+            (b'?', [0x80, last @ (0xA8 | 0xA9), behind @ ..]) => {
+                self.bytes(if *last == 0xA8 { b"\\u2028" } else { b"\\u2029" });
+                return behind;
+            }
+            (b'?', _) => self.byte(*byte),
+            (letter, _) => self.bytes(&[b'\\', letter]),
+        }
+        after
     }
 
     #[inline]
@@ -227,7 +233,8 @@ fn copy_plain(from: &[u8], to: &mut [u8]) -> bool {
     found == 0
 }
 
-/// Looks at eight bytes at once: zero if none of them needs escaping in any style.
+/// Looks at eight bytes at once: zero if none of them needs escaping in any style; otherwise the lowest bit set
+/// belongs to the first that may, and bits above it mean nothing.
 #[inline]
 fn special(word: u64) -> u64 {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
