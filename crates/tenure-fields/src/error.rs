@@ -47,6 +47,40 @@ pub enum Error {
         /// How many levels there may be.
         limit: usize,
     },
+    /// The bytes are not the compact form of a field set or of an object's managers.
+    #[error("byte {at}: {problem}")]
+    Compact {
+        /// How many bytes are before it.
+        at: usize,
+        /// What was found, and what would be right.
+        problem: String,
+    },
+    /// The set was written with a table of strings that this release does not have.
+    #[error(
+        "table {version} is unknown; this release reads the tables up to {newest}, a later one wrote this"
+    )]
+    UnknownTable {
+        /// The version of the table that is needed.
+        version: u32,
+        /// The newest version there is.
+        newest: u32,
+    },
+    /// The file of a table of strings is not one.
+    #[error("line {line} of the table: {problem}")]
+    Table {
+        /// The line, counted from 1.
+        line: usize,
+        /// What would be right.
+        problem: String,
+    },
+    /// A document holds more than may be written or read.
+    #[error(
+        "the field sets hold more than {limit}, counted as 16 for each node and 1 for each byte of a name"
+    )]
+    TooLarge {
+        /// How much there may be.
+        limit: u64,
+    },
 }
 
 impl Error {

@@ -6,6 +6,7 @@
 
 mod algebra;
 mod builder;
+pub mod compact;
 mod declared;
 mod edit;
 mod error;

@@ -1,0 +1,71 @@
+//! The binary form: a version byte, then codes. A code is a phrase of the table or one step; what the
+//! steps of a code leave open follows it. `docs/compact-fields.md` gives the bytes; a change here that
+//! reads or writes others is a new layout and needs a new version byte.
+
+mod codes;
+mod object;
+mod phrases;
+mod read;
+pub(crate) mod step;
+mod text;
+mod time;
+mod varint;
+mod write;
+
+pub use object::{ManagerRecord, decode_object, encode_object};
+pub use phrases::MOST_PHRASES;
+pub(crate) use phrases::Phrases;
+pub use step::{Shape, Step};
+pub(crate) use write::Writer;
+
+use super::{Table, tables};
+use crate::{Error, FieldSet};
+use read::Reader;
+
+/// How much one document may hold when all that it repeats is written out: sixteen for each node, key
+/// field and value, and one for each byte of their strings.
+pub const MOST_CONTENT: u64 = 1 << 24;
+
+/// Encodes one set with the table that is written.
+pub fn encode(set: &FieldSet) -> Result<Vec<u8>, Error> {
+    encode_with(set, tables::written()?)
+}
+
+/// Encodes one set with a table.
+pub fn encode_with(set: &FieldSet, table: &Table) -> Result<Vec<u8>, Error> {
+    let mut writer = Writer::new(table);
+    writer.byte(table.version() as u8);
+    writer.set(set)?;
+    Ok(writer.finish())
+}
+
+/// Decodes one set.
+pub fn decode(bytes: &[u8]) -> Result<FieldSet, Error> {
+    let version = version(bytes, codes::OBJECT)?;
+    decode_with(bytes, tables::table(version)?)
+}
+
+/// Decodes one set with a table, whatever table its version byte names.
+pub fn decode_with(bytes: &[u8], table: &Table) -> Result<FieldSet, Error> {
+    version(bytes, codes::OBJECT)?;
+    let mut reader = Reader::new(bytes, 1, table);
+    let set = reader.set()?;
+    reader.end()?;
+    Ok(set)
+}
+
+/// Returns the table's version from the first byte, where the form's bit is as it should be.
+fn version(bytes: &[u8], unwanted: u8) -> Result<u32, Error> {
+    let problem = match bytes.first() {
+        None => "nothing, expected a version byte".to_owned(),
+        Some(byte) if byte & codes::OBJECT == unwanted => match unwanted {
+            codes::OBJECT => "found the managers of an object, expected one set".to_owned(),
+            _ => "found one set, expected the managers of an object".to_owned(),
+        },
+        Some(byte) if byte & !codes::OBJECT == codes::RESERVED_VERSION => {
+            "found a version byte that only a later release knows".to_owned()
+        }
+        Some(byte) => return Ok(u32::from(byte & !codes::OBJECT)),
+    };
+    Err(Error::Compact { at: 0, problem })
+}

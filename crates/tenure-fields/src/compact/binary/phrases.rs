@@ -1,0 +1,125 @@
+//! The phrases of a table: for the reader, the steps of each code; for the writer, the longest phrase
+//! that begins a run of steps, found by walking a trie.
+
+use super::step::Step;
+use crate::compact::fingerprint::Numbers;
+
+/// How many phrases a table may have: the codes below the ones with a meaning of their own.
+pub const MOST_PHRASES: usize = 208;
+
+/// The phrases of a table, by code.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Phrases {
+    steps: Vec<Step>,
+    /// Where each phrase begins in `steps`; one more than there are phrases.
+    starts: Vec<u32>,
+    /// The state after the first step, by the step's identity; 0 where no phrase begins so.
+    first: Vec<u16>,
+    /// The state after a state and a step.
+    next: Numbers,
+    /// The code of the phrase that ends in each state.
+    codes: Vec<Option<u8>>,
+}
+
+fn edge(state: u16, identity: u16) -> u64 {
+    // An odd factor keeps different edges different.
+    ((u64::from(state) << 16 | u64::from(identity)).wrapping_mul(0x9E37_79B9_7F4A_7C15)).rotate_left(28)
+}
+
+impl Phrases {
+    /// Takes the phrases in the order of their codes; those that do not fit are left out.
+    pub(crate) fn new(phrases: &[Vec<Step>]) -> Phrases {
+        let mut all = Phrases { starts: vec![0], codes: vec![None], ..Phrases::default() };
+        for (code, phrase) in phrases.iter().take(MOST_PHRASES).enumerate() {
+            all.steps.extend_from_slice(phrase);
+            all.starts.push(all.steps.len() as u32);
+            all.add(code as u8, phrase);
+        }
+        all
+    }
+
+    fn add(&mut self, code: u8, phrase: &[Step]) {
+        let mut state = 0;
+        for (at, step) in phrase.iter().enumerate() {
+            let identity = step.identity();
+            let known = if at == 0 { self.begin(identity) } else { self.after(state, identity) };
+            state = known.unwrap_or_else(|| {
+                let new = self.codes.len() as u16;
+                self.codes.push(None);
+                if at == 0 {
+                    let place = usize::from(identity);
+                    self.first.resize(self.first.len().max(place + 1), 0);
+                    self.first[place] = new;
+                } else {
+                    self.next.insert(edge(state, identity), new.into());
+                }
+                new
+            });
+        }
+        if state != 0 {
+            self.codes[usize::from(state)] = Some(code);
+        }
+    }
+
+    #[inline]
+    fn begin(&self, identity: u16) -> Option<u16> {
+        self.first.get(usize::from(identity)).copied().filter(|state| *state != 0)
+    }
+
+    #[inline]
+    fn after(&self, state: u16, identity: u16) -> Option<u16> {
+        self.next.find(edge(state, identity), |_| true).map(|state| state as u16)
+    }
+
+    /// Returns how many phrases there are.
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// Returns the steps of a code.
+    #[inline]
+    pub(crate) fn steps(&self, code: u8) -> Option<&[Step]> {
+        let start = *self.starts.get(usize::from(code))?;
+        let end = *self.starts.get(usize::from(code) + 1)?;
+        self.steps.get(start as usize..end as usize)
+    }
+
+    /// Finds the longest phrase that the steps begin with, and how many steps it has.
+    #[inline]
+    pub(crate) fn longest(&self, steps: &[u16]) -> Option<(u8, usize)> {
+        let mut found = None;
+        let mut state = self.begin(*steps.first()?)?;
+        let mut length = 1;
+        loop {
+            if let Some(code) = self.codes[usize::from(state)] {
+                found = Some((code, length));
+            }
+            let Some(next) = steps.get(length).and_then(|identity| self.after(state, *identity)) else {
+                return found;
+            };
+            state = next;
+            length += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compact::binary::step::Shape;
+
+    #[test]
+    fn the_longest_phrase_is_found() {
+        let [a, b, c] = [1, 2, 3].map(|string| Step::Field(string, Shape::Itself));
+        let phrases = Phrases::new(&[vec![a], vec![a, b, c], vec![b, c, Step::End], vec![Step::End]]);
+        let found =
+            |steps: &[Step]| phrases.longest(&steps.iter().map(|step| step.identity()).collect::<Vec<_>>());
+        assert_eq!(found(&[a, b, c, Step::End]), Some((1, 3)));
+        assert_eq!(found(&[a, b, b]), Some((0, 1)));
+        assert_eq!(found(&[b, c, Step::End]), Some((2, 3)));
+        assert_eq!(found(&[b, c]), None);
+        assert_eq!(found(&[c]), None);
+        assert_eq!(phrases.steps(1), Some(&[a, b, c][..]));
+        assert_eq!(phrases.steps(4), None);
+    }
+}

@@ -1,0 +1,507 @@
+//! Bytes to field sets, in one pass that checks everything it reads. All levels being read stand on one
+//! stack of nodes; a level that closes becomes the children of the node below it.
+
+use super::{
+    MOST_CONTENT, codes,
+    step::{Shape, Step},
+    text, varint,
+};
+use crate::{
+    Error, FieldSet, Node, PathElement,
+    compact::{Table, table::Part},
+};
+use tenure_value::{Limits, Object, Text, Value};
+
+/// Reads the sets of one document.
+pub(super) struct Reader<'t> {
+    bytes: &'t [u8],
+    at: usize,
+    table: &'t Table,
+    seen: Vec<Text>,
+    /// The levels that may be repeated, by number.
+    levels: Vec<Closed>,
+    nodes: Vec<Node>,
+    open: Vec<Level>,
+    /// The set that was read last.
+    root: FieldSet,
+    content: u64,
+}
+
+/// A level that was read.
+struct Closed {
+    set: FieldSet,
+    /// What it holds when all that it repeats is written out.
+    content: u64,
+    /// How many levels are inside one another, itself included.
+    height: usize,
+}
+
+/// A level being read.
+struct Level {
+    /// Where its nodes begin.
+    base: usize,
+    /// What the document held when it began.
+    content: u64,
+    /// The place of the last node's name among the table's strings, from 1; 0 where it is none.
+    rank: u32,
+    /// How many levels are inside one another below it.
+    height: usize,
+}
+
+/// Whether more steps of the set are to come.
+#[derive(PartialEq, Eq)]
+enum Progress {
+    More,
+    Complete,
+}
+
+impl<'t> Reader<'t> {
+    /// Begins behind the version byte, or wherever the first set does.
+    pub(super) fn new(bytes: &'t [u8], at: usize, table: &'t Table) -> Reader<'t> {
+        Reader {
+            bytes,
+            at,
+            table,
+            seen: Vec::new(),
+            levels: Vec::new(),
+            nodes: Vec::with_capacity(32),
+            open: Vec::with_capacity(16),
+            root: FieldSet::default(),
+            content: 0,
+        }
+    }
+
+    /// Reads a set.
+    pub(super) fn set(&mut self) -> Result<FieldSet, Error> {
+        self.nodes.clear();
+        self.open.clear();
+        self.open.push(Level { base: 0, content: self.content, rank: 0, height: 0 });
+        loop {
+            let code = self.byte()?;
+            let progress = match self.table.phrases.steps(code) {
+                Some(steps) => self.phrase(steps)?,
+                None => {
+                    let step = self.alone(code)?;
+                    self.step(step)?
+                }
+            };
+            if self.content > MOST_CONTENT {
+                return Err(Error::TooLarge { limit: MOST_CONTENT });
+            }
+            if progress == Progress::Complete {
+                return Ok(std::mem::take(&mut self.root));
+            }
+        }
+    }
+
+    #[inline]
+    fn phrase(&mut self, steps: &'t [Step]) -> Result<Progress, Error> {
+        let at = self.at - 1;
+        let mut rest = steps.iter();
+        while let Some(step) = rest.next() {
+            if self.step(*step)? == Progress::Complete {
+                if rest.len() > 0 {
+                    return Err(self.wrong(at, "the set ends within a phrase"));
+                }
+                return Ok(Progress::Complete);
+            }
+        }
+        Ok(Progress::More)
+    }
+
+    /// Reads the rest of a step that is written by itself.
+    fn alone(&mut self, code: u8) -> Result<Step, Error> {
+        let shape = |first: u8| Shape::ALL[usize::from((code - first) % 3)];
+        Ok(match code {
+            codes::FIELD..codes::TEXT => {
+                let place = code - codes::FIELD;
+                let string = u16::from(place % codes::PAGES) << 8 | u16::from(self.byte()?);
+                Step::Field(string, Shape::ALL[usize::from(place / codes::PAGES)])
+            }
+            codes::TEXT..codes::PATTERN => Step::Text(shape(codes::TEXT)),
+            codes::PATTERN..codes::KEY_LIKE => {
+                let at = self.at;
+                let number = self.number()?;
+                let number =
+                    u16::try_from(number).ok().filter(|number| self.table.pattern(*number).is_some());
+                let number =
+                    number.ok_or_else(|| self.wrong(at, "the table has no key pattern of this number"))?;
+                Step::Pattern(number, shape(codes::PATTERN))
+            }
+            codes::KEY_LIKE..codes::KEY => Step::KeyLike(shape(codes::KEY_LIKE)),
+            codes::KEY..codes::VALUE => Step::Key(shape(codes::KEY)),
+            codes::VALUE..codes::INDEX => Step::Value(shape(codes::VALUE)),
+            codes::INDEX..codes::END => Step::Index(shape(codes::INDEX)),
+            codes::END => Step::End,
+            codes::REPEAT => Step::Repeat,
+            codes::DONE => Step::Done,
+            _ => return Err(self.wrong(self.at - 1, &format!("code {code} has no meaning"))),
+        })
+    }
+
+    #[inline]
+    fn step(&mut self, step: Step) -> Result<Progress, Error> {
+        match step {
+            Step::Field(number, shape) => {
+                let Some(name) = self.table.string(number.into()) else {
+                    return Err(self.wrong(self.at, "the table has no string of this number"));
+                };
+                let rank = self.table.rank(number.into());
+                self.content += name.len() as u64;
+                self.push(PathElement::Field(name.clone()), shape, rank)
+            }
+            Step::End if self.open.len() > 1 => self.close(),
+            Step::End => Err(self.wrong(self.at, "the outermost level ends with its set alone")),
+            Step::Done => {
+                while self.close()? == Progress::More {}
+                Ok(Progress::Complete)
+            }
+            Step::Repeat => self.repeat(),
+            Step::Pattern(number, shape) => {
+                let key = self.pattern(number)?;
+                self.push(PathElement::Key(key), shape, 0)
+            }
+            Step::Text(shape) => {
+                let name = self.text()?;
+                self.push(PathElement::Field(name), shape, 0)
+            }
+            Step::KeyLike(shape) => {
+                let key = self.key_like()?;
+                self.push(PathElement::Key(key), shape, 0)
+            }
+            Step::Key(shape) => {
+                let key = self.fields(1)?;
+                self.push(PathElement::Key(key), shape, 0)
+            }
+            Step::Value(shape) => {
+                let value = self.value(1)?;
+                self.push(PathElement::Value(value), shape, 0)
+            }
+            Step::Index(shape) => {
+                let index = varint::unfold(self.number()?);
+                self.push(PathElement::Index(index), shape, 0)
+            }
+        }
+    }
+
+    /// Adds a node to the innermost level, and begins the level below it.
+    #[inline]
+    fn push(&mut self, element: PathElement, shape: Shape, rank: u32) -> Result<Progress, Error> {
+        let Some(level) = self.open.last_mut() else { return Err(self.wrong(self.at, "no level is open")) };
+        if let Some(before) = self.nodes.get(level.base..).and_then(<[Node]>::last) {
+            let ordered =
+                if level.rank != 0 && rank != 0 { level.rank < rank } else { before.element < element };
+            if !ordered {
+                let problem = format!("{element:?} stands behind {:?}, which comes after it", before.element);
+                return Err(self.wrong(self.at, &problem));
+            }
+        }
+        level.rank = rank;
+        self.content += 16;
+        self.nodes.push(Node { element, included: shape.included(), children: FieldSet::default() });
+        if shape.has_children() {
+            if self.open.len() == Limits::DEPTH {
+                return Err(Error::TooDeep { limit: Limits::DEPTH });
+            }
+            let (base, content) = (self.nodes.len(), self.content);
+            self.open.push(Level { base, content, rank: 0, height: 0 });
+        }
+        Ok(Progress::More)
+    }
+
+    /// Closes the innermost level.
+    fn close(&mut self) -> Result<Progress, Error> {
+        let Some(level) = self.open.pop() else { return Err(self.wrong(self.at, "no level is open")) };
+        let numbered = match self.nodes.get(level.base..).unwrap_or_default() {
+            [] if self.open.is_empty() => false,
+            [] => return Err(self.wrong(self.at, "a level without nodes ends, expected one at least")),
+            [only] => !only.children.is_empty(),
+            _ => true,
+        };
+        let set = FieldSet::from_level(self.nodes.drain(level.base..));
+        let height = level.height + 1;
+        if numbered {
+            self.levels.push(Closed { set: set.clone(), content: self.content - level.content, height });
+        }
+        Ok(self.attach(set, height))
+    }
+
+    /// Puts a level below the node that it belongs to; the outermost is the set.
+    fn attach(&mut self, set: FieldSet, height: usize) -> Progress {
+        match (self.open.last_mut(), self.nodes.last_mut()) {
+            (Some(level), Some(node)) => {
+                level.height = level.height.max(height);
+                node.children = set;
+                Progress::More
+            }
+            _ => {
+                self.root = set;
+                Progress::Complete
+            }
+        }
+    }
+
+    /// Makes the innermost level one that was read before.
+    fn repeat(&mut self) -> Result<Progress, Error> {
+        let at = self.at;
+        let back = self.number()?;
+        match self.open.pop() {
+            Some(level) if level.base == self.nodes.len() => {}
+            _ => return Err(self.wrong(at, "a level with nodes of its own repeats another")),
+        }
+        let place =
+            usize::try_from(back).ok().and_then(|back| self.levels.len().checked_sub(back)?.checked_sub(1));
+        let Some(level) = place.and_then(|place| self.levels.get(place)) else {
+            let problem =
+                format!("the level {back} before the last is repeated, and there are {}", self.levels.len());
+            return Err(self.wrong(at, &problem));
+        };
+        if self.open.len() + level.height > Limits::DEPTH {
+            return Err(Error::TooDeep { limit: Limits::DEPTH });
+        }
+        self.content += level.content;
+        let (set, height) = (level.set.clone(), level.height);
+        Ok(self.attach(set, height))
+    }
+
+    fn pattern(&mut self, number: u16) -> Result<Object, Error> {
+        let table = self.table;
+        let parts = table.pattern(number).map_or(&[][..], |pattern| &pattern.fields);
+        if let [(name, Part::Text)] = parts {
+            self.content += 32 + name.len() as u64;
+            return Ok(Object::from_sorted([(name.clone(), Value::String(self.text()?))]));
+        }
+        let mut fields = Vec::with_capacity(parts.len());
+        for (name, part) in parts {
+            self.content += 32 + name.len() as u64;
+            let value = match part {
+                Part::Constant(text) => Value::String(text.clone()),
+                Part::Text => Value::String(self.text()?),
+                Part::Whole => {
+                    let at = self.at;
+                    let whole = i64::try_from(self.number()?);
+                    Value::Int(
+                        whole.map_err(|_| self.wrong(at, "a number of a key pattern is past 63 bits"))?,
+                    )
+                }
+            };
+            fields.push((name.clone(), value));
+        }
+        Ok(Object::from_sorted(fields))
+    }
+
+    /// Reads the values of a key with the fields of the key before.
+    fn key_like(&mut self) -> Result<Object, Error> {
+        let base = self.open.last().map_or(0, |level| level.base);
+        let before = match self.nodes.get(base..).and_then(<[Node]>::last) {
+            Some(Node { element: PathElement::Key(key), .. }) => key.clone(),
+            _ => return Err(self.wrong(self.at, "the node before has no key to be like")),
+        };
+        let mut fields = Vec::with_capacity(before.len());
+        for (name, _) in &before {
+            self.content += 16 + name.len() as u64;
+            fields.push((name.clone(), self.value(1)?));
+        }
+        Ok(Object::from_sorted(fields))
+    }
+
+    /// Reads named values.
+    fn fields(&mut self, depth: usize) -> Result<Object, Error> {
+        let count = self.count()?;
+        let mut fields: Vec<(Text, Value)> = Vec::with_capacity(count);
+        for _ in 0..count {
+            let at = self.at;
+            let name = self.text()?;
+            if fields.last().is_some_and(|(before, _)| *before >= name) {
+                return Err(self.wrong(at, &format!("the field {name:?} is not in the order of names")));
+            }
+            self.content += 16;
+            fields.push((name, self.value(depth)?));
+        }
+        Ok(Object::from_sorted(fields))
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Value, Error> {
+        if depth > Limits::DEPTH {
+            return Err(Error::TooDeep { limit: Limits::DEPTH });
+        }
+        self.content += 16;
+        let at = self.at;
+        let Some(code @ codes::NULL..=codes::MAP) = self.bytes.get(at).copied() else {
+            return Ok(Value::String(self.text()?));
+        };
+        self.at += 1;
+        Ok(match code {
+            codes::NULL => Value::Null,
+            codes::FALSE => Value::Bool(false),
+            codes::TRUE => Value::Bool(true),
+            codes::WHOLE => Value::unsigned(self.number()?),
+            codes::NEGATIVE => match i64::try_from(self.number()?) {
+                Ok(amount) => Value::Int(!amount),
+                Err(_) => return Err(self.wrong(at, "a negative number is past 64 bits")),
+            },
+            codes::FLOAT => match self.take(8)?.try_into().map(f64::from_le_bytes) {
+                Ok(number) if number.is_finite() => Value::Float(number),
+                _ => return Err(self.wrong(at, "a float is not a finite number")),
+            },
+            codes::ARRAY => {
+                let count = self.count()?;
+                let mut items = Vec::with_capacity(count);
+                for _ in 0..count {
+                    items.push(self.value(depth + 1)?);
+                }
+                Value::Array(items.into())
+            }
+            _ => Value::Object(self.fields(depth + 1)?),
+        })
+    }
+
+    /// Reads a string.
+    #[inline]
+    pub(super) fn text(&mut self) -> Result<Text, Error> {
+        let at = self.at;
+        let code = self.byte()?;
+        let text = match code {
+            ..=codes::SHORT_MOST => self.literal("", code.into())?,
+            codes::CHARACTER_FIRST..=codes::CHARACTER_LAST => {
+                Text::new(std::str::from_utf8(&[code]).unwrap_or_default())
+            }
+            codes::LONG => {
+                let length = self.number()?.saturating_add(32);
+                self.literal("", length)?
+            }
+            codes::SEEN..codes::SEEN_PAGES => self.seen(at, (code - codes::SEEN).into())?,
+            codes::SEEN_PAGES..codes::TABLE_PAGES => {
+                let number = u64::from(code - codes::SEEN_PAGES) << 8 | u64::from(self.byte()?);
+                self.seen(at, number + u64::from(codes::SEEN_IN_ONE))?
+            }
+            codes::TABLE_PAGES..codes::TABLE_FAR => {
+                let number = u64::from(code - codes::TABLE_PAGES) << 8 | u64::from(self.byte()?);
+                self.of_table(at, number)?
+            }
+            codes::TABLE_FAR => {
+                let number = self.number()?;
+                self.of_table(at, number)?
+            }
+            codes::SEEN_FAR => {
+                let number = self.number()?;
+                self.seen(at, number.saturating_add(codes::SEEN_IN_ONE.into()))?
+            }
+            codes::UUID => match self.take(16)?.try_into() {
+                Ok(bytes) => self.remember(Text::from(text::uuid_text(bytes))),
+                Err(_) => return Err(self.wrong(at, "a UUID is cut off")),
+            },
+            codes::LIKE_FAR => {
+                let same = self.number()?;
+                let rest = self.number()?;
+                self.like(at, same, rest)?
+            }
+            codes::LIKE.. => {
+                let place = usize::from(code - codes::LIKE);
+                let same = place / codes::LIKE_REST_MOST + codes::LIKE_LEAST;
+                self.like(at, same as u64, (place % codes::LIKE_REST_MOST + 1) as u64)?
+            }
+            _ => return Err(self.wrong(at, &format!("code {code} begins no string"))),
+        };
+        self.content += text.len() as u64;
+        Ok(text)
+    }
+
+    fn literal(&mut self, before: &str, length: u64) -> Result<Text, Error> {
+        let at = self.at;
+        let bytes = self.take(length)?;
+        let Ok(rest) = std::str::from_utf8(bytes) else {
+            return Err(self.wrong(at, "a string is not UTF-8"));
+        };
+        if before.is_empty() {
+            return Ok(self.remember(Text::new(rest)));
+        }
+        Ok(self.remember(Text::from_iter([before, rest])))
+    }
+
+    fn like(&mut self, at: usize, same: u64, rest: u64) -> Result<Text, Error> {
+        let before = self.seen.last().cloned().unwrap_or_default();
+        let same = usize::try_from(same).ok().and_then(|same| before.get(..same));
+        let same =
+            same.ok_or_else(|| self.wrong(at, "a string shares more with the one before than that has"))?;
+        self.literal(same, rest)
+    }
+
+    #[inline]
+    fn remember(&mut self, text: Text) -> Text {
+        if text.len() > 1 {
+            self.seen.push(text.clone());
+        }
+        text
+    }
+
+    fn seen(&self, at: usize, number: u64) -> Result<Text, Error> {
+        let text = usize::try_from(number).ok().and_then(|number| self.seen.get(number)).cloned();
+        text.ok_or_else(|| self.wrong(at, &format!("string {number} of the document is not there")))
+    }
+
+    fn of_table(&self, at: usize, number: u64) -> Result<Text, Error> {
+        let text = usize::try_from(number).ok().and_then(|number| self.table.string(number)).cloned();
+        text.ok_or_else(|| self.wrong(at, &format!("the table has no string {number}")))
+    }
+
+    #[inline]
+    pub(super) fn byte(&mut self) -> Result<u8, Error> {
+        match self.bytes.get(self.at) {
+            Some(byte) => {
+                self.at += 1;
+                Ok(*byte)
+            }
+            None => Err(self.wrong(self.at, "the document ends here, expected more")),
+        }
+    }
+
+    #[inline]
+    pub(super) fn number(&mut self) -> Result<u64, Error> {
+        match varint::read(self.bytes.get(self.at..).unwrap_or_default()) {
+            Some((number, length)) => {
+                self.at += length;
+                Ok(number)
+            }
+            None => Err(self.wrong(self.at, "a number is cut off, longer than it need be or past 64 bits")),
+        }
+    }
+
+    /// Reads how many things follow; each of them takes a byte at least.
+    pub(super) fn count(&mut self) -> Result<usize, Error> {
+        let at = self.at;
+        let count = self.number()?;
+        let left = self.bytes.len() - self.at;
+        match usize::try_from(count) {
+            Ok(count) if count <= left => Ok(count),
+            _ => Err(self.wrong(at, &format!("{count} things are announced where {left} bytes are left"))),
+        }
+    }
+
+    fn take(&mut self, length: u64) -> Result<&'t [u8], Error> {
+        let end = usize::try_from(length).ok().and_then(|length| self.at.checked_add(length));
+        match end.and_then(|end| self.bytes.get(self.at..end)) {
+            Some(bytes) => {
+                self.at += bytes.len();
+                Ok(bytes)
+            }
+            None => Err(self.wrong(self.at, &format!("{length} bytes are announced, fewer are left"))),
+        }
+    }
+
+    /// Makes sure that nothing follows.
+    pub(super) fn end(&self) -> Result<(), Error> {
+        if self.at == self.bytes.len() { Ok(()) } else { Err(self.wrong(self.at, "bytes follow the end")) }
+    }
+
+    /// Says what is wrong with what was read last.
+    #[cold]
+    pub(super) fn wrong_before(&self, problem: &str) -> Error {
+        self.wrong(self.at.saturating_sub(1), problem)
+    }
+
+    #[cold]
+    fn wrong(&self, at: usize, problem: &str) -> Error {
+        Error::Compact { at, problem: problem.to_owned() }
+    }
+}

@@ -1,0 +1,70 @@
+//! Whole numbers in seven bits a byte, the low ones first; a number has one spelling, the shortest.
+
+/// Appends a number.
+#[inline]
+pub(super) fn write(mut number: u64, out: &mut Vec<u8>) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// Reads a number, and returns it with how many bytes it took; nothing where it is cut off, longer than
+/// it need be or past 64 bits.
+#[inline]
+pub(super) fn read(bytes: &[u8]) -> Option<(u64, usize)> {
+    let first = *bytes.first()?;
+    if first < 0x80 {
+        return Some((u64::from(first), 1));
+    }
+    let mut number = u64::from(first & 0x7F);
+    for (at, byte) in bytes.iter().enumerate().take(10).skip(1) {
+        let bits = u64::from(byte & 0x7F);
+        if at == 9 && bits > 1 {
+            return None;
+        }
+        number |= bits << (7 * at);
+        if byte & 0x80 == 0 {
+            return (*byte != 0).then_some((number, at + 1));
+        }
+    }
+    None
+}
+
+/// Folds a signed number so that small amounts of either sign are small.
+pub(super) fn fold(number: i64) -> u64 {
+    ((number << 1) ^ (number >> 63)) as u64
+}
+
+/// Undoes [`fold`].
+pub(super) fn unfold(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_has_one_spelling() {
+        for number in [0, 1, 127, 128, 300, 1 << 14, 1 << 35, u64::MAX - 1, u64::MAX] {
+            let mut bytes = Vec::new();
+            write(number, &mut bytes);
+            assert_eq!(read(&bytes), Some((number, bytes.len())));
+            bytes.pop();
+            assert_eq!(read(&bytes), None, "cut off");
+        }
+        assert_eq!(read(&[0x80, 0]), None, "longer than it need be");
+        assert_eq!(read(&[0xFF; 10]), None, "past 64 bits");
+        assert_eq!(read(&[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2]), None, "past 64 bits");
+    }
+
+    #[test]
+    fn signs_are_folded_and_unfolded() {
+        for number in [0, 1, -1, 2, -2, i64::MAX, i64::MIN] {
+            assert_eq!(unfold(fold(number)), number);
+        }
+        assert_eq!(fold(-1), 1);
+    }
+}

@@ -1,0 +1,365 @@
+//! Field sets to bytes. The steps of a set are collected first, as a level that turns out to be one
+//! written before is taken back and repeated; then the longest phrases of the table are cut from them.
+
+use super::{
+    MOST_CONTENT, codes,
+    step::{MOST_FIELDS, Shape, Step},
+    text::Seen,
+    varint,
+};
+use crate::{
+    Error, FieldSet, Node, PathElement,
+    compact::{
+        Table,
+        fingerprint::{self, Numbers, mix},
+        table::Part,
+    },
+};
+use tenure_value::{Limits, Object, Value};
+
+/// A repeated level is worth its reference from this many steps and bytes on.
+const REPEAT_LEAST: usize = 4;
+
+/// Writes the sets of one document.
+pub(crate) struct Writer<'a> {
+    table: &'a Table,
+    out: Vec<u8>,
+    /// The steps of the set being written, by identity, and what they leave open: `ends` says for each
+    /// step where its part of `open` ends.
+    steps: Vec<u16>,
+    ends: Vec<u32>,
+    open: Vec<u8>,
+    seen: Seen<'a>,
+    /// The levels that may be repeated, with their numbers, by hash.
+    levels: Vec<(&'a FieldSet, u32)>,
+    level_numbers: Numbers,
+    /// How many levels were numbered.
+    numbered: u32,
+    content: u64,
+}
+
+impl<'a> Writer<'a> {
+    /// Begins a document.
+    pub(crate) fn new(table: &'a Table) -> Writer<'a> {
+        Writer {
+            table,
+            out: Vec::with_capacity(64),
+            steps: Vec::with_capacity(64),
+            ends: Vec::with_capacity(64),
+            open: Vec::with_capacity(64),
+            seen: Seen::default(),
+            levels: Vec::new(),
+            level_numbers: Numbers::default(),
+            numbered: 0,
+            content: 0,
+        }
+    }
+
+    /// Returns the document.
+    pub(crate) fn finish(self) -> Vec<u8> {
+        self.out
+    }
+
+    /// Appends a byte.
+    pub(super) fn byte(&mut self, byte: u8) {
+        self.out.push(byte);
+    }
+
+    /// Appends a number.
+    pub(super) fn number(&mut self, number: u64) {
+        varint::write(number, &mut self.out);
+    }
+
+    /// Appends a string.
+    pub(super) fn text(&mut self, text: &'a str) {
+        self.content += text.len() as u64;
+        self.seen.write(text, self.table, &mut self.out);
+    }
+
+    /// Appends a set.
+    pub(crate) fn set(&mut self, set: &'a FieldSet) -> Result<(), Error> {
+        self.collect(set)?;
+        self.flush();
+        Ok(())
+    }
+
+    /// Collects the steps of a set, as identities, for counting phrases.
+    pub(crate) fn steps_of(&mut self, set: &'a FieldSet) -> Result<Vec<u16>, Error> {
+        self.collect(set)?;
+        self.ends.clear();
+        self.open.clear();
+        Ok(std::mem::take(&mut self.steps))
+    }
+
+    fn collect(&mut self, set: &'a FieldSet) -> Result<(), Error> {
+        if !set.is_empty() {
+            self.level(set, 1)?;
+            if self.steps.last() == Some(&Step::Repeat.identity()) && self.steps.len() == 1 {
+                return Ok(());
+            }
+            while self.steps.last() == Some(&Step::End.identity()) {
+                self.steps.pop();
+                self.ends.pop();
+            }
+        }
+        self.step(Step::Done);
+        Ok(())
+    }
+
+    #[inline]
+    fn step(&mut self, step: Step) {
+        self.steps.push(step.identity());
+        self.ends.push(self.open.len() as u32);
+    }
+
+    /// Collects the steps of a level and returns the level's hash.
+    fn level(&mut self, set: &'a FieldSet, depth: usize) -> Result<u64, Error> {
+        if depth > Limits::DEPTH {
+            return Err(Error::TooDeep { limit: Limits::DEPTH });
+        }
+        let (start, open, numbered) = (self.steps.len(), self.open.len(), self.numbered);
+        let nodes = set.nodes();
+        let mut hash = nodes.len() as u64;
+        let mut before = None;
+        for node in nodes {
+            hash = mix(hash, self.node(node, before)?);
+            if !node.children.is_empty() {
+                hash = mix(hash, self.level(&node.children, depth + 1)?);
+            }
+            before = Some(&node.element);
+        }
+        self.close(set, hash, (start, open, numbered));
+        if self.content > MOST_CONTENT {
+            return Err(Error::TooLarge { limit: MOST_CONTENT });
+        }
+        Ok(hash)
+    }
+
+    /// Closes a level, or takes its steps back where it repeats an earlier one.
+    fn close(&mut self, set: &'a FieldSet, hash: u64, (start, open, numbered): (usize, usize, u32)) {
+        if matches!(set.nodes(), [node] if node.children.is_empty()) {
+            return self.step(Step::End);
+        }
+        let levels = &self.levels;
+        let known = self.level_numbers.find(hash, |place| levels[place as usize].0 == set);
+        match known.map(|place| levels[place as usize].1) {
+            Some(number) if self.steps.len() - start + self.open.len() - open >= REPEAT_LEAST => {
+                self.steps.truncate(start);
+                self.ends.truncate(start);
+                self.open.truncate(open);
+                // All levels inside were known too, so only their numbers are to be taken back.
+                self.numbered = numbered;
+                varint::write(u64::from(numbered - 1 - number), &mut self.open);
+                return self.step(Step::Repeat);
+            }
+            Some(_) => {}
+            None => {
+                self.level_numbers.insert(hash, self.levels.len() as u32);
+                self.levels.push((set, self.numbered));
+            }
+        }
+        self.numbered += 1;
+        self.step(Step::End);
+    }
+
+    /// Collects the step of a node and returns the node's hash without its children.
+    #[inline]
+    fn node(&mut self, node: &'a Node, before: Option<&'a PathElement>) -> Result<u64, Error> {
+        let shape = Shape::of(node.included, !node.children.is_empty());
+        self.content += 16;
+        let (step, hash) = match &node.element {
+            PathElement::Field(name) => {
+                self.content += name.len() as u64;
+                let hash = fingerprint::text(name);
+                match self.table.number_hashed(name, hash) {
+                    Some(number) if number < MOST_FIELDS.into() => (Step::Field(number as u16, shape), 0),
+                    Some(_) => {
+                        self.seen.write(name, self.table, &mut self.open);
+                        (Step::Text(shape), hash)
+                    }
+                    None if matches!(
+                        name.as_bytes(),
+                        [] | [codes::CHARACTER_FIRST..=codes::CHARACTER_LAST]
+                    ) =>
+                    {
+                        self.open.push(name.as_bytes().first().copied().unwrap_or_default());
+                        (Step::Text(shape), hash)
+                    }
+                    None => {
+                        self.seen.write_foreign(name, hash, &mut self.open);
+                        (Step::Text(shape), hash)
+                    }
+                }
+            }
+            PathElement::Key(key) => self.key(key, before, shape)?,
+            PathElement::Value(value) => (Step::Value(shape), self.value(value, 1)?),
+            PathElement::Index(index) => {
+                varint::write(varint::fold(*index), &mut self.open);
+                (Step::Index(shape), *index as u64)
+            }
+        };
+        self.step(step);
+        Ok(mix(hash, step.identity().into()))
+    }
+
+    fn key(
+        &mut self,
+        key: &'a Object,
+        before: Option<&'a PathElement>,
+        shape: Shape,
+    ) -> Result<(Step, u64), Error> {
+        if let Some(number) = self.pattern_of(key) {
+            let mut hash = 0;
+            let parts = self.table.pattern(number).map_or(&[][..], |pattern| &pattern.fields);
+            for ((name, value), (_, part)) in key.iter().zip(parts) {
+                self.content += 32 + name.len() as u64;
+                match (part, value) {
+                    (Part::Text, Value::String(text)) => {
+                        self.content += text.len() as u64;
+                        hash = mix(hash, self.seen.write(text, self.table, &mut self.open));
+                    }
+                    (Part::Whole, Value::Int(whole)) => {
+                        varint::write(*whole as u64, &mut self.open);
+                        hash = mix(hash, *whole as u64);
+                    }
+                    _ => {}
+                }
+            }
+            return Ok((Step::Pattern(number, shape), hash));
+        }
+        let like = matches!(before, Some(PathElement::Key(other)) if same_names(key, other));
+        if !like {
+            varint::write(key.len() as u64, &mut self.open);
+        }
+        let mut hash = 1;
+        for (name, value) in key {
+            self.content += 16 + name.len() as u64;
+            if !like {
+                self.seen.write(name, self.table, &mut self.open);
+            }
+            hash = mix(mix(hash, fingerprint::text(name)), self.value(value, 1)?);
+        }
+        Ok((if like { Step::KeyLike(shape) } else { Step::Key(shape) }, hash))
+    }
+
+    /// Finds the first pattern that a key fits.
+    fn pattern_of(&self, key: &Object) -> Option<u16> {
+        let (first, _) = key.fields().first()?;
+        let candidates = self.table.patterns_of(self.table.number(first)?);
+        candidates.iter().copied().find(|number| {
+            self.table.pattern(*number).is_some_and(|pattern| {
+                pattern.fields.len() == key.len()
+                    && key
+                        .iter()
+                        .zip(&pattern.fields)
+                        .all(|((name, value), (wanted, part))| name == wanted && part.fits(value))
+            })
+        })
+    }
+
+    /// Collects what a value leaves open and returns its hash.
+    fn value(&mut self, value: &'a Value, depth: usize) -> Result<u64, Error> {
+        if depth > Limits::DEPTH {
+            return Err(Error::TooDeep { limit: Limits::DEPTH });
+        }
+        self.content += 16;
+        let (code, hash) = match value {
+            Value::String(text) => {
+                self.content += text.len() as u64;
+                return Ok(self.seen.write(text, self.table, &mut self.open));
+            }
+            Value::Null => (codes::NULL, 0),
+            Value::Bool(false) => (codes::FALSE, 0),
+            Value::Bool(true) => (codes::TRUE, 0),
+            Value::Int(number @ 0..) => (codes::WHOLE, *number as u64),
+            Value::UInt(number) => (codes::WHOLE, *number),
+            Value::Int(number) => (codes::NEGATIVE, !*number as u64),
+            Value::Float(number) => (codes::FLOAT, number.to_bits()),
+            Value::Array(items) => (codes::ARRAY, items.len() as u64),
+            Value::Object(fields) => (codes::MAP, fields.len() as u64),
+        };
+        self.open.push(code);
+        let mut hash = mix(hash, code.into());
+        match value {
+            Value::Int(_) | Value::UInt(_) => {
+                let amount = if code == codes::WHOLE { amount(value) } else { !amount(value) };
+                varint::write(amount, &mut self.open);
+            }
+            Value::Float(number) => self.open.extend_from_slice(&number.to_bits().to_le_bytes()),
+            Value::Array(items) => {
+                varint::write(items.len() as u64, &mut self.open);
+                for item in items {
+                    hash = mix(hash, self.value(item, depth + 1)?);
+                }
+            }
+            Value::Object(fields) => {
+                varint::write(fields.len() as u64, &mut self.open);
+                for (name, value) in fields {
+                    self.content += name.len() as u64;
+                    hash = mix(hash, self.seen.write(name, self.table, &mut self.open));
+                    hash = mix(hash, self.value(value, depth + 1)?);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::String(_) => {}
+        }
+        Ok(hash)
+    }
+
+    /// Writes the collected steps: the longest phrases, and by itself what begins none.
+    fn flush(&mut self) {
+        let (mut at, mut open) = (0, 0);
+        while at < self.steps.len() {
+            let length = match self.table.phrases.longest(&self.steps[at..]) {
+                Some((code, length)) => {
+                    self.out.push(code);
+                    length
+                }
+                None => {
+                    alone(Step::of(self.steps[at]), &mut self.out);
+                    1
+                }
+            };
+            at += length;
+            let end = self.ends[at - 1] as usize;
+            self.out.extend_from_slice(&self.open[open..end]);
+            open = end;
+        }
+        self.steps.clear();
+        self.ends.clear();
+        self.open.clear();
+    }
+}
+
+fn amount(value: &Value) -> u64 {
+    match value {
+        Value::Int(number) => *number as u64,
+        Value::UInt(number) => *number,
+        _ => 0,
+    }
+}
+
+fn same_names(key: &Object, other: &Object) -> bool {
+    key.len() == other.len() && key.iter().zip(other.iter()).all(|((a, _), (b, _))| a == b)
+}
+
+/// Appends the code of one step.
+fn alone(step: Step, out: &mut Vec<u8>) {
+    let code = match step {
+        Step::End => codes::END,
+        Step::Repeat => codes::REPEAT,
+        Step::Done => codes::DONE,
+        Step::Text(shape) => codes::TEXT + shape as u8,
+        Step::KeyLike(shape) => codes::KEY_LIKE + shape as u8,
+        Step::Key(shape) => codes::KEY + shape as u8,
+        Step::Value(shape) => codes::VALUE + shape as u8,
+        Step::Index(shape) => codes::INDEX + shape as u8,
+        Step::Pattern(_, shape) => codes::PATTERN + shape as u8,
+        Step::Field(string, shape) => codes::FIELD + codes::PAGES * shape as u8 + (string >> 8) as u8,
+    };
+    out.push(code);
+    match step {
+        Step::Pattern(number, _) => varint::write(number.into(), out),
+        Step::Field(string, _) => out.push(string as u8),
+        _ => {}
+    }
+}

@@ -1,0 +1,291 @@
+//! A table of strings that need not be written out, with what the binary form builds on them: patterns of
+//! keys and phrases of steps. A table is data in a file; once released it never changes, since what was
+//! written with it is read with it for ever.
+
+use super::{
+    binary::{MOST_PHRASES, Phrases, Step, step::MOST_PATTERNS},
+    fingerprint::{self, Numbers},
+};
+use crate::Error;
+use tenure_value::{Text, Value};
+
+/// A versioned table of strings, key patterns and phrases.
+#[derive(Clone, Debug)]
+pub struct Table {
+    version: u32,
+    introduced: Text,
+    strings: Vec<Text>,
+    /// The place of each string in the order of all, from 1.
+    ranks: Vec<u32>,
+    numbers: Numbers,
+    /// The second numbers of strings that are listed twice, behind their first.
+    again: Vec<(u32, u32)>,
+    patterns: Vec<Pattern>,
+    /// The patterns whose first key field is this string, by string.
+    patterns_of: Vec<Vec<u16>>,
+    pub(super) phrases: Phrases,
+}
+
+/// The shape of a key: its fields in order, each with what is known of its value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Pattern {
+    /// Each field's name, and its value.
+    pub fields: Vec<(Text, Part)>,
+}
+
+/// What a pattern says of a key field's value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// It is this string.
+    Constant(Text),
+    /// It is a string, which follows.
+    Text,
+    /// It is a whole number from 0 up, which follows.
+    Whole,
+}
+
+impl Part {
+    pub(super) fn fits(&self, value: &Value) -> bool {
+        match (self, value) {
+            (Part::Constant(constant), Value::String(text)) => constant == text,
+            (Part::Text, Value::String(_)) => true,
+            (Part::Whole, Value::Int(number)) => *number >= 0,
+            _ => false,
+        }
+    }
+}
+
+impl Pattern {
+    fn notation(&self) -> String {
+        let part = |(name, part): &(Text, Part)| match part {
+            Part::Constant(text) => format!("{name}={text}"),
+            Part::Text => format!("{name}:text"),
+            Part::Whole => format!("{name}:whole"),
+        };
+        self.fields.iter().map(part).collect::<Vec<_>>().join(" ")
+    }
+
+    fn parse(line: &str) -> Option<Pattern> {
+        let field = |part: &str| {
+            if let Some(name) = part.strip_suffix(":text") {
+                return Some((Text::new(name), Part::Text));
+            }
+            if let Some(name) = part.strip_suffix(":whole") {
+                return Some((Text::new(name), Part::Whole));
+            }
+            let (name, constant) = part.split_once('=')?;
+            Some((Text::new(name), Part::Constant(Text::new(constant))))
+        };
+        let fields = line.split(' ').map(field).collect::<Option<Vec<_>>>()?;
+        fields.windows(2).all(|pair| pair[0].0 < pair[1].0).then_some(Pattern { fields })
+    }
+}
+
+impl Table {
+    /// Makes a table of strings alone.
+    ///
+    /// A string that is given twice has two numbers: the first where it is the name of a key field, the
+    /// second elsewhere. The design's own example counts so; generated tables give each string once.
+    pub fn of_strings<T: Into<Text>>(version: u32, strings: impl IntoIterator<Item = T>) -> Table {
+        let strings: Vec<Text> = strings.into_iter().map(Into::into).collect();
+        let mut numbers = Numbers::default();
+        let mut again = Vec::new();
+        for (number, text) in strings.iter().enumerate() {
+            let hash = fingerprint::text(text);
+            match numbers.find(hash, |other| strings[other as usize] == *text) {
+                Some(first) => again.push((first, number as u32)),
+                None => numbers.insert(hash, number as u32),
+            }
+        }
+        let mut order: Vec<usize> = (0..strings.len()).collect();
+        order.sort_by(|a, b| strings[*a].cmp(&strings[*b]));
+        let mut ranks = vec![0; strings.len()];
+        for (rank, number) in order.into_iter().enumerate() {
+            ranks[number] = rank as u32 + 1;
+        }
+        Table {
+            version,
+            introduced: Text::default(),
+            patterns_of: vec![Vec::new(); strings.len()],
+            strings,
+            ranks,
+            numbers,
+            again,
+            patterns: Vec::new(),
+            phrases: Phrases::default(),
+        }
+    }
+
+    /// Says which release of Tenure brings the table.
+    pub fn introduced_by(mut self, release: impl Into<Text>) -> Table {
+        self.introduced = release.into();
+        self
+    }
+
+    /// Adds the patterns, whose names are strings of the table; those that do not fit are left out.
+    pub fn with_patterns(mut self, patterns: impl IntoIterator<Item = Pattern>) -> Table {
+        for pattern in patterns {
+            let first = pattern.fields.first().and_then(|(name, _)| self.number(name));
+            if let Some(first) = first
+                && self.patterns.len() < MOST_PATTERNS.into()
+            {
+                self.patterns_of[first as usize].push(self.patterns.len() as u16);
+                self.patterns.push(pattern);
+            }
+        }
+        self
+    }
+
+    /// Adds the phrases, in the order of their codes.
+    pub fn with_phrases(mut self, phrases: &[Vec<Step>]) -> Table {
+        self.phrases = Phrases::new(phrases);
+        self
+    }
+
+    /// Returns the table's version.
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Returns the release of Tenure that brought the table.
+    pub fn introduced(&self) -> &str {
+        &self.introduced
+    }
+
+    /// Returns the strings in the order of their numbers.
+    pub fn strings(&self) -> &[Text] {
+        &self.strings
+    }
+
+    /// Returns the string of a number.
+    #[inline]
+    pub fn string(&self, number: usize) -> Option<&Text> {
+        self.strings.get(number)
+    }
+
+    /// Returns the number of a string; the first, where it has two.
+    pub fn number(&self, text: &str) -> Option<u32> {
+        self.number_hashed(text, fingerprint::text(text))
+    }
+
+    /// Returns the number of a string that is not the name of a key field.
+    pub(super) fn number_elsewhere(&self, text: &str) -> Option<u32> {
+        let number = self.number(text)?;
+        let again = self.again.iter().find(|(first, _)| *first == number);
+        Some(again.map_or(number, |(_, second)| *second))
+    }
+
+    #[inline]
+    pub(super) fn number_hashed(&self, text: &str, hash: u64) -> Option<u32> {
+        self.numbers.find(hash, |number| self.strings[number as usize] == text)
+    }
+
+    /// Returns the place of a string in the order of all, from 1.
+    #[inline]
+    pub(super) fn rank(&self, number: usize) -> u32 {
+        self.ranks.get(number).copied().unwrap_or_default()
+    }
+
+    /// Returns a pattern.
+    #[inline]
+    pub(super) fn pattern(&self, number: u16) -> Option<&Pattern> {
+        self.patterns.get(usize::from(number))
+    }
+
+    /// Returns the patterns.
+    pub fn patterns(&self) -> &[Pattern] {
+        &self.patterns
+    }
+
+    /// Returns the numbers of the patterns that begin with a string.
+    #[inline]
+    pub(super) fn patterns_of(&self, first: u32) -> &[u16] {
+        self.patterns_of.get(first as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the phrases, as the table's file writes them.
+    pub fn phrases(&self) -> Vec<String> {
+        let phrase = |code: usize| {
+            let steps = self.phrases.steps(code as u8).unwrap_or_default();
+            steps.iter().map(|step| step.notation(self)).collect::<Vec<_>>().join(" ")
+        };
+        (0..self.phrases.len()).map(phrase).collect()
+    }
+
+    /// Returns the table's file without its first lines: what the content hash is taken of.
+    fn content(&self) -> String {
+        let mut lines = vec![format!("strings {}", self.strings.len())];
+        lines.extend(self.strings.iter().map(Text::to_string));
+        lines.push(format!("patterns {}", self.patterns.len()));
+        lines.extend(self.patterns.iter().map(Pattern::notation));
+        lines.push(format!("phrases {}", self.phrases.len()));
+        lines.extend(self.phrases());
+        lines.join("\n") + "\n"
+    }
+
+    /// Returns the hash of the table's content, as its file and the list of released tables give it.
+    pub fn hash(&self) -> String {
+        format!("{:032x}", fingerprint::content(&self.content()))
+    }
+
+    /// Returns the table's file.
+    pub fn to_file(&self) -> String {
+        let Table { version, introduced, .. } = self;
+        format!("version {version}\nintroduced {introduced}\nhash {}\n{}", self.hash(), self.content())
+    }
+
+    /// Reads a table's file; the strings are taken as `text` makes them.
+    pub fn parse<'t>(file: &'t str, text: impl Fn(&'t str) -> Text) -> Result<Table, Error> {
+        let mut lines = Lines { lines: file.lines(), at: 0 };
+        let version = lines.after("version")?;
+        let version = version.parse().map_err(|_| lines.wrong("a whole number as version"))?;
+        let introduced = lines.after("introduced")?;
+        let hash = lines.after("hash")?;
+        let strings = lines.section("strings")?;
+        let mut table = Table::of_strings(version, strings.into_iter().map(text)).introduced_by(introduced);
+        let patterns = lines.section("patterns")?.into_iter().map(Pattern::parse).collect::<Option<Vec<_>>>();
+        table = table.with_patterns(patterns.ok_or_else(|| lines.wrong("patterns such as name:text"))?);
+        let phrases = lines.section("phrases")?;
+        let steps = |phrase: &str| phrase.split(' ').map(|step| Step::parse(step, &table)).collect();
+        let phrases = phrases.into_iter().map(steps).collect::<Option<Vec<Vec<Step>>>>();
+        let phrases = phrases.filter(|phrases| phrases.len() <= MOST_PHRASES);
+        table =
+            table.with_phrases(&phrases.ok_or_else(|| lines.wrong("at most 208 phrases of known steps"))?);
+        if table.hash() != hash {
+            return Err(lines.wrong(&format!("content with the hash {hash}, found {}", table.hash())));
+        }
+        Ok(table)
+    }
+}
+
+/// The lines of a table's file, and how many were read.
+struct Lines<'t> {
+    lines: std::str::Lines<'t>,
+    at: usize,
+}
+
+impl<'t> Lines<'t> {
+    fn next(&mut self) -> Option<&'t str> {
+        self.at += 1;
+        self.lines.next()
+    }
+
+    fn after(&mut self, word: &str) -> Result<&'t str, Error> {
+        let rest = self.next().and_then(|line| line.strip_prefix(word)?.strip_prefix(' '));
+        rest.ok_or_else(|| self.wrong(&format!("{word:?} and its value")))
+    }
+
+    fn section(&mut self, word: &str) -> Result<Vec<&'t str>, Error> {
+        let count = self.after(word)?;
+        let count: usize = count.parse().map_err(|_| self.wrong("how many lines follow"))?;
+        let mut section = Vec::new();
+        for _ in 0..count {
+            section.push(self.next().ok_or_else(|| self.wrong("another line of the section"))?);
+        }
+        Ok(section)
+    }
+
+    fn wrong(&self, expected: &str) -> Error {
+        Error::Table { line: self.at, problem: format!("expected {expected}") }
+    }
+}

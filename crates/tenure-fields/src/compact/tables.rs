@@ -1,0 +1,157 @@
+//! All tables this release can read, and which one it writes. To add a table: generate its file, list it
+//! in `FILES` and in `tables/released.txt`; to write it, raise [`WRITTEN`] one release later.
+
+use super::Table;
+use crate::Error;
+use std::sync::OnceLock;
+use tenure_value::Text;
+
+/// The version of the table that is written; all others are only read.
+pub const WRITTEN: u32 = 1;
+
+/// The newest version that the version byte of the binary form can name.
+pub const NEWEST: u32 = 126;
+
+/// The files of all tables, from version 1 on.
+const FILES: [&str; 1] = [include_str!("tables/1.txt")];
+
+/// The content hashes of the tables that are released and so fixed, one a line: version and hash.
+pub const RELEASED: &str = include_str!("tables/released.txt");
+
+/// Returns all tables, in the order of their versions.
+pub fn all() -> &'static [Table] {
+    static TABLES: OnceLock<Vec<Table>> = OnceLock::new();
+    // A test holds that every file is a table, so none is lost here.
+    TABLES.get_or_init(|| FILES.iter().flat_map(|file| Table::parse(file, Text::new_static)).collect())
+}
+
+/// Returns the table of a version.
+pub fn table(version: u32) -> Result<&'static Table, Error> {
+    let tables = all();
+    let place = usize::try_from(version).ok().and_then(|version| version.checked_sub(1));
+    place
+        .and_then(|place| tables.get(place))
+        .ok_or(Error::UnknownTable { version, newest: tables.len() as u32 })
+}
+
+/// Returns the table that is written.
+pub fn written() -> Result<&'static Table, Error> {
+    table(WRITTEN)
+}
+
+/// Finds what must not be released: versions that are not consecutive, a released table that is not what
+/// it was, and a written table that the release before could not read.
+///
+/// The first table may be written by the release that introduces it: no release before it stored a
+/// compact form, so there is none to roll back to that would read one.
+pub fn problems(tables: &[Table], written: u32, release: &str, released: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    for (expected, table) in (1..).zip(tables) {
+        if table.version() != expected {
+            problems.push(format!("table {} stands in the place of version {expected}", table.version()));
+        }
+        if order(table.introduced()) > order(release) {
+            problems.push(format!("table {expected} is of release {}, which is not out", table.introduced()));
+        }
+        let known = released.lines().filter_map(|line| line.split_once(' '));
+        let known = known.into_iter().find(|(version, _)| *version == table.version().to_string());
+        match known {
+            Some((_, hash)) if hash != table.hash() => problems.push(format!(
+                "table {expected} was released with the content hash {hash} and now has {}",
+                table.hash()
+            )),
+            None if order(table.introduced()) < order(release) || written == expected => {
+                problems
+                    .push(format!("table {expected} is released but not listed, with hash {}", table.hash()));
+            }
+            _ => {}
+        }
+    }
+    match tables.iter().find(|table| table.version() == written) {
+        None => problems.push(format!("table {written} is to be written and does not exist")),
+        Some(table) if written > 1 && order(table.introduced()) >= order(release) => problems.push(format!(
+            "table {written} is written by the release that introduces it, {release}; the release before could not read it"
+        )),
+        _ => {}
+    }
+    problems
+}
+
+/// The parts of a version number, for comparison.
+fn order(release: &str) -> Vec<u64> {
+    release.split(['.', '-', '+']).map_while(|part| part.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tables(introduced: &[(u32, &str)]) -> Vec<Table> {
+        let table = |(version, release): &(u32, &str)| {
+            Table::of_strings(*version, ["spec", "status"]).introduced_by(*release)
+        };
+        introduced.iter().map(table).collect()
+    }
+
+    fn listed(tables: &[Table]) -> String {
+        tables.iter().map(|table| format!("{} {}\n", table.version(), table.hash())).collect()
+    }
+
+    #[test]
+    fn the_tables_of_this_release_may_be_released() {
+        assert_eq!(all().len(), FILES.len());
+        assert_eq!(problems(all(), WRITTEN, env!("CARGO_PKG_VERSION"), RELEASED), [""; 0]);
+    }
+
+    #[test]
+    fn a_table_is_written_one_release_after_it_was_introduced() {
+        let two = tables(&[(1, "0.1.0"), (2, "0.2.0")]);
+        assert_eq!(problems(&two, 1, "0.2.0", &listed(&two)), [""; 0]);
+        assert_eq!(problems(&two, 2, "0.3.0", &listed(&two)), [""; 0]);
+        assert_eq!(problems(&two, 2, "0.10.0", &listed(&two)), [""; 0]);
+        let early = problems(&two, 2, "0.2.0", &listed(&two));
+        assert!(early.len() == 1 && early[0].contains("the release before could not read it"), "{early:?}");
+        assert_eq!(problems(&two[..1], 1, "0.1.0", &listed(&two)), [""; 0], "the first table is exempt");
+    }
+
+    #[test]
+    fn a_released_table_does_not_change() {
+        let two = tables(&[(1, "0.1.0"), (2, "0.2.0")]);
+        let list = listed(&two);
+        let changed = [two[0].clone(), Table::of_strings(2, ["spec"]).introduced_by("0.2.0")];
+        let found = problems(&changed, 1, "0.3.0", &list);
+        assert!(found.len() == 1 && found[0].contains("was released with the content hash"), "{found:?}");
+        let unlisted = problems(&two, 1, "0.3.0", &listed(&two[..1]));
+        assert!(unlisted.len() == 1 && unlisted[0].contains("released but not listed"), "{unlisted:?}");
+    }
+
+    #[test]
+    fn versions_are_consecutive() {
+        let gap = tables(&[(1, "0.1.0"), (3, "0.2.0")]);
+        let found = problems(&gap, 1, "0.3.0", &listed(&gap));
+        assert!(found.len() == 1 && found[0].contains("in the place of version 2"), "{found:?}");
+    }
+
+    #[test]
+    fn a_table_of_a_later_release_is_named_in_the_error() {
+        let error = table(WRITTEN + 1).map(Table::version).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "table 2 is unknown; this release reads the tables up to 1, a later one wrote this"
+        );
+        assert!(table(0).is_err());
+    }
+
+    #[test]
+    fn a_file_says_the_table_and_a_changed_file_is_refused() {
+        for table in all() {
+            let file = table.to_file();
+            assert_eq!(Table::parse(&file, Text::new).unwrap().to_file(), file);
+            let changed = file.replacen("\nspec\n", "\nspecs\n", 1);
+            assert!(Table::parse(&changed, Text::new).is_err());
+            for (number, text) in table.strings().iter().enumerate() {
+                assert_eq!(table.number(text), Some(number as u32));
+            }
+        }
+    }
+}
