@@ -1,0 +1,94 @@
+//! The recorded managers of objects, where the folder of recordings is there: beside the repository, or
+//! where `TENURE_SHARED` says.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+use tenure_fields::{compact::ManagerRecord, fields_v1};
+use tenure_value::{Limits, Text, Value, json};
+
+/// Returns the folder of recordings, if there is one.
+pub fn shared() -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let folder = env::var_os("TENURE_SHARED").map_or_else(beside, PathBuf::from);
+    folder.is_dir().then_some(folder)
+}
+
+/// One recorded object's managers, and how many bytes their sets take as `FieldsV1`.
+pub struct Recorded {
+    pub records: Vec<ManagerRecord>,
+    pub fields_v1: usize,
+}
+
+/// Returns the managers of every object in the recorded conversations; times, which recordings leave out,
+/// are some seconds apart.
+pub fn objects() -> Vec<Recorded> {
+    let mut found = Vec::new();
+    for folder in shared()
+        .into_iter()
+        .flat_map(|shared| ["conformance/scenarios", "conformance/fuzz"].map(|name| shared.join(name)))
+    {
+        let mut files: Vec<PathBuf> =
+            fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        files.sort();
+        for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "json"))
+        {
+            let text = fs::read(file).expect("a recording can be read");
+            let document = json::parse(&text, &Limits::TRUSTED).expect("a recording is JSON");
+            gather(&document, &mut found);
+        }
+    }
+    found
+}
+
+fn gather(value: &Value, found: &mut Vec<Recorded>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| gather(item, found)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value {
+                    Value::Array(entries) if name == "managedFields" => found.extend(recorded(entries)),
+                    _ => gather(value, found),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Reads the entries of one object; nothing where one of them is no set, as some requests have on purpose.
+fn recorded(entries: &[Value]) -> Option<Recorded> {
+    let mut recorded = Recorded { records: Vec::new(), fields_v1: 0 };
+    let start = 1_794_708_869 + found_seconds(entries.len());
+    for (at, entry) in (0i64..).zip(entries) {
+        let text = |name: &str| entry.get(name).and_then(Value::as_str).map(Text::new).unwrap_or_default();
+        let time = match text("time") {
+            time if time == "TIME" => Text::from(spelled(start + 7 * at)),
+            time => time,
+        };
+        let fields = entry.get("fieldsV1").map(fields_v1::from_value).transpose().ok()?;
+        recorded.fields_v1 += fields.as_ref().map_or(0, |set| fields_v1::to_vec(set).len());
+        recorded.records.push(ManagerRecord {
+            manager: text("manager"),
+            operation: text("operation"),
+            api_version: text("apiVersion"),
+            time,
+            subresource: text("subresource"),
+            fields_type: text("fieldsType"),
+            fields,
+        });
+    }
+    (recorded.fields_v1 > 0).then_some(recorded)
+}
+
+fn found_seconds(entries: usize) -> i64 {
+    (entries as i64) * 100_003
+}
+
+/// A time of November 2026, seconds from its first day on.
+fn spelled(seconds: i64) -> String {
+    let seconds = (seconds - 1_793_491_200).rem_euclid(30 * 86_400);
+    let (day, hour, minute) = (seconds / 86_400 + 1, seconds / 3600 % 24, seconds / 60 % 60);
+    format!("2026-11-{day:02}T{hour:02}:{minute:02}:{:02}Z", seconds % 60)
+}

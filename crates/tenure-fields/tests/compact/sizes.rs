@@ -1,0 +1,123 @@
+//! How many bytes the forms take: the design's example exactly, and recorded objects within the bar.
+
+use crate::corpus;
+use tenure_fields::{
+    FieldSet,
+    compact::{ManagerRecord, Table, binary, nested_lists, tables},
+    fields_v1,
+};
+use tenure_value::{Limits, Value, json};
+
+/// The worked example of the design: one set in its successive forms.
+fn example() -> Value {
+    json::parse(include_bytes!("example.json"), &Limits::TRUSTED).expect("the example is JSON")
+}
+
+fn text<'v>(example: &'v Value, name: &str) -> &'v str {
+    example.get(name).and_then(Value::as_str).expect("the example has this text")
+}
+
+fn set(example: &Value) -> FieldSet {
+    fields_v1::parse(text(example, "fieldsV1").as_bytes()).expect("the example's set can be read")
+}
+
+/// The design's table, with `mountPath` so many times: its text numbers the string once as the name of a key
+/// field (`!P`) and once as a field (`!Q`), the table as printed has it once.
+fn table_of(example: &Value, mount_paths: usize) -> Vec<&str> {
+    let strings = example.get("table").and_then(Value::as_array).expect("the example has a table");
+    let times = |text: &str| if text == "mountPath" { mount_paths } else { 1 };
+    strings.iter().filter_map(Value::as_str).flat_map(|text| vec![text; times(text)]).collect()
+}
+
+#[test]
+fn the_example_as_nested_lists_is_the_designs_text() {
+    let example = example();
+    let expected = text(&example, "nestedLists");
+    assert_eq!(nested_lists::to_text(&set(&example)), expected);
+    assert_eq!(expected.len(), 1528);
+    assert_eq!(nested_lists::parse(expected).unwrap(), set(&example));
+}
+
+#[test]
+fn the_example_with_its_own_table_is_the_designs_text() {
+    let example = example();
+    let table = Table::of_strings(1, table_of(&example, 2));
+    let expected = text(&example, "nestedListsWithTable");
+    assert_eq!(nested_lists::to_text_with(&set(&example), &table), expected);
+    assert_eq!(expected.len(), 678);
+    assert_eq!(nested_lists::parse_with(expected, &table).unwrap(), set(&example));
+}
+
+#[test]
+fn the_example_with_its_table_as_printed_differs_in_the_numbers_alone() {
+    let example = example();
+    let table = Table::of_strings(1, table_of(&example, 1));
+    let found = nested_lists::to_text_with(&set(&example), &table);
+    // Every number behind that of `mountPath` is one less, for the printed table has one string less.
+    let mut after_sign = false;
+    let renumbered = text(&example, "nestedListsWithTable").chars().map(|character| {
+        let number = std::mem::replace(&mut after_sign, character == '!');
+        match character {
+            'a' if number => 'Z',
+            'Q'..='Z' | 'b'..='z' if number => char::from(character as u8 - 1),
+            _ => character,
+        }
+    });
+    assert_eq!(found, renumbered.collect::<String>());
+    assert_eq!(found.len(), 678);
+    assert_eq!(nested_lists::parse_with(&found, &table).unwrap(), set(&example));
+}
+
+#[test]
+fn the_example_takes_at_most_220_bytes() {
+    let set = set(&example());
+    let bytes = binary::encode(&set).unwrap();
+    println!("the example: {} bytes", bytes.len());
+    assert!(bytes.len() <= 220, "{} bytes", bytes.len());
+    assert_eq!(binary::decode(&bytes).unwrap(), set);
+    let with_table = nested_lists::to_text_with_table(&set).unwrap();
+    println!("as nested lists with our table: {} bytes", with_table.len());
+    assert_eq!(nested_lists::parse_with_table(&with_table).unwrap(), set);
+}
+
+/// The bytes of the sets alone: those of the object without those of the same managers with empty sets.
+fn sets_alone(records: &[ManagerRecord]) -> usize {
+    let emptied =
+        |record: &ManagerRecord| ManagerRecord { fields: Some(FieldSet::default()), ..record.clone() };
+    let emptied: Vec<ManagerRecord> = records.iter().map(emptied).collect();
+    let heads = binary::encode_object(&emptied).unwrap().len() - emptied.len();
+    binary::encode_object(records).unwrap().len() - heads
+}
+
+#[test]
+fn recorded_objects_take_at_most_12_percent_of_their_fields_v1() {
+    let (mut whole, mut sets, mut before) = (0, 0, 0);
+    let mut shares = Vec::new();
+    for object in corpus::objects() {
+        let bytes = binary::encode_object(&object.records).unwrap();
+        assert_eq!(binary::decode_object(&bytes).unwrap(), object.records);
+        whole += bytes.len();
+        sets += sets_alone(&object.records);
+        before += object.fields_v1;
+        shares.push(bytes.len() as f64 / object.fields_v1 as f64);
+    }
+    if before == 0 {
+        println!("no recordings, nothing to measure");
+        return;
+    }
+    shares.sort_by(f64::total_cmp);
+    let percent = |bytes: usize| 100.0 * bytes as f64 / before as f64;
+    println!("{} objects, {before} bytes as FieldsV1, table {}", shares.len(), tables::WRITTEN);
+    println!(
+        "whole objects {whole} bytes, {:.2} %; their sets {sets} bytes, {:.2} %",
+        percent(whole),
+        percent(sets)
+    );
+    for part in [1, 10, 25, 50, 75, 90, 99] {
+        println!(
+            "{part:3} of 100 objects take at most {:.1} %",
+            100.0 * shares[(shares.len() - 1) * part / 100]
+        );
+    }
+    assert!(percent(whole) <= 12.0);
+}
