@@ -72,7 +72,7 @@ impl<R: Recorder> Merger<'_, R> {
         match position.plan(self.options.unmarked_lists) {
             Plan::Keyed(keys) => {
                 let keys = match order {
-                    Some(order) if patch.is_empty() => telling_keys(order, keys, position),
+                    Some(order) if patch.is_empty() => telling_keys(order, live, keys, position),
                     _ => keys,
                 };
                 self.keyed(live, patch, order, &keys, position)
@@ -516,16 +516,19 @@ fn named_keys<'v>(patch: &'v Array, position: Position<'_>) -> Result<Option<Vec
 }
 
 /// Returns the keys by which an order list without a patch list is read: the recommended ones where the
-/// merge key alone repeats in it and they tell its entries apart.
-fn telling_keys<'s>(order: &Array, keys: Keys<'s>, position: Position<'s>) -> Keys<'s> {
-    let repeats = |keys: &Keys<'s>| match read_order(order, keys) {
+/// merge key alone repeats and they tell the entries of the order apart.
+fn telling_keys<'s>(order: &Array, live: &Array, keys: Keys<'s>, position: Position<'s>) -> Keys<'s> {
+    let repeats = |list: &Array, keys: &Keys<'s>| match read_order(list, keys) {
         Ok(index) => (0..index.len()).any(|at| index.find(index.keys(at), 0) != Some(at)),
         Err(_) => true,
     };
-    match position.recommended_keys() {
-        Some(recommended) if repeats(&keys) && !repeats(&recommended) => recommended,
-        _ => keys,
+    let Some(recommended) = position.recommended_keys() else { return keys };
+    let sends_more =
+        order.iter().any(|entry| recommended.names().skip(1).any(|name| entry.get(name).is_some()));
+    if sends_more && (repeats(order, &keys) || repeats(live, &keys)) && !repeats(order, &recommended) {
+        return recommended;
     }
+    keys
 }
 
 fn merged_by(keys: &Keys<'_>) -> Rule {

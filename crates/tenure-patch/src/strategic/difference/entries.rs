@@ -4,6 +4,7 @@
 
 use super::{
     DifferenceKeys,
+    dress::{dress, dress_map},
     fields::{ListPatch, Sides, Walk},
     key_text,
 };
@@ -53,11 +54,10 @@ impl Walk<'_> {
     ) -> Result<ListPatch, PatchError> {
         let nothing = Array::default();
         let (original, live) = (sides.original.unwrap_or(&nothing), sides.live.unwrap_or(&nothing));
-        if original.is_empty() && live.is_empty() {
-            let items = modified.to_vec();
-            return Ok(ListPatch { items, new: sides.live.is_none(), ..ListPatch::default() });
-        }
         let keys = self.entry_keys(keys, position, sides.same());
+        if original.is_empty() && live.is_empty() {
+            return Ok(self.new_list(sides.live, modified, &keys, position));
+        }
         let other = if sides.same() { Vec::new() } else { objects(original, modified)? };
         let maps = [objects(modified, modified)?, other, objects(live, modified)?];
         let texts = keys.texts(&maps)?;
@@ -78,6 +78,25 @@ impl Walk<'_> {
         self.repeated(sides, &modified.entries, &keys, position)
     }
 
+    /// Writes a list whole. Merged into an empty one, entries that share their keys would become one.
+    fn new_list(
+        &self,
+        live: Option<&Array>,
+        modified: &Array,
+        keys: &EntryKeys<'_>,
+        position: Position<'_>,
+    ) -> ListPatch {
+        let items = match dress(&modified.clone().into(), Some(position), self.options) {
+            Value::Array(items) => items.to_vec(),
+            _ => modified.to_vec(),
+        };
+        let side = objects(modified, modified).and_then(|maps| Side::read(maps, keys, None));
+        match side {
+            Ok(side) if live.is_some() && side.repeats() => replacement(modified.to_vec()),
+            _ => ListPatch { items, new: live.is_none(), ..ListPatch::default() },
+        }
+    }
+
     /// Writes the patch of a list in which every key occurs once.
     fn matched(
         &mut self,
@@ -95,7 +114,7 @@ impl Walk<'_> {
             let in_live = found.live.map(|at| live.entries[at]);
             let in_original = if two_way { in_live } else { found.original.map(|at| original.entries[at]) };
             if in_live.is_none() && in_original.is_none() {
-                patch.items.push(keys.whole(entry));
+                patch.items.push(keys.whole(&dress_map(entry, item, self.options)));
                 continue;
             }
             let sides = Sides { original: in_original, live: in_live };

@@ -1,7 +1,7 @@
 //! The walk over maps: original, modified and live fields in step. What the modified document has and the
 //! live one lacks or has otherwise goes into the patch; what only the original has is removed.
 
-use super::{DifferenceOptions, LiveChanges};
+use super::{DifferenceOptions, LiveChanges, dress::dress};
 use crate::{
     PatchError,
     strategic::{
@@ -215,7 +215,13 @@ impl<'o> Walk<'o> {
                     patch.directive(SET_ELEMENT_ORDER, name, list.order.into());
                 }
             }
-            modified if sides.live != Some(modified) => patch.fields.push((name.clone(), modified.clone())),
+            modified if sides.live != Some(modified) => {
+                let value = match modified.is_scalar() {
+                    true => modified.clone(),
+                    false => dress(modified, plan::position(ty, name, modified).ok(), self.options),
+                };
+                patch.fields.push((name.clone(), value));
+            }
             _ => {}
         }
         Ok(())

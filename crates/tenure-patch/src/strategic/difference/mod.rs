@@ -3,6 +3,7 @@
 //! patch is a three-way one whose live document is the original.
 
 mod conflict;
+mod dress;
 mod entries;
 mod fields;
 mod key_text;

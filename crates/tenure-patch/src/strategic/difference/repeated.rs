@@ -33,12 +33,12 @@ impl Walk<'_> {
         keys: &EntryKeys<'_>,
         position: Position<'_>,
     ) -> Result<ListPatch, PatchError> {
-        let wanted = if sides.same() || sides.live.is_none() {
-            modified.iter().map(|entry| Value::Object((*entry).clone())).collect()
-        } else {
-            self.united(sides, modified, keys, position)?
+        let whole = || modified.iter().map(|entry| Value::Object((*entry).clone())).collect();
+        let Some(live) = sides.live else {
+            return Ok(ListPatch { items: whole(), new: true, ..ListPatch::default() });
         };
-        if sides.live.is_some_and(|live| live.items() == wanted) {
+        let wanted = if sides.same() { whole() } else { self.united(sides, modified, keys, position)? };
+        if live.items() == wanted {
             return Ok(ListPatch::default());
         }
         self.removals += 1;

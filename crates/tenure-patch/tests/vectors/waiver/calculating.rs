@@ -206,10 +206,8 @@ fn removed_maps(original: &Value, modified: &Value, live: &Value) -> Vec<(Object
     let mut maps = Vec::new();
     for (name, value) in original {
         match (value, modified.get(name), live.get(name)) {
-            (Value::Object(before), None, Some(Value::Object(now))) => {
-                if any_addition(before, now) {
-                    maps.push((before.clone(), now.clone()));
-                }
+            (Value::Object(before), None, Some(Value::Object(now))) if any_addition(before, now) => {
+                maps.push((before.clone(), now.clone()));
             }
             (value, Some(modified), Some(live)) => maps.extend(removed_maps(value, modified, live)),
             _ => {}
