@@ -6,9 +6,10 @@ use super::{
         DecodeError, Decoded, Edit, EmptyLists, Encoder, Rule, Shape, ShapeId, Shapes, Surroundings, Walk,
         decode,
     },
-    pack::{DEFAULTS, Row},
+    pack::{DEFAULTS, Row, VALIDATION},
     registry::{Registry, Resource},
     scalar::Timestamp,
+    validate::Checks,
 };
 use std::{
     collections::HashMap,
@@ -22,6 +23,7 @@ pub struct Kinds {
     registry: &'static Registry,
     shapes: Shapes,
     create: RwLock<HashMap<ShapeId, Arc<CreateRules>>>,
+    checks: Checks,
 }
 
 /// What runs at the root of an object that is created.
@@ -34,10 +36,10 @@ struct CreateRules {
 impl Kinds {
     /// Returns the built-in kinds.
     pub fn builtin() -> &'static Kinds {
-        static BUILTIN: LazyLock<Kinds> = LazyLock::new(|| Kinds {
-            registry: Registry::builtin(),
-            shapes: Shapes::new(Schema::builtin(), &DEFAULTS),
-            create: RwLock::default(),
+        static BUILTIN: LazyLock<Kinds> = LazyLock::new(|| {
+            let shapes = Shapes::new(Schema::builtin(), &DEFAULTS);
+            let checks = Checks::new(&shapes, &VALIDATION);
+            Kinds { registry: Registry::builtin(), shapes, create: RwLock::default(), checks }
         });
         &BUILTIN
     }
@@ -45,6 +47,14 @@ impl Kinds {
     /// Returns the resources.
     pub fn registry(&self) -> &'static Registry {
         self.registry
+    }
+
+    pub(crate) fn shapes(&self) -> &Shapes {
+        &self.shapes
+    }
+
+    pub(crate) fn checks(&self) -> &Checks {
+        &self.checks
     }
 
     /// Returns the shape of a resource's objects.
@@ -74,15 +84,8 @@ impl Kinds {
     pub fn create(&self, resource: &Resource, object: &Value, around: &mut dyn Surroundings) -> Value {
         let Some(shape) = self.shape_of(resource) else { return object.clone() };
         let rules = self.create_rules(shape);
-        let mut value = object.clone();
-        for rule in rules.admission.iter().chain(&rules.create) {
-            let Some(fields) = value.as_object() else { break };
-            let mut edit = Edit::new(fields);
-            rule.run(&mut edit, around);
-            if let Some(changed) = edit.finish() {
-                value = changed.into();
-            }
-        }
+        let all = rules.admission.iter().chain(&rules.create);
+        let value = all.fold(object.clone(), |value, rule| run(rule, value, around));
         self.walk(shape, value, Walk::RulesAndEncode, around)
     }
 
@@ -98,6 +101,17 @@ impl Kinds {
             around: &mut around,
         };
         encoder.value(shape, object).unwrap_or_else(|| object.clone())
+    }
+
+    /// Fills in again what was filled in at creation, but for the status.
+    pub(crate) fn refill(&self, resource: &Resource, object: &Value, around: &mut dyn Surroundings) -> Value {
+        let Some(shape) = self.shape_of(resource) else { return object.clone() };
+        let rules = self.create_rules(shape);
+        rules
+            .create
+            .iter()
+            .filter(|rule| !rule.is_forced())
+            .fold(object.clone(), |value, rule| run(rule, value, around))
     }
 
     fn walk(&self, shape: ShapeId, value: Value, walk: Walk, around: &mut dyn Surroundings) -> Value {
@@ -126,6 +140,13 @@ impl Kinds {
         }
         rules
     }
+}
+
+fn run(rule: &Rule, value: Value, around: &mut dyn Surroundings) -> Value {
+    let Some(fields) = value.as_object() else { return value };
+    let mut edit = Edit::new(fields);
+    rule.run(&mut edit, around);
+    edit.finish().map(Value::from).unwrap_or(value)
 }
 
 /// What default rules may ask for.

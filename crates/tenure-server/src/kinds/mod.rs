@@ -2,14 +2,20 @@
 //! object is decoded, defaulted and encoded, what each endpoint resets, what is invalid, and how a table
 //! shows it. No HTTP, no store, no clock: times, uids and allocations come in as arguments.
 
+pub mod allocate;
 mod discovery;
 mod engine;
 mod object;
 mod pack;
 mod registry;
 pub mod scalar;
+mod service;
+mod strategy;
+mod validate;
 
 pub use discovery::{Root, api_group, api_group_list, api_resource_list, api_versions, group_discovery_list};
 pub use engine::Kinds;
 pub use object::{DecodeError, Decoded, FieldPath, Surroundings};
 pub use registry::{Bumps, Group, Names, Registry, Resource, Scope, StatusOnCreate, Strategy, Subresource};
+pub use strategy::{Endpoint, Identity};
+pub use validate::{FaultKind, FieldError, failure_of};

@@ -23,6 +23,12 @@ document!(
     "defaults.json"
 );
 
+document!(
+    /// What is invalid: checks by type, and checks of changes by kind.
+    VALIDATION,
+    "validation.json"
+);
+
 /// Reads members of a row of data.
 pub(crate) trait Row {
     /// Returns a string; empty where there is none.

@@ -90,6 +90,12 @@ pub struct Strategy {
     pub status_on_create: StatusOnCreate,
     /// The parts of metadata that the status endpoint lets through.
     pub status_keeps: Box<[Text]>,
+    /// What the main endpoint puts back besides the status.
+    pub resets: Box<[Text]>,
+    /// The annotation that counts the changes of a part of the object, and the path of that part.
+    pub counter: Option<(Text, Text)>,
+    /// Whether an update fills in again what was filled in at creation.
+    pub refills: bool,
     /// Whether an update may leave out the resource version.
     pub unconditional_update: bool,
     /// Whether an update of an absent object creates it.
@@ -123,6 +129,9 @@ impl Strategy {
                 Some(_) => row.texts("statusKeeps"),
                 None => ["labels", "annotations", "finalizers", "ownerReferences"].map(Text::new).into(),
             },
+            resets: row.texts("resets"),
+            counter: row.get("counter").map(|of| (of.text("annotation"), of.text("of"))),
+            refills: row.flag("refills"),
             unconditional_update: row.get("unconditionalUpdate").and_then(Value::as_bool).unwrap_or(true),
             create_on_update: row.flag("createOnUpdate"),
             delete_returns_object: row.flag("deleteReturnsObject"),

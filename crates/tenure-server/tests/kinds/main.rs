@@ -4,3 +4,4 @@
 mod defaults;
 mod discovery;
 mod facts;
+mod validation;

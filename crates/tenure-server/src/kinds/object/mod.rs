@@ -12,9 +12,9 @@ mod shape;
 
 pub(crate) use decode::decode;
 pub use decode::{DecodeError, Decoded};
-pub(crate) use edit::Edit;
+pub(crate) use edit::{Edit, map_items};
 pub(crate) use encode::{EmptyLists, Encoder, Walk};
 pub use path::FieldPath;
-pub(crate) use rule::Rule;
 pub use rule::Surroundings;
-pub(crate) use shape::{Shape, ShapeId, Shapes};
+pub(crate) use rule::{Condition, Place, Rule, condition_of, is_absent, place};
+pub(crate) use shape::{Absent, Shape, ShapeId, Shapes, StructShape};

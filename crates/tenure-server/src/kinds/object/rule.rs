@@ -53,13 +53,13 @@ enum Step {
 
 /// A field below a node.
 #[derive(Debug)]
-struct Place {
-    steps: Box<[Text]>,
-    keeps_zero: bool,
+pub(crate) struct Place {
+    pub(crate) steps: Box<[Text]>,
+    pub(crate) keeps_zero: bool,
 }
 
 #[derive(Debug)]
-enum Condition {
+pub(crate) enum Condition {
     Absent(Place),
     Present(Place),
     Missing(Place),
@@ -96,10 +96,24 @@ enum Action {
     MergeBase64(Source),
     Remove,
     Call(Function),
-    EnsureKeys { keys: Literal, only_missing: bool },
-    Append { item: Value, unless: Unless },
-    WrapList { beside: Text, item_field: Option<Text> },
-    FirstOf { beside: Text, item_field: Option<Text> },
+    EnsureKeys {
+        keys: Literal,
+        only_missing: bool,
+    },
+    Append {
+        item: Value,
+        unless: Unless,
+    },
+    /// A list of a field beside it; where `only_absent`, whatever stands there is left for validation.
+    WrapList {
+        beside: Text,
+        item_field: Option<Text>,
+        only_absent: bool,
+    },
+    FirstOf {
+        beside: Text,
+        item_field: Option<Text>,
+    },
 }
 
 /// When an item is there already.
@@ -161,6 +175,11 @@ impl Rule {
             when_beside: when_beside.into(),
             action: action_of(shapes, node, beside, row)?,
         })
+    }
+
+    /// Whether the rule overwrites what was given.
+    pub(crate) fn is_forced(&self) -> bool {
+        self.force
     }
 
     /// Runs the rule at a node.
@@ -288,7 +307,8 @@ impl Run<'_> {
                     parent.set(&rule.target, appended);
                 }
             }
-            Action::WrapList { beside, item_field } => {
+            Action::WrapList { only_absent: true, .. } if !absent => {}
+            Action::WrapList { beside, item_field, .. } => {
                 let Some(scalar) = parent.get(beside).filter(|value| !is_zero(value)).cloned() else {
                     return;
                 };
@@ -343,20 +363,20 @@ pub(crate) fn is_absent(value: Option<&Value>, keeps_zero: bool) -> bool {
 }
 
 impl Place {
-    fn find<'n>(&self, node: &'n Edit<'_>) -> Option<&'n Value> {
+    pub(crate) fn find<'n>(&self, node: &'n Edit<'_>) -> Option<&'n Value> {
         match &*self.steps {
             [] => None,
             [first, rest @ ..] => rest.iter().try_fold(node.get(first)?, |value, name| value.get(name)),
         }
     }
 
-    fn present<'n>(&self, node: &'n Edit<'_>) -> Option<&'n Value> {
+    pub(crate) fn present<'n>(&self, node: &'n Edit<'_>) -> Option<&'n Value> {
         self.find(node).filter(|value| !is_absent(Some(value), self.keeps_zero))
     }
 }
 
 impl Condition {
-    fn holds(&self, node: &Edit<'_>) -> bool {
+    pub(crate) fn holds(&self, node: &Edit<'_>) -> bool {
         match self {
             Condition::Absent(place) => place.present(node).is_none(),
             Condition::Present(place) => place.present(node).is_some(),
@@ -399,7 +419,7 @@ fn below<'s>(shapes: &'s Shapes, of: &StructShape, name: &str) -> Option<&'s Str
 }
 
 /// Resolves a path; `./` is what the given type stands for already.
-fn place(shapes: &Shapes, from: Option<&StructShape>, path: &str) -> Place {
+pub(crate) fn place(shapes: &Shapes, from: Option<&StructShape>, path: &str) -> Place {
     let steps: Box<[Text]> = path.trim_start_matches("./").split('.').map(Text::new).collect();
     let (last, parents) =
         steps.split_last().map_or(("", &[][..]), |(last, parents)| (last.as_str(), parents));
@@ -419,7 +439,11 @@ fn place(shapes: &Shapes, from: Option<&StructShape>, path: &str) -> Place {
     Place { steps, keeps_zero }
 }
 
-fn condition_of(shapes: &Shapes, from: Option<&StructShape>, words: &[Value]) -> Option<Condition> {
+pub(crate) fn condition_of(
+    shapes: &Shapes,
+    from: Option<&StructShape>,
+    words: &[Value],
+) -> Option<Condition> {
     let op = words.first()?.as_str()?;
     let path = words.get(1)?.as_str()?;
     let at = || place(shapes, from, path);
@@ -477,7 +501,8 @@ fn action_of(
         };
         Action::Append { item: item.clone(), unless }
     } else if let Some(list) = text("wrapList") {
-        Action::WrapList { beside: list.into(), item_field: item_field() }
+        let only_absent = row.text("phase") == "create";
+        Action::WrapList { beside: list.into(), item_field: item_field(), only_absent }
     } else if let Some(list) = text("firstOf") {
         Action::FirstOf { beside: list.into(), item_field: item_field() }
     } else {

@@ -8,7 +8,7 @@ use tenure_value::{Object, Text, Value};
 
 /// The place of a shape in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ShapeId(u32);
+pub(crate) struct ShapeId(pub(crate) u32);
 
 /// A type as the engine sees it.
 #[derive(Debug)]
@@ -59,6 +59,10 @@ pub(crate) struct FieldShape {
     pub(crate) exact: bool,
     /// What the schema gives in place of an absent value; zeros are not defaults but [`Absent`] values.
     pub(crate) default: Option<Value>,
+    /// Whether the schema requires the field.
+    pub(crate) required: bool,
+    /// The values that the schema allows; empty when all are.
+    pub(crate) values: Box<[Value]>,
 }
 
 /// What is shown of an absent field.
@@ -72,6 +76,13 @@ pub(crate) enum Absent {
     Value(Value),
     /// A struct that always exists.
     Struct,
+}
+
+impl ScalarShape {
+    /// Whether values are written as strings.
+    pub(crate) fn is_text(self) -> bool {
+        matches!(self, ScalarShape::String | ScalarShape::Bytes | ScalarShape::Time | ScalarShape::MicroTime)
+    }
 }
 
 impl StructShape {
@@ -119,6 +130,17 @@ impl Shapes {
         self.numbers.get(&self.schema.kind(api_version, kind)?.id()).copied()
     }
 
+    /// Returns the name of a type's definition; empty where it has none.
+    pub(crate) fn name(&self, id: ShapeId) -> &str {
+        let name = self.types.get(id.0 as usize).and_then(|id| self.names.get(id));
+        name.map(|name| name.as_str()).unwrap_or_default()
+    }
+
+    /// Returns how many shapes there are.
+    pub(crate) fn len(&self) -> usize {
+        self.cells.len()
+    }
+
     pub(crate) fn get(&self, id: ShapeId) -> &Shape {
         match self.cells.get(id.0 as usize) {
             Some(cell) => cell.get_or_init(|| self.compile(id)),
@@ -138,8 +160,7 @@ impl Shapes {
 
     /// Returns the rules of a type that are not of the default phase, as data.
     pub(crate) fn rows(&self, id: ShapeId) -> &[&'static Value] {
-        let name = self.types.get(id.0 as usize).and_then(|id| self.names.get(id));
-        name.and_then(|name| self.rules.get(name.as_str())).map(Vec::as_slice).unwrap_or_default()
+        self.rules.get(self.name(id)).map(Vec::as_slice).unwrap_or_default()
     }
 
     fn number(&self, id: TypeId) -> ShapeId {
@@ -185,6 +206,10 @@ impl Shapes {
             (Some(value), _) if is_zero(value) && value.is_scalar() => Absent::Value(value.clone()),
             _ => Absent::Hidden,
         };
+        let values = match of.get() {
+            Type::Scalar(of) => of.values.clone(),
+            _ => Box::default(),
+        };
         FieldShape {
             name: field.name.clone(),
             of: self.number(field.slot.of),
@@ -192,6 +217,8 @@ impl Shapes {
             absent,
             exact: listed("exactQuantities"),
             default: field.slot.default.clone().filter(|value| !is_zero(value)),
+            required: field.required,
+            values,
         }
     }
 

@@ -1,0 +1,324 @@
+//! The syntaxes of names and values, each a function from a text to what is wrong with it. Data names them.
+
+use super::super::registry::Names;
+use std::net::{IpAddr, Ipv6Addr};
+
+/// What is wrong with a text; nothing if it is right.
+pub(crate) type Verdict = Option<String>;
+/// A syntax.
+pub(crate) type Format = fn(&str) -> Verdict;
+
+const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+
+/// The syntaxes that data names.
+pub(crate) const FORMATS: [(&str, Format); 23] = [
+    ("dnsLabel", dns_label),
+    ("dnsSubdomain", dns_subdomain),
+    ("dns1035", dns1035),
+    ("qualifiedName", qualified_name),
+    ("labelValue", label_value),
+    ("portName", port_name),
+    ("envName", env_name),
+    ("configKey", config_key),
+    ("pathSegment", path_segment),
+    ("ip", ip),
+    ("cidr", cidr),
+    ("absolutePath", absolute_path),
+    ("relativePath", relative_path),
+    ("trimmed", trimmed),
+    ("cron", super::cron::schedule),
+    ("timeZone", super::cron::time_zone),
+    ("wildcardHost", wildcard_host),
+    ("domainPath", domain_path),
+    ("headerName", header_name),
+    ("standardOrQualified", standard_or_qualified),
+    ("taintValue", label_value),
+    ("hostname", dns_subdomain),
+    ("url", url),
+];
+
+fn wrong(what: impl Into<String>) -> Verdict {
+    Some(what.into())
+}
+
+fn too_long(most: usize) -> Verdict {
+    wrong(format!("must be no more than {most} characters"))
+}
+
+fn is_lower_alphanumeric(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit()
+}
+
+fn is_label(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let ends = [bytes.first(), bytes.last()];
+    ends.iter().all(|byte| byte.is_some_and(|byte| is_lower_alphanumeric(*byte)))
+        && bytes.iter().all(|byte| is_lower_alphanumeric(*byte) || *byte == b'-')
+}
+
+pub(crate) fn dns_label(text: &str) -> Verdict {
+    match text {
+        _ if text.len() > 63 => too_long(63),
+        _ if is_label(text) => None,
+        _ => wrong(LABEL),
+    }
+}
+
+pub(crate) fn dns_subdomain(text: &str) -> Verdict {
+    match text {
+        _ if text.len() > 253 => too_long(253),
+        _ if text.split('.').all(is_label) => None,
+        _ => wrong(SUBDOMAIN),
+    }
+}
+
+fn dns1035(text: &str) -> Verdict {
+    match text {
+        _ if text.len() > 63 => too_long(63),
+        _ if is_label(text) && text.as_bytes()[0].is_ascii_lowercase() => None,
+        _ => wrong(
+            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+        ),
+    }
+}
+
+/// Alphanumeric at both ends, with `-`, `_` and `.` in between.
+fn is_name(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let ends = [bytes.first(), bytes.last()];
+    ends.iter().all(|byte| byte.is_some_and(u8::is_ascii_alphanumeric))
+        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
+}
+
+pub(crate) fn qualified_name(text: &str) -> Verdict {
+    let name = match text.split_once('/') {
+        Some((_, name)) if name.contains('/') => {
+            return wrong(format!("a qualified name {}", &QUALIFIED[10..]));
+        }
+        Some(("", _)) => return wrong("prefix part must be non-empty"),
+        Some((prefix, name)) => match dns_subdomain(prefix) {
+            Some(fault) => return wrong(format!("prefix part {fault}")),
+            None => name,
+        },
+        None => text,
+    };
+    match name {
+        "" => wrong("name part must be non-empty"),
+        _ if name.len() > 63 => wrong("name part must be no more than 63 characters"),
+        _ if is_name(name) => None,
+        _ => wrong(QUALIFIED),
+    }
+}
+
+pub(crate) fn label_value(text: &str) -> Verdict {
+    match text {
+        "" => None,
+        _ if text.len() > 63 => too_long(63),
+        _ if is_name(text) => None,
+        _ => wrong(LABEL_VALUE),
+    }
+}
+
+pub(crate) fn port_name(text: &str) -> Verdict {
+    let bytes = text.as_bytes();
+    let ends = [bytes.first(), bytes.last()];
+    match text {
+        _ if text.len() > 15 => too_long(15),
+        _ if !bytes.iter().all(|byte| is_lower_alphanumeric(*byte) || *byte == b'-') => {
+            wrong("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+        }
+        _ if !bytes.iter().any(u8::is_ascii_lowercase) => wrong("must contain at least one letter (a-z)"),
+        _ if text.contains("--") => wrong("must not contain consecutive hyphens"),
+        _ if ends.contains(&Some(&b'-')) => wrong("must not begin or end with a hyphen"),
+        _ => None,
+    }
+}
+
+fn env_name(text: &str) -> Verdict {
+    let valid = |byte: u8| (b' '..=b'~').contains(&byte) && byte != b'=';
+    let valid = !text.is_empty() && text.bytes().all(valid);
+    (!valid).then(|| {
+        "a valid environment variable name must consist only of printable ASCII characters other than '='"
+            .into()
+    })
+}
+
+pub(crate) fn config_key(text: &str) -> Verdict {
+    match text {
+        _ if text.len() > 253 => too_long(253),
+        _ if text.is_empty()
+            || !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte)) =>
+        {
+            wrong(CONFIG_KEY)
+        }
+        "." | ".." => wrong(format!("must not be '{text}'")),
+        _ if text.starts_with("..") => wrong("must not start with '..'"),
+        _ => None,
+    }
+}
+
+pub(crate) fn path_segment(text: &str) -> Verdict {
+    match text {
+        "." | ".." => wrong(format!("may not be '{text}'")),
+        _ if text.contains('/') => wrong("may not contain '/'"),
+        _ if text.contains('%') => wrong("may not contain '%'"),
+        _ => None,
+    }
+}
+
+pub(crate) fn ip(text: &str) -> Verdict {
+    let valid = text.parse::<IpAddr>().is_ok() && !text.contains('%');
+    (!valid).then(|| "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)".into())
+}
+
+pub(crate) fn cidr(text: &str) -> Verdict {
+    let parsed = text.split_once('/').and_then(|(address, bits)| {
+        let most = match address.parse::<IpAddr>().ok()? {
+            IpAddr::V4(_) => 32,
+            IpAddr::V6(_) => 128,
+        };
+        let plain = !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit());
+        bits.parse::<u8>().ok().filter(|bits| plain && *bits <= most)
+    });
+    parsed.is_none().then(|| "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)".into())
+}
+
+fn absolute_path(text: &str) -> Verdict {
+    (!text.starts_with('/')).then(|| "must be an absolute path".into())
+}
+
+fn relative_path(text: &str) -> Verdict {
+    match text {
+        _ if text.starts_with('/') => wrong("must be a relative path"),
+        _ if text.split('/').any(|part| part == "..") => wrong("must not contain '..'"),
+        _ => None,
+    }
+}
+
+fn trimmed(text: &str) -> Verdict {
+    (text.trim() != text).then(|| "must not have leading or trailing whitespace".into())
+}
+
+fn wildcard_host(text: &str) -> Verdict {
+    if text.parse::<IpAddr>().is_ok() {
+        return wrong("must be a DNS name, not an IP address");
+    }
+    dns_subdomain(text.strip_prefix("*.").unwrap_or(text))
+}
+
+fn domain_path(text: &str) -> Verdict {
+    let (domain, path) = text.split_once('/').unwrap_or((text, ""));
+    match dns_subdomain(domain) {
+        None if !path.is_empty() => None,
+        None => wrong("must be a domain-prefixed path (such as \"acme.io/foo\")"),
+        fault => fault,
+    }
+}
+
+fn header_name(text: &str) -> Verdict {
+    let valid = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    (!valid).then(|| {
+        "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name')".into()
+    })
+}
+
+fn standard_or_qualified(text: &str) -> Verdict {
+    match qualified_name(text) {
+        None if !text.contains('/') => wrong("must be a standard limit type or fully qualified"),
+        fault => fault,
+    }
+}
+
+fn url(text: &str) -> Verdict {
+    let valid = text.strip_prefix("https://").is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'));
+    (!valid).then(|| "must be a URL that begins with https:// and names a host".into())
+}
+
+/// Says what is wrong with the name of an object; a prefix for generated names may end in `-`.
+pub(crate) fn object_name(names: Names, text: &str) -> Verdict {
+    match names {
+        Names::Subdomain => dns_subdomain(text),
+        Names::ShortSubdomain if text.len() > 63 => too_long(63),
+        Names::ShortSubdomain => dns_subdomain(text),
+        Names::Label if text.contains('.') => wrong("must not contain dots"),
+        Names::Label => dns_label(text),
+        Names::Segment => path_segment(text),
+        Names::Address => canonical_ip(text),
+        Names::Definition | Names::Service => path_segment(text),
+    }
+}
+
+/// Says what is wrong with the beginning of names to be generated.
+pub(crate) fn name_prefix(names: Names, text: &str) -> Verdict {
+    let trimmed = text.trim_end_matches('-');
+    match names {
+        Names::Subdomain | Names::ShortSubdomain | Names::Label => object_name(names, trimmed),
+        _ => object_name(names, text),
+    }
+}
+
+fn canonical_ip(text: &str) -> Verdict {
+    match text.parse::<IpAddr>() {
+        Ok(address) if address.to_string() == text => None,
+        Ok(address) => wrong(format!("must be canonical format {address}")),
+        Err(_) => wrong("must be a valid IP address"),
+    }
+}
+
+/// Whether an address is one that nobody can be reached at from outside.
+pub(crate) fn is_special(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => {
+            v4.is_unspecified() || v4.is_loopback() || v4.is_link_local() || v4.octets()[..3] == [224, 0, 0]
+        }
+        IpAddr::V6(v6) => {
+            v6.is_unspecified()
+                || v6.is_loopback()
+                || v6.segments()[0] & 0xffc0 == 0xfe80
+                || v6.segments()[0] == Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0).segments()[0]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_syntax_takes_what_is_right_and_refuses_what_is_wrong() {
+        let long = "a".repeat(64);
+        let table: [(&str, &[&str], &[&str]); 14] = [
+            ("dnsLabel", &["a", "a-b", "1a"], &["", "A", "a_b", "-a", "a-", "a.b", &long]),
+            ("dnsSubdomain", &["a.b", "a-b.c", "1"], &["", "a..b", ".a", "A.b", "a_b"]),
+            ("qualifiedName", &["a", "A_b.c", "a.b/C"], &["", "/a", "a/", "a/b/c", "A/b", "a b", &long]),
+            ("labelValue", &["", "a", "A_b.c-1"], &["-a", "a b", "a/b", &long]),
+            ("portName", &["a", "http-1"], &["", "1", "A", "a--b", "-a", "abcdefghijklmnop"]),
+            ("envName", &["A", "a b", "1.x"], &["", "a=b", "ä"]),
+            ("configKey", &["a", ".a", "A_b-c.d"], &["", "a b", ".", "..", "..a", "a/b"]),
+            ("ip", &["10.0.0.1", "::1"], &["", "10.0.0", "1.2.3.4z", "1.2.3.4/8"]),
+            ("cidr", &["10.0.0.0/8", "::/0"], &["10.0.0.1", "10.0.0.0/33", "x/8", "10.0.0.0/"]),
+            ("relativePath", &["a/b", ""], &["/a", "a/../b"]),
+            ("wildcardHost", &["a.b", "*.a.b"], &["10.0.0.1", "*", "a.*"]),
+            ("domainPath", &["a.b/c"], &["a.b", "/c", "A/b"]),
+            (
+                "cron",
+                &["* * * * *", "@daily", "*/5 0 1,15 * 1-5"],
+                &["", "x", "* * * *", "60 * * * *", "* * * * *z"],
+            ),
+            ("timeZone", &["Etc/UTC", "Europe/Zurich"], &["", "Local", "../x"]),
+        ];
+        for (name, right, wrong) in table {
+            let check = FORMATS.iter().find(|(of, _)| *of == name).map(|(_, check)| check).unwrap();
+            for text in right {
+                assert_eq!(check(text), None, "{name} {text}");
+            }
+            for text in wrong {
+                assert!(check(text).is_some(), "{name} {text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The functions that checks name, and what each is given.
+
+use super::{
+    super::object::FieldPath,
+    error::{FaultKind, FieldError},
+    pod, resources, selector, service, workload,
+};
+use tenure_value::{Object, Value};
+
+/// Where a function looks.
+pub(crate) struct Context<'c> {
+    /// The whole object.
+    pub root: &'c Value,
+    /// The node of the check's type.
+    pub node: &'c Object,
+    /// The way to the node.
+    pub path: &'c FieldPath<'c>,
+}
+
+impl Context<'_> {
+    /// Returns a field of the node.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.node.get(name).filter(|value| !value.is_null())
+    }
+
+    /// Returns a string of the node; empty where there is none.
+    pub fn text(&self, name: &str) -> &str {
+        self.get(name).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Returns an integer of the node.
+    pub fn number(&self, name: &str) -> Option<i64> {
+        self.get(name).and_then(Value::as_i64)
+    }
+
+    /// Follows names down from the node.
+    pub fn at(&self, path: &[&str]) -> Option<&Value> {
+        let (first, rest) = path.split_first()?;
+        rest.iter().try_fold(self.get(first)?, |value, name| value.get(name))
+    }
+
+    /// Returns the items of a list of the node.
+    pub fn items(&self, name: &str) -> &[Value] {
+        self.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
+    }
+
+    /// Makes a fault below the node.
+    pub fn fault(&self, below: &str, kind: FaultKind, value: &Value, detail: &str) -> FieldError {
+        let base = self.path.to_string();
+        let dot = if base.is_empty() || below.is_empty() || below.starts_with('[') { "" } else { "." };
+        FieldError::new(kind, &format!("{base}{dot}{below}"), value, detail)
+    }
+}
+
+/// A function that checks name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Function(Body);
+
+type Body = fn(&Context<'_>, &mut Vec<FieldError>);
+
+/// The names of the functions.
+const FUNCTIONS: [(&str, Body); 29] = [
+    ("labelSelector", selector::label_selector),
+    ("selectsTemplate", selector::selects_template),
+    ("selectsTemplateByMap", selector::selects_template_by_map),
+    ("podSpec", pod::spec),
+    ("container", pod::container),
+    ("env", pod::env),
+    ("envFrom", pod::env_from),
+    ("toleration", pod::toleration),
+    ("port", pod::port),
+    ("volume", pod::volume),
+    ("requirements", resources::requirements),
+    ("volumeRequirements", resources::volume_requirements),
+    ("capacity", resources::capacity),
+    ("limitRange", resources::limit_range),
+    ("rollingUpdate", workload::rolling_update),
+    ("daemonUpdate", workload::daemon_update),
+    ("statefulUpdate", workload::stateful_update),
+    ("job", workload::job),
+    ("budget", workload::budget),
+    ("metric", workload::metric),
+    ("service", service::service),
+    ("configData", workload::config_data),
+    ("secretData", workload::secret_data),
+    ("policyRule", workload::policy_rule),
+    ("subject", workload::subject),
+    ("networkPort", workload::network_port),
+    ("priorityClass", workload::priority_class),
+    ("sliceAddresses", workload::slice_addresses),
+    ("event", workload::event),
+];
+
+impl Function {
+    pub(crate) fn named(name: &str) -> Option<Function> {
+        FUNCTIONS.iter().find(|(of, _)| *of == name).map(|(_, function)| Function(*function))
+    }
+
+    pub(crate) fn call(self, context: &Context<'_>, errors: &mut Vec<FieldError>) {
+        (self.0)(context, errors)
+    }
+}

@@ -1,0 +1,201 @@
+//! What every object has in common: its name, labels, annotations, finalizers and owners, and which of them an
+//! update may touch.
+
+use super::{
+    super::registry::{Names, Resource, Scope},
+    error::{FaultKind, FieldError},
+    format,
+};
+use tenure_value::{Object, Value};
+
+/// How long all annotations of an object may be together.
+const MOST_ANNOTATION_BYTES: usize = 256 * 1024;
+/// How long the name of a manager may be.
+const MOST_MANAGER_BYTES: usize = 128;
+/// Finalizers without a domain.
+const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
+
+fn metadata(object: &Value) -> Object {
+    object.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default()
+}
+
+fn text<'o>(of: &'o Object, name: &str) -> &'o str {
+    of.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn items<'o>(of: &'o Object, name: &str) -> &'o [Value] {
+    of.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
+}
+
+/// Checks the metadata of an object that is to be created.
+pub(super) fn check(resource: &Resource, object: &Value, errors: &mut Vec<FieldError>) {
+    let of = metadata(object);
+    let (name, prefix, names) = (text(&of, "name"), text(&of, "generateName"), resource.strategy.names);
+    let mut invalid = |path: &str, value: &str, fault: Option<String>| {
+        errors.extend(fault.map(|fault| FieldError::invalid(path, &value.into(), fault)));
+    };
+    if !prefix.is_empty() {
+        invalid("metadata.generateName", prefix, format::name_prefix(names, prefix));
+    }
+    match name {
+        "" => errors.push(FieldError::new(
+            FaultKind::Required,
+            "metadata.name",
+            &Value::Null,
+            "name or generateName is required",
+        )),
+        name => invalid("metadata.name", name, format::object_name(names, name)),
+    }
+    named_by_content(names, object, name, errors);
+    let namespace = text(&of, "namespace");
+    match resource.scope {
+        Scope::Namespaced if namespace.is_empty() => {
+            errors.push(FieldError::new(FaultKind::Required, "metadata.namespace", &Value::Null, ""))
+        }
+        Scope::Namespaced => {
+            let fault = format::dns_label(namespace);
+            errors.extend(
+                fault.map(|fault| FieldError::invalid("metadata.namespace", &namespace.into(), fault)),
+            );
+        }
+        Scope::Cluster => {}
+    }
+    parts(&of, errors);
+}
+
+/// Kinds whose name follows from what they hold.
+fn named_by_content(names: Names, object: &Value, name: &str, errors: &mut Vec<FieldError>) {
+    let at = |path: &[&str]| object.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default();
+    let (expected, words) = match names {
+        Names::Definition => (
+            format!("{}.{}", at(&["spec", "names", "plural"]), at(&["spec", "group"])),
+            "spec.names.plural+\".\"+spec.group",
+        ),
+        Names::Service => (
+            format!("{}.{}", at(&["spec", "version"]), at(&["spec", "group"])),
+            "spec.version+\".\"+spec.group",
+        ),
+        _ => return,
+    };
+    if name != expected && !name.is_empty() {
+        errors.push(FieldError::invalid("metadata.name", &name.into(), format!("must be {words}")));
+    }
+}
+
+/// Checks what create and update have in common.
+fn parts(of: &Object, errors: &mut Vec<FieldError>) {
+    if of.get("generation").and_then(Value::as_i64).is_some_and(|generation| generation < 0) {
+        let value = of.get("generation").cloned().unwrap_or_default();
+        errors.push(FieldError::invalid("metadata.generation", &value, "must be greater than or equal to 0"));
+    }
+    labels("metadata.labels", of.get("labels"), errors);
+    annotations("metadata.annotations", of.get("annotations"), errors);
+    for (at, finalizer) in items(of, "finalizers").iter().enumerate() {
+        let name = finalizer.as_str().unwrap_or_default();
+        if let Some(fault) = format::qualified_name(name) {
+            errors.push(FieldError::invalid("metadata.finalizers", finalizer, fault));
+        } else if !name.contains('/') && !STANDARD_FINALIZERS.contains(&name) {
+            let detail = "name is neither a standard finalizer name nor is it fully qualified";
+            errors.push(FieldError::invalid(&format!("metadata.finalizers[{at}]"), finalizer, detail));
+        }
+    }
+    let both = ["orphan", "foregroundDeletion"].map(|name| items(of, "finalizers").contains(&name.into()));
+    if both == [true, true] {
+        let detail = "finalizer orphan and foregroundDeletion cannot be both set";
+        let value = of.get("finalizers").cloned().unwrap_or_default();
+        errors.push(FieldError::invalid("metadata.finalizers", &value, detail));
+    }
+    owners(of, errors);
+    for (at, entry) in items(of, "managedFields").iter().enumerate() {
+        let manager = entry.get("manager").and_then(Value::as_str).unwrap_or_default();
+        if manager.len() > MOST_MANAGER_BYTES {
+            let path = format!("metadata.managedFields[{at}].manager");
+            let detail = format!("may not be more than {MOST_MANAGER_BYTES} bytes");
+            errors.push(FieldError::new(FaultKind::TooLong, &path, &Value::Null, detail));
+        }
+    }
+}
+
+/// Checks keys and values of labels.
+pub(super) fn labels(path: &str, labels: Option<&Value>, errors: &mut Vec<FieldError>) {
+    for (key, value) in labels.and_then(Value::as_object).map(Object::fields).unwrap_or_default() {
+        if let Some(fault) = format::qualified_name(key) {
+            errors.push(FieldError::invalid(path, &key.clone().into(), fault));
+        }
+        if let Some(fault) = value.as_str().and_then(format::label_value) {
+            errors.push(FieldError::invalid(path, value, fault));
+        }
+    }
+}
+
+/// Checks the keys of annotations, and how long they are together.
+pub(super) fn annotations(path: &str, annotations: Option<&Value>, errors: &mut Vec<FieldError>) {
+    let mut bytes = 0;
+    for (key, value) in annotations.and_then(Value::as_object).map(Object::fields).unwrap_or_default() {
+        bytes += key.len() + value.as_str().map_or(0, str::len);
+        // Letter case does not matter in the domain of an annotation.
+        if let Some(fault) = format::qualified_name(&key.to_lowercase()) {
+            errors.push(FieldError::invalid(path, &key.clone().into(), fault));
+        }
+    }
+    if bytes > MOST_ANNOTATION_BYTES {
+        let detail = format!("may not be more than {MOST_ANNOTATION_BYTES} bytes");
+        errors.push(FieldError::new(FaultKind::TooLong, path, &Value::Null, detail));
+    }
+}
+
+fn owners(of: &Object, errors: &mut Vec<FieldError>) {
+    let owners = items(of, "ownerReferences");
+    for owner in owners {
+        for name in ["apiVersion", "kind", "name", "uid"] {
+            if owner.get(name).and_then(Value::as_str).unwrap_or_default().is_empty() {
+                let path = format!("metadata.ownerReferences.{name}");
+                errors.push(FieldError::invalid(&path, &"".into(), "must not be empty"));
+            }
+        }
+        let kind = |name: &str| owner.get(name).and_then(Value::as_str).unwrap_or_default();
+        if (kind("apiVersion"), kind("kind")) == ("v1", "Event") {
+            let detail = "is disallowed from being an owner";
+            errors.push(FieldError::invalid("metadata.ownerReferences", owner, detail));
+        }
+    }
+    let controllers = owners.iter().filter(|owner| owner.get("controller") == Some(&Value::Bool(true)));
+    if controllers.count() > 1 {
+        let value = of.get("ownerReferences").cloned().unwrap_or_default();
+        let detail = "Only one reference can have Controller set to true";
+        errors.push(FieldError::invalid("metadata.ownerReferences", &value, detail));
+    }
+}
+
+/// Checks the metadata of an object that is to replace another.
+pub(super) fn check_update(resource: &Resource, old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
+    let (before, after) = (metadata(old), metadata(new));
+    parts(&after, errors);
+    if before.get("deletionTimestamp").is_some() {
+        let held = items(&before, "finalizers");
+        let fresh: Vec<&Value> =
+            items(&after, "finalizers").iter().filter(|name| !held.contains(name)).collect();
+        if !fresh.is_empty() {
+            let detail = format!(
+                "no new finalizers can be added if the object is being deleted, found new finalizers {fresh:?}"
+            );
+            errors.push(FieldError::new(FaultKind::Forbidden, "metadata.finalizers", &Value::Null, detail));
+        }
+    }
+    let immutable =
+        ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"];
+    for name in immutable {
+        if resource.scope == Scope::Cluster && name == "namespace" {
+            continue;
+        }
+        let (was, is) = (before.get(name).unwrap_or(&Value::Null), after.get(name).unwrap_or(&Value::Null));
+        if was != is {
+            errors.push(FieldError::invalid(&format!("metadata.{name}"), is, "field is immutable"));
+        }
+    }
+    let generation = |of: &Object| of.get("generation").and_then(Value::as_i64).unwrap_or(0);
+    if generation(&after) < generation(&before) {
+        let value = after.get("generation").cloned().unwrap_or_default();
+        errors.push(FieldError::invalid("metadata.generation", &value, "must not be decremented"));
+    }
+}

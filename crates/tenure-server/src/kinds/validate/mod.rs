@@ -1,0 +1,63 @@
+//! Which objects are valid. Most of it is data (`data/validation.json`): checks that hold at every node of a
+//! type, compiled once; checks of a change, by kind. What compares several parts of one object is a function
+//! that the data names, in a module for its kind.
+
+mod check;
+mod cron;
+mod error;
+mod format;
+mod function;
+mod metadata;
+mod pod;
+mod resources;
+mod selector;
+mod service;
+mod update;
+mod workload;
+
+pub(crate) use check::Checks;
+pub use error::{FaultKind, FieldError, failure_of};
+
+use super::{Endpoint, Kinds, object::FieldPath, registry::Resource};
+use tenure_value::Value;
+
+impl Kinds {
+    /// Returns what is wrong with an object that is to be created: prepared by [`Kinds::create`].
+    pub fn validate_create(&self, resource: &Resource, object: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        metadata::check(resource, object, &mut errors);
+        self.check_content(resource, object, Endpoint::Main, &mut errors);
+        errors
+    }
+
+    /// Returns what is wrong with an object that is to replace another: prepared by
+    /// [`Kinds::prepare_update`].
+    pub fn validate_update(
+        &self,
+        resource: &Resource,
+        endpoint: Endpoint,
+        old: &Value,
+        new: &Value,
+    ) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        metadata::check_update(resource, old, new, &mut errors);
+        self.check_content(resource, new, endpoint, &mut errors);
+        if endpoint != Endpoint::Status {
+            update::check(self.checks(), resource, old, new, &mut errors);
+        }
+        errors
+    }
+
+    fn check_content(
+        &self,
+        resource: &Resource,
+        object: &Value,
+        endpoint: Endpoint,
+        errors: &mut Vec<FieldError>,
+    ) {
+        let Some(shape) = self.shape_of(resource) else { return };
+        let mut walk =
+            check::Walk { shapes: self.shapes(), checks: self.checks(), endpoint, root: object, errors };
+        walk.object(shape, object, &FieldPath::root());
+    }
+}

@@ -1,0 +1,490 @@
+//! Rules of single kinds that compare several of their fields.
+
+use super::{
+    error::{FaultKind, FieldError},
+    format,
+    function::Context,
+    pod,
+};
+use tenure_value::{Object, Value};
+
+/// How many bytes config maps and secrets may hold.
+const MOST_DATA_BYTES: usize = 1024 * 1024;
+
+/// Reads a number or a percentage; says what is wrong with anything else.
+fn share(value: &Value) -> Result<(i64, bool), &'static str> {
+    let percent = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%', regex used for validation is '[0-9]+%')";
+    match value {
+        Value::Int(number) if *number >= 0 => Ok((*number, false)),
+        Value::Int(_) => Err("must be greater than or equal to 0"),
+        Value::String(text) => {
+            let digits = text.strip_suffix('%').ok_or(percent)?;
+            if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+                return Err(percent);
+            }
+            digits.parse().map(|number| (number, true)).map_err(|_| percent)
+        }
+        _ => Err("must be an integer or percentage (e.g '5%')"),
+    }
+}
+
+/// Checks a field that is a number or a percentage, and returns its number.
+fn checked_share(
+    of: &Context<'_>,
+    below: &str,
+    value: Option<&Value>,
+    errors: &mut Vec<FieldError>,
+) -> Option<i64> {
+    let value = value?;
+    match share(value) {
+        Ok((number, true)) if number > 100 => {
+            errors.push(of.fault(below, FaultKind::Invalid, value, "must not be greater than 100%"));
+            None
+        }
+        Ok((number, _)) => Some(number),
+        Err(detail) => {
+            errors.push(of.fault(below, FaultKind::Invalid, value, detail));
+            None
+        }
+    }
+}
+
+/// Checks how a deployment replaces its pods.
+pub(crate) fn rolling_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let update = of.at(&["strategy", "rollingUpdate"]).filter(|value| !value.is_null());
+    match of.at(&["strategy", "type"]).and_then(Value::as_str) {
+        Some("Recreate") if update.is_some() => {
+            let detail = "may not be specified when strategy `type` is 'Recreate'";
+            errors.push(of.fault("strategy.rollingUpdate", FaultKind::Forbidden, &Value::Null, detail));
+        }
+        Some("RollingUpdate") => {
+            let part = |name: &str| update.and_then(|of| of.get(name));
+            let down =
+                checked_share(of, "strategy.rollingUpdate.maxUnavailable", part("maxUnavailable"), errors);
+            let surge = part("maxSurge").map(share);
+            if let (Some(Err(detail)), Some(value)) = (&surge, part("maxSurge")) {
+                errors.push(of.fault("strategy.rollingUpdate.maxSurge", FaultKind::Invalid, value, detail));
+            }
+            if let (Some(0), Some(Ok((0, _)))) = (down, surge) {
+                let detail = "may not be 0 when `maxSurge` is 0";
+                let value = part("maxUnavailable").cloned().unwrap_or_default();
+                errors.push(of.fault(
+                    "strategy.rollingUpdate.maxUnavailable",
+                    FaultKind::Invalid,
+                    &value,
+                    detail,
+                ));
+            }
+        }
+        _ => {}
+    }
+    if let (Some(deadline), ready) =
+        (of.number("progressDeadlineSeconds"), of.number("minReadySeconds").unwrap_or(0))
+        && deadline <= ready
+    {
+        let detail = "must be greater than minReadySeconds";
+        errors.push(of.fault("progressDeadlineSeconds", FaultKind::Invalid, &deadline.into(), detail));
+    }
+}
+
+/// Checks how a daemon set replaces its pods.
+pub(crate) fn daemon_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    if of.at(&["updateStrategy", "type"]).and_then(Value::as_str) != Some("RollingUpdate") {
+        return;
+    }
+    let Some(update) = of.at(&["updateStrategy", "rollingUpdate"]) else {
+        errors.push(of.fault("updateStrategy.rollingUpdate", FaultKind::Required, &Value::Null, ""));
+        return;
+    };
+    let down = checked_share(
+        of,
+        "updateStrategy.rollingUpdate.maxUnavailable",
+        update.get("maxUnavailable"),
+        errors,
+    );
+    let surge = checked_share(of, "updateStrategy.rollingUpdate.maxSurge", update.get("maxSurge"), errors);
+    let detail = match (down, surge.or(Some(0))) {
+        (Some(0), Some(0)) => "cannot be 0 when maxUnavailable is 0",
+        (Some(1..), Some(1..)) => "may not be set when maxUnavailable is non-zero",
+        _ => return,
+    };
+    let value = update.get("maxSurge").cloned().unwrap_or(0.into());
+    errors.push(of.fault("updateStrategy.rollingUpdate.maxSurge", FaultKind::Invalid, &value, detail));
+}
+
+/// Checks how a stateful set replaces its pods.
+pub(crate) fn stateful_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let update = of.at(&["updateStrategy", "rollingUpdate"]).filter(|value| !value.is_null());
+    let kind = of.at(&["updateStrategy", "type"]).and_then(Value::as_str);
+    match (kind, update) {
+        (Some("OnDelete"), Some(value)) => {
+            let detail = "only allowed for updateStrategy 'RollingUpdate'";
+            errors.push(of.fault("updateStrategy.rollingUpdate", FaultKind::Invalid, value, detail));
+        }
+        (Some("RollingUpdate"), Some(update)) => {
+            let down = update.get("maxUnavailable").filter(|value| !value.is_null());
+            if checked_share(of, "updateStrategy.rollingUpdate.maxUnavailable", down, errors) == Some(0) {
+                let value = down.cloned().unwrap_or_default();
+                errors.push(of.fault(
+                    "updateStrategy.rollingUpdate.maxUnavailable",
+                    FaultKind::Invalid,
+                    &value,
+                    "cannot be 0",
+                ));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Labels that a job gives its pods, and the field of its metadata they repeat.
+const JOB_LABELS: [(&str, &str); 4] = [
+    ("batch.kubernetes.io/controller-uid", "uid"),
+    ("batch.kubernetes.io/job-name", "name"),
+    ("controller-uid", "uid"),
+    ("job-name", "name"),
+];
+
+/// Checks a job's spec, alone or in the template of a cron job.
+pub(crate) fn job(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let policy = of.at(&["template", "spec", "restartPolicy"]).and_then(Value::as_str).unwrap_or_default();
+    let path = "template.spec.restartPolicy";
+    match policy {
+        "OnFailure" | "Never" => {}
+        "" | "Always" => {
+            let detail = "valid values: \"OnFailure\", \"Never\"";
+            errors.push(of.fault(path, FaultKind::Required, &Value::Null, detail));
+        }
+        other => {
+            let detail = "supported values: \"OnFailure\", \"Never\"";
+            errors.push(of.fault(path, FaultKind::NotSupported, &other.into(), detail));
+        }
+    }
+    let indexed = of.text("completionMode") == "Indexed";
+    if indexed && of.get("completions").is_none() {
+        let detail = "when completion mode is Indexed";
+        errors.push(of.fault("completions", FaultKind::Required, &Value::Null, detail));
+    }
+    if of.get("backoffLimitPerIndex").is_some() && !indexed {
+        let value = of.get("backoffLimitPerIndex").cloned().unwrap_or_default();
+        errors.push(of.fault(
+            "backoffLimitPerIndex",
+            FaultKind::Invalid,
+            &value,
+            "requires indexed completion mode",
+        ));
+    }
+    if of.get("maxFailedIndexes").is_some() && of.get("backoffLimitPerIndex").is_none() {
+        let detail = "when maxFailedIndexes is specified";
+        errors.push(of.fault("backoffLimitPerIndex", FaultKind::Required, &Value::Null, detail));
+    }
+    if of.get("podFailurePolicy").is_some() && policy != "Never" {
+        let detail = "only \"Never\" is supported when podFailurePolicy is specified";
+        errors.push(of.fault(path, FaultKind::Invalid, &policy.into(), detail));
+    }
+    if of.root.get("kind").and_then(Value::as_str) == Some("Job") {
+        generated_labels(of, errors);
+    }
+}
+
+/// Checks the labels and the selector that the server gives a job.
+fn generated_labels(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let labels = of.at(&["template", "metadata", "labels"]);
+    if of.get("manualSelector") == Some(&Value::Bool(true)) {
+        if of.get("selector").is_none() {
+            errors.push(of.fault("selector", FaultKind::Required, &Value::Null, ""));
+        }
+        return super::selector::selects_template(of, errors);
+    }
+    for (label, field) in JOB_LABELS {
+        let expected = of.root.at(["metadata", field]).and_then(Value::as_str).unwrap_or_default();
+        let path = format!("template.metadata.labels[{label}]");
+        let detail = format!("must be '{expected}'");
+        match labels.and_then(|labels| labels.get(label)).and_then(Value::as_str) {
+            Some(value) if value == expected => {}
+            Some(_) => errors.push(of.fault(
+                &path,
+                FaultKind::Invalid,
+                &labels.cloned().unwrap_or_default(),
+                &detail,
+            )),
+            None => errors.push(of.fault(&path, FaultKind::Required, &Value::Null, &detail)),
+        }
+        if let Some(fault) = format::label_value(expected) {
+            errors.push(of.fault("template.labels", FaultKind::Invalid, &expected.into(), &fault));
+        }
+    }
+    super::selector::selects_template(of, errors);
+}
+
+/// Checks a disruption budget.
+pub(crate) fn budget(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    if of.get("minAvailable").is_some() && of.get("maxUnavailable").is_some() {
+        let detail = "minAvailable and maxUnavailable cannot be both set";
+        errors.push(of.fault("", FaultKind::Invalid, &Value::Object(Object::default()), detail));
+    }
+    for name in ["minAvailable", "maxUnavailable"] {
+        checked_share(of, name, of.get(name), errors);
+    }
+}
+
+/// The types of metrics and the fields that hold them.
+const METRICS: [(&str, &str); 5] = [
+    ("Resource", "resource"),
+    ("ContainerResource", "containerResource"),
+    ("Pods", "pods"),
+    ("Object", "object"),
+    ("External", "external"),
+];
+
+/// Checks that a metric has the source that its type names, and a target.
+pub(crate) fn metric(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let Some((kind, field)) = METRICS.iter().find(|(kind, _)| *kind == of.text("type")) else { return };
+    let Some(source) = of.get(field) else {
+        let detail = format!("must populate information for the given metric source ({kind})");
+        errors.push(of.fault(field, FaultKind::Required, &Value::Null, &detail));
+        return;
+    };
+    for (_, other) in METRICS.iter().filter(|(_, other)| other != field && of.get(other).is_some()) {
+        let detail = "must populate the given metric source only";
+        errors.push(of.fault(other, FaultKind::Forbidden, &Value::Null, detail));
+    }
+    let target = |name: &str| {
+        source.get("target").and_then(|target| target.get(name)).filter(|value| !value.is_null())
+    };
+    let positive = |value: &Value| value.as_i64().is_none_or(|number| number > 0);
+    let path = format!("{field}.target");
+    let kind = target("type").and_then(Value::as_str).unwrap_or_default();
+    if !matches!(kind, "Utilization" | "Value" | "AverageValue") {
+        let detail = "must be either Utilization, Value, or AverageValue";
+        errors.push(of.fault(&format!("{path}.type"), FaultKind::Invalid, &kind.into(), detail));
+    }
+    let given = ["averageUtilization", "averageValue", "value"].map(|name| target(name).is_some());
+    if given == [false; 3] {
+        let detail = "must set either a target raw value or a target utilization";
+        errors.push(of.fault(&path, FaultKind::Required, &Value::Null, detail));
+    }
+    if let Some(value) = target("averageUtilization").filter(|value| !positive(value)) {
+        errors.push(of.fault(
+            &format!("{path}.averageUtilization"),
+            FaultKind::Invalid,
+            value,
+            "must be greater than 0",
+        ));
+    }
+}
+
+fn entries<'c>(of: &'c Context<'_>, name: &str) -> &'c [(tenure_value::Text, Value)] {
+    of.get(name).and_then(Value::as_object).map(Object::fields).unwrap_or_default()
+}
+
+/// Checks keys and size of a map of data, and returns its size.
+fn data(of: &Context<'_>, name: &str, errors: &mut Vec<FieldError>) -> usize {
+    let mut bytes = 0;
+    for (key, value) in entries(of, name) {
+        if let Some(fault) = format::config_key(key) {
+            errors.push(of.fault(&format!("{name}[{key}]"), FaultKind::Invalid, &key.clone().into(), &fault));
+        }
+        bytes += value.as_str().map_or(0, str::len);
+    }
+    bytes
+}
+
+/// Checks the content of a config map.
+pub(crate) fn config_data(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let text = data(of, "data", errors);
+    let binary = data(of, "binaryData", errors);
+    for (key, _) in entries(of, "data") {
+        if entries(of, "binaryData").iter().any(|(name, _)| name == key) {
+            let detail = "duplicate of key present in binaryData";
+            errors.push(of.fault(&format!("data[{key}]"), FaultKind::Invalid, &key.clone().into(), detail));
+        }
+    }
+    if text + binary / 4 * 3 > MOST_DATA_BYTES {
+        let detail = format!("may not be more than {MOST_DATA_BYTES} bytes");
+        errors.push(of.fault("", FaultKind::TooLong, &Value::Null, &detail));
+    }
+}
+
+/// What secrets of a type hold: all of the keys.
+const SECRET_KEYS: [(&str, &[&str]); 4] = [
+    ("kubernetes.io/tls", &["tls.crt", "tls.key"]),
+    ("kubernetes.io/dockercfg", &[".dockercfg"]),
+    ("kubernetes.io/dockerconfigjson", &[".dockerconfigjson"]),
+    ("kubernetes.io/ssh-auth", &["ssh-privatekey"]),
+];
+
+/// Checks the content of a secret.
+pub(crate) fn secret_data(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let bytes = data(of, "data", errors) / 4 * 3;
+    if bytes > MOST_DATA_BYTES {
+        let detail = format!("may not be more than {MOST_DATA_BYTES} bytes");
+        errors.push(of.fault("data", FaultKind::TooLong, &Value::Null, &detail));
+    }
+    let has = |key: &str| entries(of, "data").iter().any(|(name, _)| name == key);
+    let kind = of.text("type");
+    for key in SECRET_KEYS.iter().find(|(of, _)| *of == kind).map(|row| row.1).unwrap_or_default() {
+        if !has(key) {
+            errors.push(of.fault(&format!("data[{key}]"), FaultKind::Required, &Value::Null, ""));
+        }
+    }
+    if kind == "kubernetes.io/basic-auth" && !has("username") && !has("password") {
+        errors.push(of.fault("data[username]", FaultKind::Required, &Value::Null, ""));
+        errors.push(of.fault("data[password]", FaultKind::Required, &Value::Null, ""));
+    }
+    for key in [".dockercfg", ".dockerconfigjson"] {
+        let value =
+            entries(of, "data").iter().find(|(name, _)| name == key).and_then(|(_, value)| value.as_str());
+        if let (true, Some(text)) = (kind.starts_with("kubernetes.io/dockerc"), value) {
+            let json = super::super::scalar::base64::decode(text)
+                .ok()
+                .and_then(|bytes| String::from_utf8(bytes).ok());
+            if json.is_none_or(|json| json.parse::<Value>().is_err()) {
+                let detail = "invalid character looking for beginning of value";
+                errors.push(of.fault(
+                    &format!("data[{key}]"),
+                    FaultKind::Invalid,
+                    &"<secret contents redacted>".into(),
+                    detail,
+                ));
+            }
+        }
+    }
+    if kind == "kubernetes.io/service-account-token" {
+        let name = of.at(&["metadata", "annotations", "kubernetes.io/service-account.name"]);
+        if name.and_then(Value::as_str).unwrap_or_default().is_empty() {
+            let path = "metadata.annotations[kubernetes.io/service-account.name]";
+            errors.push(of.fault(path, FaultKind::Required, &Value::Null, ""));
+        }
+    }
+}
+
+/// Checks a rule of a role.
+pub(crate) fn policy_rule(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    if of.items("verbs").is_empty() {
+        let detail = "verbs must contain at least one value";
+        errors.push(of.fault("verbs", FaultKind::Required, &Value::Null, detail));
+    }
+    let namespaced = of.root.get("kind").and_then(Value::as_str) == Some("Role");
+    let mixed = ["apiGroups", "resources", "resourceNames"].iter().any(|name| !of.items(name).is_empty());
+    if !of.items("nonResourceURLs").is_empty() {
+        let detail = match () {
+            () if namespaced => "namespaced rules cannot apply to non-resource URLs",
+            () if mixed => "rules cannot apply to both regular resources and non-resource URLs",
+            () => return,
+        };
+        let value = of.get("nonResourceURLs").cloned().unwrap_or_default();
+        errors.push(of.fault("nonResourceURLs", FaultKind::Invalid, &value, detail));
+        return;
+    }
+    for (name, what) in [
+        ("apiGroups", "resource rules must supply at least one api group"),
+        ("resources", "resource rules must supply at least one resource"),
+    ] {
+        if of.items(name).is_empty() {
+            errors.push(of.fault(name, FaultKind::Required, &Value::Null, what));
+        }
+    }
+}
+
+/// Checks whom a binding names.
+pub(crate) fn subject(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let group = of.text("apiGroup");
+    let expected = match of.text("kind") {
+        "ServiceAccount" => "",
+        "User" | "Group" => "rbac.authorization.k8s.io",
+        other => {
+            let detail = "supported values: \"ServiceAccount\", \"User\", \"Group\"";
+            errors.push(of.fault("kind", FaultKind::NotSupported, &other.into(), detail));
+            return;
+        }
+    };
+    if group != expected {
+        let detail = format!("supported values: \"{expected}\"");
+        errors.push(of.fault("apiGroup", FaultKind::NotSupported, &group.into(), &detail));
+    }
+    if of.text("kind") == "ServiceAccount" {
+        if let Some(fault) =
+            Some(of.text("name")).filter(|name| !name.is_empty()).and_then(format::dns_subdomain)
+        {
+            errors.push(of.fault("name", FaultKind::Invalid, &of.text("name").into(), &fault));
+        }
+        if of.text("namespace").is_empty() {
+            errors.push(of.fault("namespace", FaultKind::Required, &Value::Null, ""));
+        }
+    }
+}
+
+/// Checks the port of a network policy.
+pub(crate) fn network_port(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let port = of.get("port");
+    if port.is_some() {
+        pod::number_or_name(of, "port", errors);
+    }
+    if let Some(end) = of.number("endPort") {
+        let detail = match port {
+            None => "must be set together with port",
+            Some(Value::Int(port)) if end < *port => "must be greater than or equal to `port`",
+            Some(Value::String(_)) => "may not be specified when `port` is non-numeric",
+            _ if !(1..=65_535).contains(&end) => "must be between 1 and 65535, inclusive",
+            _ => return,
+        };
+        errors.push(of.fault("endPort", FaultKind::Invalid, &end.into(), detail));
+    }
+}
+
+/// The greatest priority that is not the system's.
+const MOST_PRIORITY: i64 = 1_000_000_000;
+const SYSTEM_CLASSES: [(&str, i64); 2] =
+    [("system-node-critical", 2_000_001_000), ("system-cluster-critical", 2_000_000_000)];
+
+/// Checks a priority class.
+pub(crate) fn priority_class(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let name = of.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+    let value = of.number("value").unwrap_or(0);
+    if name.starts_with("system-") {
+        if !SYSTEM_CLASSES.contains(&(name, value)) {
+            let detail = "priority class names with 'system-' prefix are reserved for system use only";
+            errors.push(of.fault("metadata.name", FaultKind::Forbidden, &Value::Null, detail));
+        }
+    } else if value > MOST_PRIORITY {
+        let detail = format!("maximum allowed value of a user defined priority is {MOST_PRIORITY}");
+        errors.push(of.fault("value", FaultKind::Forbidden, &Value::Null, &detail));
+    }
+}
+
+/// Checks that the addresses of a slice are of its type.
+pub(crate) fn slice_addresses(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let kind = of.text("addressType");
+    for (at, endpoint) in of.items("endpoints").iter().enumerate() {
+        let list =
+            endpoint.get("addresses").and_then(Value::as_array).map(|list| list.items()).unwrap_or_default();
+        for (number, address) in list.iter().enumerate() {
+            let text = address.as_str().unwrap_or_default();
+            let fault = match kind {
+                "FQDN" => format::dns_subdomain(text),
+                "IPv4" | "IPv6" => format::ip(text).or_else(|| {
+                    (text.contains(':') != (kind == "IPv6")).then(|| format!("must be an {kind} address"))
+                }),
+                _ => None,
+            };
+            let path = format!("endpoints[{at}].addresses[{number}]");
+            errors.extend(fault.map(|fault| of.fault(&path, FaultKind::Invalid, address, &fault)));
+        }
+    }
+}
+
+/// Checks that an event lives where the object it tells of does.
+pub(crate) fn event(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let namespace = of.at(&["metadata", "namespace"]).and_then(Value::as_str).unwrap_or_default();
+    let (field, about) = match of.get("regarding") {
+        Some(about) => ("regarding", Some(about)),
+        None => ("involvedObject", of.get("involvedObject")),
+    };
+    let named = about.and_then(|about| about.get("namespace")).and_then(Value::as_str).unwrap_or_default();
+    // Objects without a namespace tell of themselves in the default one.
+    if named != namespace && !(named.is_empty() && matches!(namespace, "default" | "kube-system")) {
+        let path = format!("{field}.namespace");
+        errors.push(of.fault(&path, FaultKind::Invalid, &named.into(), "does not match event.namespace"));
+    }
+}
