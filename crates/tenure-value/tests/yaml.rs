@@ -143,6 +143,31 @@ fn errors_say_what_where_and_in_which_field() {
 }
 
 #[test]
+fn messages_are_those_that_clients_of_kubernetes_know() {
+    let table = [
+        ("apiVersion: v1\nkind: [\n", "yaml: line 2: did not find expected node content"),
+        ("a: b: c\n", "yaml: mapping values are not allowed in this context"),
+        ("a: 1\nb: c: d\n", "yaml: line 2: mapping values are not allowed in this context"),
+        ("\tkey: v\n", "yaml: found character that cannot start any token"),
+        ("a:\n\tb: c\n", "yaml: line 2: found character that cannot start any token"),
+        ("- \ta\n", "yaml: found character that cannot start any token"),
+        ("a: `b`\n", "yaml: found character that cannot start any token"),
+        ("a: @b\n", "yaml: found character that cannot start any token"),
+        ("[a, b\n", "yaml: line 1: did not find expected ',' or ']'"),
+        ("{a: b\n", "yaml: line 1: did not find expected ',' or '}'"),
+    ];
+    for (text, expected) in table {
+        let error = yaml::parse(text.as_bytes(), &Limits::default()).unwrap_err();
+        assert_eq!(yaml::error_message(&error), expected, "{text}");
+    }
+    assert_eq!(json("a:\tb\nc: [\n\t1,\n\t{d: e}\n]\n"), r#"{"a":"b","c":[1,{"d":"e"}]}"#);
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a0\ndata:\n  k: v\n  k: w\n";
+    let (_, duplicates) = yaml::parse_checked(text.as_bytes(), &Limits::default()).unwrap();
+    let message = "yaml: unmarshal errors:\n  line 7: key \"k\" already set in map";
+    assert_eq!(yaml::duplicates_message(&duplicates), message);
+}
+
+#[test]
 fn of_two_fields_with_one_name_the_later_wins_and_both_places_are_told() {
     let text = "a:\n  k: 1\n  j: [{x: 1, x: 2}]\n  k: 3\n1: a\n\"1\": b\n";
     let (value, duplicates) = yaml::parse_checked(text.as_bytes(), &Limits::default()).unwrap();

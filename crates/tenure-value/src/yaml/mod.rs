@@ -1,10 +1,12 @@
 //! YAML in and out, the way Kubernetes reads and shows it. The grammar is `saphyr-parser`'s; what a scalar
 //! means, how keys become names and what merging does is decided here.
 
+mod message;
 mod read;
 mod scalar;
 mod write;
 
+pub use message::{duplicates_message, error_message};
 pub use read::{parse, parse_all, parse_checked};
 pub use write::to_string;
 

@@ -2,7 +2,7 @@
 //! it still counts as many values as it stands for, so that whoever walks the document is not
 //! surprised.
 
-use super::scalar;
+use super::{message, scalar};
 use crate::{Duplicate, Error, Limits, Object, Position, Text, Value};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, StrInput, Tag};
 use std::{borrow::Cow, collections::HashMap, fmt::Write};
@@ -38,6 +38,8 @@ struct Reader<'a> {
     /// How many bytes stand before the text: a byte order mark or none.
     before: usize,
     events: Parser<'a, StrInput<'a>>,
+    /// The lines of a text that has tabs, for [`Reader::refuse_tab`]; empty for all others.
+    lines: Vec<&'a str>,
     limits: Limits,
     nodes: usize,
     open: Vec<Open>,
@@ -61,6 +63,8 @@ struct Open {
     nodes: usize,
     /// How many levels it has at most, itself included.
     depth: usize,
+    /// Whether it stands in brackets or braces, or inside one that does.
+    flow: bool,
 }
 
 enum Content {
@@ -89,6 +93,7 @@ impl<'a> Reader<'a> {
             text,
             before: bytes.len() - text.len(),
             events: Parser::new_from_str(text),
+            lines: if text.contains('\t') { text.split('\n').collect() } else { Vec::new() },
             limits: *limits,
             nodes: 0,
             open: Vec::new(),
@@ -103,6 +108,7 @@ impl<'a> Reader<'a> {
         loop {
             let Some(event) = self.events.next_event() else { return Ok(None) };
             let (event, span) = event.map_err(|error| self.syntax(&error))?;
+            self.refuse_tab(&event, span.start)?;
             let finished = match event {
                 Event::Scalar(text, style, anchor, tag) => {
                     self.scalar(&text, style, anchor, tag.as_deref(), span.start)?
@@ -123,6 +129,33 @@ impl<'a> Reader<'a> {
             if finished.is_some() {
                 return Ok(finished);
             }
+        }
+    }
+
+    /// Refuses a node behind a tab that indents it. The grammar of YAML 1.2 lets some pass; Kubernetes lets none,
+    /// and what such a line belongs to is anyone's guess.
+    fn refuse_tab(&self, event: &Event<'_>, at: Marker) -> Result<(), Error> {
+        let begins = matches!(
+            event,
+            Event::Scalar(..) | Event::Alias(_) | Event::SequenceStart(..) | Event::MappingStart(..)
+        );
+        if self.lines.is_empty() || !begins || self.open.last().is_some_and(|open| open.flow) {
+            return Ok(());
+        }
+        let before = self.line_at(at).0;
+        let indents = before.chars().all(|character| matches!(character, ' ' | '\t' | '-' | '?'));
+        if indents && before.contains('\t') {
+            return Err(self.problem("found character that cannot start any token".to_owned(), at));
+        }
+        Ok(())
+    }
+
+    /// Returns what stands before a place in its line, and the character there.
+    fn line_at(&self, at: Marker) -> (&'a str, Option<char>) {
+        let line = self.lines.get(at.line().saturating_sub(1)).copied().unwrap_or_default();
+        match line.char_indices().nth(at.col()) {
+            Some((offset, character)) => (line.get(..offset).unwrap_or_default(), Some(character)),
+            None => (line, None),
         }
     }
 
@@ -167,12 +200,14 @@ impl<'a> Reader<'a> {
         if self.open.len() >= self.limits.depth {
             return Err(self.too_deep(at));
         }
-        self.open.push(Open { content, anchor, nodes: self.nodes, depth: 1 });
+        let within = self.open.last().is_some_and(|open| open.flow);
+        let flow = within || matches!(self.line_at(at).1, Some('[' | '{'));
+        self.open.push(Open { content, anchor, nodes: self.nodes, depth: 1, flow });
         Ok(())
     }
 
     fn close(&mut self, at: Marker) -> Result<Option<Value>, Error> {
-        let Some(Open { content, anchor, nodes, depth }) = self.open.pop() else { return Ok(None) };
+        let Some(Open { content, anchor, nodes, depth, .. }) = self.open.pop() else { return Ok(None) };
         let value = match content {
             Content::Sequence(items) => Value::array(items),
             Content::Mapping { fields, .. } => Value::Object(self.object(fields)),
@@ -246,13 +281,7 @@ impl<'a> Reader<'a> {
 
     #[cold]
     fn syntax(&self, error: &ScanError) -> Error {
-        // What was being read is said by the path; the messages that people know leave it out.
-        let info = error.info();
-        let problem = match info.split_once(", ") {
-            Some((context, problem)) if context.starts_with("while ") => problem,
-            _ => info,
-        };
-        self.problem(problem.to_owned(), *error.marker())
+        self.problem(message::familiar(error.info()).to_owned(), *error.marker())
     }
 
     fn problem(&self, problem: String, at: Marker) -> Error {
