@@ -3,11 +3,12 @@
 use std::{fs, path::Path};
 use tenure_value::{Limits, Value, json};
 
-/// Reads a file of recorded facts.
+/// Reads a file of recorded facts, with a name for the namespace they were recorded in.
 pub fn read(name: &str) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/facts").join(name);
-    let bytes = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    json::parse(&bytes, &Limits::default()).unwrap_or_else(|error| panic!("{name}: {error}"))
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    json::parse(text.replace("<ns>", "ns").as_bytes(), &Limits::default())
+        .unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// Returns the items of a list member.
