@@ -160,7 +160,7 @@ fn messages_are_those_that_clients_of_kubernetes_know() {
         let error = yaml::parse(text.as_bytes(), &Limits::default()).unwrap_err();
         assert_eq!(yaml::error_message(&error), expected, "{text}");
     }
-    assert_eq!(json("a:\tb\nc: [\n\t1,\n\t{d: e}\n]\n"), r#"{"a":"b","c":[1,{"d":"e"}]}"#);
+    assert_eq!(json("a: \tb\nc: [1,\n \t{d: e}]\n"), r#"{"a":"b","c":[1,{"d":"e"}]}"#);
     let text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a0\ndata:\n  k: v\n  k: w\n";
     let (_, duplicates) = yaml::parse_checked(text.as_bytes(), &Limits::default()).unwrap();
     let message = "yaml: unmarshal errors:\n  line 7: key \"k\" already set in map";
