@@ -143,6 +143,23 @@ fn errors_say_what_where_and_in_which_field() {
 }
 
 #[test]
+fn tabs_are_space_where_they_do_not_indent() {
+    let table = [
+        ("a: \tb\n", r#"{"a":"b"}"#),
+        ("a:\tb\nc:\td\n\n", r#"{"a":"b","c":"d"}"#),
+        (
+            "a:\t\t- x\n",
+            "error: line 1, column 5, in a: block sequence entries are not allowed in this context",
+        ),
+        ("c: [\n\t1,\n\t{d:\te}\n]\n", r#"{"c":[1,{"d":"e"}]}"#),
+        ("a: |\n  b:\tc\nd:\te\n", r#"{"a":"b:\tc\n","d":"e"}"#),
+    ];
+    for (text, expected) in table {
+        assert_eq!(json(text), expected, "{text}");
+    }
+}
+
+#[test]
 fn messages_are_those_that_clients_of_kubernetes_know() {
     let table = [
         ("apiVersion: v1\nkind: [\n", "yaml: line 2: did not find expected node content"),
@@ -160,7 +177,6 @@ fn messages_are_those_that_clients_of_kubernetes_know() {
         let error = yaml::parse(text.as_bytes(), &Limits::default()).unwrap_err();
         assert_eq!(yaml::error_message(&error), expected, "{text}");
     }
-    assert_eq!(json("a: \tb\nc: [1,\n \t{d: e}]\n"), r#"{"a":"b","c":[1,{"d":"e"}]}"#);
     let text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a0\ndata:\n  k: v\n  k: w\n";
     let (_, duplicates) = yaml::parse_checked(text.as_bytes(), &Limits::default()).unwrap();
     let message = "yaml: unmarshal errors:\n  line 7: key \"k\" already set in map";

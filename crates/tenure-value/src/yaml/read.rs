@@ -16,21 +16,45 @@ pub fn parse(text: &[u8], limits: &Limits) -> Result<Value, Error> {
 /// Reads the first document of a stream and reports names that occur more than once in an object, in the
 /// order of the text, [`Duplicate::MOST`] at most.
 pub fn parse_checked(text: &[u8], limits: &Limits) -> Result<(Value, Vec<Duplicate>), Error> {
-    let mut reader = Reader::new(text, limits)?;
-    let value = reader.document()?.unwrap_or_default();
-    Ok((value, reader.duplicates))
+    read(text, limits, |reader| {
+        let value = reader.document()?.unwrap_or_default();
+        Ok((value, std::mem::take(&mut reader.duplicates)))
+    })
 }
 
 /// Reads all documents of a stream; those without content are left out.
 pub fn parse_all(text: &[u8], limits: &Limits) -> Result<Vec<Value>, Error> {
-    let mut reader = Reader::new(text, limits)?;
-    let mut documents = Vec::new();
-    while let Some(document) = reader.document()? {
-        if !document.is_null() {
-            documents.push(document);
+    read(text, limits, |reader| {
+        let mut documents = Vec::new();
+        while let Some(document) = reader.document()? {
+            if !document.is_null() {
+                documents.push(document);
+            }
         }
+        Ok(documents)
+    })
+}
+
+/// How many bytes are read again at most because of [`Reader::tabs`].
+const MOST_READ_AGAIN: usize = 32 << 20;
+
+/// Lets `take` read from a text; again, with spaces for tabs, where the parser refuses tabs that Kubernetes accepts.
+fn read<T>(
+    text: &[u8],
+    limits: &Limits,
+    take: impl Fn(&mut Reader<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let mut text = Cow::Borrowed(text);
+    let mut read_again = 0;
+    loop {
+        let mut reader = Reader::new(&text, limits)?;
+        let taken = take(&mut reader);
+        let Some(tabs) = reader.tabs.filter(|_| read_again < MOST_READ_AGAIN) else { return taken };
+        read_again += text.len();
+        // As long as before, so that places stay what they are.
+        let before = text.to_mut().iter_mut().take(tabs).rev();
+        before.take_while(|byte| matches!(byte, b' ' | b'\t')).for_each(|byte| *byte = b' ');
     }
-    Ok(documents)
 }
 
 struct Reader<'a> {
@@ -45,6 +69,8 @@ struct Reader<'a> {
     open: Vec<Open>,
     anchors: HashMap<usize, Anchored>,
     duplicates: Vec<Duplicate>,
+    /// Where the parser stopped behind tabs that are no mistake.
+    tabs: Option<usize>,
 }
 
 /// What an anchor names.
@@ -99,6 +125,7 @@ impl<'a> Reader<'a> {
             open: Vec::new(),
             anchors: HashMap::new(),
             duplicates: Vec::new(),
+            tabs: None,
         })
     }
 
@@ -280,7 +307,16 @@ impl<'a> Reader<'a> {
     }
 
     #[cold]
-    fn syntax(&self, error: &ScanError) -> Error {
+    fn syntax(&mut self, error: &ScanError) -> Error {
+        let in_flow = self.open.last().is_some_and(|open| open.flow);
+        let offset = self.position(*error.marker()).offset;
+        let behind_tab =
+            self.text.as_bytes().get(..offset - self.before).is_some_and(|text| text.ends_with(b"\t"));
+        if behind_tab
+            && (error.info().starts_with("':' must be") || in_flow && error.info().starts_with("tabs "))
+        {
+            self.tabs = Some(offset);
+        }
         self.problem(message::familiar(error.info()).to_owned(), *error.marker())
     }
 
