@@ -127,3 +127,50 @@ pub(crate) fn wake(mut touched: Vec<Arc<Topic>>) {
         topic.changed.notify_waiters();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Change;
+
+    fn commit(revision: u64, keys: &[&'static str]) -> Commit {
+        let change = |key: &&'static str| Change {
+            key: Bytes::from_static(key.as_bytes()),
+            previous: None,
+            current: None,
+        };
+        let changes = keys.iter().map(change).collect();
+        Commit { revision: Revision::from_number(revision), written_at: 0, changes }
+    }
+
+    #[test]
+    fn a_commit_touches_the_topics_of_its_keys_only() {
+        let mut topics = Topics::default();
+        let join = |topics: &mut Topics, prefix: &'static str| topics.join(&prefix.into(), Revision::ZERO);
+        let joined = ["", "a/", "a/b", "b/"].map(|prefix| join(&mut topics, prefix));
+        let mut touched = Vec::new();
+        topics.publish(&commit(1, &["a/b/c", "a/c"]), &mut touched);
+        let matched = joined.iter().map(|topic| topic.next_match(Revision::ZERO) != NextMatch::None);
+        assert_eq!(matched.collect::<Vec<_>>(), [true, true, true, false]);
+        topics.leave(&"a/".into());
+        assert!(topics.lengths.get(&2) == Some(&1) && topics.by_prefix.len() == 3);
+        for prefix in ["", "a/b", "b/"] {
+            topics.leave(&prefix.into());
+        }
+        assert!(topics.lengths.is_empty() && topics.by_prefix.is_empty(), "nothing is left behind");
+    }
+
+    #[test]
+    fn a_topic_says_when_it_no_longer_knows() {
+        let mut topics = Topics::default();
+        let topic = topics.join(&"a".into(), Revision::ZERO);
+        let count = RECENT_MATCHES as u64 + 10;
+        for revision in 1..=count {
+            topics.publish(&commit(revision, &["a", "a/"]), &mut Vec::new());
+        }
+        let forgotten = Revision::from_number(10);
+        assert_eq!(topic.next_match(Revision::ZERO), NextMatch::SearchTo(forgotten));
+        assert_eq!(topic.next_match(forgotten), NextMatch::At(forgotten.next()));
+        assert_eq!(topic.next_match(Revision::from_number(count)), NextMatch::None);
+    }
+}

@@ -41,7 +41,7 @@ impl MoodyDisk {
 }
 
 impl Disk for MoodyDisk {
-    fn permit(&self, step: DiskStep) -> io::Result<()> {
+    fn perform(&self, step: DiskStep, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
         if self.countdown.fetch_sub(1, Ordering::SeqCst) == 0 {
             return Err(io::Error::other("injected failure"));
         }
@@ -54,7 +54,7 @@ impl Disk for MoodyDisk {
             DiskStep::Sync if mood == Mood::SyncFails as u8 => Some(io::ErrorKind::Other),
             _ => None,
         };
-        refused.map_or(Ok(()), |kind| Err(kind.into()))
+        refused.map_or_else(act, |kind| Err(kind.into()))
     }
 }
 

@@ -7,18 +7,21 @@ use super::watermark::Watermark;
 use crate::entry::Commit;
 use crate::history::now;
 use crate::ledger::{Ledger, State};
-use crate::limits::{BATCH_BYTES, BATCH_COUNT, FORGET_STEP};
+use crate::limits::{BATCH_BYTES, BATCH_COUNT, FORGET_STEP, WAITING_WRITERS};
 use crate::stage::Stage;
 use crate::transaction::Action;
 use crate::{Committed, Compaction, Error, HistoryLimits, Result, Revision, Transaction};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use std::time::{Duration, Instant};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 /// How often a store without writes looks for history that has become too old.
 const IDLE: Duration = Duration::from_secs(1);
+
+/// The longest that a write waits for others to share its commit.
+const MOST_PATIENCE: Duration = Duration::from_millis(5);
 
 /// What the committer is asked to do.
 pub(super) enum Request {
@@ -43,6 +46,23 @@ pub(super) struct Committer {
     pub(super) limits: HistoryLimits,
     pub(super) failure: Failure,
     pub(super) compactions: Vec<(Revision, oneshot::Sender<Result<Revision>>)>,
+    /// One permit is taken by each writer that has not been answered.
+    pub(super) waiting: Arc<Semaphore>,
+    pub(super) last: LastBatch,
+}
+
+/// What the last commit tells of the next one: those who wrote or waited then are likely to write now. Waiting for
+/// them a fraction of what a commit takes makes one large commit of what would be two half-empty ones in turn.
+#[derive(Debug, Default)]
+pub(super) struct LastBatch {
+    writers: usize,
+    took: Duration,
+}
+
+impl LastBatch {
+    fn patience(&self) -> Duration {
+        if self.writers > 1 { (self.took / 4).min(MOST_PATIENCE) } else { Duration::ZERO }
+    }
 }
 
 impl Committer {
@@ -60,8 +80,9 @@ impl Committer {
         }
     }
 
-    /// Takes the first request and all that wait behind it, up to the size of a batch.
+    /// Takes the first request and those behind it, up to the size of a batch.
     fn gather(&mut self, first: Request, requests: &Receiver<Request>, jobs: &mut Vec<Job>) {
+        let deadline = Instant::now() + self.last.patience();
         let mut bytes = 0;
         let mut next = Some(first);
         while let Some(request) = next {
@@ -79,11 +100,15 @@ impl Committer {
                 return;
             }
             next = requests.try_recv().ok();
+            if next.is_none() && jobs.len() < self.last.writers {
+                let rest = deadline.saturating_duration_since(Instant::now());
+                next = requests.recv_timeout(rest).ok();
+            }
         }
     }
 
     fn commit(&mut self, jobs: Vec<Job>) {
-        let now = now();
+        let (now, began) = (now(), Instant::now());
         let (stage, answers) = self.ledger.read(|state| {
             let mut stage = Stage::new(state.history.newest(), now);
             let answers: Vec<_> = jobs.iter().map(|job| stage.add(&job.transaction, &state.index)).collect();
@@ -91,7 +116,10 @@ impl Committer {
         });
         let commits = stage.into_commits();
         let forgotten = self.to_forget(now, commits.len());
-        if let Err(error) = self.write(&commits, &forgotten) {
+        let written = self.write(&commits, &forgotten);
+        self.last =
+            LastBatch { writers: WAITING_WRITERS - self.waiting.available_permits(), took: began.elapsed() };
+        if let Err(error) = written {
             // Even a conflict may have been with a transaction that now never happened.
             for job in jobs {
                 let _ = job.answer.send(Err(error.clone()));

@@ -1,5 +1,6 @@
 //! The data file as the engine sees it. Every write and sync passes a [`Disk`], so that tests can let a disk fail
-//! where real ones do; a failed sync is remembered, since the file's content is then unknown.
+//! where real ones do and measurements can tell its time from ours; a failed sync is remembered, since the file's
+//! content is then unknown.
 
 use redb::StorageBackend;
 use redb::backends::FileBackend;
@@ -22,8 +23,8 @@ pub enum DiskStep {
 
 /// The disk under the data file. The usual one is [`HealthyDisk`]; a test's may refuse steps.
 pub trait Disk: fmt::Debug + Send + Sync {
-    /// Lets a step happen, or makes it fail.
-    fn permit(&self, step: DiskStep) -> io::Result<()>;
+    /// Performs a step by calling `act`, or makes it fail.
+    fn perform(&self, step: DiskStep, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()>;
 }
 
 /// A disk that refuses nothing, so that only real errors occur.
@@ -31,8 +32,8 @@ pub trait Disk: fmt::Debug + Send + Sync {
 pub struct HealthyDisk;
 
 impl Disk for HealthyDisk {
-    fn permit(&self, _: DiskStep) -> io::Result<()> {
-        Ok(())
+    fn perform(&self, _: DiskStep, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+        act()
     }
 }
 
@@ -65,12 +66,11 @@ impl StorageBackend for DataFile {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.disk.permit(DiskStep::Resize(len))?;
-        self.file.set_len(len)
+        self.disk.perform(DiskStep::Resize(len), &mut || self.file.set_len(len))
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        let synced = self.disk.permit(DiskStep::Sync).and_then(|()| self.file.sync_data());
+        let synced = self.disk.perform(DiskStep::Sync, &mut || self.file.sync_data());
         if synced.is_err() {
             self.sync_failed.store(true, Ordering::Relaxed);
         }
@@ -78,8 +78,7 @@ impl StorageBackend for DataFile {
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.disk.permit(DiskStep::Write(data.len()))?;
-        self.file.write(offset, data)
+        self.disk.perform(DiskStep::Write(data.len()), &mut || self.file.write(offset, data))
     }
 
     fn close(&self) -> io::Result<()> {

@@ -18,7 +18,7 @@ use crate::{
     Transaction, Watch, WatchRequest, cursor,
 };
 use async_trait::async_trait;
-use committer::{Committer, Failure, Job, Request};
+use committer::{Committer, Failure, Job, LastBatch, Request};
 use directory::{Content, Directory};
 use engine::Engine;
 use std::path::Path;
@@ -77,6 +77,7 @@ impl EmbeddedStore {
         watermark::check(&data, &note, state.history.newest(), acknowledged)?;
         let ledger = Arc::new(Ledger::new(state));
         let failure = Failure::default();
+        let waiting = Arc::new(Semaphore::new(WAITING_WRITERS));
         let committer = Committer {
             ledger: ledger.clone(),
             engine,
@@ -84,13 +85,14 @@ impl EmbeddedStore {
             limits: options.limits,
             failure: failure.clone(),
             compactions: Vec::new(),
+            waiting: waiting.clone(),
+            last: LastBatch::default(),
         };
         let (sender, receiver) = mpsc::channel();
         let thread = std::thread::Builder::new().name("store-committer".to_owned());
         let thread = thread
             .spawn(move || committer.run(&receiver))
             .map_err(|source| engine::file_error(&data, "start writing", source))?;
-        let waiting = Arc::new(Semaphore::new(WAITING_WRITERS));
         Ok(EmbeddedStore {
             ledger,
             failure,

@@ -143,3 +143,75 @@ impl Fields<'_> {
         Ok(u64::from_le_bytes(self.take()?))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    fn commit(key: &[u8], value: Option<&[u8]>, revision: u64) -> Commit {
+        let (key, revision) = (Bytes::copy_from_slice(key), Revision::from_number(revision));
+        let entry = |value| Entry { key: key.clone(), value, created: Revision::ZERO, modified: revision };
+        let current = value.map(|value| entry(Bytes::copy_from_slice(value)));
+        let change = Change { key: key.clone(), previous: None, current };
+        Commit { revision, written_at: 77, changes: Box::new([change]) }
+    }
+
+    fn encode(commit: &Commit) -> (Vec<u8>, Vec<u8>) {
+        let change = &commit.changes[0];
+        let key = record_key(commit.revision, &change.key);
+        let mut bytes = vec![0; record_length(change)];
+        encode_into(&mut bytes, &key, commit, change);
+        (key, bytes)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_encoded_is_decoded(
+            key in vec(any::<u8>(), 1..40),
+            value in proptest::option::of(vec(any::<u8>(), 0..200)),
+            revision in 1..u64::MAX,
+        ) {
+            let commit = commit(&key, value.as_deref(), revision);
+            let (record_key, bytes) = encode(&commit);
+            let record = decode(&record_key, &bytes).unwrap();
+            prop_assert_eq!(&record.entry, &commit.changes[0].current);
+            prop_assert_eq!((record.revision, &record.key[..]), (commit.revision, &key[..]));
+            prop_assert_eq!((record.count, record.written_at), (1, 77));
+            prop_assert!(record_key[..] < TOTALS_KEY[..], "the totals come after every record");
+        }
+
+        #[test]
+        fn a_changed_byte_is_noticed(
+            value in vec(any::<u8>(), 0..60),
+            place in any::<prop::sample::Index>(),
+            by in 1..=255u8,
+        ) {
+            let (mut key, mut bytes) = encode(&commit(b"some/key", Some(&value), 5));
+            match place.index(key.len() + bytes.len()) {
+                place if place < key.len() => key[place] ^= by,
+                place => bytes[place - key.len()] ^= by,
+            }
+            prop_assert!(decode(&key, &bytes).is_err());
+        }
+
+        #[test]
+        fn any_bytes_are_decoded_or_refused(key in vec(any::<u8>(), 0..20), bytes in vec(any::<u8>(), 0..60)) {
+            prop_assert!(decode(&key, &bytes).is_err());
+            prop_assert!(Totals::decode(&bytes).is_err());
+        }
+    }
+
+    #[test]
+    fn totals_come_back() {
+        let totals =
+            Totals { newest: Revision::from_number(9), compacted: Revision::from_number(4), records: 6 };
+        assert_eq!(Totals::decode(&totals.encode()), Ok(totals));
+        for place in 0..TOTALS {
+            let mut bytes = totals.encode();
+            bytes[place] ^= 1;
+            assert!(Totals::decode(&bytes).is_err(), "byte {place}");
+        }
+    }
+}

@@ -80,3 +80,69 @@ impl Recovery {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Entry, Revision};
+    use bytes::Bytes;
+
+    /// A record written as `revision key`, `-key` for a deletion, of a transaction with so many changes.
+    fn record(revision: u64, key: &str, count: u32) -> Record {
+        let name = Bytes::copy_from_slice(key.trim_start_matches('-').as_bytes());
+        let revision = Revision::from_number(revision);
+        let entry = Entry { key: name.clone(), value: "v".into(), created: revision, modified: revision };
+        let entry = (!key.starts_with('-')).then_some(entry);
+        Record { revision, key: name, entry, count, written_at: 0 }
+    }
+
+    /// A record's revision, key and number of changes.
+    type Row = (u64, &'static str, u32);
+
+    fn recover(compacted: u64, newest: u64, records: &[Row]) -> Result<State, String> {
+        let totals = Totals {
+            compacted: Revision::from_number(compacted),
+            newest: Revision::from_number(newest),
+            records: records.len() as u64,
+        };
+        let mut recovery = Recovery::new(totals);
+        for (revision, key, count) in records {
+            recovery.add(record(*revision, key, *count))?;
+        }
+        recovery.finish()
+    }
+
+    #[test]
+    fn whole_files_are_recovered() {
+        let state =
+            recover(4, 6, &[(1, "a", 1), (3, "b", 2), (5, "-a", 2), (5, "c", 2), (6, "a", 1)]).unwrap();
+        let at = |revision| {
+            let entries = state.index.range(b"", b"", Revision::from_number(revision));
+            entries.map(|entry| String::from_utf8_lossy(&entry.key).into_owned()).collect::<String>()
+        };
+        assert_eq!([at(4), at(5), at(6)], ["ab", "bc", "abc"]);
+        assert_eq!(state.history.newest().get(), 6);
+        let empty = recover(7, 7, &[]).unwrap();
+        assert_eq!(empty.history.newest().get(), 7, "an emptied store remembers its revision");
+    }
+
+    #[test]
+    fn anything_missing_is_noticed() {
+        let cases: [(&str, u64, u64, &[Row]); 6] = [
+            ("a gap", 0, 3, &[(1, "a", 1), (3, "a", 1)]),
+            ("a missing end", 0, 3, &[(1, "a", 1), (2, "a", 1)]),
+            ("a missing beginning", 0, 2, &[(2, "a", 1)]),
+            ("half a transaction", 0, 1, &[(1, "a", 2)]),
+            ("a deletion before history", 4, 4, &[(1, "-a", 1)]),
+            ("two states of one key before history", 4, 4, &[(1, "a", 1), (2, "a", 1)]),
+        ];
+        for (what, compacted, newest, records) in cases {
+            assert!(recover(compacted, newest, records).is_err(), "{what}");
+        }
+        let totals =
+            Totals { records: 2, newest: Revision::from_number(3), compacted: Revision::from_number(3) };
+        let mut recovery = Recovery::new(totals);
+        recovery.add(record(1, "a", 1)).unwrap();
+        assert!(recovery.finish().is_err(), "a missing record before history");
+    }
+}

@@ -74,3 +74,32 @@ pub(super) fn check(data: &Path, note: &Path, newest: Revision, acknowledged: Re
         ),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_whole_slot_counts() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("note");
+        let (mut watermark, none) = Watermark::open(&path).unwrap();
+        assert_eq!(none, Revision::ZERO);
+        for number in 1..=5 {
+            watermark.note(Revision::from_number(number));
+            assert_eq!(Watermark::open(&path).unwrap().1.get(), number);
+        }
+        let good = std::fs::read(&path).unwrap();
+        for place in 0..SLOT {
+            let mut bytes = good.clone();
+            bytes[place] ^= 1;
+            std::fs::write(&path, &bytes).unwrap();
+            assert_eq!(Watermark::open(&path).unwrap().1.get(), 4, "the other slot is one behind");
+        }
+        std::fs::write(&path, &good[..3]).unwrap();
+        let (mut watermark, none) = Watermark::open(&path).unwrap();
+        assert_eq!(none, Revision::ZERO);
+        watermark.note(Revision::from_number(9));
+        assert_eq!(Watermark::open(&path).unwrap().1.get(), 9);
+    }
+}
