@@ -9,6 +9,24 @@
 //!
 //! let port = Value::object([("containerPort", Value::from(80)), ("name", Value::from("http"))]);
 //! assert_eq!(port.get("containerPort"), Some(&Value::Int(80)));
+//! assert_eq!(port.to_string(), r#"{"containerPort":80,"name":"http"}"#);
+//! ```
+//!
+//! Texts are read within [`Limits`]; an [`Error`] says what is wrong, where in the text and in which field:
+//!
+//! ```
+//! use tenure_value::{Limits, json, yaml};
+//!
+//! let limits = Limits::default();
+//! let error = json::parse(br#"{"spec":{"ports":[80,]}}"#, &limits).unwrap_err();
+//! assert_eq!(
+//!     error.to_string(),
+//!     "line 1, column 22, in spec.ports[1]: invalid character ']' looking for beginning of value"
+//! );
+//! let value = yaml::parse(b"enabled: on\nmode: 0644\n", &limits)?;
+//! assert_eq!(value.to_string(), r#"{"enabled":true,"mode":420}"#);
+//! assert_eq!(yaml::to_string(&value), "enabled: true\nmode: 420\n");
+//! # Ok::<(), tenure_value::Error>(())
 //! ```
 
 mod array;

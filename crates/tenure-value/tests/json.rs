@@ -203,6 +203,17 @@ fn deep_nesting_is_refused_without_exhausting_the_stack() {
     }
 }
 
+#[test]
+fn the_deepest_document_can_be_walked_by_recursion() {
+    let levels = Limits::DEPTH / 2;
+    let text = format!("{}1{}", r#"[{"a":"#.repeat(levels), "}]".repeat(levels));
+    let value = parse(&text).unwrap();
+    assert_eq!(value.to_string(), text);
+    assert!(value.same(&parse(&text).unwrap()) && value == value.clone());
+    let shown = tenure_value::yaml::to_string(&value);
+    assert_eq!(tenure_value::yaml::parse(shown.as_bytes(), &Limits::default()), Ok(value));
+}
+
 proptest! {
     #[test]
     fn what_is_written_reads_back(value in values()) {

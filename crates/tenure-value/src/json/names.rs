@@ -54,3 +54,35 @@ fn key(text: &[u8], start: usize, length: usize) -> Option<Key> {
     };
     Some([words as u64, (words >> 64) as u64])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back_as_they_are_whoever_had_their_slot_before() {
+        let text: String =
+            (0..500).map(|number| format!("{}name", number * 7919)).collect::<Vec<_>>().join("\0");
+        let mut names = Names::new(1 << 20);
+        for _ in 0..2 {
+            let mut start = 0;
+            for plain in text.split('\0') {
+                if let Some((name, order)) = names.name(text.as_bytes(), start, plain) {
+                    assert_eq!((name.as_str(), order), (plain, order_of(plain)));
+                }
+                start += plain.len() + 1;
+            }
+        }
+    }
+
+    #[test]
+    fn where_orders_differ_names_differ_alike() {
+        let names = ["", "\0", "a", "a\0", "ab", "abcdefgh", "abcdefghi", "b", "é"];
+        for a in names {
+            for b in names {
+                let (by_order, by_name) = (order_of(a).cmp(&order_of(b)), a.cmp(b));
+                assert!(by_order.is_eq() || by_order == by_name, "{a:?} {b:?}");
+            }
+        }
+    }
+}

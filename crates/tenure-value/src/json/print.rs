@@ -246,3 +246,39 @@ fn special(word: u64) -> u64 {
     let quotes = equal(word | (ONES * 0x04), b'&');
     (angles | quotes | equal(word, b'\\') | below(word, 0x20) | word) & HIGH
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_byte_found_in_a_word_is_the_first_that_may_need_escaping() {
+        for byte in 0..=255u8 {
+            for at in 0..8 {
+                let mut word = *b"!#;=[]~ ";
+                word[at] = byte;
+                let needs = |byte: &u8| KUBERNETES[usize::from(*byte)] != 0 || *byte >= 0x80;
+                let expected = word.iter().position(needs).unwrap_or(8);
+                let found = special(u64::from_le_bytes(word)).trailing_zeros() / 8;
+                assert_eq!(found as usize, expected, "{byte:#x} at {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn strings_of_every_length_are_copied_whole() {
+        let text = "abcdefghijklmnopqrstuvwxyz0123456789";
+        for length in 0..=text.len() {
+            for special in 0..length {
+                let mut plain = text[..length].to_owned();
+                let mut out = b"before".to_vec();
+                write_text(&plain, Style::Plain, &mut out);
+                assert_eq!(out, format!("before\"{plain}\"").as_bytes());
+                plain.replace_range(special..=special, "\"");
+                out.clear();
+                write_text(&plain, Style::Plain, &mut out);
+                assert_eq!(out, format!("\"{}\"", plain.replace('"', "\\\"")).as_bytes());
+            }
+        }
+    }
+}

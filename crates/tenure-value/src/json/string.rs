@@ -113,3 +113,22 @@ fn hexadecimal(text: &[u8], at: usize) -> Result<u32, (usize, &'static str)> {
     }
     Ok(unit)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_run_ends_where_byte_by_byte_it_would() {
+        for byte in 0..=255 {
+            for at in 0..20 {
+                let mut text = *b"abcdefgh\x7f\xc3\xa9!#[]^~ yz";
+                text[at] = byte;
+                let expected =
+                    text.iter().position(|byte| matches!(byte, b'"' | b'\\' | ..0x20)).unwrap_or(20);
+                assert_eq!(plain_end(&text, 0), expected, "{byte:#x} at {at}");
+                assert_eq!(plain_end(&text, at), expected, "{byte:#x} at {at}, from there");
+            }
+        }
+    }
+}

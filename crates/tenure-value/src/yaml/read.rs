@@ -308,6 +308,13 @@ impl<'a> Reader<'a> {
 
     #[cold]
     fn syntax(&mut self, error: &ScanError) -> Error {
+        // The parser has a limit of its own for what stands in brackets and braces.
+        if error.info() == "recursion limit exceeded" {
+            return Error::TooDeep {
+                position: self.position(*error.marker()),
+                limit: self.limits.depth.min(255),
+            };
+        }
         let in_flow = self.open.last().is_some_and(|open| open.flow);
         let offset = self.position(*error.marker()).offset;
         let behind_tab =
