@@ -11,6 +11,7 @@ mod registry;
 pub mod scalar;
 mod service;
 mod strategy;
+mod table;
 mod validate;
 
 pub use discovery::{Root, api_group, api_group_list, api_resource_list, api_versions, group_discovery_list};
@@ -18,4 +19,5 @@ pub use engine::Kinds;
 pub use object::{DecodeError, Decoded, FieldPath, Surroundings};
 pub use registry::{Bumps, Group, Names, Registry, Resource, Scope, StatusOnCreate, Strategy, Subresource};
 pub use strategy::{Endpoint, Identity};
+pub use table::{Column, Table};
 pub use validate::{FaultKind, FieldError, failure_of};

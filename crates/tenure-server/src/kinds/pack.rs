@@ -29,6 +29,12 @@ document!(
     "validation.json"
 );
 
+document!(
+    /// Columns and cells of tables.
+    TABLES,
+    "tables.json"
+);
+
 /// Reads members of a row of data.
 pub(crate) trait Row {
     /// Returns a string; empty where there is none.
@@ -65,7 +71,7 @@ mod tests {
 
     #[test]
     fn every_data_file_is_a_document() {
-        for (document, member) in [(&RESOURCES, "resources"), (&DEFAULTS, "rules")] {
+        for (document, member) in [(&RESOURCES, "resources"), (&DEFAULTS, "rules"), (&TABLES, "plain")] {
             assert!(!document.items(member).is_empty(), "{member}");
         }
     }

@@ -4,4 +4,5 @@
 mod defaults;
 mod discovery;
 mod facts;
+mod tables;
 mod validation;

@@ -1,0 +1,71 @@
+//! Texts that several cells share: lists that are cut short, labels, selectors, access modes.
+
+use tenure_value::{Object, Value};
+
+/// Returns a scalar as people write it.
+pub(super) fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// Joins texts, at most some of them; says how many more there are.
+pub(super) fn list(texts: impl Iterator<Item = String>, separator: &str, most: usize, none: &str) -> String {
+    let all: Vec<String> = texts.collect();
+    match all.len() {
+        0 => none.into(),
+        count if count > most => format!("{} + {} more...", all[..most].join(separator), count - most),
+        _ => all.join(separator),
+    }
+}
+
+/// Returns a map of labels as text.
+pub(super) fn labels(labels: Option<&Value>) -> String {
+    let fields = labels.and_then(Value::as_object).map(Object::fields).unwrap_or_default();
+    list(fields.iter().map(|(name, value)| format!("{name}={}", plain(value))), ",", usize::MAX, "<none>")
+}
+
+/// Returns a selector of labels as text, sorted by key.
+pub(super) fn selector(selector: Option<&Value>) -> String {
+    let part = |name: &str| selector.and_then(|of| of.get(name));
+    let exact = part("matchLabels").and_then(Value::as_object).map(Object::fields).unwrap_or_default();
+    let expressions =
+        part("matchExpressions").and_then(Value::as_array).map(|of| of.items()).unwrap_or_default();
+    let mut terms: Vec<(String, String)> =
+        exact.iter().map(|(name, value)| (name.to_string(), format!("{name}={}", plain(value)))).collect();
+    for expression in expressions {
+        let text = |name: &str| expression.get(name).and_then(Value::as_str).unwrap_or_default();
+        let values =
+            expression.get("values").and_then(Value::as_array).map(|of| of.items()).unwrap_or_default();
+        let mut values: Vec<String> = values.iter().map(plain).collect();
+        values.sort();
+        let (key, values) = (text("key"), values.join(","));
+        let term = match text("operator") {
+            "In" => format!("{key} in ({values})"),
+            "NotIn" => format!("{key} notin ({values})"),
+            "DoesNotExist" => format!("!{key}"),
+            _ => key.to_string(),
+        };
+        terms.push((key.to_string(), term));
+    }
+    terms.sort_by(|a, b| a.0.cmp(&b.0));
+    list(terms.into_iter().map(|(_, term)| term), ",", usize::MAX, "<none>")
+}
+
+/// The ways to reach a volume, and their abbreviations.
+const ACCESS_MODES: [(&str, &str); 4] = [
+    ("ReadWriteOnce", "RWO"),
+    ("ReadOnlyMany", "ROX"),
+    ("ReadWriteMany", "RWX"),
+    ("ReadWriteOncePod", "RWOP"),
+];
+
+/// Returns access modes abbreviated.
+pub(super) fn access_modes(modes: Option<&Value>) -> String {
+    let modes = modes.and_then(Value::as_array).map(|modes| modes.items()).unwrap_or_default();
+    let has = |mode: &str| modes.iter().any(|of| of.as_str() == Some(mode));
+    let short: Vec<&str> =
+        ACCESS_MODES.iter().filter(|(mode, _)| has(mode)).map(|(_, short)| *short).collect();
+    short.join(",")
+}
