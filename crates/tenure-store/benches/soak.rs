@@ -49,43 +49,56 @@ fn main() {
         std::thread::sleep(Duration::from_millis(500));
         largest = largest.max(size(directory.path()));
     }
-    let mut all: Vec<Latency> = Vec::new();
+    let mut all = Latencies::default();
     for task in tasks {
-        all.extend(runtime.block_on(task).expect("a writer"));
+        all.merge(runtime.block_on(task).expect("a writer"));
     }
     let elapsed = start.elapsed();
-    all.sort_by_key(|latency| latency.total);
-    let total = |part: usize| all[(all.len() * part / 1_000).min(all.len() - 1)].total;
-    let own = all.iter().map(|latency| latency.own).max().unwrap_or_default();
-    let slow = all.iter().filter(|latency| latency.own > SLOWEST).count();
-    println!("{} overwrites of {OBJECTS} objects of 3 KB in {elapsed:.1?}", all.len());
-    println!("  writes per second     {:.0}", all.len() as f64 / elapsed.as_secs_f64());
+    all.micros.sort_unstable();
+    let count = all.micros.len();
+    let part = |part: usize| Duration::from_micros(all.micros[(count * part / 1_000).min(count - 1)].into());
+    println!("{count} overwrites of {OBJECTS} objects of 3 KB in {elapsed:.1?}");
+    println!("  writes per second     {:.0}", count as f64 / elapsed.as_secs_f64());
     println!(
         "  p50, p99, p99.9, max  {:.1?}, {:.1?}, {:.1?}, {:.1?}",
-        total(500),
-        total(990),
-        total(999),
-        total(1_000)
+        part(500),
+        part(990),
+        part(999),
+        part(1_000)
     );
-    println!("  slowest without disk  {own:.1?} ({slow} above {SLOWEST:?})");
-    println!(
-        "  largest directory     {} MB, at the end {} MB",
-        largest / 1_000_000,
-        size(directory.path()) / 1_000_000
-    );
+    println!("  slowest without disk  {:.1?} ({} above {SLOWEST:?})", all.slowest_own, all.slow);
+    let end = size(directory.path());
+    println!("  largest directory     {} MB, at the end {} MB", largest / 1_000_000, end / 1_000_000);
+    println!("  resident              {}", resident());
     let began = Instant::now();
     drop(store);
     let store = EmbeddedStore::open(directory.path(), EmbeddedOptions::default()).expect("a store");
     println!("  closing and reopening {:.1?}", began.elapsed());
     drop(store);
     assert!(largest < MOST_BYTES, "the directory grew to {largest} bytes");
-    assert_eq!(slow, 0, "writes waited for something other than the disk");
+    assert_eq!(all.slow, 0, "writes waited for something other than the disk");
 }
 
-/// How long a write took in all, and without the disk.
-struct Latency {
-    total: Duration,
-    own: Duration,
+/// How long writes took in all, and the slowest without the disk.
+#[derive(Default)]
+struct Latencies {
+    micros: Vec<u32>,
+    slowest_own: Duration,
+    slow: usize,
+}
+
+impl Latencies {
+    fn add(&mut self, total: Duration, own: Duration) {
+        self.micros.push(u32::try_from(total.as_micros()).unwrap_or(u32::MAX));
+        self.slowest_own = self.slowest_own.max(own);
+        self.slow += usize::from(own > SLOWEST);
+    }
+
+    fn merge(&mut self, other: Latencies) {
+        self.micros.extend(other.micros);
+        self.slowest_own = self.slowest_own.max(other.slowest_own);
+        self.slow += other.slow;
+    }
 }
 
 async fn write(
@@ -94,8 +107,8 @@ async fn write(
     done: Arc<AtomicU64>,
     writer: u64,
     writes: u64,
-) -> Vec<Latency> {
-    let mut latencies = Vec::new();
+) -> Latencies {
+    let mut latencies = Latencies::default();
     let value = Bytes::from(vec![writer as u8; VALUE]);
     loop {
         let number = done.fetch_add(1, Ordering::Relaxed);
@@ -105,11 +118,19 @@ async fn write(
         let key = format!("/registry/deployments/default/app-{:06}", number % OBJECTS);
         let waited = disk.nanoseconds.load(Ordering::Relaxed);
         let began = Instant::now();
-        store.commit(Transaction::new().put(key, Expected::Anything, value.clone())).await.expect("a write");
+        let put = Transaction::new().put(key, Expected::Anything, value.clone());
+        store.commit(put).await.expect("a write");
         let total = began.elapsed();
         let waited = disk.nanoseconds.load(Ordering::Relaxed) - waited;
-        latencies.push(Latency { total, own: total.saturating_sub(Duration::from_nanos(waited)) });
+        latencies.add(total, total.saturating_sub(Duration::from_nanos(waited)));
     }
+}
+
+/// Returns what the system says of this process's memory, where it says so.
+fn resident() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.unwrap_or("unknown").trim().to_owned()
 }
 
 fn size(path: &Path) -> u64 {

@@ -130,20 +130,21 @@ impl Ledger {
 
     /// Puts another state in place; watches of the one before end.
     pub(crate) fn replace(&self, state: State) {
-        let mut guarded = self.guarded.write();
-        guarded.state = state;
-        guarded.epoch += 1;
-        drop(guarded);
-        wake(self.topics.lock().iter().cloned().collect());
+        self.end_watches(|guarded| guarded.state = state);
     }
 
     /// Ends all watches; nothing is written after this.
     pub(crate) fn close(&self) {
+        self.end_watches(|guarded| guarded.closed = true);
+    }
+
+    fn end_watches(&self, change: impl FnOnce(&mut Guarded)) {
         let mut guarded = self.guarded.write();
-        guarded.closed = true;
+        change(&mut guarded);
         guarded.epoch += 1;
+        let topics = self.topics.lock().dissolve();
         drop(guarded);
-        wake(self.topics.lock().iter().cloned().collect());
+        wake(topics);
     }
 
     /// Returns the entry under a key.
@@ -189,7 +190,7 @@ impl Ledger {
 
     /// Stops watching.
     pub(crate) fn leave(&self, place: &Place) {
-        self.topics.lock().leave(&place.topic.prefix);
+        self.topics.lock().leave(&place.topic);
     }
 
     /// Moves a place to the newest revision if nothing waits for it.

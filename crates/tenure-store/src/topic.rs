@@ -86,8 +86,13 @@ impl Topics {
     }
 
     /// Removes a watcher, and with the last one the topic.
-    pub(crate) fn leave(&mut self, prefix: &Bytes) {
-        let Some((_, watchers)) = self.by_prefix.get_mut(prefix) else { return };
+    pub(crate) fn leave(&mut self, left: &Arc<Topic>) {
+        let prefix = &left.prefix;
+        let Some((topic, watchers)) = self.by_prefix.get_mut(prefix) else { return };
+        // A watcher of a state that has been replaced is not of the topic that has its prefix now.
+        if !Arc::ptr_eq(topic, left) {
+            return;
+        }
         *watchers -= 1;
         if *watchers > 0 {
             return;
@@ -113,9 +118,10 @@ impl Topics {
         }
     }
 
-    /// Iterates over all topics.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Topic>> {
-        self.by_prefix.values().map(|(topic, _)| topic)
+    /// Empties the set: what the topics remember is of a state that is over.
+    pub(crate) fn dissolve(&mut self) -> Vec<Arc<Topic>> {
+        self.lengths.clear();
+        self.by_prefix.drain().map(|(_, (topic, _))| topic).collect()
     }
 }
 
@@ -152,10 +158,10 @@ mod tests {
         topics.publish(&commit(1, &["a/b/c", "a/c"]), &mut touched);
         let matched = joined.iter().map(|topic| topic.next_match(Revision::ZERO) != NextMatch::None);
         assert_eq!(matched.collect::<Vec<_>>(), [true, true, true, false]);
-        topics.leave(&"a/".into());
+        topics.leave(&joined[1]);
         assert!(topics.lengths.get(&2) == Some(&1) && topics.by_prefix.len() == 3);
-        for prefix in ["", "a/b", "b/"] {
-            topics.leave(&prefix.into());
+        for place in [0, 2, 3] {
+            topics.leave(&joined[place]);
         }
         assert!(topics.lengths.is_empty() && topics.by_prefix.is_empty(), "nothing is left behind");
     }

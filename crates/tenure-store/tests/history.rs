@@ -150,6 +150,23 @@ async fn going_back_to_a_snapshot_ends_watches() {
 }
 
 #[tokio::test]
+async fn a_watch_after_going_back_knows_nothing_of_what_never_happened() {
+    let store = MemoryStore::new();
+    let snapshot = store.snapshot();
+    let before = store.watch(WatchRequest::prefix("a")).await.unwrap();
+    for number in 0..5 {
+        store.commit(put("a", number.to_string())).await.unwrap();
+    }
+    store.restore(&snapshot);
+    let mut watch = store.watch(WatchRequest::prefix("a")).await.unwrap();
+    store.commit(put("b", "x")).await.unwrap();
+    drop(before);
+    let revision = store.commit(put("a", "x")).await.unwrap().revision;
+    let Signal::Changes(changes) = watch.next().await.unwrap() else { panic!("no change came") };
+    assert_eq!((changes.revision(), changes.iter().count()), (revision, 1));
+}
+
+#[tokio::test]
 async fn a_dropped_store_ends_its_watches() {
     let store = MemoryStore::new();
     let mut watch = store.watch(WatchRequest::default()).await.unwrap();

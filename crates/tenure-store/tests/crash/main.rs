@@ -5,6 +5,7 @@
 
 mod check;
 mod damage;
+mod space;
 mod writer;
 
 use check::Witness;
@@ -21,25 +22,41 @@ const LIVES: std::ops::Range<u64> = 5..220;
 
 const DIRECTORY: &str = "TENURE_STORE_CRASH_DIRECTORY";
 const HISTORY: &str = "TENURE_STORE_CRASH_HISTORY";
+const SPACE: &str = "TENURE_STORE_CRASH_SPACE";
 const SEED: &str = "TENURE_STORE_CRASH_SEED";
+
+type Test = (&'static str, fn());
+const TESTS: [Test; 2] = [
+    ("acknowledged_writes_survive_any_kill", survive_kills),
+    ("a_real_limit_of_space_is_survived", || space::run(DIRECTORY, SPACE)),
+];
 
 fn main() {
     if let Ok(directory) = std::env::var(DIRECTORY) {
-        writer::run(Path::new(&directory), number(HISTORY), number(SEED));
+        match std::env::var(SPACE) {
+            Ok(_) => space::fill(Path::new(&directory)),
+            Err(_) => writer::run(Path::new(&directory), number(HISTORY), number(SEED)),
+        }
         return;
     }
-    let name = "acknowledged_writes_survive_any_kill";
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let filters: Vec<&String> = arguments.iter().filter(|one| !one.starts_with('-')).collect();
-    if arguments.iter().any(|one| one == "--list") {
-        println!("{name}: test");
-        return;
-    }
-    if !filters.is_empty() && !filters.iter().any(|filter| name.contains(*filter)) {
-        return;
-    }
     silence_the_engine();
-    let start = Instant::now();
+    for (name, test) in TESTS {
+        if !filters.is_empty() && !filters.iter().any(|filter| name.contains(*filter)) {
+            continue;
+        }
+        if arguments.iter().any(|one| one == "--list") {
+            println!("{name}: test");
+            continue;
+        }
+        let start = Instant::now();
+        test();
+        println!("test {name} ... ok ({:.1?})", start.elapsed());
+    }
+}
+
+fn survive_kills() {
     let seed: u64 = std::env::var(SEED).ok().and_then(|text| text.parse().ok()).unwrap_or_else(|| {
         std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
@@ -48,14 +65,11 @@ fn main() {
     println!("seed {seed} (set {SEED} to repeat)");
     let lanes: Vec<_> = (0..LANES).map(|lane| std::thread::spawn(move || run_lane(seed + lane))).collect();
     let outcomes: Vec<_> = lanes.into_iter().map(std::thread::JoinHandle::join).collect();
-    if outcomes.iter().any(Result::is_err) {
-        eprintln!("test {name} ... FAILED with seed {seed}");
-        std::process::exit(1);
-    }
+    assert!(outcomes.iter().all(Result::is_ok), "a lane failed with seed {seed}");
     let total: check::Report = outcomes.into_iter().flatten().sum();
+    println!("{total:?}");
     assert!(total.kills >= 200 && total.acknowledged > 1_000, "too little happened: {total:?}");
     assert!(total.refused > 0 && total.recovered > 0, "damage was only ever met one way: {total:?}");
-    println!("test {name} ... ok ({total:?} in {:.1?})", start.elapsed());
 }
 
 /// The engine panics on some damaged files, which the store turns into an error; only other panics are worth a report.
