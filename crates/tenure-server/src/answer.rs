@@ -12,7 +12,7 @@ use std::{
     pin::Pin,
     task::{Context, Poll},
 };
-use tenure_value::{Value, json};
+use tenure_value::{Value, json, yaml};
 use tokio::sync::mpsc;
 
 /// An answer to a request.
@@ -58,7 +58,7 @@ impl Answer {
     /// Makes an answer of a document.
     pub fn document(code: StatusCode, document: &Value, format: Format) -> Answer {
         let body = match format.encoding {
-            Encoding::Yaml => json::to_vec(document),
+            Encoding::Yaml => yaml::to_string(document).into_bytes(),
             Encoding::Json | Encoding::Protobuf => json::to_vec(document),
         };
         let media_type = match format.encoding {

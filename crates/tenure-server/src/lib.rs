@@ -3,6 +3,7 @@
 mod access;
 mod address;
 mod answer;
+pub mod api;
 mod credentials;
 mod failure;
 mod health;

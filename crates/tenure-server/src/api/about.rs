@@ -1,0 +1,261 @@
+//! What the server says about itself: discovery, OpenAPI, version, health and metrics.
+
+use super::{Api, Request};
+use crate::{
+    Address, Answer, Discovery, Failure, Offer,
+    health::{self, Check},
+    kinds::{self, Registry, Root},
+    openapi,
+};
+use bytes::Bytes;
+use hyper::{
+    Method, StatusCode,
+    header::{self, HeaderValue},
+};
+use std::{
+    collections::{BTreeMap, HashMap, hash_map::DefaultHasher},
+    hash::{Hash, Hasher},
+    sync::{Arc, Mutex, PoisonError},
+};
+use tenure_schema::Schema;
+use tenure_value::{Text, Value, json};
+
+/// Documents that are made once and given often.
+#[derive(Default)]
+pub(crate) struct Documents(Mutex<HashMap<Text, Document>>);
+
+/// Bytes and the mark by which a client knows them again.
+#[derive(Clone)]
+struct Document {
+    bytes: Bytes,
+    mark: Arc<str>,
+}
+
+impl Documents {
+    fn get(&self, name: &str, make: impl FnOnce() -> Value) -> Document {
+        let mut documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(document) = documents.get(name) {
+            return document.clone();
+        }
+        let bytes = Bytes::from(json::to_vec(&make()));
+        let document = Document { mark: mark(&bytes), bytes };
+        documents.insert(name.into(), document.clone());
+        document
+    }
+}
+
+/// Returns a text that differs where the bytes differ: 128 hexadecimal digits, as clients know it.
+fn mark(bytes: &[u8]) -> Arc<str> {
+    let digit = |part: u64| {
+        let mut hasher = DefaultHasher::new();
+        (part, bytes).hash(&mut hasher);
+        format!("{:016X}", hasher.finish())
+    };
+    (0..8).map(digit).collect::<String>().into()
+}
+
+impl Api {
+    /// Answers a request that is aimed at no resource.
+    pub(crate) async fn about(&self, address: Address, request: &Request) -> Result<Answer, Failure> {
+        if !matches!(request.method, Method::GET | Method::HEAD) {
+            return Err(Failure::method_not_allowed());
+        }
+        match address {
+            Address::Discovery(which) => self.discovery(which, request),
+            Address::Other(path) => self.other(&path, request).await,
+            Address::Resource(_) => Err(Failure::no_such_path()),
+        }
+    }
+
+    fn discovery(&self, which: Discovery, request: &Request) -> Result<Answer, Failure> {
+        let registry = Registry::builtin();
+        let aggregated = request.header(header::ACCEPT).is_some_and(wants_aggregated);
+        let format = if aggregated { Ok(crate::PLAIN) } else { request.format(Offer::Text) }?;
+        let host = request.header(header::HOST).unwrap_or("127.0.0.1");
+        let root = match which {
+            Discovery::Core => Some(Root::Api),
+            Discovery::Groups => Some(Root::Apis),
+            _ => None,
+        };
+        if let Some(root) = root.filter(|_| aggregated) {
+            let name = if root == Root::Api { "discovery/core" } else { "discovery/groups" };
+            let document = self.documents.get(name, || kinds::group_discovery_list(registry, root));
+            return Ok(aggregated_answer(document, request));
+        }
+        let document = match which {
+            Discovery::Core => kinds::api_versions(registry, host),
+            Discovery::Groups => kinds::api_group_list(registry),
+            Discovery::Group(group) => match kinds::api_group(registry, &group) {
+                Some(group) => group,
+                None => return Ok(page_not_found()),
+            },
+            Discovery::Version(group, version) => {
+                match kinds::api_resource_list(registry, &group, &version) {
+                    Some(list) => list,
+                    None if self.serves_group(&group) => return Err(Failure::no_such_path()),
+                    None => return Ok(page_not_found()),
+                }
+            }
+        };
+        Ok(Answer::document(StatusCode::OK, &document, format)
+            .with_header(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private")))
+    }
+
+    async fn other(&self, path: &str, request: &Request) -> Result<Answer, Failure> {
+        let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+        match first {
+            "" => Ok(Answer::document(StatusCode::OK, &index(), crate::PLAIN)),
+            "version" => Ok(Answer::document(StatusCode::OK, &version(), crate::PLAIN)),
+            "livez" | "readyz" | "healthz" => {
+                let store = self.store.health().await.err().map(|error| error.to_string());
+                let checks = [
+                    Check { name: "ping", fault: None },
+                    Check { name: "store", fault: store.filter(|_| first != "livez") },
+                ];
+                Ok(health::answer(path, &request.query, &checks).unwrap_or_else(page_not_found))
+            }
+            "metrics" => Ok(Answer::new(
+                StatusCode::OK,
+                "text/plain; version=0.0.4; charset=utf-8",
+                self.metrics.text(),
+            )),
+            "openapi" => Ok(self.openapi(path, request).unwrap_or_else(page_not_found)),
+            _ => Ok(page_not_found()),
+        }
+    }
+
+    fn openapi(&self, path: &str, request: &Request) -> Option<Answer> {
+        let (registry, schema) = (Registry::builtin(), Schema::builtin());
+        match path.trim_end_matches('/') {
+            "/openapi/v2" => {
+                let document = self.documents.get("openapi/v2", || openapi::version_2(registry, schema));
+                Some(marked_answer(document, request))
+            }
+            "/openapi/v3" => {
+                let document = self.documents.get("openapi/v3", || self.openapi_index());
+                Some(marked_answer(document, request))
+            }
+            below => {
+                let name = below.strip_prefix("/openapi/v3/")?;
+                let document = self.openapi_document(name)?;
+                Some(match request.query.given("hash") {
+                    Some(hash) if hash.as_str() != &*document.mark => {
+                        Answer::text(StatusCode::MOVED_PERMANENTLY, "")
+                            .with_header(header::LOCATION, HeaderValue::try_from(format!("{below}?")).ok()?)
+                    }
+                    Some(_) => marked_answer(document, request)
+                        .with_header(header::CACHE_CONTROL, HeaderValue::from_static("public, immutable")),
+                    None => marked_answer(document, request),
+                })
+            }
+        }
+    }
+
+    fn openapi_document(&self, name: &str) -> Option<Document> {
+        let (registry, schema) = (Registry::builtin(), Schema::builtin());
+        let mut versions = registry
+            .groups()
+            .iter()
+            .flat_map(|group| group.versions.iter().map(move |version| (group, version)));
+        let (group, version) =
+            versions.find(|(group, version)| openapi::index_name(&group.name, version) == name)?;
+        let key = format!("openapi/v3/{name}");
+        Some(self.documents.get(&key, || openapi::version_3(registry, schema, &group.name, version)))
+    }
+
+    fn openapi_index(&self) -> Value {
+        let mut paths: BTreeMap<Text, Value> = BTreeMap::new();
+        for group in Registry::builtin().groups() {
+            for version in group.versions.iter() {
+                let name = openapi::index_name(&group.name, version);
+                let address = format!("/openapi/v3/{name}?hash={}", mark(name.as_bytes()));
+                paths.insert(name, Value::object([("serverRelativeURL", Value::from(address))]));
+            }
+        }
+        Value::object([("paths", Value::object(paths))])
+    }
+}
+
+fn wants_aggregated(accept: &str) -> bool {
+    accept.split(',').any(|wish| {
+        let has = |part: &str| wish.split(';').any(|of| of.trim() == part);
+        has("g=apidiscovery.k8s.io") && has("v=v2") && has("as=APIGroupDiscoveryList")
+    })
+}
+
+fn aggregated_answer(document: Document, request: &Request) -> Answer {
+    let mut answer = marked_answer(document, request);
+    let kind = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    answer.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    answer
+}
+
+/// Gives a document, or says that the client has it already.
+fn marked_answer(document: Document, request: &Request) -> Answer {
+    let mark = format!("\"{}\"", document.mark);
+    let known = request.header(header::IF_NONE_MATCH) == Some(mark.as_str());
+    let code = if known { StatusCode::NOT_MODIFIED } else { StatusCode::OK };
+    let bytes = if known { Bytes::new() } else { document.bytes };
+    let answer = Answer::new(code, "application/json", bytes)
+        .with_header(header::VARY, HeaderValue::from_static("Accept"))
+        .with_header(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    match HeaderValue::try_from(mark) {
+        Ok(mark) => answer.with_header(header::ETAG, mark),
+        Err(_) => answer,
+    }
+}
+
+/// The answer to a path that leads nowhere at all.
+fn page_not_found() -> Answer {
+    Answer::text(StatusCode::NOT_FOUND, "404 page not found\n")
+}
+
+fn index() -> Value {
+    let mut paths: Vec<String> = [
+        "/api",
+        "/apis",
+        "/healthz",
+        "/livez",
+        "/metrics",
+        "/openapi/v2",
+        "/openapi/v3",
+        "/readyz",
+        "/version",
+    ]
+    .map(String::from)
+    .into();
+    for group in Registry::builtin().groups() {
+        for version in group.versions.iter() {
+            paths.push(format!("/{}", openapi::index_name(&group.name, version)));
+        }
+        if !group.name.is_empty() {
+            paths.push(format!("/apis/{}", group.name));
+        }
+    }
+    paths.sort();
+    Value::object([("paths", Value::array(paths.into_iter().map(Value::from)))])
+}
+
+/// The version of the API, and beside it that of Tenure.
+fn version() -> Value {
+    let own = concat!("v", env!("CARGO_PKG_VERSION"));
+    Value::object(
+        [
+            ("major", "1"),
+            ("minor", "36"),
+            ("emulationMajor", "1"),
+            ("emulationMinor", "36"),
+            ("minCompatibilityMajor", "1"),
+            ("minCompatibilityMinor", "35"),
+            ("gitVersion", openapi::KUBERNETES),
+            ("gitCommit", ""),
+            ("gitTreeState", "clean"),
+            ("buildDate", "1970-01-01T00:00:00Z"),
+            ("goVersion", ""),
+            ("compiler", "rustc"),
+            ("platform", concat!("linux/", "amd64")),
+            ("tenureVersion", own),
+        ]
+        .map(|(name, value)| (name, Value::from(value))),
+    )
+}

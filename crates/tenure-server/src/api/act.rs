@@ -1,0 +1,163 @@
+//! What is posted and not kept: questions about access, bindings, evictions, and the endpoints of pods that only a
+//! machine with containers could serve.
+
+use super::{
+    Api, Request, body,
+    object::{Stored, meta_text},
+    target::Target,
+    write::{Next, Writing},
+};
+use crate::{Answer, Encoding, Failure, Format, Reason, WriteOptions};
+use hyper::StatusCode;
+use tenure_value::{Object, Value};
+
+impl Api {
+    /// Answers a question that is posted: everyone who got in may do everything, and is who the token says.
+    pub(crate) fn review(
+        &self,
+        target: &Target,
+        _request: &Request,
+        asked: &Value,
+        format: Format,
+    ) -> Result<Option<Answer>, Failure> {
+        let resource = &target.served.resource;
+        if resource.is_stored() {
+            return Ok(None);
+        }
+        let user = || {
+            Value::object([
+                ("username", Value::from("admin")),
+                (
+                    "groups",
+                    Value::array([Value::from("system:masters"), Value::from("system:authenticated")]),
+                ),
+            ])
+        };
+        let rules = || {
+            let any = || Value::array([Value::from("*")]);
+            let resources = Value::object([("verbs", any()), ("apiGroups", any()), ("resources", any())]);
+            let others = Value::object([("verbs", any()), ("nonResourceURLs", any())]);
+            Value::object([
+                ("resourceRules", Value::array([resources])),
+                ("nonResourceRules", Value::array([others])),
+                ("incomplete", Value::Bool(false)),
+            ])
+        };
+        let status = match resource.name.as_str() {
+            "selfsubjectaccessreviews" | "subjectaccessreviews" | "localsubjectaccessreviews" => {
+                Value::object([("allowed", Value::Bool(true))])
+            }
+            "selfsubjectrulesreviews" => rules(),
+            "selfsubjectreviews" => Value::object([("userInfo", user())]),
+            "tokenreviews" => {
+                let token = asked.at(["spec", "token"]).and_then(Value::as_str).unwrap_or_default();
+                if self.knows(token) {
+                    Value::object([("authenticated", Value::Bool(true)), ("user", user())])
+                } else {
+                    Value::object([
+                        ("error", Value::from("the token is not known")),
+                        ("authenticated", Value::Bool(false)),
+                    ])
+                }
+            }
+            _ => return Err(Failure::method_not_allowed()),
+        };
+        let answer = asked.as_object().cloned().unwrap_or_default().with("status", status);
+        let answer =
+            if answer.contains("metadata") { answer } else { answer.with("metadata", Object::default()) };
+        Ok(Some(Answer::document(StatusCode::CREATED, &answer.into(), format)))
+    }
+
+    /// Carries out what is posted to an endpoint below an object.
+    pub(crate) async fn act(
+        &self,
+        target: &Target,
+        request: &Request,
+        options: WriteOptions,
+        encoding: Encoding,
+        format: Format,
+    ) -> Result<Answer, Failure> {
+        match target.subresource.as_str() {
+            "binding" => {
+                let binding = body::read(&request.body, encoding, "Binding")?.value;
+                self.bind(target, request, options, &binding).await?;
+                Ok(success(format))
+            }
+            "eviction" => {
+                self.delete(&Target { subresource: "".into(), ..target.copy() }, request).await?;
+                Ok(success(format))
+            }
+            "log" | "exec" | "attach" | "portforward" | "proxy" => Err(unserved(target)),
+            _ => Err(Failure::method_not_allowed()),
+        }
+    }
+
+    /// Puts a pod on a node.
+    async fn bind(
+        &self,
+        target: &Target,
+        request: &Request,
+        options: WriteOptions,
+        binding: &Value,
+    ) -> Result<(), Failure> {
+        let node = binding.at(["target", "name"]).and_then(Value::as_str).unwrap_or_default();
+        if node.is_empty() {
+            return Err(Failure::bad_request("target.name: Required value: the node that the pod goes to"));
+        }
+        let pod = Target { subresource: "".into(), ..target.copy() };
+        let writing = Writing::binding(self, &pod, request, options);
+        let written = writing.change(|live| {
+            let live = live.ok_or_else(|| pod.not_found())?;
+            let on = live.object.at(["spec", "nodeName"]).and_then(Value::as_str).unwrap_or_default();
+            if !on.is_empty() {
+                return Err(pod.conflict(&format!("pod {} is already assigned to node {on:?}", pod.name)));
+            }
+            let object = live.object.as_object().cloned().unwrap_or_default();
+            let spec = object
+                .get("spec")
+                .and_then(Value::as_object)
+                .cloned()
+                .unwrap_or_default()
+                .with("nodeName", node);
+            Ok(Next::Whole(object.with("spec", spec).into(), Vec::new()))
+        });
+        written.await.map(|_| ())
+    }
+
+    /// Answers a request for a pod's log: without machines there is nothing in it.
+    pub(crate) fn log(&self, stored: &Stored, request: &Request) -> Result<Answer, Failure> {
+        if let Some(wanted) = request.query.given("container") {
+            let list = |name: &str| {
+                stored.object.at(["spec", name]).and_then(Value::as_array).cloned().unwrap_or_default()
+            };
+            let all = [list("containers"), list("initContainers"), list("ephemeralContainers")];
+            let known = all
+                .iter()
+                .flat_map(|list| list.iter())
+                .any(|of| of.get("name").and_then(Value::as_str) == Some(wanted));
+            if !known {
+                let pod = meta_text(&stored.object, "name");
+                return Err(Failure::bad_request(format!("container {wanted} is not valid for pod {pod}")));
+            }
+        }
+        Ok(Answer::text(StatusCode::NO_CONTENT, ""))
+    }
+}
+
+fn unserved(target: &Target) -> Failure {
+    Failure::new(
+        Reason::BadRequest,
+        format!("pod {} does not have a host assigned; this control plane runs no containers", target.name),
+    )
+}
+
+fn success(format: Format) -> Answer {
+    let status = Value::object([
+        ("kind", Value::from("Status")),
+        ("apiVersion", Value::from("v1")),
+        ("metadata", Value::object::<&str>([])),
+        ("status", Value::from("Success")),
+        ("code", Value::from(201)),
+    ]);
+    Answer::document(StatusCode::CREATED, &status, format)
+}

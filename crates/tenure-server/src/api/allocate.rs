@@ -1,0 +1,129 @@
+//! Addresses and node ports of services. A claim is a key of its own in the store, written in the transaction that
+//! writes the service: two services cannot have one address, and a service that goes takes its claims with it.
+
+use super::{Api, served::Served};
+use crate::Failure;
+use std::{collections::BTreeSet, net::Ipv4Addr};
+use tenure_store::{Expected, Transaction};
+use tenure_value::{Text, Value};
+
+/// The first address of services and the number of addresses; the first and the last are not given away.
+const ADDRESSES: (Ipv4Addr, u32) = (Ipv4Addr::new(10, 0, 0, 0), 65_536);
+/// The node ports.
+const PORTS: std::ops::Range<u16> = 30_000..32_768;
+/// How many are found before a service is made: one address, and a port for each of its own and the health check.
+const PORTS_AHEAD: usize = 8;
+/// How often a random one is looked at before all are.
+const TRIES: usize = 64;
+
+/// Addresses and ports that were free a moment ago.
+pub(crate) struct Allocator {
+    addresses: Vec<Text>,
+    ports: Vec<u16>,
+}
+
+impl Allocator {
+    /// Finds free ones.
+    pub async fn open(api: &Api) -> Result<Allocator, Failure> {
+        let mut allocator = Allocator { addresses: Vec::new(), ports: Vec::new() };
+        for _ in 0..TRIES {
+            if !allocator.addresses.is_empty() && allocator.ports.len() == PORTS_AHEAD {
+                break;
+            }
+            let random = uuid::Uuid::new_v4().as_u128();
+            let address = address(1 + (random as u32) % (ADDRESSES.1 - 2));
+            if allocator.addresses.is_empty()
+                && api.store.get(address_key(&address).as_bytes()).await?.is_none()
+            {
+                allocator.addresses.push(address);
+            }
+            let port = PORTS.start + ((random >> 64) as u16) % (PORTS.end - PORTS.start);
+            let fresh = !allocator.ports.contains(&port);
+            if fresh
+                && allocator.ports.len() < PORTS_AHEAD
+                && api.store.get(port_key(port).as_bytes()).await?.is_none()
+            {
+                allocator.ports.push(port);
+            }
+        }
+        Ok(allocator)
+    }
+
+    /// Takes an address.
+    pub fn cluster_ip(&mut self) -> Option<Text> {
+        self.addresses.pop()
+    }
+
+    /// Takes a port.
+    pub fn node_port(&mut self) -> Option<u16> {
+        self.ports.pop()
+    }
+}
+
+fn address(number: u32) -> Text {
+    Ipv4Addr::from(u32::from(ADDRESSES.0) + number).to_string().into()
+}
+
+fn address_key(address: &str) -> String {
+    format!("claims/address/{address}")
+}
+
+fn port_key(port: u16) -> String {
+    format!("claims/port/{port}")
+}
+
+/// What a write of a service claims and gives back.
+pub(crate) struct Claims {
+    added: Vec<String>,
+    released: Vec<String>,
+}
+
+impl Claims {
+    /// Compares what the old and the new object hold; other kinds hold nothing.
+    pub fn between(served: &Served, old: &Value, new: &Value) -> Claims {
+        let (old, new) = (held(served, old), held(served, new));
+        Claims {
+            added: new.difference(&old).cloned().collect(),
+            released: old.difference(&new).cloned().collect(),
+        }
+    }
+
+    /// Adds the claims to the transaction that writes the object under a key.
+    pub fn add(&self, key: &str, mut transaction: Transaction) -> Transaction {
+        for claim in &self.added {
+            transaction = transaction.put(claim.clone(), Expected::Absent, key.to_string());
+        }
+        for claim in &self.released {
+            transaction = transaction.delete(claim.clone(), Expected::Anything);
+        }
+        transaction
+    }
+
+    /// Adds the release of all that an object holds to the transaction that removes it.
+    pub fn release_all(&self, served: &Served, object: &Value, mut transaction: Transaction) -> Transaction {
+        for claim in held(served, object) {
+            transaction = transaction.delete(claim, Expected::Anything);
+        }
+        transaction
+    }
+}
+
+/// Returns the keys of what a service holds.
+fn held(served: &Served, object: &Value) -> BTreeSet<String> {
+    let resource = &served.resource;
+    if !(resource.group.is_empty() && resource.name == "services") {
+        return BTreeSet::new();
+    }
+    let list = |path: [&str; 2]| object.at(path).and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut keys = BTreeSet::new();
+    for address in list(["spec", "clusterIPs"]).iter().filter_map(Value::as_str) {
+        if address.parse::<std::net::IpAddr>().is_ok() {
+            keys.insert(address_key(address));
+        }
+    }
+    let health = object.at(["spec", "healthCheckNodePort"]).and_then(Value::as_i64);
+    let ports = list(["spec", "ports"]);
+    let ports = ports.iter().filter_map(|port| port.get("nodePort").and_then(Value::as_i64)).chain(health);
+    keys.extend(ports.filter_map(|port| u16::try_from(port).ok()).filter(|port| *port > 0).map(port_key));
+    keys
+}

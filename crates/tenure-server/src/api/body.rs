@@ -1,0 +1,48 @@
+//! Reads the body of a request into a document, in whichever format it came, and collects what strict
+//! validation complains of: fields that stand twice.
+
+use crate::{Encoding, Failure};
+use bytes::Bytes;
+use tenure_value::{Limits, Value, json, yaml};
+
+/// How large, deep and rich a body may be.
+pub(crate) const LIMITS: Limits = Limits { bytes: 3 * 1024 * 1024, depth: 200, nodes: 400_000 };
+
+/// A document and what was odd about its text.
+#[derive(Debug)]
+pub(crate) struct Read {
+    pub value: Value,
+    /// `duplicate field "metadata.name"` and the like.
+    pub complaints: Vec<String>,
+}
+
+/// Reads a document that stands for an object of a kind.
+pub(crate) fn read(bytes: &Bytes, encoding: Encoding, kind: &str) -> Result<Read, Failure> {
+    parse(bytes, encoding).map_err(|why| {
+        Failure::bad_request(format!("the object provided is unrecognized (must be of type {kind}): {why}"))
+    })
+}
+
+/// Reads a document; an error says what is wrong and where.
+pub(crate) fn parse(bytes: &Bytes, encoding: Encoding) -> Result<Read, String> {
+    let (value, duplicates) = match encoding {
+        Encoding::Json => {
+            json::parse_checked(bytes, &LIMITS).map_err(|error| format!("json parse error: {error}"))?
+        }
+        Encoding::Yaml => {
+            yaml::parse_any_checked(bytes, &LIMITS).map_err(|error| format!("yaml: {error}"))?
+        }
+        Encoding::Protobuf => return Err("protobuf is not served here".into()),
+    };
+    let complaints =
+        duplicates.iter().map(|duplicate| format!("duplicate field {:?}", duplicate.path())).collect();
+    Ok(Read { value: as_read_by_clients(value), complaints })
+}
+
+/// An integer above the signed range is a float to every client that reads JSON as Kubernetes does.
+fn as_read_by_clients(value: Value) -> Value {
+    match &value {
+        Value::UInt(number) => Value::Float(*number as f64),
+        _ => value,
+    }
+}

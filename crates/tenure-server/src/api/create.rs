@@ -1,0 +1,254 @@
+//! POST: a new object, with a name of its own or a generated one; and what its kind fills in at birth.
+
+use super::{
+    Api, Request,
+    allocate::Allocator,
+    body,
+    object::{key, meta_text, metadata, with_metadata},
+    target::Target,
+    write::{Next, Writing},
+};
+use crate::{
+    Answer, Failure,
+    kinds::{
+        Registry, Scope, Surroundings,
+        scalar::{Timestamp, time::Precision},
+    },
+};
+use hyper::StatusCode;
+use tenure_store::Revision;
+use tenure_value::{Text, Value};
+
+/// The letters and digits of generated names: no vowels, so no words.
+const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+/// How many of them.
+const SUFFIX: usize = 5;
+/// The longest generated name.
+const GENERATED: usize = 63;
+/// How many names are tried before giving up.
+const NAMES: usize = 8;
+/// The namespaces that are there from the beginning.
+const FIRST: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+
+impl Api {
+    /// Creates an object, or carries out an endpoint that is posted to.
+    pub(crate) async fn create(&self, target: &Target, request: &Request) -> Result<Answer, Failure> {
+        let format = request.format(target.offer())?;
+        let options = request.query.write_options("CreateOptions")?;
+        let encoding = target.offer().body(request.content_type())?;
+        if !target.subresource.is_empty() {
+            return self.act(target, request, options, encoding, format).await;
+        }
+        let read = body::read(&request.body, encoding, &target.served.resource.kind)?;
+        let object = target.served.check_kind(&read.value)?;
+        self.check_address(target, &object)?;
+        if !meta_text(&object, "resourceVersion").is_empty() {
+            return Err(Failure::bad_request(
+                "metadata.resourceVersion: resourceVersion should not be set on objects to be created; leave it out",
+            ));
+        }
+        if let Some(answer) = self.review(target, request, &object, format)? {
+            return Ok(answer);
+        }
+        let writing = Writing::new(self, target, request, options);
+        let (given, generate) =
+            (meta_text(&object, "name").to_string(), meta_text(&object, "generateName").to_string());
+        for _ in 0..NAMES {
+            let name =
+                if given.is_empty() && !generate.is_empty() { generated(&generate) } else { given.clone() };
+            let named = with_metadata(&object, metadata(&object).with("name", name.as_str()));
+            let next =
+                Next::Whole(if name.is_empty() { object.clone() } else { named }, read.complaints.clone());
+            if let Some(written) = writing.insert(next).await? {
+                let answer = self.show(StatusCode::CREATED, target, request, format, &written.stored)?;
+                return Ok(answer.with_warnings(&written.warnings));
+            }
+            let resource = &target.served.resource;
+            if self.store.get(key(resource, &target.namespace, &name).as_bytes()).await?.is_some()
+                && !given.is_empty()
+            {
+                return Err(Failure::already_exists(&resource.group, &resource.name, &name));
+            }
+        }
+        Err(Failure::conflict(
+            "",
+            &target.served.resource.name,
+            &generate,
+            "no free name was found; try again",
+        ))
+    }
+
+    /// Checks that a body's namespace is the path's.
+    pub(crate) fn check_address(&self, target: &Target, object: &Value) -> Result<(), Failure> {
+        let namespace = meta_text(object, "namespace");
+        if target.served.resource.scope == Scope::Namespaced
+            && !namespace.is_empty()
+            && namespace != target.namespace
+        {
+            return Err(Failure::bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Makes the namespaces that every client expects.
+    pub(crate) async fn create_first_namespaces(&self) -> Result<(), Failure> {
+        let served = self.served("", "v1", "namespaces")?;
+        for name in FIRST {
+            let body = Value::object([
+                ("apiVersion", Value::from("v1")),
+                ("kind", Value::from("Namespace")),
+                ("metadata", Value::object([("name", Value::from(name))])),
+            ]);
+            let target = Target {
+                verb: super::target::Verb::Create,
+                served: served.clone(),
+                namespace: Text::default(),
+                name: name.into(),
+                subresource: Text::default(),
+            };
+            let request = Request {
+                method: hyper::Method::POST,
+                query: crate::Query::default(),
+                headers: hyper::HeaderMap::new(),
+                body: bytes::Bytes::new(),
+            };
+            if self.read(&target).await?.is_none() {
+                let mut options = request.query.write_options("CreateOptions")?;
+                options.manager = Some("tenure".into());
+                Writing::new(self, &target, &request, options).insert(Next::Whole(body, Vec::new())).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Writing<'_> {
+    /// Finds the namespace of a new object, which must be there and not be going; its key and revision guard the
+    /// write against a deletion that comes in between.
+    pub async fn namespace_for_new(&self, name: &str) -> Result<Option<(String, Revision)>, Failure> {
+        let resource = &self.target.served.resource;
+        if resource.scope == Scope::Cluster {
+            return Ok(None);
+        }
+        let namespaces =
+            Registry::builtin().find("", "v1", "namespaces").ok_or_else(Failure::no_such_path)?;
+        let namespace = &self.target.namespace;
+        let key = key(namespaces, "", namespace);
+        let Some(entry) = self.api.store.get(key.as_bytes()).await? else {
+            return Err(Failure::not_found("", "namespaces", namespace));
+        };
+        let stored = super::object::Stored::read(&entry)?;
+        if stored.object.at(["metadata", "deletionTimestamp"]).is_some() {
+            let why = format!(
+                "unable to create new content in namespace {namespace} because it is being terminated"
+            );
+            let cause = crate::Cause {
+                reason: "NamespaceTerminating".into(),
+                message: format!("namespace {namespace} is being terminated"),
+                field: "metadata.namespace".into(),
+                extension: None,
+            };
+            return Err(
+                Failure::forbidden(&resource.group, &resource.name, name, &why).with_causes(vec![cause])
+            );
+        }
+        Ok(Some((key, entry.modified)))
+    }
+}
+
+/// What the rules of a kind take from outside the object being created.
+pub(crate) struct Around {
+    now: Timestamp,
+    uid: Text,
+    allocator: Option<Allocator>,
+    priority_class: Option<(i64, Text)>,
+}
+
+impl Around {
+    /// Gathers what the rules of the kind may ask for.
+    pub async fn new(writing: &Writing<'_>, object: &Value) -> Result<Around, Failure> {
+        let resource = &writing.target.served.resource;
+        let services = resource.group.is_empty() && resource.name == "services";
+        let allocator = if services { Some(Allocator::open(writing.api).await?) } else { None };
+        let class = object.at(["spec", "priorityClassName"]).and_then(Value::as_str).unwrap_or_default();
+        let priority_class = match class {
+            "" => None,
+            "system-cluster-critical" => Some((2_000_000_000, "PreemptLowerPriority".into())),
+            "system-node-critical" => Some((2_000_001_000, "PreemptLowerPriority".into())),
+            name => writing.api.priority_class(name).await?,
+        };
+        Ok(Around { now: writing.now, uid: meta_text(object, "uid").into(), allocator, priority_class })
+    }
+}
+
+impl Api {
+    async fn priority_class(&self, name: &str) -> Result<Option<(i64, Text)>, Failure> {
+        let Some(classes) = Registry::builtin().find("scheduling.k8s.io", "v1", "priorityclasses") else {
+            return Ok(None);
+        };
+        let Some(entry) = self.store.get(key(classes, "", name).as_bytes()).await? else { return Ok(None) };
+        let class = super::object::Stored::read(&entry)?.object;
+        let policy = class.get("preemptionPolicy").and_then(Value::as_str).unwrap_or("PreemptLowerPriority");
+        Ok(class.get("value").and_then(Value::as_i64).map(|value| (value, policy.into())))
+    }
+}
+
+impl Surroundings for Around {
+    fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    fn uid(&self) -> Text {
+        self.uid.clone()
+    }
+
+    fn priority_class(&self, _: &str) -> Option<(i64, Text)> {
+        self.priority_class.clone()
+    }
+
+    fn cluster_ip(&mut self) -> Option<Text> {
+        self.allocator.as_mut().and_then(Allocator::cluster_ip)
+    }
+
+    fn node_port(&mut self) -> Option<u16> {
+        self.allocator.as_mut().and_then(Allocator::node_port)
+    }
+
+    fn requester(&self) -> (Text, Text, Vec<Text>) {
+        ("admin".into(), Text::default(), vec!["system:masters".into(), "system:authenticated".into()])
+    }
+}
+
+/// Writes a time with whole seconds.
+pub(crate) fn seconds(time: Timestamp) -> String {
+    time.format(Precision::Seconds)
+}
+
+/// Makes a name from its beginning.
+fn generated(base: &str) -> String {
+    let end =
+        base.char_indices().map(|(at, _)| at).take_while(|at| *at <= GENERATED - SUFFIX).last().unwrap_or(0);
+    let base = if base.len() <= GENERATED - SUFFIX { base } else { &base[..end] };
+    let random = uuid::Uuid::new_v4();
+    let suffix = random
+        .as_bytes()
+        .iter()
+        .take(SUFFIX)
+        .map(|byte| ALPHABET[usize::from(*byte) % ALPHABET.len()] as char);
+    base.chars().chain(suffix).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generated_names_keep_their_beginning_and_fit() {
+        let name = generated("web-");
+        assert!(name.starts_with("web-") && name.len() == 9, "{name}");
+        assert_ne!(generated("web-"), generated("web-"));
+        assert_eq!(generated(&"a".repeat(100)).len(), GENERATED);
+    }
+}

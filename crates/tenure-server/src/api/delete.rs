@@ -1,0 +1,338 @@
+//! DELETE of an object and of a collection. An object with finalizers, or one that may take its time, is marked
+//! and stays; the last write that takes its last finalizer away removes it.
+
+use super::{
+    Api, Request,
+    allocate::Claims,
+    body,
+    create::seconds,
+    object::{Stored, encode, key, meta_text, metadata, with_metadata},
+    read::Selection,
+    served::Served,
+    target::{Target, Verb},
+    write::Writing,
+};
+use crate::{Answer, Encoding, Failure, Format, kinds::scalar::Timestamp, query::check_dry_run};
+use hyper::StatusCode;
+use tenure_store::{Expected, Transaction};
+use tenure_value::{Text, Value};
+
+/// What becomes of the objects that a deleted one owns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dependents {
+    /// They follow later.
+    Background,
+    /// They go first.
+    Foreground,
+    /// They stay, without an owner.
+    Orphan,
+}
+
+const FOREGROUND: &str = "foregroundDeletion";
+const ORPHAN: &str = "orphan";
+/// Namespaces that the server itself needs.
+const PROTECTED: [&str; 3] = ["default", "kube-public", "kube-system"];
+
+/// How an object is to be deleted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DeleteOptions {
+    dry_run: bool,
+    grace: Option<i64>,
+    uid: Option<Text>,
+    version: Option<Text>,
+    dependents: Option<Dependents>,
+}
+
+impl DeleteOptions {
+    /// Reads the options from query and body; whatever either says counts.
+    fn of(request: &Request) -> Result<DeleteOptions, Failure> {
+        const NAME: &str = "DeleteOptions";
+        let given = if request.body.is_empty() {
+            Value::Null
+        } else {
+            let encoding = match crate::media::essence(request.content_type().unwrap_or_default()).as_str() {
+                "application/yaml" => Encoding::Yaml,
+                _ => Encoding::Json,
+            };
+            body::read(&request.body, encoding, NAME)?.value
+        };
+        check_kind(&given)?;
+        let query = &request.query;
+        let text = |name: &str| {
+            given.get(name).and_then(Value::as_str).map(Text::new).or_else(|| query.given(name).cloned())
+        };
+        let flag =
+            |name: &str| given.get(name).and_then(Value::as_bool).or_else(|| query.optional_flag(name));
+        let fault = |reason: &str, message: String| {
+            Failure::invalid_option(NAME, reason, "propagationPolicy", message)
+        };
+        let policy = text("propagationPolicy");
+        let orphan = flag("orphanDependents");
+        let dependents = match (policy.as_deref(), orphan) {
+            (Some(policy), Some(_)) => {
+                let message = format!(
+                    "Invalid value: {policy:?}: orphanDependents and deletionPropagation cannot be both set"
+                );
+                return Err(fault("FieldValueInvalid", message));
+            }
+            (Some("Background"), None) | (None, Some(false)) => Some(Dependents::Background),
+            (Some("Foreground"), None) => Some(Dependents::Foreground),
+            (Some("Orphan"), None) | (None, Some(true)) => Some(Dependents::Orphan),
+            (Some(other), None) => {
+                let message = format!(
+                    "Unsupported value: {other:?}: supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\""
+                );
+                return Err(fault("FieldValueNotSupported", message));
+            }
+            (None, None) => None,
+        };
+        let in_body = given.get("dryRun").and_then(Value::as_array).cloned().unwrap_or_default();
+        let in_body = check_dry_run(in_body.iter().map(|value| value.as_str().unwrap_or_default()), NAME)?;
+        let precondition =
+            |name: &str| given.at(["preconditions", name]).and_then(Value::as_str).map(Text::new);
+        let grace = match given.get("gracePeriodSeconds") {
+            Some(Value::Int(seconds)) => Some(*seconds),
+            None | Some(Value::Null) => query.integer("gracePeriodSeconds")?,
+            Some(other) => {
+                return Err(Failure::bad_request(format!(
+                    "gracePeriodSeconds: expected a whole number, got {}",
+                    other.kind()
+                )));
+            }
+        };
+        Ok(DeleteOptions {
+            dry_run: query.dry_run(NAME)? || in_body,
+            grace,
+            uid: precondition("uid"),
+            version: precondition("resourceVersion"),
+            dependents,
+        })
+    }
+
+    /// Checks what must be true of the object.
+    fn check(&self, target: &Target, live: &Stored) -> Result<(), Failure> {
+        let kind = &target.served.resource.kind;
+        let (uid, version) = (meta_text(&live.object, "uid"), live.revision.to_string());
+        let fault = |why: String| Err(Failure::conflict("", kind, &target.name, &why));
+        if let Some(wanted) = self.uid.as_deref().filter(|wanted| *wanted != uid) {
+            return fault(format!(
+                "the UID in the precondition ({wanted}) does not match the UID in record ({uid}). The object might have been deleted and then recreated"
+            ));
+        }
+        if let Some(wanted) = self.version.as_deref().filter(|wanted| *wanted != version) {
+            return fault(format!(
+                "the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record ({version}). The object might have been modified"
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn check_kind(given: &Value) -> Result<(), Failure> {
+    let text = |name: &str| given.get(name).and_then(Value::as_str).unwrap_or_default();
+    match (given, text("kind")) {
+        (Value::Null | Value::Object(_), "" | "DeleteOptions") => Ok(()),
+        (Value::Object(_), kind) => Err(Failure::bad_request(format!(
+            "no kind {kind:?} is registered for version {:?} here; the body of a DELETE is a DeleteOptions",
+            text("apiVersion")
+        ))),
+        (other, _) => Err(Failure::bad_request(format!(
+            "the body of a DELETE is a DeleteOptions, got {}",
+            other.kind()
+        ))),
+    }
+}
+
+/// What a deletion did.
+enum Deleted {
+    /// The object is marked, and stays for now.
+    Marked(Stored),
+    /// The object is gone; this is what it last was.
+    Gone(Stored),
+}
+
+impl Api {
+    /// Deletes an object.
+    pub(crate) async fn delete(&self, target: &Target, request: &Request) -> Result<Answer, Failure> {
+        let format = request.format(target.offer())?;
+        let options = DeleteOptions::of(request)?;
+        let deleted = self.delete_object(target, request, &options).await?;
+        match deleted {
+            Deleted::Gone(stored) if !target.served.resource.strategy.delete_returns_object => {
+                Ok(success(target, &stored, format))
+            }
+            Deleted::Gone(stored) | Deleted::Marked(stored) => {
+                self.show(StatusCode::OK, target, request, format, &stored)
+            }
+        }
+    }
+
+    /// Deletes the objects of a collection that a request means, and answers with them.
+    pub(crate) async fn delete_collection(
+        &self,
+        target: &Target,
+        request: &Request,
+    ) -> Result<Answer, Failure> {
+        let format = request.format(target.offer())?;
+        let options = DeleteOptions::of(request)?;
+        let selection = Selection::of(target, request)?;
+        let (items, metadata) = self.select(target, request, &selection).await?;
+        for item in &items {
+            let of = Target {
+                verb: Verb::Delete,
+                served: target.served.clone(),
+                namespace: target.namespace.clone(),
+                name: meta_text(&item.object, "name").into(),
+                subresource: Text::default(),
+            };
+            match self.delete_object(&of, request, &options).await {
+                Err(failure) if failure.code() == 404 => {}
+                other => {
+                    other?;
+                }
+            }
+        }
+        self.show_list(target, request, format, &items, &metadata)
+    }
+
+    async fn delete_object(
+        &self,
+        target: &Target,
+        request: &Request,
+        options: &DeleteOptions,
+    ) -> Result<Deleted, Failure> {
+        let (served, resource) = (&target.served, &target.served.resource);
+        if resource.group.is_empty()
+            && resource.name == "namespaces"
+            && PROTECTED.contains(&target.name.as_str())
+        {
+            return Err(Failure::forbidden(
+                "",
+                "namespaces",
+                &target.name,
+                "this namespace may not be deleted",
+            ));
+        }
+        let key = key(resource, &target.namespace, &target.name);
+        let writing = Writing::new(self, target, request, request.query.write_options("DeleteOptions")?);
+        loop {
+            let live = self.read(target).await?.ok_or_else(|| target.not_found())?;
+            options.check(target, &live)?;
+            let marked = marked(served, &live.object, options, writing.now);
+            let stays = !is_finished(&marked, served);
+            if stays && marked == live.object {
+                return Ok(Deleted::Marked(live));
+            }
+            let mut stored = Stored { object: marked, ..live.clone() };
+            if options.dry_run {
+                return Ok(if stays { Deleted::Marked(stored) } else { Deleted::Gone(stored) });
+            }
+            let expected = Expected::At(live.revision);
+            let transaction = if stays {
+                Transaction::new().put(
+                    key.clone(),
+                    expected,
+                    encode(&served.to_storage(&stored.object)?, &stored.managers)?,
+                )
+            } else {
+                let claims = Claims::between(served, &live.object, &live.object);
+                claims.release_all(served, &live.object, Transaction::new().delete(key.clone(), expected))
+            };
+            if let Some(revision) = writing.commit(transaction).await? {
+                stored.revision = revision;
+                return Ok(if stays { Deleted::Marked(stored) } else { Deleted::Gone(stored) });
+            }
+        }
+    }
+}
+
+/// Returns the object as a deletion leaves it: with the finalizers that its dependents need, and marked if it
+/// has to stay.
+fn marked(served: &Served, object: &Value, options: &DeleteOptions, now: Timestamp) -> Value {
+    let strategy = &served.resource.strategy;
+    let mut fields = metadata(object);
+    let was_going = fields.contains("deletionTimestamp");
+    let held: Vec<Text> = finalizers(object).map(Text::new).collect();
+    let wanted = options.dependents.or(strategy.orphans.then_some(Dependents::Orphan));
+    let mut finalizers: Vec<Text> = held.clone();
+    if let Some(wanted) = wanted {
+        finalizers.retain(|name| name != FOREGROUND && name != ORPHAN);
+        match wanted {
+            Dependents::Foreground => finalizers.push(FOREGROUND.into()),
+            Dependents::Orphan => finalizers.push(ORPHAN.into()),
+            Dependents::Background => {}
+        }
+    }
+    if finalizers != held {
+        fields = match finalizers.is_empty() {
+            true => fields.without("finalizers"),
+            false => fields.with("finalizers", Value::array(finalizers.into_iter().map(Value::from))),
+        };
+    }
+    let grace = served.grace(object, options.grace);
+    let namespace = served.resource.group.is_empty() && served.resource.name == "namespaces";
+    if namespace {
+        if !was_going {
+            fields = fields.with("deletionTimestamp", seconds(now));
+        }
+        return with_phase(&with_metadata(object, fields), "Terminating");
+    }
+    let current = fields.get("deletionGracePeriodSeconds").and_then(Value::as_i64);
+    let shortens = grace.is_some() && current.is_some_and(|current| grace.unwrap_or(0) < current);
+    if !was_going || shortens {
+        let grace = grace.unwrap_or(0);
+        let until = Timestamp { seconds: now.seconds + grace, nanos: 0 };
+        fields = fields.with("deletionTimestamp", seconds(until)).with("deletionGracePeriodSeconds", grace);
+        if !was_going && let Some(generation) = fields.get("generation").and_then(Value::as_i64) {
+            fields = fields.with("generation", generation + 1);
+        }
+    }
+    with_metadata(object, fields)
+}
+
+fn with_phase(namespace: &Value, phase: &str) -> Value {
+    let status = namespace.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
+    let root = namespace.as_object().cloned().unwrap_or_default();
+    Value::Object(root.with("status", status.with("phase", phase)))
+}
+
+fn finalizers(object: &Value) -> impl Iterator<Item = &str> {
+    object
+        .at(["metadata", "finalizers"])
+        .and_then(Value::as_array)
+        .into_iter()
+        .flat_map(|list| list.iter())
+        .filter_map(Value::as_str)
+}
+
+/// Whether an object that is being deleted has nothing left to wait for.
+pub(crate) fn is_finished(object: &Value, served: &Served) -> bool {
+    let going = object.at(["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null());
+    let waits = object
+        .at(["metadata", "deletionGracePeriodSeconds"])
+        .and_then(Value::as_i64)
+        .is_some_and(|grace| grace > 0);
+    let namespace = served.resource.group.is_empty() && served.resource.name == "namespaces";
+    let held = namespace
+        && object.at(["spec", "finalizers"]).and_then(Value::as_array).is_some_and(|list| !list.is_empty());
+    going && !waits && !held && finalizers(object).next().is_none()
+}
+
+/// The answer to a deletion that left nothing.
+fn success(target: &Target, stored: &Stored, format: Format) -> Answer {
+    let resource = &target.served.resource;
+    let mut details =
+        vec![("name", Value::from(target.name.clone())), ("kind", Value::from(resource.name.clone()))];
+    if !resource.group.is_empty() {
+        details.push(("group", Value::from(resource.group.clone())));
+    }
+    details.push(("uid", Value::from(meta_text(&stored.object, "uid"))));
+    let status = Value::object([
+        ("kind", Value::from("Status")),
+        ("apiVersion", Value::from("v1")),
+        ("metadata", Value::object::<&str>([])),
+        ("status", Value::from("Success")),
+        ("details", Value::object(details)),
+    ]);
+    Answer::document(StatusCode::OK, &status, format)
+}

@@ -1,0 +1,217 @@
+//! The API itself: from a request to its answer. Every request is let in, understood and answered here; the
+//! verbs are files of their own, and every write goes the one way of `write.rs`.
+
+mod about;
+mod act;
+mod allocate;
+mod body;
+mod create;
+mod delete;
+mod modify;
+mod object;
+mod page;
+mod read;
+mod scale;
+mod served;
+mod target;
+mod view;
+mod write;
+
+use crate::{
+    Access, Address, Answer, Failure, Format, Metrics, Offer, PLAIN, Query, Reason,
+    answer::AnswerBody,
+    listen::{BodyFault, Handler, read_body},
+    metrics,
+};
+use about::Documents;
+use bytes::Bytes;
+use hyper::{HeaderMap, Method, StatusCode, body::Incoming, header};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+use target::Target;
+use tenure_store::Store;
+use tenure_value::Text;
+
+/// The largest body of a request.
+pub const BODY_BYTES: usize = 3 * 1024 * 1024;
+/// How long a body may take to arrive.
+const BODY_TIME: Duration = Duration::from_secs(30);
+/// How long a request other than a watch may take.
+const REQUEST_TIME: Duration = Duration::from_secs(60);
+/// Answers from this size on are compressed for clients that accept it.
+const COMPRESS_FROM: usize = 128 * 1024;
+
+/// The Kubernetes API over a store.
+pub struct Api {
+    pub(crate) store: Arc<dyn Store>,
+    access: Access,
+    /// What the server counts.
+    pub metrics: Metrics,
+    pub(crate) documents: Documents,
+}
+
+/// A request that has been let in and read.
+pub(crate) struct Request {
+    pub method: Method,
+    pub query: Query,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl Request {
+    pub fn header(&self, name: header::HeaderName) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    pub fn content_type(&self) -> Option<&str> {
+        self.header(header::CONTENT_TYPE)
+    }
+
+    /// Chooses the format of the answer.
+    pub fn format(&self, offer: Offer) -> Result<Format, Failure> {
+        offer.answer(self.header(header::ACCEPT))
+    }
+
+    /// Returns the manager of a write that named none: the client's program, from its user agent.
+    pub fn default_manager(&self) -> Text {
+        let agent = self.header(header::USER_AGENT).unwrap_or_default();
+        let program = agent.split('/').next().unwrap_or_default();
+        let printable: String =
+            program.chars().filter(|character| !character.is_control()).take(128).collect();
+        if printable.is_empty() { "unknown".into() } else { printable.into() }
+    }
+}
+
+impl Api {
+    /// Makes the API over a store; the first namespaces come into being.
+    pub async fn open(store: Arc<dyn Store>, access: Access) -> Result<Arc<Api>, Failure> {
+        let api =
+            Arc::new(Api { store, access, metrics: Metrics::default(), documents: Documents::default() });
+        api.create_first_namespaces().await?;
+        Ok(api)
+    }
+
+    /// Whether a token is the one that lets in.
+    pub(crate) fn knows(&self, token: &str) -> bool {
+        self.access.knows(token)
+    }
+
+    /// Returns the time of now.
+    pub(crate) fn now(&self) -> crate::kinds::scalar::Timestamp {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        crate::kinds::scalar::Timestamp { seconds: since.as_secs() as i64, nanos: since.subsec_nanos() }
+    }
+
+    async fn answer(
+        self: Arc<Self>,
+        request: hyper::Request<Incoming>,
+        seen: &mut Seen,
+    ) -> Result<Answer, Failure> {
+        let (head, incoming) = request.into_parts();
+        let path = head.uri.path();
+        self.access.check(path, &head.headers)?;
+        let address =
+            Address::parse(path).ok_or_else(|| Failure::bad_request("the path is not valid UTF-8"))?;
+        let query = Query::parse(head.uri.query().unwrap_or_default())?;
+        let takes_body = matches!(head.method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE);
+        let mut request = Request { method: head.method, query, headers: head.headers, body: Bytes::new() };
+        let path = match address {
+            Address::Resource(path) => path,
+            other => return self.about(other, &request).await,
+        };
+        (seen.group, seen.resource) = (path.group.clone(), path.resource.clone());
+        let target = self.target(path, &request)?;
+        seen.verb = target.verb.word();
+        if takes_body {
+            request.body = read_body(incoming, BODY_BYTES, BODY_TIME).await.map_err(|fault| match fault {
+                BodyFault::TooLarge => Failure::new(
+                    Reason::RequestEntityTooLarge,
+                    format!("Request entity too large: limit is {BODY_BYTES}"),
+                ),
+                BodyFault::Broken(why) => Failure::bad_request(why),
+            })?;
+        }
+        match tokio::time::timeout(REQUEST_TIME, self.dispatch(target, request)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(Failure::new(
+                Reason::Timeout,
+                "the request did not finish in time; it may still be carried out",
+            )),
+        }
+    }
+
+    async fn dispatch(&self, target: Target, request: Request) -> Result<Answer, Failure> {
+        use target::Verb::*;
+        match target.verb {
+            Get => self.get(&target, &request).await,
+            List => self.list(&target, &request).await,
+            Watch => Err(Failure::method_not_allowed()),
+            Create => self.create(&target, &request).await,
+            Update | Patch => self.modify(&target, &request).await,
+            Delete => self.delete(&target, &request).await,
+            DeleteCollection => self.delete_collection(&target, &request).await,
+        }
+    }
+}
+
+/// What a request turned out to be, for the counters and the log.
+struct Seen {
+    verb: &'static str,
+    group: Text,
+    resource: Text,
+}
+
+impl Handler for Api {
+    async fn handle(self: Arc<Self>, request: hyper::Request<Incoming>) -> Answer {
+        let start = Instant::now();
+        let (method, path) = (request.method().clone(), request.uri().path().to_string());
+        let compressed = accepts_gzip(request.headers());
+        let format =
+            Offer::Text.answer(request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()));
+        let mut seen = Seen { verb: "other", group: Text::default(), resource: Text::default() };
+        let api = self.clone();
+        let answer = match api.answer(request, &mut seen).await {
+            Ok(answer) => answer,
+            Err(failure) => Answer::failure(&failure, format.unwrap_or(PLAIN)),
+        };
+        let (code, time) = (answer.code.as_u16(), start.elapsed());
+        self.metrics.request(
+            metrics::Request { verb: seen.verb, group: seen.group, resource: seen.resource, code },
+            time,
+        );
+        if code >= 500 {
+            tracing::warn!(%method, path, code, micros = time.as_micros() as u64, "request failed");
+        } else {
+            tracing::debug!(%method, path, code, micros = time.as_micros() as u64, "request");
+        }
+        if compressed { compress(answer) } else { answer }
+    }
+}
+
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let accepted =
+        headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    accepted.split(',').any(|coding| coding.split(';').next().is_some_and(|coding| coding.trim() == "gzip"))
+}
+
+/// Compresses a large answer, fast rather than small.
+fn compress(mut answer: Answer) -> Answer {
+    use std::io::Write;
+    if let AnswerBody::Whole(bytes) = &answer.body
+        && bytes.len() >= COMPRESS_FROM
+        && answer.code == StatusCode::OK
+    {
+        let mut encoder =
+            flate2::write::GzEncoder::new(Vec::with_capacity(bytes.len() / 4), flate2::Compression::fast());
+        if encoder.write_all(bytes).is_ok()
+            && let Ok(packed) = encoder.finish()
+        {
+            answer.body = AnswerBody::Whole(packed.into());
+            answer.headers.insert(header::CONTENT_ENCODING, header::HeaderValue::from_static("gzip"));
+            answer.headers.append(header::VARY, header::HeaderValue::from_static("Accept-Encoding"));
+        }
+    }
+    answer
+}

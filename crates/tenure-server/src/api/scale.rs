@@ -1,0 +1,287 @@
+//! The scale of an object that has replicas: a small object of its own, whose one writable field is the number of
+//! replicas. Writing it is writing that field of the object, and whoever does so holds it there.
+
+use super::{
+    Api, Request, body,
+    modify::{PatchKind, check_name, forced, patch_body, patch_kind, patch_options, patched},
+    object::{Stored, meta_text, metadata},
+    target::{Target, Verb},
+    write::{MODIFIED, Next, Writing, Written},
+};
+use crate::{Answer, Cause, Encoding, Failure, Format};
+use hyper::StatusCode;
+use tenure_apply::{Live, Presence};
+use tenure_value::{Object, Text, Value};
+
+/// Where the numbers and the selector are in the object.
+pub(crate) struct ScalePaths {
+    /// The replicas that are wanted.
+    pub spec: Vec<Text>,
+    /// The replicas that there are.
+    pub status: Vec<Text>,
+    /// The selector of what is counted: a text, or the selector of a built-in kind.
+    pub selector: Vec<Text>,
+}
+
+/// The apiVersion of a scale.
+const API_VERSION: &str = "autoscaling/v1";
+const KIND: &str = "Scale";
+
+impl Api {
+    /// Answers with the scale of an object.
+    pub(crate) fn show_scale(
+        &self,
+        code: StatusCode,
+        target: &Target,
+        stored: &Stored,
+        format: Format,
+    ) -> Result<Answer, Failure> {
+        Ok(Answer::document(code, &scale(target, stored), format))
+    }
+
+    /// Writes the scale of an object.
+    pub(crate) async fn modify_scale(
+        &self,
+        target: &Target,
+        request: &Request,
+        format: Format,
+    ) -> Result<Answer, Failure> {
+        let written = match target.verb {
+            Verb::Update => self.put_scale(target, request).await?,
+            _ => self.patch_scale(target, request).await?,
+        };
+        let answer = self.show_scale(StatusCode::OK, target, &written.stored, format)?;
+        Ok(answer.with_warnings(&written.warnings))
+    }
+
+    async fn put_scale(&self, target: &Target, request: &Request) -> Result<Written, Failure> {
+        let options = request.query.write_options("UpdateOptions")?;
+        let encoding = target.offer().body(request.content_type())?;
+        let given = body::read(&request.body, encoding, KIND)?.value;
+        check_kind(&given)?;
+        check_name(target, &given)?;
+        self.check_address(target, &given)?;
+        let writing = Writing::new(self, target, request, options);
+        writing.change(|live| scaled(target, live, &given)).await
+    }
+
+    async fn patch_scale(&self, target: &Target, request: &Request) -> Result<Written, Failure> {
+        let kind = patch_kind(request)?;
+        let options = patch_options(request, kind)?;
+        if kind == PatchKind::Apply {
+            return self.apply_scale(target, request).await;
+        }
+        let patch = patch_body(request, &options)?;
+        let writing = Writing::new(self, target, request, options);
+        writing
+            .change(|live| {
+                let live = live.ok_or_else(|| target.not_found())?;
+                let patched = patched(target, &scale(target, live), &patch.value, kind)?;
+                check_kind(&patched)?;
+                check_name(target, &patched)?;
+                scaled(target, Some(live), &patched)
+            })
+            .await
+    }
+
+    /// An apply to the scale is an apply of the one field to the object.
+    async fn apply_scale(&self, target: &Target, request: &Request) -> Result<Written, Failure> {
+        let options = patch_options(request, PatchKind::Apply)?;
+        let config = body::parse(&request.body, Encoding::Yaml)
+            .map_err(|why| Failure::bad_request(format!("error decoding YAML: {why}")))?
+            .value;
+        let text = |name: &str| config.get(name).and_then(Value::as_str).unwrap_or_default();
+        if text("apiVersion") != API_VERSION || text("kind") != KIND {
+            return Err(Failure::bad_request(format!(
+                "invalid object type: {}, Kind={}; this path takes apiVersion {API_VERSION:?} and kind {KIND:?}",
+                text("apiVersion"),
+                text("kind")
+            )));
+        }
+        check_name(target, &config)?;
+        self.check_address(target, &config)?;
+        let replicas = config.at(["spec", "replicas"]).cloned();
+        if let Some(replicas) = &replicas {
+            check_replicas(target, replicas)?;
+        }
+        let version = meta_text(&config, "resourceVersion").to_string();
+        let resource = &target.served.resource;
+        let declared = Object::default()
+            .with("apiVersion", resource.api_version.clone())
+            .with("kind", resource.kind.clone())
+            .with("metadata", Value::object([("name", Value::from(target.name.clone()))]));
+        let declared = match replicas {
+            Some(replicas) => with_at(&declared, &target.served.scale_paths().spec, replicas),
+            None => declared,
+        };
+        let declared = Value::Object(declared);
+        let forced = forced(target, request, &declared)?;
+        let writing = Writing::new(self, target, request, options);
+        writing
+            .change(|live| {
+                let live = live.ok_or_else(|| target.not_found())?;
+                if !version.is_empty() && version != live.revision.to_string() {
+                    return Err(target.conflict(MODIFIED));
+                }
+                let found =
+                    Live { object: &live.object, managers: &live.managers, presence: Presence::Stored };
+                let state = writing.ownership("scale", |write| {
+                    tenure_apply::apply(found, &declared, write, forced.as_force())
+                });
+                state.map(Next::Applied).map_err(|error| writing.refusal(error))
+            })
+            .await
+    }
+}
+
+/// Returns the object with the replicas that a scale asks for.
+fn scaled(target: &Target, live: Option<&Stored>, scale: &Value) -> Result<Next, Failure> {
+    let live = live.ok_or_else(|| target.not_found())?;
+    let version = meta_text(scale, "resourceVersion");
+    if !version.is_empty() && version != "0" && version != live.revision.to_string() {
+        return Err(target.conflict(MODIFIED));
+    }
+    let uid = meta_text(scale, "uid");
+    if !uid.is_empty() && uid != meta_text(&live.object, "uid") {
+        return Err(target.conflict(&format!("the uid {uid} is not that of the object")));
+    }
+    let replicas = scale.at(["spec", "replicas"]).cloned().unwrap_or(Value::Int(0));
+    check_replicas(target, &replicas)?;
+    let object = live.object.as_object().cloned().unwrap_or_default();
+    Ok(Next::Whole(Value::Object(with_at(&object, &target.served.scale_paths().spec, replicas)), Vec::new()))
+}
+
+fn check_replicas(target: &Target, replicas: &Value) -> Result<(), Failure> {
+    match replicas {
+        Value::Int(0..=2_147_483_647) => Ok(()),
+        Value::Int(number) => {
+            let cause = Cause {
+                reason: "FieldValueInvalid".into(),
+                message: format!("Invalid value: {number}: must be greater than or equal to 0"),
+                field: "spec.replicas".into(),
+                extension: None,
+            };
+            Err(Failure::invalid("autoscaling", KIND, &target.name, vec![cause]))
+        }
+        other => Err(Failure::bad_request(format!(
+            "Scale in version \"v1\" cannot be handled as a Scale: spec.replicas: expected a whole number, got {}",
+            other.kind()
+        ))),
+    }
+}
+
+fn check_kind(given: &Value) -> Result<(), Failure> {
+    let text = |name: &str| given.get(name).and_then(Value::as_str).unwrap_or_default();
+    let fits = given.as_object().is_some()
+        && matches!(text("kind"), "" | KIND)
+        && matches!(text("apiVersion"), "" | API_VERSION);
+    if fits {
+        return Ok(());
+    }
+    Err(Failure::bad_request(format!(
+        "{} in version {:?} cannot be handled as a Scale: this path takes Scale in version {API_VERSION:?}",
+        text("kind"),
+        text("apiVersion")
+    )))
+}
+
+/// Returns the scale of an object.
+fn scale(target: &Target, stored: &Stored) -> Value {
+    let object = &stored.object;
+    let paths = target.served.scale_paths();
+    let at = |path: &[Text]| object.at(path.iter().map(Text::as_str)).cloned();
+    let kept = metadata(object);
+    let mut shown: Vec<(&str, Value)> = ["name", "namespace", "uid", "creationTimestamp"]
+        .into_iter()
+        .filter_map(|name| kept.get(name).map(|value| (name, value.clone())))
+        .collect();
+    shown.push(("resourceVersion", Value::from(stored.revision.to_string())));
+    let spec =
+        at(&paths.spec).filter(|replicas| *replicas != Value::Int(0)).map(|replicas| ("replicas", replicas));
+    let mut status =
+        vec![("replicas", at(&paths.status).filter(|value| !value.is_null()).unwrap_or(Value::Int(0)))];
+    let selector = match at(&paths.selector) {
+        Some(Value::String(text)) => text.to_string(),
+        Some(selector) => selector_text(&selector),
+        None => String::new(),
+    };
+    if !selector.is_empty() {
+        status.push(("selector", Value::from(selector)));
+    }
+    Value::object([
+        ("kind", Value::from(KIND)),
+        ("apiVersion", Value::from(API_VERSION)),
+        ("metadata", Value::object(shown)),
+        ("spec", Value::object(spec)),
+        ("status", Value::object(status)),
+    ])
+}
+
+/// Writes a selector the way it is asked for in a query.
+fn selector_text(selector: &Value) -> String {
+    let pairs = |labels: &Object| {
+        labels
+            .iter()
+            .map(|(name, value)| format!("{name}={}", value.as_str().unwrap_or_default()))
+            .collect::<Vec<_>>()
+    };
+    let Some(labels) = selector.get("matchLabels").and_then(Value::as_object) else {
+        // Replication controllers have a plain map of labels.
+        let expressions = selector.get("matchExpressions").and_then(Value::as_array);
+        return match (expressions, selector.as_object()) {
+            (Some(expressions), _) => expressions.iter().map(expression).collect::<Vec<_>>().join(","),
+            (None, Some(labels)) => pairs(labels).join(","),
+            _ => String::new(),
+        };
+    };
+    let mut terms = pairs(labels);
+    let expressions = selector.get("matchExpressions").and_then(Value::as_array);
+    terms.extend(expressions.into_iter().flat_map(|list| list.iter()).map(expression));
+    terms.sort();
+    terms.join(",")
+}
+
+fn expression(requirement: &Value) -> String {
+    let text = |name: &str| requirement.get(name).and_then(Value::as_str).unwrap_or_default();
+    let values = requirement.get("values").and_then(Value::as_array).cloned().unwrap_or_default();
+    let values = values.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(",");
+    match text("operator") {
+        "In" => format!("{} in ({values})", text("key")),
+        "NotIn" => format!("{} notin ({values})", text("key")),
+        "DoesNotExist" => format!("!{}", text("key")),
+        _ => text("key").to_string(),
+    }
+}
+
+/// Returns an object with a value at a path; what is missing on the way is made.
+fn with_at(object: &Object, path: &[Text], value: Value) -> Object {
+    match path {
+        [] => object.clone(),
+        [last] => object.with(last.clone(), value),
+        [first, rest @ ..] => {
+            let below = object.get(first).and_then(Value::as_object).cloned().unwrap_or_default();
+            object.with(first.clone(), with_at(&below, rest, value))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selectors_are_written_as_a_query_would_be() {
+        let cases = [
+            (r#"{"matchLabels":{"app":"x","tier":"y"}}"#, "app=x,tier=y"),
+            (r#"{"app":"x"}"#, "app=x"),
+            (
+                r#"{"matchExpressions":[{"key":"a","operator":"In","values":["1","2"]},{"key":"b","operator":"Exists"}]}"#,
+                "a in (1,2),b",
+            ),
+            (r#"{}"#, ""),
+        ];
+        for (selector, want) in cases {
+            assert_eq!(selector_text(&selector.parse().unwrap()), want, "{selector}");
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! A resource as it is served: its row in the registry, and the rules of its kind behind one set of functions,
+//! so that no verb asks whether a kind is built in or custom.
+
+use super::{
+    Api,
+    object::{Stored, metadata, with_metadata},
+    scale::ScalePaths,
+};
+use crate::{
+    Cause, Failure,
+    kinds::{DecodeError, Decoded, Kinds, Registry, Resource, Surroundings, scalar::Timestamp},
+};
+use std::sync::Arc;
+use tenure_apply::{Evolution, Requested, Reset, Versions};
+use tenure_fields::FieldSet;
+use tenure_schema::{Schema, TypeRef};
+use tenure_value::{Object, Text, Value};
+
+/// Where below an object a write goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Endpoint {
+    /// The object itself.
+    Main,
+    /// Its status.
+    Status,
+    /// Its scale.
+    Scale,
+    /// Another part that is written on its own.
+    Other(Text),
+}
+
+impl Endpoint {
+    pub fn of(subresource: &str) -> Endpoint {
+        match subresource {
+            "" => Endpoint::Main,
+            "status" => Endpoint::Status,
+            "scale" => Endpoint::Scale,
+            other => Endpoint::Other(other.into()),
+        }
+    }
+}
+
+/// Fields that an endpoint takes from the live object.
+pub(crate) enum ResetFields {
+    None,
+    These(FieldSet),
+    AllBut(FieldSet),
+}
+
+impl ResetFields {
+    pub fn borrowed(&self) -> Reset<'_> {
+        match self {
+            ResetFields::None => Reset::Nothing,
+            ResetFields::These(fields) => Reset::Fields(fields),
+            ResetFields::AllBut(fields) => Reset::AllBut(fields),
+        }
+    }
+}
+
+/// A resource and the rules of its kind.
+#[derive(Clone)]
+pub(crate) struct Served {
+    pub resource: Arc<Resource>,
+    kinds: &'static Kinds,
+}
+
+impl Api {
+    /// Finds the resource that a path names.
+    pub(crate) fn served(&self, group: &str, version: &str, resource: &str) -> Result<Served, Failure> {
+        let registry = Registry::builtin();
+        match registry.find(group, version, resource) {
+            Some(resource) => Ok(Served { resource: resource.clone(), kinds: Kinds::builtin() }),
+            None => Err(Failure::no_such_path()),
+        }
+    }
+
+    /// Whether any resource of a group is served.
+    pub(crate) fn serves_group(&self, group: &str) -> bool {
+        Registry::builtin().groups().iter().any(|of| of.name == group)
+    }
+}
+
+impl Served {
+    /// Returns the type of the objects at the version of the path.
+    pub fn type_ref(&self) -> TypeRef<'_> {
+        let kind = Schema::builtin().kind(&self.resource.api_version, &self.resource.kind);
+        kind.unwrap_or_else(TypeRef::untyped)
+    }
+
+    /// Returns what ownership needs to know of the kind's versions.
+    pub fn versions(&self) -> ServedVersions<'_> {
+        ServedVersions(self)
+    }
+
+    /// Returns the object of this kind in which nothing is set.
+    pub fn empty(&self) -> Value {
+        let bare = Value::object([
+            ("apiVersion", Value::from(self.resource.api_version.clone())),
+            ("kind", Value::from(self.resource.kind.clone())),
+        ]);
+        self.kinds.stored(&self.resource, &bare)
+    }
+
+    /// Reads a document as an object of the kind, with its defaults.
+    pub fn complete(&self, body: &Value, now: Timestamp) -> Result<Decoded, Box<DecodeError>> {
+        self.kinds.complete(&self.resource, body, now)
+    }
+
+    /// Returns a new object with all that its kind fills in.
+    pub fn prepare_create(&self, object: &Value, around: &mut dyn Surroundings) -> Value {
+        self.kinds.create(&self.resource, object, around)
+    }
+
+    /// Returns the object that an endpoint makes of the live one and the new one.
+    pub fn prepare_update(&self, endpoint: &Endpoint, old: &Value, new: &Value) -> Value {
+        let (old_fields, new_fields) =
+            (old.as_object().cloned().unwrap_or_default(), new.as_object().cloned().unwrap_or_default());
+        let prepared = match endpoint {
+            Endpoint::Main if self.resource.has_status() => match old_fields.get("status") {
+                Some(status) => new_fields.with("status", status.clone()),
+                None => new_fields.without("status"),
+            },
+            Endpoint::Status => {
+                let (mut kept, given) = (metadata(old), metadata(new));
+                for name in self.resource.strategy.status_keeps.iter() {
+                    kept = match given.get(name) {
+                        Some(value) => kept.with(name.clone(), value.clone()),
+                        None => kept.without(name),
+                    };
+                }
+                let base = old_fields.with("metadata", kept);
+                match new_fields.get("status") {
+                    Some(status) => base.with("status", status.clone()),
+                    None => base.without("status"),
+                }
+            }
+            _ => new_fields,
+        };
+        let prepared = Value::Object(prepared);
+        let strategy = &self.resource.strategy;
+        let content = |object: &Value| {
+            object.as_object().cloned().unwrap_or_default().without("metadata").without("status")
+        };
+        let bumped = strategy.bumps.content && content(old) != content(&prepared)
+            || strategy.bumps.annotations
+                && old.at(["metadata", "annotations"]) != prepared.at(["metadata", "annotations"]);
+        match old.at(["metadata", "generation"]).and_then(Value::as_i64).filter(|_| bumped) {
+            Some(generation) => {
+                with_metadata(&prepared, metadata(&prepared).with("generation", generation + 1))
+            }
+            None => prepared,
+        }
+    }
+
+    /// Returns what is wrong with a new object.
+    pub fn validate_create(&self, _object: &Value) -> Vec<Cause> {
+        Vec::new()
+    }
+
+    /// Returns what is wrong with a changed object.
+    pub fn validate_update(&self, _endpoint: &Endpoint, _old: &Value, _new: &Value) -> Vec<Cause> {
+        Vec::new()
+    }
+
+    /// Returns the fields that an endpoint takes from the live object whatever a request says.
+    pub fn reset_fields(&self, endpoint: &Endpoint) -> ResetFields {
+        let of = |text: &str| tenure_fields::fields_v1::parse(text.as_bytes()).unwrap_or_default();
+        match endpoint {
+            Endpoint::Main if self.resource.has_status() => ResetFields::These(of(r#"{"f:status":{}}"#)),
+            Endpoint::Status => ResetFields::These(of(r#"{"f:spec":{}}"#)),
+            _ => ResetFields::None,
+        }
+    }
+
+    /// Returns what the `managedFields` in the body of a write mean to ownership.
+    pub fn requested_managers<'a>(&self, sent: Option<&'a Value>) -> Requested<'a> {
+        Requested::Entries(sent)
+    }
+
+    /// Returns an object at the version of the path.
+    pub fn from_storage(&self, stored: Stored) -> Result<Stored, Failure> {
+        Ok(stored)
+    }
+
+    /// Returns an object at the version of storage.
+    pub fn to_storage(&self, object: &Value) -> Result<Value, Failure> {
+        Ok(self.kinds.stored(&self.resource, object))
+    }
+
+    /// Returns how long an object may take to go, given what the request asks for; nothing for kinds that go at once.
+    pub fn grace(&self, object: &Value, asked: Option<i64>) -> Option<i64> {
+        if !(self.resource.group.is_empty() && self.resource.name == "pods") {
+            return None;
+        }
+        let unplaced = object.at(["spec", "nodeName"]).and_then(Value::as_str).unwrap_or_default().is_empty();
+        let phase = object.at(["status", "phase"]).and_then(Value::as_str).unwrap_or_default();
+        if unplaced || matches!(phase, "Succeeded" | "Failed") {
+            return Some(0);
+        }
+        let own = object.at(["spec", "terminationGracePeriodSeconds"]).and_then(Value::as_i64);
+        Some(asked.or(own).unwrap_or(30).max(0))
+    }
+
+    /// Returns where the replicas of an object are, and what they are chosen by.
+    pub fn scale_paths(&self) -> ScalePaths {
+        let path = |names: [&str; 2]| names.map(Text::new).into();
+        ScalePaths {
+            spec: path(["spec", "replicas"]),
+            status: path(["status", "replicas"]),
+            selector: path(["spec", "selector"]),
+        }
+    }
+
+    /// Returns the fields by which a list can be chosen from, besides name and namespace.
+    pub fn selectable_fields(&self) -> Vec<Text> {
+        Vec::new()
+    }
+
+    /// Returns an object as an item of a list: items of built-in kinds do not repeat what the list says.
+    pub fn as_item(&self, object: Value) -> Value {
+        match object {
+            Value::Object(fields) => Value::Object(fields.without("apiVersion").without("kind")),
+            other => other,
+        }
+    }
+
+    /// Returns the columns of a table.
+    pub fn columns(&self) -> Value {
+        Value::array([])
+    }
+
+    /// Returns an object's cells in a table.
+    pub fn cells(&self, _object: &Value, _now: Timestamp) -> Vec<Value> {
+        Vec::new()
+    }
+
+    /// Checks that a body is of this kind and version; what it leaves out is filled in.
+    pub fn check_kind(&self, body: &Value) -> Result<Value, Failure> {
+        let fields = match body {
+            Value::Object(fields) => fields.clone(),
+            Value::Null => Object::default(),
+            other => {
+                return Err(Failure::bad_request(format!(
+                    "the object provided is unrecognized (must be of type {}): expected an object, got {}",
+                    self.resource.kind,
+                    other.kind()
+                )));
+            }
+        };
+        let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
+        let (kind, version) = (text("kind"), text("apiVersion"));
+        let mismatch = !kind.is_empty() && kind != self.resource.kind
+            || !version.is_empty() && version != self.resource.api_version;
+        if mismatch {
+            let version = if version.is_empty() { &self.resource.api_version } else { version };
+            let kind = if kind.is_empty() { &self.resource.kind } else { kind };
+            return Err(Failure::bad_request(format!(
+                "{kind} in version {version:?} cannot be handled as a {}: this path takes {} in version {:?}",
+                self.resource.kind, self.resource.kind, self.resource.api_version
+            )));
+        }
+        let fields = if version.is_empty() {
+            fields.with("apiVersion", self.resource.api_version.clone())
+        } else {
+            fields
+        };
+        Ok(Value::Object(if fields.contains("kind") {
+            fields
+        } else {
+            fields.with("kind", self.resource.kind.clone())
+        }))
+    }
+
+    /// Checks that the configuration of an apply says its kind and version, and that they are those of the path.
+    pub fn check_applied_kind(&self, config: &Value) -> Result<(), Failure> {
+        let text = |name: &str| config.get(name).and_then(Value::as_str).unwrap_or_default();
+        let (kind, version) = (text("kind"), text("apiVersion"));
+        if kind == self.resource.kind && version == self.resource.api_version {
+            return Ok(());
+        }
+        Err(Failure::bad_request(format!(
+            "invalid object type: {version}, Kind={kind}; this path takes apiVersion {:?} and kind {:?}",
+            self.resource.api_version, self.resource.kind
+        )))
+    }
+
+    /// Returns the failure for a body that cannot be read as an object of the kind.
+    pub fn cannot_handle(&self, body: &Value, why: &str) -> Failure {
+        let kind = body.get("kind").and_then(Value::as_str).unwrap_or(&self.resource.kind);
+        let version = &self.resource.version;
+        Failure::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a {}: {why}",
+            self.resource.kind
+        ))
+    }
+
+    /// Returns the failure for an object that breaks rules of its kind.
+    pub fn invalid(&self, name: &str, causes: Vec<Cause>) -> Failure {
+        Failure::invalid(&self.resource.group, &self.resource.kind, name, causes)
+    }
+}
+
+/// The versions of a served kind.
+pub(crate) struct ServedVersions<'a>(&'a Served);
+
+impl Versions for ServedVersions<'_> {
+    fn type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
+        if api_version == self.0.resource.api_version {
+            return Some(self.0.type_ref());
+        }
+        let registry = Registry::builtin();
+        let form = registry.forms_of(&self.0.resource).find(|form| form.api_version == api_version)?;
+        Schema::builtin().kind(&form.api_version, &form.kind)
+    }
+
+    fn convert(&self, object: &Value, _api_version: &str) -> Result<Value, String> {
+        Ok(object.clone())
+    }
+
+    fn evolves(&self) -> Evolution {
+        Evolution::None
+    }
+}

@@ -1,0 +1,148 @@
+//! The views of objects that clients ask for: whole, as metadata alone, as a table. One function for one
+//! object and one for a list, so that every verb answers alike.
+
+use super::{
+    Api, Request,
+    object::{Stored, shown},
+    target::Target,
+};
+use crate::{Answer, Failure, Format, Reason, View};
+use hyper::StatusCode;
+use tenure_store::Revision;
+use tenure_value::{Object, Value};
+
+/// What a list says besides its items.
+#[derive(Default)]
+pub(crate) struct ListMetadata {
+    pub revision: Revision,
+    pub resume: Option<String>,
+    pub remaining: Option<usize>,
+}
+
+impl ListMetadata {
+    fn value(&self) -> Value {
+        let mut fields = vec![("resourceVersion", Value::from(self.revision.to_string()))];
+        if let Some(token) = &self.resume {
+            fields.push(("continue", Value::from(token.as_str())));
+        }
+        if let Some(remaining) = self.remaining {
+            fields.push(("remainingItemCount", Value::from(remaining as u64)));
+        }
+        Value::object(fields)
+    }
+}
+
+impl Api {
+    /// Answers with one object.
+    pub(crate) fn show(
+        &self,
+        code: StatusCode,
+        target: &Target,
+        request: &Request,
+        format: Format,
+        stored: &Stored,
+    ) -> Result<Answer, Failure> {
+        let object = stored_view(stored, format);
+        let document = match format.view {
+            View::Whole => object,
+            View::PartialObjectMetadata => partial(&object),
+            View::PartialObjectMetadataList => {
+                return Err(not_acceptable(
+                    "you requested PartialObjectMetadataList, but the requested object is no list",
+                ));
+            }
+            View::Table => {
+                let metadata = ListMetadata { revision: stored.revision, ..ListMetadata::default() };
+                self.table(target, request, std::slice::from_ref(&object), &metadata)?
+            }
+        };
+        Ok(Answer::document(code, &document, format))
+    }
+
+    /// Answers with a list of objects.
+    pub(crate) fn show_list(
+        &self,
+        target: &Target,
+        request: &Request,
+        format: Format,
+        items: &[Stored],
+        metadata: &ListMetadata,
+    ) -> Result<Answer, Failure> {
+        let resource = &target.served.resource;
+        let objects: Vec<Value> = items.iter().map(|stored| stored_view(stored, format)).collect();
+        let document = match format.view {
+            View::Whole => {
+                let items = objects.into_iter().map(|object| target.served.as_item(object));
+                list(&resource.api_version, &format!("{}List", resource.kind), items, metadata)
+            }
+            View::PartialObjectMetadataList => {
+                list("meta.k8s.io/v1", "PartialObjectMetadataList", objects.iter().map(partial), metadata)
+            }
+            View::PartialObjectMetadata => {
+                return Err(not_acceptable(
+                    "you requested PartialObjectMetadata, but the requested object is a list",
+                ));
+            }
+            View::Table => self.table(target, request, &objects, metadata)?,
+        };
+        Ok(Answer::document(StatusCode::OK, &document, format))
+    }
+
+    fn table(
+        &self,
+        target: &Target,
+        request: &Request,
+        objects: &[Value],
+        metadata: &ListMetadata,
+    ) -> Result<Value, Failure> {
+        let include = request.query.get("includeObject").map_or("", |value| value.as_str());
+        let object_of: fn(&Value) -> Value = match include {
+            "" | "Metadata" => partial,
+            "Object" => Value::clone,
+            "None" => |_| Value::Null,
+            other => {
+                return Err(Failure::bad_request(format!(
+                    "Unable to convert to Table as requested: includeObject: Invalid value: {other:?}: must be 'Metadata', 'Object', 'None', or empty"
+                )));
+            }
+        };
+        let now = self.now();
+        let rows = objects.iter().map(|object| {
+            let cells = Value::array(target.served.cells(object, now));
+            Value::object([("cells", cells), ("object", object_of(object))])
+        });
+        Ok(Value::object([
+            ("kind", Value::from("Table")),
+            ("apiVersion", Value::from("meta.k8s.io/v1")),
+            ("metadata", metadata.value()),
+            ("columnDefinitions", target.served.columns()),
+            ("rows", Value::array(rows)),
+        ]))
+    }
+}
+
+fn stored_view(stored: &Stored, format: Format) -> Value {
+    if format.without_managers { shown(&stored.object, None, Some(stored.revision)) } else { stored.shown() }
+}
+
+fn list(api_version: &str, kind: &str, items: impl Iterator<Item = Value>, metadata: &ListMetadata) -> Value {
+    Value::object([
+        ("apiVersion", Value::from(api_version)),
+        ("kind", Value::from(kind)),
+        ("metadata", metadata.value()),
+        ("items", Value::array(items)),
+    ])
+}
+
+/// Returns an object's metadata as an object of its own.
+pub(crate) fn partial(object: &Value) -> Value {
+    Value::object([
+        ("apiVersion", Value::from("meta.k8s.io/v1")),
+        ("kind", Value::from("PartialObjectMetadata")),
+        ("metadata", object.get("metadata").cloned().unwrap_or_else(|| Object::default().into())),
+    ])
+}
+
+fn not_acceptable(message: &str) -> Failure {
+    Failure::new(Reason::NotAcceptable, message)
+}

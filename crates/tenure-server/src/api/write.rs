@@ -1,0 +1,381 @@
+//! The one way of every write: make the next object from the live one, decide ownership, fill in and check by
+//! the rules of the kind, and swap it in; if somebody was faster, once more. The verbs differ only in how the
+//! next object is made.
+
+use super::{
+    Api, Request,
+    allocate::Claims,
+    object::{Stored, bare, encode, key, meta_text, metadata, with_metadata},
+    read::parse_version,
+    served::Endpoint,
+    target::Target,
+};
+use crate::{
+    Cause, Failure, FieldValidation, Reason, WriteOptions,
+    kinds::{Scope, scalar::Timestamp},
+};
+use std::sync::atomic::Ordering::Relaxed;
+use tenure_apply::{ApplyError, Live, Managers, Presence, Requested, Settled, State, Write};
+use tenure_store::{Error, Expected, Revision, Transaction};
+use tenure_value::{Text, Value};
+
+/// How often a write starts over because somebody else was faster.
+const ATTEMPTS: usize = 16;
+
+/// What a write knows besides its body.
+pub(crate) struct Writing<'a> {
+    pub api: &'a Api,
+    pub target: &'a Target,
+    pub options: WriteOptions,
+    pub manager: Text,
+    pub now: Timestamp,
+    pub endpoint: Endpoint,
+}
+
+/// What became of a write.
+pub(crate) struct Written {
+    pub stored: Stored,
+    pub created: bool,
+    pub warnings: Vec<String>,
+}
+
+/// The next object as the verb made it.
+pub(crate) enum Next {
+    /// A whole object, as a body or the result of a patch; with what its text was complained of.
+    Whole(Value, Vec<String>),
+    /// What an apply made, with the managers it decided on.
+    Applied(State),
+}
+
+impl<'a> Writing<'a> {
+    pub fn new(api: &'a Api, target: &'a Target, request: &Request, options: WriteOptions) -> Writing<'a> {
+        let manager = options.manager.clone().unwrap_or_else(|| request.default_manager());
+        let endpoint = Endpoint::of(&target.subresource);
+        Writing { api, target, options, manager, now: api.now(), endpoint }
+    }
+
+    /// The write of a binding, which may set what no other write of a pod may.
+    pub fn binding(
+        api: &'a Api,
+        target: &'a Target,
+        request: &Request,
+        options: WriteOptions,
+    ) -> Writing<'a> {
+        Writing { endpoint: Endpoint::Other("binding".into()), ..Writing::new(api, target, request, options) }
+    }
+
+    /// Runs a function on the ownership of this write.
+    pub fn ownership<T>(&self, subresource: &str, with: impl FnOnce(&Write<'_>) -> T) -> T {
+        let served = &self.target.served;
+        let (versions, empty, reset) =
+            (served.versions(), served.empty(), served.reset_fields(&self.endpoint));
+        with(&Write {
+            manager: &self.manager,
+            api_version: &served.resource.api_version,
+            subresource,
+            now: tenure_apply::Timestamp::from_unix(self.now.seconds),
+            versions: &versions,
+            reset: reset.borrowed(),
+            empty: &empty,
+        })
+    }
+
+    /// Changes the target's object; `make` may be called several times, with what is live at each.
+    pub async fn change(
+        &self,
+        make: impl Fn(Option<&Stored>) -> Result<Next, Failure> + Send + Sync,
+    ) -> Result<Written, Failure> {
+        for _ in 0..ATTEMPTS {
+            let live = self.api.read(self.target).await?;
+            let next = make(live.as_ref())?;
+            let attempt = match &live {
+                Some(live) => self.replace(live, next).await?,
+                None => self.insert(next).await?,
+            };
+            if let Some(written) = attempt {
+                return Ok(written);
+            }
+            self.api.metrics.retries.fetch_add(1, Relaxed);
+        }
+        Err(self.target.conflict(MODIFIED))
+    }
+
+    /// Tries to put a new object in the place of a live one; nothing if somebody was faster.
+    async fn replace(&self, live: &Stored, next: Next) -> Result<Option<Written>, Failure> {
+        let (target, served) = (self.target, &self.target.served);
+        let mut warnings = Vec::new();
+        let state = match next {
+            Next::Whole(body, complaints) => {
+                let requested = body.at(["metadata", "managedFields"]).cloned();
+                self.check_preconditions(live, &body)?;
+                let object = self.complete(&bare(&body), complaints, &mut warnings)?;
+                let object = keep_identity(live, object);
+                let requested = match self.endpoint {
+                    Endpoint::Main => served.requested_managers(requested.as_ref()),
+                    _ => Requested::Live,
+                };
+                let found =
+                    Live { object: &live.object, managers: &live.managers, presence: Presence::Stored };
+                self.ownership(&target.subresource, |write| {
+                    tenure_apply::update(found, &object, requested, write)
+                })
+                .map_err(|error| self.refusal(error))?
+            }
+            Next::Applied(state) => {
+                let object = self.complete(&state.object, Vec::new(), &mut warnings)?;
+                State { object: keep_identity(live, object), ..state }
+            }
+        };
+        let object = served.prepare_update(&self.endpoint, &live.object, &state.object);
+        let faults = served.validate_update(&self.endpoint, &live.object, &object);
+        self.check(&object, faults)?;
+        let found = Live { object: &live.object, managers: &live.managers, presence: Presence::Stored };
+        let state = match (State { object, ..state }).settle(found) {
+            Settled::Unchanged(_) => {
+                self.api.metrics.noops.fetch_add(1, Relaxed);
+                return Ok(Some(Written { stored: live.clone(), created: false, warnings }));
+            }
+            Settled::Changed(state) => state,
+        };
+        let gone = super::delete::is_finished(&state.object, served);
+        let mut stored = Stored { object: state.object, managers: state.managers, revision: live.revision };
+        if self.options.dry_run {
+            return Ok(Some(Written { stored, created: false, warnings }));
+        }
+        let key = key(&served.resource, &target.namespace, &target.name);
+        let expected = Expected::At(live.revision);
+        let claims = Claims::between(served, &live.object, &stored.object);
+        let at_storage = served.to_storage(&stored.object)?;
+        let transaction = if gone {
+            claims.release_all(served, &live.object, Transaction::new().delete(key, expected))
+        } else {
+            claims.add(
+                &key,
+                Transaction::new().put(key.clone(), expected, encode(&at_storage, &stored.managers)?),
+            )
+        };
+        match self.commit(transaction).await? {
+            Some(revision) => {
+                stored.revision = revision;
+                Ok(Some(Written { stored, created: false, warnings }))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Tries to create the object; nothing if somebody was faster.
+    pub async fn insert(&self, next: Next) -> Result<Option<Written>, Failure> {
+        let (target, served) = (self.target, &self.target.served);
+        let mut warnings = Vec::new();
+        let (state, name) = match next {
+            Next::Whole(body, complaints) => {
+                let object = self.complete(&bare(&body), complaints, &mut warnings)?;
+                let name = meta_text(&object, "name").to_string();
+                let empty = served.empty();
+                let found = Live { object: &empty, managers: &Managers::default(), presence: Presence::New };
+                let state = self
+                    .ownership(&target.subresource, |write| {
+                        tenure_apply::update(found, &object, Requested::Live, write)
+                    })
+                    .map_err(|error| self.refusal(error))?;
+                (state, name)
+            }
+            Next::Applied(state) => {
+                let object = self.complete(&state.object, Vec::new(), &mut warnings)?;
+                let name = meta_text(&object, "name").to_string();
+                (State { object, ..state }, name)
+            }
+        };
+        let born = self.born(&state.object, &name);
+        let mut around = super::create::Around::new(self, &born).await?;
+        let object = served.prepare_create(&born, &mut around);
+        let faults = served.validate_create(&object);
+        self.check(&object, faults)?;
+        let mut stored = Stored { object, managers: state.managers, revision: Revision::ZERO };
+        let key = key(&served.resource, &target.namespace, &name);
+        let namespace = self.namespace_for_new(&name).await?;
+        if self.options.dry_run {
+            if self.api.store.get(key.as_bytes()).await?.is_some() {
+                return Ok(None);
+            }
+            return Ok(Some(Written { stored, created: true, warnings }));
+        }
+        let at_storage = served.to_storage(&stored.object)?;
+        let put =
+            Transaction::new().put(key.clone(), Expected::Absent, encode(&at_storage, &stored.managers)?);
+        let claims = Claims::between(served, &Value::Null, &stored.object);
+        let mut transaction = claims.add(&key, put);
+        if let Some((namespace, revision)) = namespace {
+            transaction = transaction.require(namespace, Expected::At(revision));
+        }
+        match self.commit(transaction).await? {
+            Some(revision) => {
+                stored.revision = revision;
+                Ok(Some(Written { stored, created: true, warnings }))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Commits; nothing if a key was not as expected.
+    pub async fn commit(&self, transaction: Transaction) -> Result<Option<Revision>, Failure> {
+        match self.api.store.commit(transaction).await {
+            Ok(committed) => {
+                self.api.metrics.commits.fetch_add(1, Relaxed);
+                Ok(Some(committed.revision))
+            }
+            Err(Error::Conflict(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Reads a body as an object of its kind, and deals with what strict validation complains of.
+    fn complete(
+        &self,
+        body: &Value,
+        complaints: Vec<String>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Value, Failure> {
+        let served = &self.target.served;
+        let decoded = served
+            .complete(body, self.now)
+            .map_err(|error| served.cannot_handle(body, &error.to_string()))?;
+        let complaints: Vec<String> = complaints.into_iter().chain(decoded.complaints).collect();
+        match self.options.validation {
+            _ if complaints.is_empty() => {}
+            FieldValidation::Ignore => {}
+            FieldValidation::Warn => warnings.extend(complaints),
+            FieldValidation::Strict => {
+                let why = format!("strict decoding error: {}", complaints.join(", "));
+                return Err(served.cannot_handle(body, &why));
+            }
+        }
+        Ok(decoded.value)
+    }
+
+    /// Checks the version and the uid that a body names, if it names them.
+    fn check_preconditions(&self, live: &Stored, body: &Value) -> Result<(), Failure> {
+        let version = meta_text(body, "resourceVersion");
+        if version.is_empty() || version == "0" {
+            if !self.target.served.resource.strategy.unconditional_update && self.endpoint != Endpoint::Scale
+            {
+                let cause = Cause {
+                    reason: "FieldValueInvalid".into(),
+                    message: "Invalid value: 0: must be specified for an update".into(),
+                    field: "metadata.resourceVersion".into(),
+                    extension: None,
+                };
+                return Err(self.target.served.invalid(&self.target.name, vec![cause]));
+            }
+        } else {
+            let asked = parse_version(version).map_err(Failure::bad_request)?;
+            if asked != live.revision {
+                return Err(self.target.conflict(MODIFIED));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a new object what every object has.
+    fn born(&self, object: &Value, name: &str) -> Value {
+        let served = &self.target.served;
+        let mut fields = metadata(object)
+            .with("name", name)
+            .with("uid", uuid::Uuid::new_v4().to_string())
+            .with("creationTimestamp", super::create::seconds(self.now))
+            .without("deletionTimestamp")
+            .without("deletionGracePeriodSeconds")
+            .without("selfLink")
+            .without("generation");
+        if served.resource.scope == Scope::Namespaced {
+            fields = fields.with("namespace", self.target.namespace.clone());
+        } else {
+            fields = fields.without("namespace");
+        }
+        if served.resource.strategy.generation {
+            fields = fields.with("generation", 1);
+        }
+        with_metadata(object, fields)
+    }
+
+    /// Returns the failure for an object that breaks rules.
+    fn check(&self, object: &Value, faults: Vec<Cause>) -> Result<(), Failure> {
+        if faults.is_empty() {
+            Ok(())
+        } else {
+            Err(self.target.served.invalid(meta_text(object, "name"), faults))
+        }
+    }
+
+    /// Translates what ownership refuses.
+    pub fn refusal(&self, error: ApplyError) -> Failure {
+        refusal(self, error)
+    }
+}
+
+/// What a client reads when it was not the first.
+pub(crate) const MODIFIED: &str =
+    "the object has been modified; please apply your changes to the latest version and try again";
+
+/// Carries over what no write may change.
+fn keep_identity(live: &Stored, object: Value) -> Value {
+    const KEPT: [&str; 4] =
+        ["creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"];
+    let old = metadata(&live.object);
+    let mut fields = metadata(&object);
+    for name in KEPT {
+        if fields.get(name) != old.get(name) {
+            fields = match old.get(name) {
+                Some(value) => fields.with(name, value.clone()),
+                None => fields.without(name),
+            };
+        }
+    }
+    for name in ["uid", "name", "namespace"] {
+        if let (None, Some(value)) = (fields.get(name), old.get(name)) {
+            fields = fields.with(name, value.clone());
+        }
+    }
+    if object
+        .get("metadata")
+        .and_then(Value::as_object)
+        .is_some_and(|same| same.ptr_eq(&fields) || *same == fields)
+    {
+        return object;
+    }
+    with_metadata(&object, fields)
+}
+
+fn refusal(writing: &Writing<'_>, error: ApplyError) -> Failure {
+    let target = writing.target;
+    match error {
+        ApplyError::Conflicts(conflicts) => {
+            writing.api.metrics.conflicts.fetch_add(1, Relaxed);
+            super::modify::conflict(target, &conflicts)
+        }
+        ApplyError::Conversion { .. } => Failure::internal(error.to_string()),
+        other => {
+            let resource = &target.served.resource;
+            let named = format!(
+                "{}/{}; {}, Kind={}",
+                target.namespace, target.name, resource.api_version, resource.kind
+            );
+            Failure::bad_request(format!("failed to create typed patch object ({named}): {other}"))
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        let (reason, retry) = match &error {
+            Error::Conflict(_) => (Reason::Conflict, None),
+            Error::TooOld { .. } => (Reason::Expired, None),
+            Error::Future { .. } => (Reason::Timeout, Some(1)),
+            Error::Invalid(_) => (Reason::BadRequest, None),
+            _ => (Reason::ServiceUnavailable, Some(1)),
+        };
+        let mut failure = Failure::new(reason, error.to_string());
+        failure.retry_after = retry;
+        failure
+    }
+}

@@ -1,0 +1,124 @@
+//! `tenure serve`: opens the store, makes the credentials, listens, and says how to talk to it.
+
+use clap::{Args, ValueEnum};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use tenure_server::{
+    Access, Credentials,
+    api::Api,
+    listen::{self, bind},
+    reachable, write_insecure_kubeconfig,
+};
+use tenure_store::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
+use tokio::net::TcpListener;
+use tracing_subscriber::EnvFilter;
+
+/// Run the control plane.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  tenure serve\n  tenure serve --in-memory --listen 127.0.0.1:0 --insecure-http"
+)]
+pub struct Options {
+    /// The directory for the data, the credentials and the kubeconfig.
+    #[arg(long, value_name = "DIR", default_value = "tenure-data")]
+    data_dir: PathBuf,
+    /// The address to listen on; port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:6443")]
+    listen: SocketAddr,
+    /// Where objects are kept.
+    #[arg(long, value_enum, default_value_t = Kind::Embedded)]
+    store: Kind,
+    /// Keep objects in memory only; the same as --store memory.
+    #[arg(long)]
+    in_memory: bool,
+    /// Serve plain HTTP without a token; only on a loopback address.
+    #[arg(long)]
+    insecure_http: bool,
+    /// What to log, such as `info` or `tenure_server=debug`.
+    #[arg(long, value_name = "FILTER", env = "TENURE_LOG", default_value = "info")]
+    log: String,
+}
+
+/// Where objects are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// On this machine's disk, in the data directory.
+    Embedded,
+    /// In memory: gone when the server stops.
+    Memory,
+}
+
+type Error = Box<dyn std::error::Error>;
+
+/// Runs the control plane until it is told to stop.
+pub fn run(options: Options) -> Result<(), Error> {
+    if options.insecure_http && !options.listen.ip().is_loopback() {
+        return Err(format!(
+            "--insecure-http lets everyone in who reaches {}; use a loopback address such as 127.0.0.1, or leave the flag out",
+            options.listen
+        )
+        .into());
+    }
+    let filter =
+        EnvFilter::try_new(&options.log).map_err(|error| format!("--log {:?}: {error}", options.log))?;
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    std::fs::create_dir_all(&options.data_dir)
+        .map_err(|error| format!("cannot make the data directory {}: {error}", options.data_dir.display()))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(serve(options))
+}
+
+async fn serve(options: Options) -> Result<(), Error> {
+    let store = open_store(&options)?;
+    let listener = bind(options.listen).await?;
+    let address = listener.local_addr()?;
+    let (access, tls, kubeconfig) = if options.insecure_http {
+        (Access::Anyone, None, write_insecure_kubeconfig(&options.data_dir, address)?)
+    } else {
+        let credentials = Credentials::open(&options.data_dir, address)?;
+        (Access::Token(credentials.token), Some(credentials.tls), credentials.kubeconfig)
+    };
+    let api = Api::open(store, access).await.map_err(|failure| format!("cannot start: {failure}"))?;
+    greet(&listener, &kubeconfig, options.insecure_http)?;
+    listen::serve(listener, tls, api, stopped()).await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+fn open_store(options: &Options) -> Result<Arc<dyn Store>, Error> {
+    match if options.in_memory { Kind::Memory } else { options.store } {
+        Kind::Memory => Ok(Arc::new(MemoryStore::new())),
+        Kind::Embedded => {
+            Ok(Arc::new(EmbeddedStore::open(options.data_dir.join("store"), EmbeddedOptions::default())?))
+        }
+    }
+}
+
+/// Says where the server is and how to talk to it.
+fn greet(listener: &TcpListener, kubeconfig: &Path, insecure: bool) -> Result<(), Error> {
+    let scheme = if insecure { "http" } else { "https" };
+    let kubeconfig = kubeconfig.canonicalize()?;
+    println!(
+        "Tenure listens on {scheme}://{}\n\n  export KUBECONFIG={}\n  kubectl create configmap hello --from-literal=who=world\n  kubectl get configmap hello -o yaml --show-managed-fields",
+        reachable(listener.local_addr()?),
+        kubeconfig.display()
+    );
+    Ok(())
+}
+
+/// Waits for the signal to stop.
+async fn stopped() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut terminate), Ok(mut interrupt)) =
+        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+}
