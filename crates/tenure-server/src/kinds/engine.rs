@@ -92,14 +92,18 @@ impl Kinds {
     /// Returns the form in which an object comes back once stored: lists that are shown as `null` when
     /// absent are `null` when empty too.
     pub fn stored(&self, resource: &Resource, object: &Value) -> Value {
+        self.encode_with(resource, object, EmptyLists::Null)
+    }
+
+    /// Returns an object in the form in which the API shows it.
+    pub(crate) fn encode(&self, resource: &Resource, object: &Value) -> Value {
+        self.encode_with(resource, object, EmptyLists::AsGiven)
+    }
+
+    fn encode_with(&self, resource: &Resource, object: &Value, empty_lists: EmptyLists) -> Value {
         let Some(shape) = self.shape_of(resource) else { return object.clone() };
-        let mut around = OnlyTime(Timestamp::default());
-        let mut encoder = Encoder {
-            shapes: &self.shapes,
-            walk: Walk::Encode,
-            empty_lists: EmptyLists::Null,
-            around: &mut around,
-        };
+        let around = &mut OnlyTime(Timestamp::default());
+        let mut encoder = Encoder { shapes: &self.shapes, walk: Walk::Encode, empty_lists, around };
         encoder.value(shape, object).unwrap_or_else(|| object.clone())
     }
 

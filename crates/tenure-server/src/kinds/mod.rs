@@ -3,6 +3,7 @@
 //! shows it. No HTTP, no store, no clock: times, uids and allocations come in as arguments.
 
 pub mod allocate;
+mod convert;
 mod discovery;
 mod engine;
 mod object;

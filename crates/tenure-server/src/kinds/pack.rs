@@ -35,6 +35,12 @@ document!(
     "tables.json"
 );
 
+document!(
+    /// How the versions of a kind differ.
+    CONVERSIONS,
+    "conversions.json"
+);
+
 /// Reads members of a row of data.
 pub(crate) trait Row {
     /// Returns a string; empty where there is none.
@@ -71,7 +77,12 @@ mod tests {
 
     #[test]
     fn every_data_file_is_a_document() {
-        for (document, member) in [(&RESOURCES, "resources"), (&DEFAULTS, "rules"), (&TABLES, "plain")] {
+        for (document, member) in [
+            (&RESOURCES, "resources"),
+            (&DEFAULTS, "rules"),
+            (&TABLES, "plain"),
+            (&CONVERSIONS, "conversions"),
+        ] {
             assert!(!document.items(member).is_empty(), "{member}");
         }
     }

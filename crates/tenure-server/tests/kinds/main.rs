@@ -1,6 +1,7 @@
 //! The engine of built-in kinds against recorded facts about them: every file of `tests/facts` is held by a
 //! module here.
 
+mod conversion;
 mod defaults;
 mod discovery;
 mod facts;
