@@ -4,7 +4,7 @@
 use crate::entry::Commit;
 use crate::{Entry, Revision};
 use bytes::Bytes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 
 /// A key's state from one revision on; no entry means that it was deleted.
@@ -18,7 +18,7 @@ struct Version {
 #[derive(Clone, Debug)]
 struct Record {
     newest: Version,
-    older: Vec<Version>,
+    older: VecDeque<Version>,
 }
 
 impl Record {
@@ -27,8 +27,16 @@ impl Record {
             return self.newest.entry.as_ref();
         }
         let known = self.older.partition_point(|version| version.since <= revision);
-        self.older[..known].last()?.entry.as_ref()
+        self.older.get(known.checked_sub(1)?)?.entry.as_ref()
     }
+}
+
+/// Returns the first key after all that have a prefix, if there is one.
+fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
+    let raised = prefix.iter().rposition(|byte| *byte < u8::MAX)?;
+    let mut successor = prefix[..=raised].to_vec();
+    successor[raised] += 1;
+    Some(successor)
 }
 
 /// The keys and their versions.
@@ -50,17 +58,23 @@ impl Index {
         from: &[u8],
         at: Revision,
     ) -> impl Iterator<Item = &'a Entry> {
-        let start = if from > prefix { from } else { prefix };
+        let start = from.max(prefix);
+        let end = successor(prefix);
+        let end = match &end {
+            // A page may begin after all that has the prefix.
+            Some(end) => Bound::Excluded(start.max(end)),
+            None => Bound::Unbounded,
+        };
+        // A bound instead of a look at each key: the keys' bytes are elsewhere in memory, the records are not.
         self.records
-            .range::<[u8], _>((Bound::Included(start), Bound::Unbounded))
-            .take_while(move |(key, _)| key.starts_with(prefix))
+            .range::<[u8], _>((Bound::Included(start), end))
             .filter_map(move |(_, record)| record.at(at))
     }
 
     /// Puts an entry without history, as recovery does for what was there before the kept history begins.
     pub(crate) fn insert(&mut self, entry: Entry) {
         let version = Version { since: entry.modified, entry: Some(entry.clone()) };
-        self.records.insert(entry.key, Record { newest: version, older: Vec::new() });
+        self.records.insert(entry.key, Record { newest: version, older: VecDeque::new() });
     }
 
     /// Takes over what a transaction changed, keeping what it replaced.
@@ -68,9 +82,9 @@ impl Index {
         for change in &commit.changes {
             let version = Version { since: commit.revision, entry: change.current.clone() };
             match self.records.get_mut(&change.key) {
-                Some(record) => record.older.push(std::mem::replace(&mut record.newest, version)),
+                Some(record) => record.older.push_back(std::mem::replace(&mut record.newest, version)),
                 None => {
-                    let record = Record { newest: version, older: Vec::new() };
+                    let record = Record { newest: version, older: VecDeque::new() };
                     self.records.insert(change.key.clone(), record);
                 }
             }
@@ -91,5 +105,38 @@ impl Index {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_successor_is_the_first_key_without_the_prefix() {
+        let cases: [(&[u8], Option<&[u8]>); 6] = [
+            (b"", None),
+            (b"a", Some(b"b")),
+            (b"a/", Some(b"a0")),
+            (b"a\xff", Some(b"b")),
+            (b"\xff\xff", None),
+            (b"a\xfe\xff", Some(b"a\xff")),
+        ];
+        for (prefix, expected) in cases {
+            assert_eq!(successor(prefix).as_deref(), expected, "{}", prefix.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn a_page_that_begins_after_its_prefix_is_empty() {
+        let mut index = Index::default();
+        for key in ["a/1", "b/1", "c/1"] {
+            let (key, revision) = (Bytes::from_static(key.as_bytes()), Revision::from_number(1));
+            index.insert(Entry { key, value: Bytes::new(), created: revision, modified: revision });
+        }
+        let count = |prefix: &[u8], from: &[u8]| index.range(prefix, from, Revision::from_number(1)).count();
+        assert_eq!([count(b"b/", b"a/1"), count(b"b/", b"b/1"), count(b"b/", b"b/2")], [1, 1, 0]);
+        assert_eq!([count(b"b/", b"c/1"), count(b"", b"b/1"), count(b"", b"")], [0, 2, 3]);
+        assert_eq!(index.range(b"", b"", Revision::ZERO).count(), 0);
     }
 }
