@@ -119,7 +119,7 @@ impl Api {
                 .cloned()
                 .unwrap_or_default()
                 .with("nodeName", node);
-            Ok(Next::Whole(object.with("spec", spec).into(), Vec::new()))
+            writing.body(&object.with("spec", spec).into(), &[]).map(Next::Whole)
         });
         written.await.map(|_| ())
     }

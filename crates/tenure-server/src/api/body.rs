@@ -3,7 +3,7 @@
 
 use crate::{Encoding, Failure};
 use bytes::Bytes;
-use tenure_value::{Limits, Value, json, yaml};
+use tenure_value::{Duplicate, Limits, Value, json, yaml};
 
 /// How large, deep and rich a body may be.
 pub(crate) const LIMITS: Limits = Limits { bytes: 3 * 1024 * 1024, depth: 200, nodes: 400_000 };
@@ -30,13 +30,23 @@ pub(crate) fn parse(bytes: &Bytes, encoding: Encoding) -> Result<Read, String> {
             json::parse_checked(bytes, &LIMITS).map_err(|error| format!("json parse error: {error}"))?
         }
         Encoding::Yaml => {
-            yaml::parse_any_checked(bytes, &LIMITS).map_err(|error| format!("yaml: {error}"))?
+            yaml::parse_any_checked(bytes, &LIMITS).map_err(|error| yaml::error_message(&error))?
         }
         Encoding::Protobuf => return Err("protobuf is not served here".into()),
     };
     let complaints =
         duplicates.iter().map(|duplicate| format!("duplicate field {:?}", duplicate.path())).collect();
     Ok(Read { value: as_read_by_clients(value), complaints })
+}
+
+/// Reads the configuration of an apply, which is YAML or JSON; names given twice are told with their line.
+pub(crate) fn parse_applied(bytes: &Bytes) -> Result<Read, String> {
+    let (value, duplicates) = yaml::parse_any_checked(bytes, &LIMITS)
+        .map_err(|error| format!("error converting YAML to JSON: {}", yaml::error_message(&error)))?;
+    let told = |duplicate: &Duplicate| {
+        format!("line {}: key {:?} already set in map", duplicate.again.line, duplicate.name)
+    };
+    Ok(Read { value: as_read_by_clients(value), complaints: duplicates.iter().map(told).collect() })
 }
 
 /// An integer above the signed range is a float to every client that reads JSON as Kubernetes does.

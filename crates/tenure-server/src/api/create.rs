@@ -57,8 +57,8 @@ impl Api {
             let name =
                 if given.is_empty() && !generate.is_empty() { generated(&generate) } else { given.clone() };
             let named = with_metadata(&object, metadata(&object).with("name", name.as_str()));
-            let next =
-                Next::Whole(if name.is_empty() { object.clone() } else { named }, read.complaints.clone());
+            let document = if name.is_empty() { &object } else { &named };
+            let next = Next::Whole(writing.body(document, &read.complaints)?);
             if let Some(written) = writing.insert(next).await? {
                 let answer = self.show(StatusCode::CREATED, target, request, format, &written.stored)?;
                 return Ok(answer.with_warnings(&written.warnings));
@@ -117,7 +117,8 @@ impl Api {
             if self.read(&target).await?.is_none() {
                 let mut options = request.query.write_options("CreateOptions")?;
                 options.manager = Some("tenure".into());
-                Writing::new(self, &target, &request, options).insert(Next::Whole(body, Vec::new())).await?;
+                let writing = Writing::new(self, &target, &request, options);
+                writing.insert(Next::Whole(writing.body(&body, &[])?)).await?;
             }
         }
         Ok(())

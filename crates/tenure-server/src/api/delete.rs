@@ -223,7 +223,13 @@ impl Api {
             if stays && marked == live.object {
                 return Ok(Deleted::Marked(live));
             }
-            let mut stored = Stored { object: marked, ..live.clone() };
+            // A kind that goes at once was never on its way out, so that is not shown.
+            let object = if stays || served.grace(&live.object, None).is_some() {
+                marked
+            } else {
+                live.object.clone()
+            };
+            let mut stored = Stored { object, ..live.clone() };
             if options.dry_run {
                 return Ok(if stays { Deleted::Marked(stored) } else { Deleted::Gone(stored) });
             }

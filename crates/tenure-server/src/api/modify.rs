@@ -55,6 +55,7 @@ impl Api {
         check_name(target, &object)?;
         self.check_address(target, &object)?;
         let writing = Writing::new(self, target, request, options);
+        let body = writing.body(&object, &read.complaints)?;
         writing
             .change(|live| {
                 match live {
@@ -66,7 +67,7 @@ impl Api {
                     }
                     None => {}
                 }
-                Ok(Next::Whole(object.clone(), read.complaints.clone()))
+                Ok(Next::Whole(body.clone()))
             })
             .await
     }
@@ -83,10 +84,10 @@ impl Api {
                     .change(|live| {
                         let live = live.ok_or_else(|| target.not_found())?;
                         let patched = patched(target, &live.shown(), &patch.value, kind)?;
-                        let object = target.served.check_kind(&patched)?;
+                        let object = target.served.with_kind(&patched)?;
                         check_name(target, &object)?;
                         self.check_address(target, &object)?;
-                        Ok(Next::Whole(object, patch.complaints.clone()))
+                        writing.body(&object, &patch.complaints).map(Next::Whole)
                     })
                     .await
             }
@@ -103,6 +104,11 @@ impl Api {
         let forced = forced(target, request, &config)?;
         let (version, uid) =
             (meta_text(&config, "resourceVersion").to_string(), meta_text(&config, "uid").to_string());
+        if config.at(["metadata", "managedFields"]).is_some_and(|sent| !sent.is_null()) {
+            return Err(Failure::bad_request(
+                "metadata.managedFields must be nil; only the server writes it, leave it out",
+            ));
+        }
         let config = super::object::bare(&config);
         let writing = Writing::new(self, target, request, options);
         let mut written = writing
@@ -142,13 +148,13 @@ impl Api {
         request: &Request,
         options: &WriteOptions,
     ) -> Result<(Value, Vec<String>), Failure> {
-        let read = body::parse(&request.body, Encoding::Yaml)
+        let read = body::parse_applied(&request.body)
             .map_err(|why| Failure::bad_request(format!("error decoding YAML: {why}")))?;
         let complaints = match (options.validation, read.complaints.is_empty()) {
             (FieldValidation::Strict, false) => {
+                let lines = read.complaints.join("\n  ");
                 return Err(Failure::bad_request(format!(
-                    "error strict decoding YAML: {}",
-                    read.complaints.join(", ")
+                    "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {lines}"
                 )));
             }
             (FieldValidation::Warn, _) => read.complaints,

@@ -99,7 +99,9 @@ pub(crate) fn shown(object: &Value, managers: Option<&Managers>, revision: Optio
     let managed = managers
         .filter(|managers| !managers.is_empty())
         .map(|managers| ("managedFields", managers.to_value()));
-    let version = revision.map(|revision| ("resourceVersion", Value::from(revision.to_string())));
+    let version = revision
+        .filter(|revision| *revision != Revision::ZERO)
+        .map(|revision| ("resourceVersion", Value::from(revision.to_string())));
     Value::Object(fields.with("metadata", insert(&metadata, managed.into_iter().chain(version))))
 }
 

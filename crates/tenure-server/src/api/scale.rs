@@ -8,7 +8,7 @@ use super::{
     target::{Target, Verb},
     write::{MODIFIED, Next, Writing, Written},
 };
-use crate::{Answer, Cause, Encoding, Failure, Format};
+use crate::{Answer, Cause, Failure, Format};
 use hyper::StatusCode;
 use tenure_apply::{Live, Presence};
 use tenure_value::{Object, Text, Value};
@@ -62,7 +62,7 @@ impl Api {
         check_name(target, &given)?;
         self.check_address(target, &given)?;
         let writing = Writing::new(self, target, request, options);
-        writing.change(|live| scaled(target, live, &given)).await
+        writing.change(|live| scaled(&writing, live, &given)).await
     }
 
     async fn patch_scale(&self, target: &Target, request: &Request) -> Result<Written, Failure> {
@@ -79,7 +79,7 @@ impl Api {
                 let patched = patched(target, &scale(target, live), &patch.value, kind)?;
                 check_kind(&patched)?;
                 check_name(target, &patched)?;
-                scaled(target, Some(live), &patched)
+                scaled(&writing, Some(live), &patched)
             })
             .await
     }
@@ -87,7 +87,7 @@ impl Api {
     /// An apply to the scale is an apply of the one field to the object.
     async fn apply_scale(&self, target: &Target, request: &Request) -> Result<Written, Failure> {
         let options = patch_options(request, PatchKind::Apply)?;
-        let config = body::parse(&request.body, Encoding::Yaml)
+        let config = body::parse_applied(&request.body)
             .map_err(|why| Failure::bad_request(format!("error decoding YAML: {why}")))?
             .value;
         let text = |name: &str| config.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -135,7 +135,8 @@ impl Api {
 }
 
 /// Returns the object with the replicas that a scale asks for.
-fn scaled(target: &Target, live: Option<&Stored>, scale: &Value) -> Result<Next, Failure> {
+fn scaled(writing: &Writing<'_>, live: Option<&Stored>, scale: &Value) -> Result<Next, Failure> {
+    let target = writing.target;
     let live = live.ok_or_else(|| target.not_found())?;
     let version = meta_text(scale, "resourceVersion");
     if !version.is_empty() && version != "0" && version != live.revision.to_string() {
@@ -148,7 +149,8 @@ fn scaled(target: &Target, live: Option<&Stored>, scale: &Value) -> Result<Next,
     let replicas = scale.at(["spec", "replicas"]).cloned().unwrap_or(Value::Int(0));
     check_replicas(target, &replicas)?;
     let object = live.object.as_object().cloned().unwrap_or_default();
-    Ok(Next::Whole(Value::Object(with_at(&object, &target.served.scale_paths().spec, replicas)), Vec::new()))
+    let object = Value::Object(with_at(&object, &target.served.scale_paths().spec, replicas));
+    writing.body(&object, &[]).map(Next::Whole)
 }
 
 fn check_replicas(target: &Target, replicas: &Value) -> Result<(), Failure> {

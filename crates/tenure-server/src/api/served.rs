@@ -40,6 +40,48 @@ impl Endpoint {
     }
 }
 
+/// The fields by which lists of built-in kinds can be chosen from, besides name and namespace.
+const SELECTABLE: [(&str, &str, &[&str]); 9] = [
+    (
+        "",
+        "pods",
+        &[
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.serviceAccountName",
+            "spec.hostNetwork",
+            "status.phase",
+            "status.podIP",
+            "status.nominatedNodeName",
+        ],
+    ),
+    ("", "nodes", &["spec.unschedulable"]),
+    ("", "namespaces", &["status.phase"]),
+    ("", "secrets", &["type"]),
+    (
+        "",
+        "events",
+        &[
+            "involvedObject.kind",
+            "involvedObject.namespace",
+            "involvedObject.name",
+            "involvedObject.uid",
+            "involvedObject.apiVersion",
+            "involvedObject.resourceVersion",
+            "involvedObject.fieldPath",
+            "reason",
+            "reportingComponent",
+            "source",
+            "type",
+        ],
+    ),
+    ("", "replicationcontrollers", &["status.replicas"]),
+    ("apps", "replicasets", &["status.replicas"]),
+    ("batch", "jobs", &["status.successful"]),
+    ("certificates.k8s.io", "certificatesigningrequests", &["spec.signerName"]),
+];
+
 /// Fields that an endpoint takes from the live object.
 pub(crate) enum ResetFields {
     None,
@@ -213,7 +255,9 @@ impl Served {
 
     /// Returns the fields by which a list can be chosen from, besides name and namespace.
     pub fn selectable_fields(&self) -> Vec<Text> {
-        Vec::new()
+        let own = (self.resource.group.as_str(), self.resource.name.as_str());
+        let row = SELECTABLE.iter().find(|(group, name, _)| (*group, *name) == own);
+        row.map_or(Vec::new(), |(_, _, fields)| fields.iter().map(|field| Text::new(field)).collect())
     }
 
     /// Returns an object as an item of a list: items of built-in kinds do not repeat what the list says.
@@ -269,6 +313,15 @@ impl Served {
         } else {
             fields.with("kind", self.resource.kind.clone())
         }))
+    }
+
+    /// Returns the result of a patch as an object of this kind: what a patch says of kind and version does not count.
+    pub fn with_kind(&self, patched: &Value) -> Result<Value, Failure> {
+        let fields = patched.as_object().ok_or_else(|| {
+            Failure::bad_request(format!("the patch makes a {} of the object", patched.kind()))
+        })?;
+        let fields = fields.with("apiVersion", self.resource.api_version.clone());
+        Ok(Value::Object(fields.with("kind", self.resource.kind.clone())))
     }
 
     /// Checks that the configuration of an apply says its kind and version, and that they are those of the path.

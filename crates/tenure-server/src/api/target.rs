@@ -79,6 +79,10 @@ impl Target {
 impl Api {
     /// Finds what a path and a method mean.
     pub(crate) fn target(&self, path: ResourcePath, request: &Request) -> Result<Target, Failure> {
+        // A slash in a name, however it is written, leads to a place that does not exist.
+        if [&path.namespace, &path.name, &path.subresource].iter().any(|segment| segment.contains('/')) {
+            return Err(Failure::no_such_path());
+        }
         let served = self.served(&path.group, &path.version, &path.resource)?;
         let resource = &served.resource;
         let at_collection = path.name.is_empty();

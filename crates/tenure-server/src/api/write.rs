@@ -11,7 +11,7 @@ use super::{
     target::Target,
 };
 use crate::{
-    Cause, Failure, FieldValidation, Reason, WriteOptions,
+    Cause, Failure, FieldValidation, MANAGER_BYTES, Reason, WriteOptions,
     kinds::{Scope, scalar::Timestamp},
 };
 use std::sync::atomic::Ordering::Relaxed;
@@ -41,13 +41,38 @@ pub(crate) struct Written {
 
 /// The next object as the verb made it.
 pub(crate) enum Next {
-    /// A whole object, as a body or the result of a patch; with what its text was complained of.
-    Whole(Value, Vec<String>),
+    /// A whole object, as a body or the result of a patch.
+    Whole(Body),
     /// What an apply made, with the managers it decided on.
     Applied(State),
 }
 
+/// A whole object that was read as one of its kind.
+#[derive(Clone)]
+pub(crate) struct Body {
+    /// The object with its defaults, without `managedFields` and `resourceVersion`.
+    object: Value,
+    /// What the body said of `managedFields`.
+    managers: Option<Value>,
+    /// The version it was made from; empty when it does not say.
+    version: Text,
+    /// What was odd about it, where the client wants to know.
+    warnings: Vec<String>,
+}
+
 impl<'a> Writing<'a> {
+    /// Reads a document as an object of the target's kind; `complaints` are those about its text.
+    pub fn body(&self, document: &Value, complaints: &[String]) -> Result<Body, Failure> {
+        let mut warnings = Vec::new();
+        let object = self.complete(&bare(document), complaints, &mut warnings)?;
+        Ok(Body {
+            object,
+            managers: document.at(["metadata", "managedFields"]).cloned(),
+            version: meta_text(document, "resourceVersion").into(),
+            warnings,
+        })
+    }
+
     pub fn new(api: &'a Api, target: &'a Target, request: &Request, options: WriteOptions) -> Writing<'a> {
         let manager = options.manager.clone().unwrap_or_else(|| request.default_manager());
         let endpoint = Endpoint::of(&target.subresource);
@@ -105,15 +130,17 @@ impl<'a> Writing<'a> {
         let (target, served) = (self.target, &self.target.served);
         let mut warnings = Vec::new();
         let state = match next {
-            Next::Whole(body, complaints) => {
-                let requested = body.at(["metadata", "managedFields"]).cloned();
-                self.check_preconditions(live, &body)?;
-                let object = self.complete(&bare(&body), complaints, &mut warnings)?;
-                let object = keep_identity(live, object);
+            Next::Whole(body) => {
+                self.check_version(live, &body.version)?;
+                let object = keep_identity(live, body.object);
                 let requested = match self.endpoint {
-                    Endpoint::Main => served.requested_managers(requested.as_ref()),
+                    Endpoint::Main => {
+                        self.check_managers(body.managers.as_ref())?;
+                        served.requested_managers(body.managers.as_ref())
+                    }
                     _ => Requested::Live,
                 };
+                warnings = body.warnings;
                 let found =
                     Live { object: &live.object, managers: &live.managers, presence: Presence::Stored };
                 self.ownership(&target.subresource, |write| {
@@ -122,7 +149,7 @@ impl<'a> Writing<'a> {
                 .map_err(|error| self.refusal(error))?
             }
             Next::Applied(state) => {
-                let object = self.complete(&state.object, Vec::new(), &mut warnings)?;
+                let object = self.complete(&state.object, &[], &mut warnings)?;
                 State { object: keep_identity(live, object), ..state }
             }
         };
@@ -168,8 +195,8 @@ impl<'a> Writing<'a> {
         let (target, served) = (self.target, &self.target.served);
         let mut warnings = Vec::new();
         let (state, name) = match next {
-            Next::Whole(body, complaints) => {
-                let object = self.complete(&bare(&body), complaints, &mut warnings)?;
+            Next::Whole(Body { object, warnings: odd, .. }) => {
+                warnings = odd;
                 let name = meta_text(&object, "name").to_string();
                 let empty = served.empty();
                 let found = Live { object: &empty, managers: &Managers::default(), presence: Presence::New };
@@ -181,7 +208,7 @@ impl<'a> Writing<'a> {
                 (state, name)
             }
             Next::Applied(state) => {
-                let object = self.complete(&state.object, Vec::new(), &mut warnings)?;
+                let object = self.complete(&state.object, &[], &mut warnings)?;
                 let name = meta_text(&object, "name").to_string();
                 (State { object, ..state }, name)
             }
@@ -233,14 +260,14 @@ impl<'a> Writing<'a> {
     fn complete(
         &self,
         body: &Value,
-        complaints: Vec<String>,
+        complaints: &[String],
         warnings: &mut Vec<String>,
     ) -> Result<Value, Failure> {
         let served = &self.target.served;
         let decoded = served
             .complete(body, self.now)
             .map_err(|error| served.cannot_handle(body, &error.to_string()))?;
-        let complaints: Vec<String> = complaints.into_iter().chain(decoded.complaints).collect();
+        let complaints: Vec<String> = complaints.iter().cloned().chain(decoded.complaints).collect();
         match self.options.validation {
             _ if complaints.is_empty() => {}
             FieldValidation::Ignore => {}
@@ -253,9 +280,8 @@ impl<'a> Writing<'a> {
         Ok(decoded.value)
     }
 
-    /// Checks the version and the uid that a body names, if it names them.
-    fn check_preconditions(&self, live: &Stored, body: &Value) -> Result<(), Failure> {
-        let version = meta_text(body, "resourceVersion");
+    /// Checks the version that a body was made from, if it says so.
+    fn check_version(&self, live: &Stored, version: &str) -> Result<(), Failure> {
         if version.is_empty() || version == "0" {
             if !self.target.served.resource.strategy.unconditional_update && self.endpoint != Endpoint::Scale
             {
@@ -276,6 +302,22 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
+    /// Checks the names of the managers that a body brings.
+    fn check_managers(&self, sent: Option<&Value>) -> Result<(), Failure> {
+        let entries = sent.and_then(Value::as_array).map_or(&[][..], |entries| entries.items());
+        let long = |entry: &Value| {
+            entry.get("manager").and_then(Value::as_str).is_some_and(|name| name.len() > MANAGER_BYTES)
+        };
+        let faults = entries.iter().enumerate().filter(|(_, entry)| long(entry)).map(|(at, _)| Cause {
+            reason: "FieldValueTooLong".into(),
+            message: format!("Too long: may not be more than {MANAGER_BYTES} bytes"),
+            field: format!("metadata.managedFields[{at}].manager"),
+            extension: None,
+        });
+        let faults: Vec<Cause> = faults.collect();
+        if faults.is_empty() { Ok(()) } else { Err(self.target.served.invalid(&self.target.name, faults)) }
+    }
+
     /// Gives a new object what every object has.
     fn born(&self, object: &Value, name: &str) -> Value {
         let served = &self.target.served;
@@ -285,8 +327,7 @@ impl<'a> Writing<'a> {
             .with("creationTimestamp", super::create::seconds(self.now))
             .without("deletionTimestamp")
             .without("deletionGracePeriodSeconds")
-            .without("selfLink")
-            .without("generation");
+            .without("selfLink");
         if served.resource.scope == Scope::Namespaced {
             fields = fields.with("namespace", self.target.namespace.clone());
         } else {
@@ -319,8 +360,10 @@ pub(crate) const MODIFIED: &str =
 
 /// Carries over what no write may change.
 fn keep_identity(live: &Stored, object: Value) -> Value {
-    const KEPT: [&str; 4] =
-        ["creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"];
+    /// Whatever a request says of these, the live object's count.
+    const KEPT: [&str; 2] = ["creationTimestamp", "generation"];
+    /// These count where a request leaves them out; to change them is a fault that validation finds.
+    const FILLED: [&str; 5] = ["uid", "name", "namespace", "deletionTimestamp", "deletionGracePeriodSeconds"];
     let old = metadata(&live.object);
     let mut fields = metadata(&object);
     for name in KEPT {
@@ -331,7 +374,7 @@ fn keep_identity(live: &Stored, object: Value) -> Value {
             };
         }
     }
-    for name in ["uid", "name", "namespace"] {
+    for name in FILLED {
         if let (None, Some(value)) = (fields.get(name), old.get(name)) {
             fields = fields.with(name, value.clone());
         }
