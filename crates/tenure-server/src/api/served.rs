@@ -1,18 +1,17 @@
 //! A resource as it is served: its row in the registry, and the rules of its kind behind one set of functions,
 //! so that no verb asks whether a kind is built in or custom.
 
-use super::{
-    Api,
-    object::{Stored, metadata, with_metadata},
-    scale::ScalePaths,
-};
+use super::{Api, object::Stored, scale::ScalePaths};
 use crate::{
     Cause, Failure,
-    kinds::{DecodeError, Decoded, Kinds, Registry, Resource, Surroundings, scalar::Timestamp},
+    kinds::{
+        self, Column, DecodeError, Decoded, FieldError, Kinds, Registry, Resource, Surroundings,
+        scalar::Timestamp,
+    },
 };
 use std::sync::Arc;
 use tenure_apply::{Evolution, Requested, Reset, Versions};
-use tenure_fields::FieldSet;
+use tenure_fields::{FieldSet, PathElement};
 use tenure_schema::{Schema, TypeRef};
 use tenure_value::{Object, Text, Value};
 
@@ -36,6 +35,14 @@ impl Endpoint {
             "status" => Endpoint::Status,
             "scale" => Endpoint::Scale,
             other => Endpoint::Other(other.into()),
+        }
+    }
+
+    fn of_kind(&self) -> kinds::Endpoint {
+        match self {
+            Endpoint::Main => kinds::Endpoint::Main,
+            Endpoint::Status => kinds::Endpoint::Status,
+            Endpoint::Scale | Endpoint::Other(_) => kinds::Endpoint::Part,
         }
     }
 }
@@ -154,64 +161,37 @@ impl Served {
     }
 
     /// Returns the object that an endpoint makes of the live one and the new one.
-    pub fn prepare_update(&self, endpoint: &Endpoint, old: &Value, new: &Value) -> Value {
-        let (old_fields, new_fields) =
-            (old.as_object().cloned().unwrap_or_default(), new.as_object().cloned().unwrap_or_default());
-        let prepared = match endpoint {
-            Endpoint::Main if self.resource.has_status() => match old_fields.get("status") {
-                Some(status) => new_fields.with("status", status.clone()),
-                None => new_fields.without("status"),
-            },
-            Endpoint::Status => {
-                let (mut kept, given) = (metadata(old), metadata(new));
-                for name in self.resource.strategy.status_keeps.iter() {
-                    kept = match given.get(name) {
-                        Some(value) => kept.with(name.clone(), value.clone()),
-                        None => kept.without(name),
-                    };
-                }
-                let base = old_fields.with("metadata", kept);
-                match new_fields.get("status") {
-                    Some(status) => base.with("status", status.clone()),
-                    None => base.without("status"),
-                }
-            }
-            _ => new_fields,
-        };
-        let prepared = Value::Object(prepared);
-        let strategy = &self.resource.strategy;
-        let content = |object: &Value| {
-            object.as_object().cloned().unwrap_or_default().without("metadata").without("status")
-        };
-        let bumped = strategy.bumps.content && content(old) != content(&prepared)
-            || strategy.bumps.annotations
-                && old.at(["metadata", "annotations"]) != prepared.at(["metadata", "annotations"]);
-        match old.at(["metadata", "generation"]).and_then(Value::as_i64).filter(|_| bumped) {
-            Some(generation) => {
-                with_metadata(&prepared, metadata(&prepared).with("generation", generation + 1))
-            }
-            None => prepared,
-        }
+    pub fn prepare_update(
+        &self,
+        endpoint: &Endpoint,
+        old: &Value,
+        new: &Value,
+        around: &mut dyn Surroundings,
+    ) -> Value {
+        self.kinds.prepare_update(&self.resource, endpoint.of_kind(), old, new, around)
     }
 
     /// Returns what is wrong with a new object.
-    pub fn validate_create(&self, _object: &Value) -> Vec<Cause> {
-        Vec::new()
+    pub fn validate_create(&self, object: &Value) -> Vec<Cause> {
+        causes(&self.kinds.validate_create(&self.resource, object))
     }
 
     /// Returns what is wrong with a changed object.
-    pub fn validate_update(&self, _endpoint: &Endpoint, _old: &Value, _new: &Value) -> Vec<Cause> {
-        Vec::new()
+    pub fn validate_update(&self, endpoint: &Endpoint, old: &Value, new: &Value) -> Vec<Cause> {
+        causes(&self.kinds.validate_update(&self.resource, endpoint.of_kind(), old, new))
     }
 
     /// Returns the fields that an endpoint takes from the live object whatever a request says.
     pub fn reset_fields(&self, endpoint: &Endpoint) -> ResetFields {
-        let of = |text: &str| tenure_fields::fields_v1::parse(text.as_bytes()).unwrap_or_default();
-        match endpoint {
-            Endpoint::Main if self.resource.has_status() => ResetFields::These(of(r#"{"f:status":{}}"#)),
-            Endpoint::Status => ResetFields::These(of(r#"{"f:spec":{}}"#)),
-            _ => ResetFields::None,
+        if *endpoint == Endpoint::Scale {
+            return ResetFields::None;
         }
+        let mut fields = FieldSet::default();
+        for path in self.kinds.reset_fields(&self.resource, endpoint.of_kind()) {
+            let path: Vec<PathElement> = path.into_iter().map(PathElement::Field).collect();
+            fields.insert(&path);
+        }
+        ResetFields::These(fields)
     }
 
     /// Returns what the `managedFields` in the body of a write mean to ownership.
@@ -270,12 +250,12 @@ impl Served {
 
     /// Returns the columns of a table.
     pub fn columns(&self) -> Value {
-        Value::array([])
+        Value::array(self.kinds.table(&self.resource).columns().iter().map(Column::definition))
     }
 
     /// Returns an object's cells in a table.
-    pub fn cells(&self, _object: &Value, _now: Timestamp) -> Vec<Value> {
-        Vec::new()
+    pub fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
+        self.kinds.table(&self.resource).cells(object, now)
     }
 
     /// Checks that a body is of this kind and version; what it leaves out is filled in.
@@ -373,4 +353,8 @@ impl Versions for ServedVersions<'_> {
     fn evolves(&self) -> Evolution {
         Evolution::None
     }
+}
+
+fn causes(errors: &[FieldError]) -> Vec<Cause> {
+    errors.iter().map(FieldError::cause).collect()
 }

@@ -15,7 +15,7 @@ use crate::{
     kinds::{Scope, scalar::Timestamp},
 };
 use std::sync::atomic::Ordering::Relaxed;
-use tenure_apply::{ApplyError, Live, Managers, Presence, Requested, Settled, State, Write};
+use tenure_apply::{ApplyError, Live, Manager, Managers, Presence, Requested, Settled, State, Write};
 use tenure_store::{Error, Expected, Revision, Transaction};
 use tenure_value::{Text, Value};
 
@@ -153,7 +153,13 @@ impl<'a> Writing<'a> {
                 State { object: keep_identity(live, object), ..state }
             }
         };
-        let object = served.prepare_update(&self.endpoint, &live.object, &state.object);
+        let state = if self.endpoint == Endpoint::Scale {
+            State { managers: without_scale_times(&state.managers), ..state }
+        } else {
+            state
+        };
+        let mut around = super::create::Around::new(self, &state.object).await?;
+        let object = served.prepare_update(&self.endpoint, &live.object, &state.object, &mut around);
         let faults = served.validate_update(&self.endpoint, &live.object, &object);
         self.check(&object, faults)?;
         let found = Live { object: &live.object, managers: &live.managers, presence: Presence::Stored };
@@ -357,6 +363,19 @@ impl<'a> Writing<'a> {
 /// What a client reads when it was not the first.
 pub(crate) const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
+
+/// Whoever writes through the scale of an object has no time in its managers, as clients know it.
+fn without_scale_times(managers: &Managers) -> Managers {
+    managers
+        .iter()
+        .cloned()
+        .map(
+            |manager| {
+                if manager.subresource == "scale" { Manager { time: None, ..manager } } else { manager }
+            },
+        )
+        .collect()
+}
 
 /// Carries over what no write may change.
 fn keep_identity(live: &Stored, object: Value) -> Value {
