@@ -39,20 +39,66 @@ fn main() {
         }
         return;
     }
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let filters: Vec<&String> = arguments.iter().filter(|one| !one.starts_with('-')).collect();
-    silence_the_engine();
-    for (name, test) in TESTS {
-        if !filters.is_empty() && !filters.iter().any(|filter| name.contains(*filter)) {
-            continue;
+    run_tests(&Wanted::of(std::env::args().skip(1)));
+}
+
+/// What the test runner's arguments ask for: as much of the usual ones as runners use.
+#[derive(Default)]
+struct Wanted {
+    list: bool,
+    ignored: bool,
+    filters: Vec<String>,
+}
+
+impl Wanted {
+    fn of(mut arguments: impl Iterator<Item = String>) -> Wanted {
+        let mut wanted = Wanted::default();
+        while let Some(argument) = arguments.next() {
+            match &*argument {
+                "--list" => wanted.list = true,
+                "--ignored" => wanted.ignored = true,
+                "--format" | "--color" | "--test-threads" | "--logfile" | "--skip" | "-Z" => {
+                    arguments.next();
+                }
+                flag if flag.starts_with('-') => {}
+                _ => wanted.filters.push(argument),
+            }
         }
-        if arguments.iter().any(|one| one == "--list") {
+        wanted
+    }
+
+    fn includes(&self, name: &str) -> bool {
+        !self.ignored && (self.filters.is_empty() || self.filters.iter().any(|filter| name.contains(filter)))
+    }
+}
+
+fn run_tests(wanted: &Wanted) {
+    silence_the_engine();
+    let (mut passed, mut failed) = (0, 0);
+    for (name, test) in TESTS.into_iter().filter(|(name, _)| wanted.includes(name)) {
+        if wanted.list {
             println!("{name}: test");
             continue;
         }
         let start = Instant::now();
-        test();
-        println!("test {name} ... ok ({:.1?})", start.elapsed());
+        let outcome = match std::panic::catch_unwind(test) {
+            Ok(()) => "ok",
+            Err(_) => "FAILED",
+        };
+        if outcome == "ok" {
+            passed += 1
+        } else {
+            failed += 1
+        }
+        println!("test {name} ... {outcome} ({:.1?})", start.elapsed());
+    }
+    if wanted.list {
+        return;
+    }
+    let outcome = if failed == 0 { "ok" } else { "FAILED" };
+    println!("\ntest result: {outcome}. {passed} passed; {failed} failed; 0 ignored; 0 measured");
+    if failed > 0 {
+        std::process::exit(101);
     }
 }
 
