@@ -3,13 +3,14 @@
 //! a field that would change must be asked first, or be forced.
 
 use crate::{
-    ApplyError, Conflict, Conflicts, Holder, Identity, Live, Manager, Managers, Operation, Presence, Reset,
-    State, Write,
+    ApplyError, Conflict, Conflicts, Holder, Identity, Live, Manager, Managers, Operation, Presence, State,
+    Write,
     declare::declared,
     last_applied::{self, HEIR},
     ledger::{self, Ledger},
     merge::merge,
     prune::{prune, reinstate, restore},
+    repeat::repeats,
     shape::is_zero,
     strip::strip,
     update::track,
@@ -63,12 +64,22 @@ pub fn apply(
     let identity = write.identity(Operation::Apply);
     let last = managers.get(&identity).cloned();
     let known = last.as_ref().map(|last| last.fields.clone()).unwrap_or_default();
-    let declared = write.reset.outside(&declared(config, ty, &known)?);
+    if last.as_ref().is_some_and(|last| last.api_version == write.api_version)
+        && identity.name != HEIR
+        && repeats(config, live.object, &known, ty)
+    {
+        return Ok(State { object: live.object.clone(), managers });
+    }
+    // Whoever applies for the first time often applies what another applies, so that their sets are one.
+    let similar =
+        if last.is_some() { &known } else { managers.iter().map(|m| &m.fields).next().unwrap_or(&known) };
+    let declared = write.reset.outside(&declared(config, ty, similar)?);
     let fields = strip(&declared);
-    let fields = if fields == known { known } else { fields };
+    let fields = if fields == *similar { similar.clone() } else { fields };
     let state = Applied {
         live: live.object,
         config,
+        let_through: write.reset.let_through(config),
         ty,
         write,
         identity,
@@ -87,6 +98,8 @@ pub fn apply(
 struct Applied<'a> {
     live: &'a Value,
     config: &'a Value,
+    /// The configuration without what this endpoint resets.
+    let_through: Value,
     ty: TypeRef<'a>,
     write: &'a Write<'a>,
     identity: Identity<'a>,
@@ -101,7 +114,7 @@ struct Applied<'a> {
 
 impl Applied<'_> {
     fn carry_out(&self, force: Force<'_>) -> Result<State, ApplyError> {
-        let merged = merge(self.live, &self.write.reset.let_through(self.config), self.ty);
+        let merged = merge(self.live, &self.let_through, self.ty);
         let object = self.pruned(merged)?;
         let mut ledger = Ledger::new(self.write, self.live, &object);
         let mut after = Managers::default();
@@ -147,7 +160,7 @@ impl Applied<'_> {
 
     /// Whether not even fields that this endpoint resets would change the object.
     fn asks_nothing(&self) -> bool {
-        matches!(self.write.reset, Reset::Nothing) || merge(self.live, self.config, self.ty) == *self.live
+        self.let_through.ptr_eq(self.config) || merge(self.live, self.config, self.ty) == *self.live
     }
 
     /// What `kubectl` applied from the client it may take over without asking, if that settles everything.
@@ -207,7 +220,7 @@ impl Applied<'_> {
         }
         let pruned = at(&pruned, was, is)?.unwrap_or(merged);
         // A part that is declared empty or null and has lost what others had put there is now just that.
-        Ok(merge(&pruned, &self.write.reset.let_through(self.config), self.ty))
+        Ok(merge(&pruned, &self.let_through, self.ty))
     }
 
     /// Returns what another manager loses to this apply, and what it must be asked for.

@@ -5,159 +5,206 @@
 use crate::{
     error::{Fault, FaultKind},
     items,
-    shape::{Shape, below, is_bare, names, shape},
+    shape::below,
 };
 use tenure_fields::{FieldSet, Node, PathElement};
-use tenure_schema::{ListTopology, ScalarKind, Type, TypeRef, UnknownFields};
+use tenure_schema::{ListTopology, Relation, ScalarKind, Type, TypeRef, UnknownFields};
 use tenure_value::{Object, Value};
 
 /// Returns the fields that a configuration declares.
 pub(crate) fn declared(config: &Value, ty: TypeRef<'_>, last: &FieldSet) -> Result<FieldSet, Box<Fault>> {
-    contents(config, ty, last)
+    Walk { nodes: Vec::new() }.value(config, ty, last).map(|declared| declared.below)
 }
 
-/// Returns what is declared inside a value.
-fn contents(value: &Value, ty: TypeRef<'_>, last: &FieldSet) -> Result<FieldSet, Box<Fault>> {
-    match (shape(ty), value) {
-        (_, Value::Null) => Ok(FieldSet::default()),
-        (Shape::Granular | Shape::Deduced, Value::Object(object)) => fields(object, ty, last),
-        (Shape::Items(topology, item), Value::Array(array)) => list(array, topology, item, last),
-        _ => check(value, ty).map(|()| FieldSet::default()),
+/// What a value declares.
+struct Declared {
+    /// Whether it is held as such where it stands in a named field.
+    whole: bool,
+    below: FieldSet,
+}
+
+impl Declared {
+    const WHOLE: Declared = Declared { whole: true, below: FieldSet::EMPTY };
+}
+
+struct Walk {
+    /// The nodes of all levels that are being made, the innermost last.
+    nodes: Vec<Node>,
+}
+
+impl Walk {
+    fn value(&mut self, value: &Value, ty: TypeRef<'_>, last: &FieldSet) -> Result<Declared, Box<Fault>> {
+        match (ty.get(), value) {
+            (_, Value::Null) => Ok(Declared::WHOLE),
+            (Type::Struct(of), Value::Object(object)) if of.relation == Relation::Granular => self.object(
+                object,
+                |name| {
+                    let field = of.field(name);
+                    match field {
+                        Some(field) => Some((ty.slot(&field.slot), Standing::Named)),
+                        None if of.unknown == UnknownFields::Preserved => {
+                            Some((TypeRef::untyped(), Standing::Entry))
+                        }
+                        None => None,
+                    }
+                },
+                last,
+            ),
+            (Type::Map(of), Value::Object(object)) if of.relation == Relation::Granular => {
+                let entry = ty.slot(&of.value);
+                self.object(object, |_| Some((entry, Standing::Entry)), last)
+            }
+            (Type::Untyped, Value::Object(object)) => {
+                self.object(object, |_| Some((TypeRef::untyped(), Standing::Entry)), last)
+            }
+            (Type::List(of), Value::Array(array)) if of.topology != ListTopology::Atomic => {
+                let below = self.list(array, &of.topology, ty.slot(&of.item), last)?;
+                Ok(Declared { whole: false, below })
+            }
+            _ => check(value, ty).map(|()| Declared::WHOLE),
+        }
     }
-}
 
-fn fields(object: &Object, ty: TypeRef<'_>, last: &FieldSet) -> Result<FieldSet, Box<Fault>> {
-    let mut level = Level::new(last);
-    for (name, value) in object {
-        let step = || PathElement::Field(name.clone());
-        let Some(child) = ty.below(name) else {
-            return Err(Box::<Fault>::from(FaultKind::UnknownField).under(step()));
+    fn object<'s>(
+        &mut self,
+        object: &Object,
+        type_of: impl Fn(&str) -> Option<(TypeRef<'s>, Standing)>,
+        last: &FieldSet,
+    ) -> Result<Declared, Box<Fault>> {
+        if object.is_empty() {
+            return Ok(Declared::WHOLE);
+        }
+        let (base, before) = (self.nodes.len(), last.nodes());
+        let mut level = Level { before, next: 0, agreed: Some(0) };
+        for (name, value) in object {
+            let step = || PathElement::Field(name.clone());
+            let Some((child, standing)) = type_of(name) else {
+                return Err(Box::<Fault>::from(FaultKind::UnknownField).under(step()));
+            };
+            let known = level.seek(name);
+            let last = known.map_or(&FieldSet::EMPTY, |node| &node.children);
+            let declared = self.value(value, child, last).map_err(|fault| fault.under(step()))?;
+            let included = declared.whole || standing == Standing::Entry;
+            if included || !declared.below.is_empty() {
+                let element = known.map_or_else(step, |node| node.element.clone());
+                level.push(Node { element, included, children: declared.below }, &mut self.nodes);
+            }
+        }
+        let below = match level.agreed {
+            Some(all) if all == before.len() => last.clone(),
+            Some(some) => FieldSet::from_sorted(before[..some].to_vec()),
+            None => FieldSet::from_level(self.nodes.drain(base..)),
         };
-        let known = level.expect(|element| matches!(element, PathElement::Field(field) if field == name));
-        let below = match known.map(|at| &last.nodes()[at].children) {
-            Some(last) => contents(value, child, last),
-            None => contents(value, child, &FieldSet::default()),
-        }
-        .map_err(|fault| fault.under(step()))?;
-        let included = leaf(value, child) || !names(ty, name);
-        if included || !below.is_empty() {
-            level.push(known, step, included, below);
-        }
+        Ok(Declared { whole: false, below })
     }
-    Ok(level.finish())
-}
 
-/// Whether a value that stands in a named field is declared by itself, not only by its parts.
-fn leaf(value: &Value, ty: TypeRef<'_>) -> bool {
-    match shape(ty) {
-        Shape::Leaf => true,
-        Shape::Granular => is_bare(value),
-        Shape::Items(..) => value.is_null(),
-        Shape::Deduced => is_bare(value) || !matches!(value, Value::Object(_)),
-    }
-}
-
-fn list(
-    array: &[Value],
-    topology: &ListTopology,
-    of: TypeRef<'_>,
-    last: &FieldSet,
-) -> Result<FieldSet, Box<Fault>> {
-    if let Some(same) = list_as_before(array, topology, of, last)? {
-        return Ok(same);
-    }
-    let mut nodes = Vec::with_capacity(array.len());
-    for (index, item) in array.iter().enumerate() {
-        let element = items::element(item, topology, index).map_err(Box::<Fault>::from)?;
-        let last = last.children(&element);
-        let children = contents(item, of, &last).map_err(|fault| fault.under(element.clone()))?;
-        nodes.push((index, Node { element, included: true, children }));
-    }
-    if !nodes.is_sorted_by(|(_, a), (_, b)| a.element < b.element) {
-        nodes.sort_by(|(_, a), (_, b)| a.element.cmp(&b.element));
-        if let Some(pair) = nodes.windows(2).find(|pair| pair[0].1.element == pair[1].1.element) {
-            let (first, second) = (pair[0].0.min(pair[1].0), pair[0].0.max(pair[1].0));
-            let element = pair[0].1.element.clone();
-            return Err(FaultKind::Duplicate { element, first, second }.into());
+    fn list(
+        &mut self,
+        array: &[Value],
+        topology: &ListTopology,
+        of: TypeRef<'_>,
+        last: &FieldSet,
+    ) -> Result<FieldSet, Box<Fault>> {
+        if let Some(same) = self.list_as_before(array, topology, of, last)? {
+            return Ok(same);
         }
+        let mut elements = Vec::with_capacity(array.len());
+        for (index, item) in array.iter().enumerate() {
+            elements.push((items::element(item, topology, index).map_err(Box::<Fault>::from)?, index));
+        }
+        if !elements.is_sorted_by(|(a, _), (b, _)| a < b) {
+            elements.sort();
+            if let Some(pair) = elements.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+                let (element, first, second) = (pair[0].0.clone(), pair[0].1, pair[1].1);
+                return Err(FaultKind::Duplicate { element, first, second }.into());
+            }
+        }
+        let base = self.nodes.len();
+        for (element, index) in elements {
+            let known = last.node(&element);
+            let last = known.map_or(&FieldSet::EMPTY, |node| &node.children);
+            let declared = self.value(&array[index], of, last);
+            let children = declared.map_err(|fault| fault.under(element.clone()))?.below;
+            self.nodes.push(Node { element, included: true, children });
+        }
+        Ok(FieldSet::from_level(self.nodes.drain(base..)))
     }
-    Ok(FieldSet::from_sorted(nodes.into_iter().map(|(_, node)| node).collect()))
-}
 
-/// Returns the last set of a list, if the list still declares exactly that.
-fn list_as_before(
-    array: &[Value],
-    topology: &ListTopology,
-    of: TypeRef<'_>,
-    last: &FieldSet,
-) -> Result<Option<FieldSet>, Box<Fault>> {
-    let nodes = last.nodes();
-    if nodes.len() != array.len() || nodes.is_empty() {
-        return Ok(None);
-    }
-    let mut seen = vec![false; nodes.len()];
-    for item in array {
-        let Ok(Some(at)) = items::find(nodes, item, topology) else { return Ok(None) };
-        let node = &nodes[at];
-        if std::mem::replace(&mut seen[at], true) || !node.included {
+    /// Returns the last set of a list, if the list still declares exactly that.
+    fn list_as_before(
+        &mut self,
+        array: &[Value],
+        topology: &ListTopology,
+        of: TypeRef<'_>,
+        last: &FieldSet,
+    ) -> Result<Option<FieldSet>, Box<Fault>> {
+        let nodes = last.nodes();
+        if nodes.len() != array.len() || nodes.is_empty() {
             return Ok(None);
         }
-        let children =
-            contents(item, of, &node.children).map_err(|fault| fault.under(node.element.clone()))?;
-        if !children.ptr_eq(&node.children) {
-            return Ok(None);
+        let mut places = items::Places::new(nodes);
+        for item in array {
+            let Some(node) = places.take(item, topology).filter(|node| node.included) else {
+                return Ok(None);
+            };
+            let declared = self.value(item, of, &node.children);
+            let children = declared.map_err(|fault| fault.under(node.element.clone()))?.below;
+            if !children.ptr_eq(&node.children) {
+                return Ok(None);
+            }
         }
+        Ok(Some(last.clone()))
     }
-    Ok(Some(last.clone()))
 }
 
-/// One level under construction; stays a reference to the last set's level for as long as they agree.
+/// Whether a type names a field, so that holding something below it says nothing of the field itself.
+#[derive(Clone, Copy, PartialEq)]
+enum Standing {
+    Named,
+    Entry,
+}
+
+/// One level of a set under construction; nothing is made for as long as it agrees with the last set's.
 struct Level<'a> {
-    last: &'a FieldSet,
-    agreed: usize,
-    own: Option<Vec<Node>>,
+    before: &'a [Node],
+    /// Where to look for the next field among those before.
+    next: usize,
+    /// How many of those before are all that is declared so far.
+    agreed: Option<usize>,
 }
 
 impl<'a> Level<'a> {
-    fn new(last: &'a FieldSet) -> Level<'a> {
-        Level { last, agreed: 0, own: None }
-    }
-
-    /// Returns where the last set has the element that comes next.
-    fn expect(&self, is_it: impl Fn(&PathElement) -> bool) -> Option<usize> {
-        let nodes = self.last.nodes();
-        if self.own.is_none() {
-            return nodes.get(self.agreed).filter(|node| is_it(&node.element)).map(|_| self.agreed);
+    /// Returns the node of a field in the last set; fields are asked for in ascending order.
+    fn seek(&mut self, name: &str) -> Option<&'a Node> {
+        loop {
+            let node = self.before.get(self.next)?;
+            match &node.element {
+                PathElement::Field(field) => match field.as_str().cmp(name) {
+                    std::cmp::Ordering::Less => self.next += 1,
+                    std::cmp::Ordering::Equal => return Some(node),
+                    std::cmp::Ordering::Greater => return None,
+                },
+                _ => return None,
+            }
         }
-        nodes.iter().position(|node| is_it(&node.element))
     }
 
-    fn push(
-        &mut self,
-        known: Option<usize>,
-        step: impl FnOnce() -> PathElement,
-        included: bool,
-        children: FieldSet,
-    ) {
-        let nodes = self.last.nodes();
-        let own = match (&mut self.own, known) {
-            (None, Some(at)) if nodes[at].included == included && nodes[at].children.ptr_eq(&children) => {
-                self.agreed += 1;
+    fn push(&mut self, node: Node, nodes: &mut Vec<Node>) {
+        if let Some(agreed) = self.agreed {
+            let same = self.before.get(agreed).filter(|_| agreed == self.next);
+            if same.is_some_and(|same| {
+                same.included == node.included
+                    && same.children.ptr_eq(&node.children)
+                    && same.element == node.element
+            }) {
+                self.agreed = Some(agreed + 1);
+                self.next += 1;
                 return;
             }
-            (Some(own), _) => own,
-            (own, _) => own.insert(nodes[..self.agreed].to_vec()),
-        };
-        let element = known.map_or_else(step, |at| nodes[at].element.clone());
-        own.push(Node { element, included, children });
-    }
-
-    fn finish(self) -> FieldSet {
-        match self.own {
-            Some(nodes) => FieldSet::from_sorted(nodes),
-            None if self.agreed == self.last.nodes().len() => self.last.clone(),
-            None => FieldSet::from_sorted(self.last.nodes()[..self.agreed].to_vec()),
+            nodes.extend_from_slice(&self.before[..agreed]);
+            self.agreed = None;
         }
+        nodes.push(node);
     }
 }
 

@@ -81,6 +81,32 @@ pub(crate) fn find(nodes: &[Node], item: &Value, topology: &ListTopology) -> Res
     if unclear { Err(Unclear) } else { Ok(found.ok()) }
 }
 
+/// The nodes of a list's set, taken one by one as the list's items are met; most lists are in the order of
+/// their set, so the node after the last one taken is tried first.
+pub(crate) struct Places<'n> {
+    nodes: &'n [Node],
+    next: usize,
+    taken: Vec<bool>,
+}
+
+impl<'n> Places<'n> {
+    pub(crate) fn new(nodes: &'n [Node]) -> Places<'n> {
+        Places { nodes, next: 0, taken: vec![false; nodes.len()] }
+    }
+
+    /// Returns the node that leads to an item, unless it was taken or only elements can tell.
+    pub(crate) fn take(&mut self, item: &Value, topology: &ListTopology) -> Option<&'n Node> {
+        let nodes = self.nodes;
+        let leads = |node: &&Node| compare(&node.element, item, topology) == Some(Ordering::Equal);
+        let at = match nodes.get(self.next).filter(leads) {
+            Some(_) => self.next,
+            None => find(nodes, item, topology).ok().flatten()?,
+        };
+        self.next = at + 1;
+        (!std::mem::replace(self.taken.get_mut(at)?, true)).then(|| &nodes[at])
+    }
+}
+
 /// The values are of kinds whose order only elements define.
 pub(crate) struct Unclear;
 

@@ -7,12 +7,14 @@
 //! caller fills in defaults, validates, and [settles](State::settle) the state: an unchanged one need not be
 //! stored.
 
+mod adopt;
 mod apply;
 mod cap;
 mod compare;
 mod conflict;
 mod declare;
 mod error;
+mod extract;
 mod items;
 mod last_applied;
 mod ledger;
@@ -21,26 +23,33 @@ mod managers;
 mod merge;
 mod prune;
 mod reconcile;
+mod repeat;
+mod report;
 mod reset;
 mod scale;
 mod shape;
 mod strip;
 mod time;
+mod trace;
 mod update;
 mod versions;
 mod write;
 
+pub use adopt::{Adoption, adopt};
 pub use apply::{BEFORE_FIRST_APPLY, Force, apply};
 pub use cap::{ANCIENT_CHANGES, MAX_UPDATERS};
 pub use compare::Difference;
 pub use conflict::{Cause, Conflict, Conflicts, Holder};
 pub use error::ApplyError;
+pub use extract::extract;
 pub use last_applied::LAST_APPLIED;
 pub use manager::{Identity, Manager, Operation};
 pub use managers::Managers;
+pub use report::{Change, Leaf, changes, ownership};
 pub use reset::Reset;
 pub use scale::{ReplicasAt, SCALE_VERSION, from_scale, to_scale};
 pub use time::Timestamp;
+pub use trace::{Decision, Rule, Trace, apply_traced};
 pub use update::{Requested, update};
 pub use versions::{Evolution, SingleVersion, Versions};
 pub use write::{Live, Presence, Settled, State, Write};

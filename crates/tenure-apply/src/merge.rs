@@ -60,14 +60,17 @@ fn fields(live: &Object, applied: &Object, ty: TypeRef<'_>, null_keys: &[&str]) 
             Ordering::Equal => {
                 let standing = &ours[0].1;
                 let merged = if value.is_null() && null_keys.contains(&name.as_str()) {
-                    standing.clone()
+                    None
+                } else if value.is_scalar() && standing.is_scalar() {
+                    // Without parts on either side the type has no say.
+                    (value != standing).then(|| value.clone())
                 } else {
-                    merge(standing, value, below(ty, name))
+                    Some(merge(standing, value, below(ty, name)))
+                        .filter(|merged| !unchanged(standing, merged))
                 };
-                if unchanged(standing, &merged) {
-                    copied.keep();
-                } else {
-                    copied.put(name, merged, 1);
+                match merged {
+                    None => copied.keep(),
+                    Some(merged) => copied.put(name, merged, 1),
                 }
                 ours = &ours[1..];
             }

@@ -28,18 +28,7 @@ fn level(
 ) -> Option<FieldSet> {
     let mut changed: Option<Vec<Node>> = None;
     for (at, node) in set.nodes().iter().enumerate() {
-        let (child, of, was) = match (&node.element, shape(ty)) {
-            (PathElement::Field(name), Shape::Granular | Shape::Deduced) => {
-                let was = former.map(|former| below(former, name));
-                (live.and_then(|live| live.get(name)), below(ty, name), was)
-            }
-            (element, Shape::Items(_, of)) => {
-                let was = former.and_then(|former| former.item());
-                (find(live, element, ty), of, was)
-            }
-            _ => (None, TypeRef::untyped(), None),
-        };
-        match place(node, child, of, was) {
+        match child(node, live, ty, former) {
             None => {
                 if let Some(changed) = &mut changed {
                     changed.push(node.clone());
@@ -51,26 +40,46 @@ fn level(
     changed.map(FieldSet::from_sorted)
 }
 
-fn find<'v>(live: Option<&'v Value>, element: &PathElement, ty: TypeRef<'_>) -> Option<&'v Value> {
-    let Shape::Items(topology, _) = shape(ty) else { return None };
-    let mut items = live?.as_array()?.iter().enumerate();
-    let leads = |(index, item): &(usize, &Value)| {
-        items::element(item, topology, *index).is_ok_and(|other| other == *element)
+fn child(node: &Node, live: Option<&Value>, ty: TypeRef<'_>, former: Option<TypeRef<'_>>) -> Option<Node> {
+    // A leaf can only have been a whole, which only the former type can tell.
+    if node.children.is_empty() && former.is_none() {
+        return None;
+    }
+    let (of, was) = match (&node.element, shape(ty)) {
+        (PathElement::Field(name), Shape::Granular | Shape::Deduced) => {
+            (below(ty, name), former.map(|former| below(former, name)))
+        }
+        (_, Shape::Items(_, of)) => (of, former.and_then(|former| former.item())),
+        _ => (TypeRef::untyped(), None),
     };
-    items.find(leads).map(|(_, item)| item)
-}
-
-fn place(node: &Node, live: Option<&Value>, ty: TypeRef<'_>, former: Option<TypeRef<'_>>) -> Option<Node> {
     let with =
         |included: bool, children: FieldSet| Node { element: node.element.clone(), included, children };
-    let was_whole = former.is_some_and(|former| matches!(shape(former), Shape::Leaf));
-    match shape(ty) {
+    let was_whole = was.is_some_and(|was| matches!(shape(was), Shape::Leaf));
+    match shape(of) {
         Shape::Leaf if !node.children.is_empty() => Some(with(true, FieldSet::default())),
         Shape::Granular | Shape::Items(..) if was_whole && node.included && node.children.is_empty() => {
-            let parts = FieldSet::of_with(live?, ty, Duplicates::Tolerated).ok()?;
+            let parts = FieldSet::of_with(find(live, &node.element, ty)?, of, Duplicates::Tolerated).ok()?;
             (!parts.is_empty()).then(|| with(false, parts))
         }
         _ if node.children.is_empty() => None,
-        _ => level(&node.children, live, ty, former).map(|children| with(node.included, children)),
+        _ => {
+            let live = if was.is_some() { find(live, &node.element, ty) } else { None };
+            level(&node.children, live, of, was).map(|children| with(node.included, children))
+        }
+    }
+}
+
+/// Returns the part of a live value where an element leads.
+fn find<'v>(live: Option<&'v Value>, element: &PathElement, ty: TypeRef<'_>) -> Option<&'v Value> {
+    match (element, shape(ty)) {
+        (PathElement::Field(name), _) => live?.get(name),
+        (element, Shape::Items(topology, _)) => {
+            let mut items = live?.as_array()?.iter().enumerate();
+            let leads = |(index, item): &(usize, &Value)| {
+                items::element(item, topology, *index).is_ok_and(|other| other == *element)
+            };
+            items.find(leads).map(|(_, item)| item)
+        }
+        _ => None,
     }
 }

@@ -19,6 +19,16 @@ const METADATA: [&str; 9] = [
     "uid",
 ];
 
+/// Whether a top-level field is in no manager's set.
+pub(crate) fn is_nobodys(name: &str) -> bool {
+    TOP.contains(&name)
+}
+
+/// Whether a field of `metadata` is in no manager's set.
+pub(crate) fn is_nobodys_in_metadata(name: &str) -> bool {
+    METADATA.contains(&name)
+}
+
 /// Returns a set without the fields that nobody may hold.
 pub(crate) fn strip(fields: &FieldSet) -> FieldSet {
     static NOBODYS: OnceLock<FieldSet> = OnceLock::new();

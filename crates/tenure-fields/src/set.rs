@@ -55,7 +55,7 @@ impl FieldSet {
     }
 
     /// Takes one level's nodes as [`FieldSet::from_sorted`] does, where their number is known.
-    pub(crate) fn from_level(nodes: impl ExactSizeIterator<Item = Node>) -> FieldSet {
+    pub fn from_level(nodes: impl ExactSizeIterator<Item = Node>) -> FieldSet {
         if nodes.len() == 0 { FieldSet(None) } else { FieldSet(Some(nodes.collect())) }
     }
 

@@ -1,0 +1,166 @@
+//! The record of an apply: which rule decided about every path that the configuration declares or has given
+//! up. It is worked out afterwards from what went in and what came out, so an ordinary apply pays nothing.
+
+use crate::{
+    ApplyError, Force, Holder, Live, Manager, Operation, State, Write, apply, declare::declared, strip::strip,
+};
+use tenure_fields::{FieldSet, Path};
+use tenure_schema::TypeRef;
+use tenure_value::Value;
+
+/// What decided about a part of an object.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Rule {
+    /// It was declared and nothing stood there.
+    Added,
+    /// It was declared with another value than stood there, and nobody else held it.
+    Set,
+    /// It was declared as it stood, and nobody else holds it.
+    Kept,
+    /// It was declared as it stood, or as an equal zero, and these hold it too.
+    Shared(Vec<Holder>),
+    /// It was declared with another value and taken from these, by force or as what `kubectl` once applied.
+    Taken(Vec<Holder>),
+    /// It was declared with another value than these hold, who must be asked.
+    Contested(Vec<Holder>),
+    /// It was declared before, is not now, and nobody holds it: it went.
+    Removed,
+    /// It was declared before and is not now; these held a part of it that could not stand alone: it went.
+    RemovedWith(Vec<Holder>),
+    /// It was declared before, is not now, and stays because these hold it.
+    Released(Vec<Holder>),
+    /// It was declared, but this endpoint takes it from the live object.
+    ResetByEndpoint,
+}
+
+/// A path and the rule that decided about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// Where.
+    pub path: Path,
+    /// By what.
+    pub rule: Rule,
+}
+
+/// Every decision of one apply: what is declared in the order of paths, then what was given up.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    decisions: Vec<Decision>,
+}
+
+impl Trace {
+    /// Returns the decisions.
+    pub fn decisions(&self) -> &[Decision] {
+        &self.decisions
+    }
+
+    /// Returns the rule that decided about exactly this path.
+    pub fn at(&self, path: &Path) -> Option<&Rule> {
+        self.decisions.iter().find(|decision| decision.path == *path).map(|decision| &decision.rule)
+    }
+}
+
+/// Applies a configuration and says which rule decided about each path it touches; a conflict is traced too.
+pub fn apply_traced(
+    live: Live<'_>,
+    config: &Value,
+    write: &Write<'_>,
+    force: Force<'_>,
+) -> (Result<State, ApplyError>, Trace) {
+    let outcome = apply(live, config, write, force);
+    let trace = Tracer::new(live, config, write).and_then(|tracer| tracer.trace(&outcome));
+    (outcome, trace.unwrap_or_default())
+}
+
+struct Tracer<'a> {
+    live: Live<'a>,
+    config: &'a Value,
+    write: &'a Write<'a>,
+    ty: TypeRef<'a>,
+    declared: FieldSet,
+}
+
+impl<'a> Tracer<'a> {
+    fn new(live: Live<'a>, config: &'a Value, write: &'a Write<'a>) -> Option<Tracer<'a>> {
+        let ty = write.ty().ok()?;
+        let declared = strip(&declared(config, ty, &FieldSet::default()).ok()?);
+        Some(Tracer { live, config, write, ty, declared })
+    }
+
+    fn trace(&self, outcome: &Result<State, ApplyError>) -> Option<Trace> {
+        let mut decisions: Vec<Decision> = Vec::new();
+        let object = match outcome {
+            Ok(state) => &state.object,
+            Err(ApplyError::Conflicts(_)) => self.live.object,
+            Err(_) => return None,
+        };
+        for path in self.declared.iter() {
+            let rule = self.declared_rule(&path, outcome);
+            decisions.push(Decision { path, rule });
+        }
+        let identity = self.write.identity(Operation::Apply);
+        if let (Ok(_), Some(last)) = (outcome, self.live.managers.get(&identity)) {
+            for path in last.fields.difference(&self.declared).iter() {
+                let holders = self.holders(&path);
+                let rule = match (path.resolve(object, self.ty), holders.is_empty()) {
+                    (Some(_), _) => Rule::Released(holders),
+                    (None, true) => Rule::Removed,
+                    (None, false) => Rule::RemovedWith(holders),
+                };
+                decisions.push(Decision { path, rule });
+            }
+        }
+        Some(Trace { decisions })
+    }
+
+    fn declared_rule(&self, path: &Path, outcome: &Result<State, ApplyError>) -> Rule {
+        let elements = path.elements();
+        let mut alone = FieldSet::default();
+        alone.insert(elements);
+        if self.write.reset.outside(&alone).is_empty() {
+            return Rule::ResetByEndpoint;
+        }
+        if let Err(ApplyError::Conflicts(conflicts)) = outcome
+            && let Some(conflict) = conflicts.iter().find(|conflict| conflict.path == *path)
+        {
+            return Rule::Contested(conflict.holders.clone());
+        }
+        let holders = self.holders(path);
+        let keeps = |holder: &Holder| match outcome {
+            Ok(state) => {
+                state.managers.get(&holder.identity()).is_some_and(|manager| manager.fields.has(elements))
+            }
+            Err(_) => true,
+        };
+        let (shared, taken): (Vec<Holder>, Vec<Holder>) = holders.into_iter().partition(keeps);
+        if !taken.is_empty() {
+            return Rule::Taken(taken);
+        }
+        if !shared.is_empty() {
+            return Rule::Shared(shared);
+        }
+        match (path.resolve(self.live.object, self.ty), path.resolve(self.config, self.ty)) {
+            (None, _) => Rule::Added,
+            (Some(live), Some(declared)) if live.is_scalar() && !live.same(declared) => Rule::Set,
+            (Some(live), Some(declared)) if self.is_leaf(path) && !live.same(declared) => Rule::Set,
+            _ => Rule::Kept,
+        }
+    }
+
+    /// Whether nothing below this path is declared on its own.
+    fn is_leaf(&self, path: &Path) -> bool {
+        self.declared.below(path.elements()).is_empty()
+    }
+
+    /// Returns the others who held a path before the apply, at its version.
+    fn holders(&self, path: &Path) -> Vec<Holder> {
+        let identity = self.write.identity(Operation::Apply);
+        let holds = |manager: &&Manager| {
+            !manager.identity().is(&identity)
+                && manager.api_version == self.write.api_version
+                && manager.fields.has(path.elements())
+        };
+        self.live.managers.iter().filter(holds).map(Holder::from).collect()
+    }
+}
