@@ -9,6 +9,9 @@ use std::sync::Arc;
 pub struct Object(Arc<[(Text, Value)]>);
 
 impl Object {
+    /// Up to here looking at every name beats a search: most names differ in length already.
+    const FEW: usize = 8;
+
     /// Takes fields that are sorted by name, without repetitions.
     pub fn from_sorted(fields: impl IntoIterator<Item = (Text, Value)>) -> Object {
         let fields: Arc<[_]> = fields.into_iter().collect();
@@ -49,6 +52,9 @@ impl Object {
 
     /// Returns the value of a field.
     pub fn get(&self, name: &str) -> Option<&Value> {
+        if self.0.len() <= Self::FEW {
+            return self.0.iter().find(|(field, _)| field.as_str() == name).map(|(_, value)| value);
+        }
         self.position(name).ok().map(|at| &self.0[at].1)
     }
 
