@@ -1,6 +1,8 @@
 //! Ownership from decoded live object and decoded managers to the next state, beside the unit of every bar:
 //! reading the same document with serde_json and dropping it.
 
+#![allow(missing_docs)]
+
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use std::{hint::black_box, time::Duration};
 use tenure_apply::{
