@@ -2,6 +2,7 @@
 //! first used, so that starting costs nothing for kinds nobody asks for.
 
 use super::{
+    metadata,
     object::{
         DecodeError, Decoded, Edit, EmptyLists, Encoder, Rule, Shape, ShapeId, Shapes, Surroundings, Walk,
         decode,
@@ -72,11 +73,12 @@ impl Kinds {
         now: Timestamp,
     ) -> Result<Decoded, Box<DecodeError>> {
         let Some(shape) = self.shape_of(resource) else {
-            return Ok(Decoded { value: body.clone(), complaints: Vec::new() });
+            return Ok(Decoded { value: body.clone(), complaints: Vec::new(), warnings: Vec::new() });
         };
         let decoded = decode(&self.shapes, shape, body)?;
-        let value = self.walk(shape, decoded.value, Walk::RulesAndEncode, &mut OnlyTime(now));
-        Ok(Decoded { value, ..decoded })
+        let (value, warnings) = metadata::one_reference_per_owner(named(resource, decoded.value));
+        let value = self.walk(shape, value, Walk::RulesAndEncode, &mut OnlyTime(now));
+        Ok(Decoded { value, warnings, ..decoded })
     }
 
     /// Returns what becomes of a completed object when it is created: what admission and the strategy of
@@ -93,6 +95,12 @@ impl Kinds {
     /// absent are `null` when empty too.
     pub fn stored(&self, resource: &Resource, object: &Value) -> Value {
         self.encode_with(resource, object, EmptyLists::Null)
+    }
+
+    /// Returns the object of a resource in which nothing is set, as the API would show it.
+    pub fn empty(&self, resource: &Resource) -> Value {
+        let kind = [("apiVersion", resource.api_version.clone()), ("kind", resource.kind.clone())];
+        self.encode(resource, &Value::object(kind.map(|(name, text)| (name, Value::from(text)))))
     }
 
     /// Returns an object in the form in which the API shows it.
@@ -144,6 +152,17 @@ impl Kinds {
         }
         rules
     }
+}
+
+/// Gives an object the names of its kind, whatever the body says: what it was read as, it is.
+fn named(resource: &Resource, object: Value) -> Value {
+    let Some(fields) = object.as_object() else { return object };
+    let has = |name: &str, text: &Text| fields.get(name).and_then(Value::as_str) == Some(text);
+    if has("apiVersion", &resource.api_version) && has("kind", &resource.kind) {
+        return object;
+    }
+    let named = fields.with("apiVersion", resource.api_version.clone());
+    named.with("kind", resource.kind.clone()).into()
 }
 
 fn run(rule: &Rule, value: Value, around: &mut dyn Surroundings) -> Value {

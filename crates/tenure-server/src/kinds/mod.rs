@@ -6,6 +6,7 @@ pub mod allocate;
 mod convert;
 mod discovery;
 mod engine;
+mod metadata;
 mod object;
 mod pack;
 mod registry;

@@ -5,5 +5,6 @@ mod conversion;
 mod defaults;
 mod discovery;
 mod facts;
+mod replay;
 mod tables;
 mod validation;

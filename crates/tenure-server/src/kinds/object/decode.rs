@@ -15,8 +15,10 @@ use tenure_value::{Object, Value};
 pub struct Decoded {
     /// The content as the type holds it; the same memory as the document where nothing differs.
     pub value: Value,
-    /// What was left out or merged, as strict decoding and warnings word it: `unknown field "spec.nope"`.
+    /// What was left out, as strict decoding and warnings word it: `unknown field "spec.nope"`.
     pub complaints: Vec<String>,
+    /// What was mended, whatever the validation of fields; always a warning, never an error.
+    pub warnings: Vec<String>,
 }
 
 /// A document that cannot be read as an object of its type.
@@ -54,7 +56,11 @@ pub(crate) fn decode(shapes: &Shapes, shape: ShapeId, value: &Value) -> Result<D
         &FieldPath::root(),
         Place { owner: "", rounding: Rounding::Thousandths },
     )?;
-    Ok(Decoded { value: changed.unwrap_or_else(|| value.clone()), complaints: decoder.complaints })
+    Ok(Decoded {
+        value: changed.unwrap_or_else(|| value.clone()),
+        complaints: decoder.complaints,
+        warnings: Vec::new(),
+    })
 }
 
 /// Where a value stands, for messages and rounding.
