@@ -10,7 +10,7 @@ use crate::Error;
 use tenure_value::{Text, Value};
 
 /// A versioned table of strings, key patterns and phrases.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Table {
     version: u32,
     introduced: Text,
@@ -81,6 +81,12 @@ impl Pattern {
     }
 }
 
+impl std::fmt::Debug for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "table {} of {} strings", self.version, self.strings.len())
+    }
+}
+
 impl Table {
     /// Makes a table of strings alone.
     ///
@@ -138,7 +144,7 @@ impl Table {
 
     /// Adds the phrases, in the order of their codes.
     pub fn with_phrases(mut self, phrases: &[Vec<Step>]) -> Table {
-        self.phrases = Phrases::new(phrases);
+        self.phrases = Phrases::new(phrases, &self);
         self
     }
 

@@ -92,3 +92,20 @@ fn spelled(seconds: i64) -> String {
     let (day, hour, minute) = (seconds / 86_400 + 1, seconds / 3600 % 24, seconds / 60 % 60);
     format!("2026-11-{day:02}T{hour:02}:{minute:02}:{:02}Z", seconds % 60)
 }
+
+/// Returns two managers that hold the same of a Deployment.
+pub fn deployment_held_twice() -> Option<Vec<ManagerRecord>> {
+    let text = include_bytes!("../../../../bench/inputs/fieldpath/deployment-big.json");
+    let record = |manager: &str| {
+        Some(ManagerRecord {
+            manager: Text::new(manager),
+            operation: Text::new("Apply"),
+            api_version: Text::new("apps/v1"),
+            time: Text::new("2026-01-02T03:04:05Z"),
+            fields_type: Text::new("FieldsV1"),
+            fields: Some(fields_v1::parse(text).ok()?),
+            ..ManagerRecord::default()
+        })
+    };
+    Some(vec![record("first")?, record("second")?])
+}

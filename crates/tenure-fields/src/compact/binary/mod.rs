@@ -6,6 +6,7 @@ mod codes;
 mod object;
 mod phrases;
 mod read;
+mod ready;
 pub(crate) mod step;
 mod text;
 mod time;
@@ -20,7 +21,7 @@ pub(crate) use write::Writer;
 
 use super::{Table, tables};
 use crate::{Error, FieldSet};
-use read::Reader;
+use read::{Reader, Room};
 
 /// How much one document may hold when all that it repeats is written out: sixteen for each node, key
 /// field and value, and one for each byte of their strings.
@@ -41,17 +42,38 @@ pub fn encode_with(set: &FieldSet, table: &Table) -> Result<Vec<u8>, Error> {
 
 /// Decodes one set.
 pub fn decode(bytes: &[u8]) -> Result<FieldSet, Error> {
-    let version = version(bytes, codes::OBJECT)?;
-    decode_with(bytes, tables::table(version)?)
+    Decoder::default().decode(bytes)
 }
 
 /// Decodes one set with a table, whatever table its version byte names.
 pub fn decode_with(bytes: &[u8], table: &Table) -> Result<FieldSet, Error> {
     version(bytes, codes::OBJECT)?;
-    let mut reader = Reader::new(bytes, 1, table);
-    let set = reader.set()?;
-    reader.end()?;
-    Ok(set)
+    decode_in(bytes, table, &mut Room::default())
+}
+
+fn decode_in(bytes: &[u8], table: &Table, room: &mut Room) -> Result<FieldSet, Error> {
+    let mut reader = Reader::new(bytes, 1, table, room);
+    let set = reader.set().and_then(|set| reader.end().map(|()| set));
+    reader.finish(room, set)
+}
+
+/// Decodes documents one after another, each in the memory that the one before needed.
+#[derive(Default)]
+pub struct Decoder {
+    room: Room,
+}
+
+impl Decoder {
+    /// Decodes one set.
+    pub fn decode(&mut self, bytes: &[u8]) -> Result<FieldSet, Error> {
+        let version = version(bytes, codes::OBJECT)?;
+        decode_in(bytes, tables::table(version)?, &mut self.room)
+    }
+
+    /// Decodes all managers of an object.
+    pub fn decode_object(&mut self, bytes: &[u8]) -> Result<Vec<ManagerRecord>, Error> {
+        object::decode_object_in(bytes, &mut self.room)
+    }
 }
 
 /// Returns the table's version from the first byte, where the form's bit is as it should be.

@@ -1,7 +1,11 @@
 //! The whole-object form: all managers of an object in one document, so that what their sets share is
 //! written once. Each manager begins with a byte that says which of its parts are the common ones.
 
-use super::{Reader, Writer, codes, time, version};
+use super::{
+    Writer, codes,
+    read::{Failed, Reader, Room},
+    time, version,
+};
 use crate::{
     Error, FieldSet,
     compact::{Table, tables},
@@ -118,21 +122,31 @@ fn write<'a>(
 
 /// Decodes all managers of an object.
 pub fn decode_object(bytes: &[u8]) -> Result<Vec<ManagerRecord>, Error> {
+    decode_object_in(bytes, &mut Room::default())
+}
+
+/// Decodes all managers of an object in the room of another document.
+pub(super) fn decode_object_in(bytes: &[u8], room: &mut Room) -> Result<Vec<ManagerRecord>, Error> {
     let table = tables::table(version(bytes, 0)?)?;
-    let mut reader = Reader::new(bytes, 1, table);
+    let mut reader = Reader::new(bytes, 1, table, room);
+    let records = read_all(&mut reader);
+    reader.finish(room, records)
+}
+
+fn read_all(reader: &mut Reader<'_>) -> Result<Vec<ManagerRecord>, Failed> {
     let count = reader.count()?;
     // A manager takes two bytes at least, and far more in memory: room is made as they come.
     let mut records: Vec<ManagerRecord> = Vec::with_capacity(count.min(16));
     let mut clock = time::BASE;
     for _ in 0..count {
         let api_version = records.last().map(|record| record.api_version.clone()).unwrap_or_default();
-        records.push(read(api_version, &mut clock, &mut reader)?);
+        records.push(read(api_version, &mut clock, reader)?);
     }
     reader.end()?;
     Ok(records)
 }
 
-fn read(api_version: Text, clock: &mut i64, reader: &mut Reader<'_>) -> Result<ManagerRecord, Error> {
+fn read(api_version: Text, clock: &mut i64, reader: &mut Reader<'_>) -> Result<ManagerRecord, Failed> {
     let first = reader.byte()?;
     let bits = |at: u8| first >> at & 3;
     let manager = reader.text()?;
@@ -169,7 +183,7 @@ fn read(api_version: Text, clock: &mut i64, reader: &mut Reader<'_>) -> Result<M
     Ok(ManagerRecord { manager, operation, api_version, time, subresource, fields_type, fields })
 }
 
-fn read_time(direction: u8, clock: &mut i64, reader: &mut Reader<'_>) -> Result<Text, Error> {
+fn read_time(direction: u8, clock: &mut i64, reader: &mut Reader<'_>) -> Result<Text, Failed> {
     let amount = i64::try_from(reader.number()?).ok();
     let seconds = match direction {
         LATER => amount.and_then(|amount| clock.checked_add(amount)),

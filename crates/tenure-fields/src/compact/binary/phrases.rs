@@ -1,18 +1,23 @@
 //! The phrases of a table: for the reader, the steps of each code; for the writer, the longest phrase
 //! that begins a run of steps, found by walking a trie.
 
-use super::step::Step;
-use crate::compact::fingerprint::Numbers;
+use super::{
+    ready::{Part, ready},
+    step::Step,
+};
+use crate::compact::{Table, fingerprint::Numbers};
 
 /// How many phrases a table may have: the codes below the ones with a meaning of their own.
 pub const MOST_PHRASES: usize = 208;
 
 /// The phrases of a table, by code.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Phrases {
     steps: Vec<Step>,
     /// Where each phrase begins in `steps`; one more than there are phrases.
     starts: Vec<u32>,
+    /// What each phrase is to the reader.
+    ready: Vec<Vec<Part>>,
     /// The state after the first step, by the step's identity; 0 where no phrase begins so.
     first: Vec<u16>,
     /// The state after a state and a step.
@@ -28,11 +33,12 @@ fn edge(state: u16, identity: u16) -> u64 {
 
 impl Phrases {
     /// Takes the phrases in the order of their codes; those that do not fit are left out.
-    pub(crate) fn new(phrases: &[Vec<Step>]) -> Phrases {
+    pub(crate) fn new(phrases: &[Vec<Step>], table: &Table) -> Phrases {
         let mut all = Phrases { starts: vec![0], codes: vec![None], ..Phrases::default() };
         for (code, phrase) in phrases.iter().take(MOST_PHRASES).enumerate() {
             all.steps.extend_from_slice(phrase);
             all.starts.push(all.steps.len() as u32);
+            all.ready.push(ready(phrase, table));
             all.add(code as u8, phrase);
         }
         all
@@ -84,6 +90,12 @@ impl Phrases {
         self.steps.get(start as usize..end as usize)
     }
 
+    /// Returns the parts of a code, made ready for reading.
+    #[inline]
+    pub(crate) fn parts(&self, code: u8) -> Option<&[Part]> {
+        self.ready.get(usize::from(code)).map(Vec::as_slice)
+    }
+
     /// Finds the longest phrase that the steps begin with, and how many steps it has.
     #[inline]
     pub(crate) fn longest(&self, steps: &[u16]) -> Option<(u8, usize)> {
@@ -111,7 +123,8 @@ mod tests {
     #[test]
     fn the_longest_phrase_is_found() {
         let [a, b, c] = [1, 2, 3].map(|string| Step::Field(string, Shape::Itself));
-        let phrases = Phrases::new(&[vec![a], vec![a, b, c], vec![b, c, Step::End], vec![Step::End]]);
+        let phrases = [vec![a], vec![a, b, c], vec![b, c, Step::End], vec![Step::End]];
+        let phrases = Phrases::new(&phrases, &Table::of_strings(1, ["a", "b", "c", "d"]));
         let found =
             |steps: &[Step]| phrases.longest(&steps.iter().map(|step| step.identity()).collect::<Vec<_>>());
         assert_eq!(found(&[a, b, c, Step::End]), Some((1, 3)));

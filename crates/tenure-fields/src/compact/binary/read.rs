@@ -3,6 +3,7 @@
 
 use super::{
     MOST_CONTENT, codes,
+    ready::{Closed, Part as Ready, Run},
     step::{Shape, Step},
     text, varint,
 };
@@ -12,11 +13,25 @@ use crate::{
 };
 use tenure_value::{Limits, Object, Text, Value};
 
+/// Room that the reading of one document leaves for the next.
+#[derive(Default)]
+pub(super) struct Room {
+    seen: Vec<Text>,
+    levels: Vec<Closed>,
+    nodes: Vec<Node>,
+    open: Vec<Level>,
+}
+
+/// Reading ended early; the reader holds the reason, which is too large to be handed up from every byte.
+#[derive(Debug)]
+pub(super) struct Failed;
+
 /// Reads the sets of one document.
 pub(super) struct Reader<'t> {
     bytes: &'t [u8],
     at: usize,
     table: &'t Table,
+    failure: Option<Error>,
     seen: Vec<Text>,
     /// The levels that may be repeated, by number.
     levels: Vec<Closed>,
@@ -25,15 +40,6 @@ pub(super) struct Reader<'t> {
     /// The set that was read last.
     root: FieldSet,
     content: u64,
-}
-
-/// A level that was read.
-struct Closed {
-    set: FieldSet,
-    /// What it holds when all that it repeats is written out.
-    content: u64,
-    /// How many levels are inside one another, itself included.
-    height: usize,
 }
 
 /// A level being read.
@@ -57,36 +63,39 @@ enum Progress {
 
 impl<'t> Reader<'t> {
     /// Begins behind the version byte, or wherever the first set does.
-    pub(super) fn new(bytes: &'t [u8], at: usize, table: &'t Table) -> Reader<'t> {
-        Reader {
-            bytes,
-            at,
-            table,
-            seen: Vec::new(),
-            levels: Vec::new(),
-            nodes: Vec::with_capacity(32),
-            open: Vec::with_capacity(16),
-            root: FieldSet::default(),
-            content: 0,
-        }
+    pub(super) fn new(bytes: &'t [u8], at: usize, table: &'t Table, room: &mut Room) -> Reader<'t> {
+        let Room { seen, levels, nodes, open } = std::mem::take(room);
+        let (failure, root) = (None, FieldSet::default());
+        Reader { bytes, at, table, failure, seen, levels, nodes, open, root, content: 0 }
+    }
+
+    /// Gives the room back, and says what came of the reading.
+    pub(super) fn finish<T>(mut self, room: &mut Room, read: Result<T, Failed>) -> Result<T, Error> {
+        self.seen.clear();
+        self.levels.clear();
+        self.nodes.clear();
+        self.open.clear();
+        *room = Room { seen: self.seen, levels: self.levels, nodes: self.nodes, open: self.open };
+        let unknown = || Error::Compact { at: self.at, problem: "the document cannot be read".to_owned() };
+        read.map_err(|Failed| self.failure.unwrap_or_else(unknown))
     }
 
     /// Reads a set.
-    pub(super) fn set(&mut self) -> Result<FieldSet, Error> {
+    pub(super) fn set(&mut self) -> Result<FieldSet, Failed> {
         self.nodes.clear();
         self.open.clear();
         self.open.push(Level { base: 0, content: self.content, rank: 0, height: 0 });
         loop {
             let code = self.byte()?;
-            let progress = match self.table.phrases.steps(code) {
-                Some(steps) => self.phrase(steps)?,
+            let progress = match self.table.phrases.parts(code) {
+                Some(parts) => self.phrase(parts)?,
                 None => {
                     let step = self.alone(code)?;
                     self.step(step)?
                 }
             };
             if self.content > MOST_CONTENT {
-                return Err(Error::TooLarge { limit: MOST_CONTENT });
+                return Err(self.fail(Error::TooLarge { limit: MOST_CONTENT }));
             }
             if progress == Progress::Complete {
                 return Ok(std::mem::take(&mut self.root));
@@ -95,22 +104,74 @@ impl<'t> Reader<'t> {
     }
 
     #[inline]
-    fn phrase(&mut self, steps: &'t [Step]) -> Result<Progress, Error> {
+    fn phrase(&mut self, parts: &'t [Ready]) -> Result<Progress, Failed> {
         let at = self.at - 1;
-        let mut rest = steps.iter();
-        while let Some(step) = rest.next() {
-            if self.step(*step)? == Progress::Complete {
-                if rest.len() > 0 {
-                    return Err(self.wrong(at, "the set ends within a phrase"));
+        let mut rest = parts.iter();
+        while let Some(part) = rest.next() {
+            match part {
+                Ready::Run(run) => self.run(run)?,
+                Ready::Level(level, set) => self.level(level, set)?,
+                Ready::Step(step) => {
+                    if self.step(*step)? == Progress::Complete {
+                        if rest.len() > 0 {
+                            return Err(self.wrong(at, "the set ends within a phrase"));
+                        }
+                        return Ok(Progress::Complete);
+                    }
                 }
-                return Ok(Progress::Complete);
             }
         }
         Ok(Progress::More)
     }
 
+    /// Adds nodes that are complete to the innermost level.
+    #[inline]
+    fn run(&mut self, run: &'t Run) -> Result<(), Failed> {
+        let depth = self.open.len();
+        let (Some(level), Some(first)) = (self.open.last_mut(), run.nodes.first()) else {
+            return Err(self.wrong(self.at, "no level is open"));
+        };
+        if let Some(before) = self.nodes.get(level.base..).and_then(<[Node]>::last) {
+            let ordered =
+                if level.rank != 0 { level.rank < run.first } else { before.element < first.element };
+            if !ordered {
+                return Err(self.disordered(&first.element));
+            }
+        }
+        level.rank = run.last;
+        self.content += run.content;
+        if run.height > 0 {
+            if depth + run.height > Limits::DEPTH {
+                return Err(self.fail(Error::TooDeep { limit: Limits::DEPTH }));
+            }
+            level.height = level.height.max(run.height);
+            self.levels.extend_from_slice(&run.levels);
+        }
+        self.nodes.extend_from_slice(&run.nodes);
+        Ok(())
+    }
+
+    /// Closes the level that was opened last, which is this one.
+    #[inline]
+    fn level(&mut self, level: &'t Run, set: &FieldSet) -> Result<(), Failed> {
+        self.open.pop();
+        if self.open.len() + level.height > Limits::DEPTH {
+            return Err(self.fail(Error::TooDeep { limit: Limits::DEPTH }));
+        }
+        self.content += level.content;
+        self.levels.extend_from_slice(&level.levels);
+        self.attach(set.clone(), level.height);
+        Ok(())
+    }
+
+    #[cold]
+    fn disordered(&mut self, element: &PathElement) -> Failed {
+        let before = self.nodes.last().map(|node| format!("{:?}", node.element)).unwrap_or_default();
+        self.wrong(self.at, &format!("{element:?} stands behind {before}, which comes after it"))
+    }
+
     /// Reads the rest of a step that is written by itself.
-    fn alone(&mut self, code: u8) -> Result<Step, Error> {
+    fn alone(&mut self, code: u8) -> Result<Step, Failed> {
         let shape = |first: u8| Shape::ALL[usize::from((code - first) % 3)];
         Ok(match code {
             codes::FIELD..codes::TEXT => {
@@ -140,7 +201,7 @@ impl<'t> Reader<'t> {
     }
 
     #[inline]
-    fn step(&mut self, step: Step) -> Result<Progress, Error> {
+    fn step(&mut self, step: Step) -> Result<Progress, Failed> {
         match step {
             Step::Field(number, shape) => {
                 let Some(name) = self.table.string(number.into()) else {
@@ -186,14 +247,13 @@ impl<'t> Reader<'t> {
 
     /// Adds a node to the innermost level, and begins the level below it.
     #[inline]
-    fn push(&mut self, element: PathElement, shape: Shape, rank: u32) -> Result<Progress, Error> {
+    fn push(&mut self, element: PathElement, shape: Shape, rank: u32) -> Result<Progress, Failed> {
         let Some(level) = self.open.last_mut() else { return Err(self.wrong(self.at, "no level is open")) };
         if let Some(before) = self.nodes.get(level.base..).and_then(<[Node]>::last) {
             let ordered =
                 if level.rank != 0 && rank != 0 { level.rank < rank } else { before.element < element };
             if !ordered {
-                let problem = format!("{element:?} stands behind {:?}, which comes after it", before.element);
-                return Err(self.wrong(self.at, &problem));
+                return Err(self.disordered(&element));
             }
         }
         level.rank = rank;
@@ -201,7 +261,7 @@ impl<'t> Reader<'t> {
         self.nodes.push(Node { element, included: shape.included(), children: FieldSet::default() });
         if shape.has_children() {
             if self.open.len() == Limits::DEPTH {
-                return Err(Error::TooDeep { limit: Limits::DEPTH });
+                return Err(self.fail(Error::TooDeep { limit: Limits::DEPTH }));
             }
             let (base, content) = (self.nodes.len(), self.content);
             self.open.push(Level { base, content, rank: 0, height: 0 });
@@ -210,7 +270,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Closes the innermost level.
-    fn close(&mut self) -> Result<Progress, Error> {
+    fn close(&mut self) -> Result<Progress, Failed> {
         let Some(level) = self.open.pop() else { return Err(self.wrong(self.at, "no level is open")) };
         let numbered = match self.nodes.get(level.base..).unwrap_or_default() {
             [] if self.open.is_empty() => false,
@@ -242,7 +302,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Makes the innermost level one that was read before.
-    fn repeat(&mut self) -> Result<Progress, Error> {
+    fn repeat(&mut self) -> Result<Progress, Failed> {
         let at = self.at;
         let back = self.number()?;
         match self.open.pop() {
@@ -257,14 +317,14 @@ impl<'t> Reader<'t> {
             return Err(self.wrong(at, &problem));
         };
         if self.open.len() + level.height > Limits::DEPTH {
-            return Err(Error::TooDeep { limit: Limits::DEPTH });
+            return Err(self.fail(Error::TooDeep { limit: Limits::DEPTH }));
         }
         self.content += level.content;
         let (set, height) = (level.set.clone(), level.height);
         Ok(self.attach(set, height))
     }
 
-    fn pattern(&mut self, number: u16) -> Result<Object, Error> {
+    fn pattern(&mut self, number: u16) -> Result<Object, Failed> {
         let table = self.table;
         let parts = table.pattern(number).map_or(&[][..], |pattern| &pattern.fields);
         if let [(name, Part::Text)] = parts {
@@ -291,7 +351,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads the values of a key with the fields of the key before.
-    fn key_like(&mut self) -> Result<Object, Error> {
+    fn key_like(&mut self) -> Result<Object, Failed> {
         let base = self.open.last().map_or(0, |level| level.base);
         let before = match self.nodes.get(base..).and_then(<[Node]>::last) {
             Some(Node { element: PathElement::Key(key), .. }) => key.clone(),
@@ -306,7 +366,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads named values.
-    fn fields(&mut self, depth: usize) -> Result<Object, Error> {
+    fn fields(&mut self, depth: usize) -> Result<Object, Failed> {
         let count = self.count()?;
         let mut fields: Vec<(Text, Value)> = Vec::with_capacity(count);
         for _ in 0..count {
@@ -321,9 +381,9 @@ impl<'t> Reader<'t> {
         Ok(Object::from_sorted(fields))
     }
 
-    fn value(&mut self, depth: usize) -> Result<Value, Error> {
+    fn value(&mut self, depth: usize) -> Result<Value, Failed> {
         if depth > Limits::DEPTH {
-            return Err(Error::TooDeep { limit: Limits::DEPTH });
+            return Err(self.fail(Error::TooDeep { limit: Limits::DEPTH }));
         }
         self.content += 16;
         let at = self.at;
@@ -358,7 +418,7 @@ impl<'t> Reader<'t> {
 
     /// Reads a string.
     #[inline]
-    pub(super) fn text(&mut self) -> Result<Text, Error> {
+    pub(super) fn text(&mut self) -> Result<Text, Failed> {
         let at = self.at;
         let code = self.byte()?;
         let text = match code {
@@ -407,7 +467,7 @@ impl<'t> Reader<'t> {
         Ok(text)
     }
 
-    fn literal(&mut self, before: &str, length: u64) -> Result<Text, Error> {
+    fn literal(&mut self, before: &str, length: u64) -> Result<Text, Failed> {
         let at = self.at;
         let bytes = self.take(length)?;
         let Ok(rest) = std::str::from_utf8(bytes) else {
@@ -419,7 +479,7 @@ impl<'t> Reader<'t> {
         Ok(self.remember(Text::from_iter([before, rest])))
     }
 
-    fn like(&mut self, at: usize, same: u64, rest: u64) -> Result<Text, Error> {
+    fn like(&mut self, at: usize, same: u64, rest: u64) -> Result<Text, Failed> {
         let before = self.seen.last().cloned().unwrap_or_default();
         let same = usize::try_from(same).ok().and_then(|same| before.get(..same));
         let same =
@@ -435,18 +495,18 @@ impl<'t> Reader<'t> {
         text
     }
 
-    fn seen(&self, at: usize, number: u64) -> Result<Text, Error> {
+    fn seen(&mut self, at: usize, number: u64) -> Result<Text, Failed> {
         let text = usize::try_from(number).ok().and_then(|number| self.seen.get(number)).cloned();
         text.ok_or_else(|| self.wrong(at, &format!("string {number} of the document is not there")))
     }
 
-    fn of_table(&self, at: usize, number: u64) -> Result<Text, Error> {
+    fn of_table(&mut self, at: usize, number: u64) -> Result<Text, Failed> {
         let text = usize::try_from(number).ok().and_then(|number| self.table.string(number)).cloned();
         text.ok_or_else(|| self.wrong(at, &format!("the table has no string {number}")))
     }
 
     #[inline]
-    pub(super) fn byte(&mut self) -> Result<u8, Error> {
+    pub(super) fn byte(&mut self) -> Result<u8, Failed> {
         match self.bytes.get(self.at) {
             Some(byte) => {
                 self.at += 1;
@@ -457,7 +517,7 @@ impl<'t> Reader<'t> {
     }
 
     #[inline]
-    pub(super) fn number(&mut self) -> Result<u64, Error> {
+    pub(super) fn number(&mut self) -> Result<u64, Failed> {
         match varint::read(self.bytes.get(self.at..).unwrap_or_default()) {
             Some((number, length)) => {
                 self.at += length;
@@ -468,7 +528,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads how many things follow; each of them takes a byte at least.
-    pub(super) fn count(&mut self) -> Result<usize, Error> {
+    pub(super) fn count(&mut self) -> Result<usize, Failed> {
         let at = self.at;
         let count = self.number()?;
         let left = self.bytes.len() - self.at;
@@ -478,7 +538,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn take(&mut self, length: u64) -> Result<&'t [u8], Error> {
+    fn take(&mut self, length: u64) -> Result<&'t [u8], Failed> {
         let end = usize::try_from(length).ok().and_then(|length| self.at.checked_add(length));
         match end.and_then(|end| self.bytes.get(self.at..end)) {
             Some(bytes) => {
@@ -490,18 +550,24 @@ impl<'t> Reader<'t> {
     }
 
     /// Makes sure that nothing follows.
-    pub(super) fn end(&self) -> Result<(), Error> {
+    pub(super) fn end(&mut self) -> Result<(), Failed> {
         if self.at == self.bytes.len() { Ok(()) } else { Err(self.wrong(self.at, "bytes follow the end")) }
     }
 
     /// Says what is wrong with what was read last.
     #[cold]
-    pub(super) fn wrong_before(&self, problem: &str) -> Error {
+    pub(super) fn wrong_before(&mut self, problem: &str) -> Failed {
         self.wrong(self.at.saturating_sub(1), problem)
     }
 
     #[cold]
-    fn wrong(&self, at: usize, problem: &str) -> Error {
-        Error::Compact { at, problem: problem.to_owned() }
+    fn wrong(&mut self, at: usize, problem: &str) -> Failed {
+        self.fail(Error::Compact { at, problem: problem.to_owned() })
+    }
+
+    #[cold]
+    fn fail(&mut self, failure: Error) -> Failed {
+        self.failure = Some(failure);
+        Failed
     }
 }

@@ -98,6 +98,20 @@ impl Step {
         }
     }
 
+    /// Whether the step opens a level.
+    pub(crate) fn opens(self) -> bool {
+        match self {
+            Step::End | Step::Repeat | Step::Done => false,
+            Step::Text(shape)
+            | Step::KeyLike(shape)
+            | Step::Key(shape)
+            | Step::Value(shape)
+            | Step::Index(shape)
+            | Step::Pattern(_, shape)
+            | Step::Field(_, shape) => shape.has_children(),
+        }
+    }
+
     /// Returns the step of a number.
     #[inline]
     pub(crate) fn of(identity: u16) -> Step {

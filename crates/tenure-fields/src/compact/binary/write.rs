@@ -18,7 +18,7 @@ use crate::{
 use tenure_value::{Limits, Object, Value};
 
 /// A repeated level is worth its reference from this many steps and bytes on.
-const REPEAT_LEAST: usize = 4;
+const REPEAT_LEAST: usize = 3;
 
 /// Writes the sets of one document.
 pub(crate) struct Writer<'a> {
@@ -30,10 +30,29 @@ pub(crate) struct Writer<'a> {
     ends: Vec<u32>,
     open: Vec<u8>,
     seen: Seen<'a>,
-    /// The levels that may be repeated, with their numbers, by hash.
-    levels: Vec<(&'a FieldSet, u32)>,
-    level_numbers: Numbers,
+    /// The levels that may be repeated, found by hash, and by address where sets share them.
+    levels: Vec<Written<'a>>,
+    by_hash: Numbers,
+    by_address: Numbers,
     /// How many levels were numbered.
+    numbered: u32,
+    content: u64,
+}
+
+/// A level that was written out.
+struct Written<'a> {
+    set: &'a FieldSet,
+    number: u32,
+    hash: u64,
+    content: u64,
+    /// Whether a reference is shorter.
+    worth_repeating: bool,
+}
+
+/// Where a writer stood when a level began.
+struct Mark {
+    steps: usize,
+    open: usize,
     numbered: u32,
     content: u64,
 }
@@ -49,7 +68,8 @@ impl<'a> Writer<'a> {
             open: Vec::with_capacity(64),
             seen: Seen::default(),
             levels: Vec::new(),
-            level_numbers: Numbers::default(),
+            by_hash: Numbers::default(),
+            by_address: Numbers::default(),
             numbered: 0,
             content: 0,
         }
@@ -106,7 +126,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&mut self, step: Step) {
         self.steps.push(step.identity());
         self.ends.push(self.open.len() as u32);
@@ -117,7 +137,19 @@ impl<'a> Writer<'a> {
         if depth > Limits::DEPTH {
             return Err(Error::TooDeep { limit: Limits::DEPTH });
         }
-        let (start, open, numbered) = (self.steps.len(), self.open.len(), self.numbered);
+        let address = mix(0, set.nodes().as_ptr() as u64);
+        let levels = &self.levels;
+        if let Some(place) = self.by_address.find(address, |place| levels[place as usize].set.ptr_eq(set)) {
+            let known = &levels[place as usize];
+            if known.worth_repeating {
+                let (number, hash) = (known.number, known.hash);
+                self.content += known.content;
+                self.repeat(number);
+                return Ok(hash);
+            }
+        }
+        let (steps, open) = (self.steps.len(), self.open.len());
+        let mark = Mark { steps, open, numbered: self.numbered, content: self.content };
         let nodes = set.nodes();
         let mut hash = nodes.len() as u64;
         let mut before = None;
@@ -128,7 +160,7 @@ impl<'a> Writer<'a> {
             }
             before = Some(&node.element);
         }
-        self.close(set, hash, (start, open, numbered));
+        self.close(set, hash, address, &mark);
         if self.content > MOST_CONTENT {
             return Err(Error::TooLarge { limit: MOST_CONTENT });
         }
@@ -136,30 +168,39 @@ impl<'a> Writer<'a> {
     }
 
     /// Closes a level, or takes its steps back where it repeats an earlier one.
-    fn close(&mut self, set: &'a FieldSet, hash: u64, (start, open, numbered): (usize, usize, u32)) {
+    #[inline]
+    fn close(&mut self, set: &'a FieldSet, hash: u64, address: u64, mark: &Mark) {
         if matches!(set.nodes(), [node] if node.children.is_empty()) {
             return self.step(Step::End);
         }
+        let worth_repeating = self.steps.len() - mark.steps + self.open.len() - mark.open >= REPEAT_LEAST;
         let levels = &self.levels;
-        let known = self.level_numbers.find(hash, |place| levels[place as usize].0 == set);
-        match known.map(|place| levels[place as usize].1) {
-            Some(number) if self.steps.len() - start + self.open.len() - open >= REPEAT_LEAST => {
-                self.steps.truncate(start);
-                self.ends.truncate(start);
-                self.open.truncate(open);
+        match self.by_hash.find(hash, |place| levels[place as usize].set == set) {
+            Some(place) if worth_repeating => {
+                self.steps.truncate(mark.steps);
+                self.ends.truncate(mark.steps);
+                self.open.truncate(mark.open);
                 // All levels inside were known too, so only their numbers are to be taken back.
-                self.numbered = numbered;
-                varint::write(u64::from(numbered - 1 - number), &mut self.open);
-                return self.step(Step::Repeat);
+                self.numbered = mark.numbered;
+                return self.repeat(levels[place as usize].number);
             }
             Some(_) => {}
             None => {
-                self.level_numbers.insert(hash, self.levels.len() as u32);
-                self.levels.push((set, self.numbered));
+                let place = self.levels.len() as u32;
+                self.by_hash.insert(hash, place);
+                self.by_address.insert(address, place);
+                let content = self.content - mark.content;
+                self.levels.push(Written { set, number: self.numbered, hash, content, worth_repeating });
             }
         }
         self.numbered += 1;
         self.step(Step::End);
+    }
+
+    /// Collects the step that makes a level one that was written before.
+    fn repeat(&mut self, number: u32) {
+        varint::write(u64::from(self.numbered - 1 - number), &mut self.open);
+        self.step(Step::Repeat);
     }
 
     /// Collects the step of a node and returns the node's hash without its children.

@@ -1,0 +1,214 @@
+//! Input that was made to hurt gets an error that says where, within the limits and without a panic.
+
+use crate::{arbitrary, corpus, fuzzed::compact};
+use proptest::{collection::vec, prelude::*};
+use tenure_fields::{
+    Error,
+    compact::{binary, nested_lists},
+};
+
+/// Codes of the layout, as `docs/compact-fields.md` gives them.
+const FIELD_CHILDREN: u8 = 208 + 8;
+const TEXT_ITSELF: u8 = 232;
+const VALUE_ITSELF: u8 = 244;
+const TEXT_CHILDREN: u8 = 233;
+const END: u8 = 250;
+const REPEAT: u8 = 251;
+const DONE: u8 = 252;
+
+fn refused(bytes: &[u8]) -> String {
+    match binary::decode(bytes) {
+        Ok(set) => panic!("{bytes:?} was read as {set:?}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_named_with_its_place() {
+    let cases: &[(&[u8], &str)] = &[
+        (&[], "byte 0: nothing, expected a version byte"),
+        (&[0, DONE], "table 0 is unknown"),
+        (&[77, DONE], "table 77 is unknown; this release reads the tables up to 1, a later one wrote this"),
+        (&[127, DONE], "byte 0: found a version byte that only a later release knows"),
+        (&[129, 0], "byte 0: found the managers of an object, expected one set"),
+        (&[1], "byte 1: the document ends here"),
+        (&[1, DONE, DONE], "byte 2: bytes follow the end"),
+        (&[1, 255], "byte 1: code 255 has no meaning"),
+        (&[1, END], "the outermost level ends with its set alone"),
+        (&[1, REPEAT, 0], "byte 2: the level 0 before the last is repeated, and there are 0"),
+        (&[1, FIELD_CHILDREN, 0, DONE], "a level without nodes ends"),
+        (&[1, FIELD_CHILDREN + 7, 255], "the table has no string of this number"),
+        (&[1, TEXT_ITSELF, 0x80], "string 0 of the document is not there"),
+        (&[1, TEXT_ITSELF, 0xB0, 0xFF, 0x7F], "the table has no string 16383"),
+        (&[1, TEXT_ITSELF, 0xC4, b'x'], "a string shares more with the one before than that has"),
+        (&[1, TEXT_ITSELF, 0xBF], "code 191 begins no string"),
+        (&[1, TEXT_ITSELF, 2, 0xC3, 0x28], "byte 3: a string is not UTF-8"),
+        (&[1, TEXT_ITSELF, 5, b'a'], "5 bytes are announced, fewer are left"),
+        (&[1, TEXT_ITSELF, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F], "bytes are announced, fewer are left"),
+        (&[1, TEXT_ITSELF, b'b', TEXT_ITSELF, b'a', DONE], "stands behind"),
+        (&[1, TEXT_ITSELF, b'b', TEXT_ITSELF, b'b', DONE], "stands behind"),
+        (&[1, VALUE_ITSELF, 0xB7, 0x80, 0], "a number is cut off, longer than it need be or past 64 bits"),
+        (&[1, VALUE_ITSELF, 0xB9, 0, 0, 0, 0, 0, 0, 0xF8, 0x7F], "a float is not a finite number"),
+        (
+            &[1, VALUE_ITSELF, 0xBA, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F],
+            "things are announced where 0 bytes are left",
+        ),
+        (&[1, VALUE_ITSELF, 0xBB, 2, b'b', 0xB4, b'a', 0xB4], "not in the order of names"),
+        (&[1, 235, 99], "the table has no key pattern of this number"),
+        (&[1, 238, 0], "the node before has no key to be like"),
+    ];
+    for (bytes, expected) in cases {
+        let found = refused(bytes);
+        assert!(found.contains(expected), "{bytes:?}: {found}");
+    }
+}
+
+#[test]
+fn managers_that_cannot_be_read_are_refused() {
+    for (bytes, expected) in [
+        (&[1, DONE][..], "found one set, expected the managers of an object"),
+        (&[129, 200, 1], "things are announced"),
+        (&[129, 1, 0x80, b'm', 0, 2], "expected 0 for no set or 1 for one"),
+        (
+            &[129, 1, 0x04, b'm', 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F, DONE],
+            "outside of the years 0 to 9999",
+        ),
+        (&[129, 0, 0], "bytes follow the end"),
+    ] {
+        let found = binary::decode_object(bytes).unwrap_err().to_string();
+        assert!(found.contains(expected), "{bytes:?}: {found}");
+    }
+}
+
+#[test]
+fn nesting_past_the_limit_is_refused() {
+    let mut bytes = vec![1];
+    for _ in 0..100_000 {
+        bytes.extend([TEXT_CHILDREN, b'a']);
+    }
+    assert!(matches!(binary::decode(&bytes), Err(Error::TooDeep { .. })));
+    let mut values = vec![1, VALUE_ITSELF];
+    values.extend([0xBA, 1].repeat(100_000));
+    assert!(matches!(binary::decode(&values), Err(Error::TooDeep { .. })));
+    assert!(matches!(nested_lists::parse(&"[4,\"a\",".repeat(100_000)), Err(Error::TooDeep { .. })));
+    assert!(matches!(
+        nested_lists::parse(&format!("[1,{}", "[".repeat(100_000))),
+        Err(Error::TooDeep { .. })
+    ));
+}
+
+#[test]
+fn levels_that_double_at_every_step_are_refused() {
+    // Each level holds the one before twice: forty of them would be a million million nodes.
+    let mut bytes = vec![1];
+    bytes.extend([TEXT_CHILDREN, b'a', TEXT_CHILDREN, b'a', TEXT_ITSELF, b'a', TEXT_ITSELF, b'b', END]);
+    bytes.extend([TEXT_CHILDREN, b'b', REPEAT, 0, END]);
+    for name in b'b'..b'b' + 40 {
+        bytes.extend([
+            TEXT_CHILDREN,
+            name,
+            TEXT_CHILDREN,
+            b'a',
+            REPEAT,
+            0,
+            TEXT_CHILDREN,
+            b'b',
+            REPEAT,
+            0,
+            END,
+        ]);
+    }
+    bytes.push(DONE);
+    assert!(
+        matches!(binary::decode(&bytes), Err(Error::TooLarge { .. })),
+        "{:?}",
+        binary::decode(&bytes).map(|_| ())
+    );
+}
+
+#[test]
+fn a_document_that_is_cut_or_changed_anywhere_is_read_or_refused() {
+    let object = corpus::deployment_held_twice().expect("the set can be read");
+    let bytes = binary::encode_object(&object).unwrap();
+    for length in 0..bytes.len() {
+        assert!(binary::decode_object(&bytes[..length]).is_err(), "cut to {length}");
+    }
+    for at in 0..bytes.len() {
+        for change in [0x01, 0x80, 0xFF] {
+            let mut changed = bytes.clone();
+            changed[at] ^= change;
+            compact(&changed);
+        }
+    }
+}
+
+#[test]
+fn text_that_cannot_be_read_is_named_with_its_place() {
+    for (text, expected) in [
+        ("", "expected a list"),
+        ("[0", "found the end of the text"),
+        ("[12,\"a\"]", "expected a number from 0 to 11"),
+        ("[0,1]", "found a integer, expected a string behind 0"),
+        ("[4,\"a\"]", "a comma and the list of what is below"),
+        ("[4,\"a\",[]]", "expected elements in the list that 4 announces"),
+        ("[0,\"b\",0,\"a\"]", "not in their order"),
+        ("[0,!0]", "found '!', expected a string"),
+        ("[0,\"a\"] x", "expected the end of the text"),
+        ("[3,{\"a\":1,\"a\":2}]", "given twice"),
+    ] {
+        let found = nested_lists::parse(text).map(|set| format!("{set:?}")).unwrap_err().to_string();
+        assert!(found.contains(expected), "{text}: {found}");
+    }
+    for (text, expected) in [
+        ("[0,!0]", "table 0 is unknown"),
+        ("[\"a\"]", "expected the version of a table first"),
+        ("[1,0,!zzzz]", "expected the number of one of the"),
+        ("[1,0,!00]", "expected the number of one of the"),
+        ("[1,0,!]", "expected the number of one of the"),
+        ("[1,]", "an element behind the comma"),
+        ("[1 0,\"a\"]", "a comma or the end of the list"),
+    ] {
+        let found =
+            nested_lists::parse_with_table(text).map(|set| format!("{set:?}")).unwrap_err().to_string();
+        assert!(found.contains(expected), "{text}: {found}");
+    }
+}
+
+#[test]
+fn the_saved_inputs_of_the_fuzz_target_are_read_or_refused() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/compact");
+    let mut inputs = 0;
+    for entry in std::fs::read_dir(folder).expect("the saved inputs are there").flatten() {
+        let bytes = std::fs::read(entry.path()).expect("an input can be read");
+        compact(&bytes);
+
+        inputs += 1;
+    }
+    assert!(inputs > 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn any_bytes_are_read_or_refused(mut bytes in vec(any::<u8>(), 0..200), version in prop::sample::select(vec![1u8, 129])) {
+        compact(&bytes);
+        bytes.insert(0, version);
+        compact(&bytes);
+    }
+
+    #[test]
+    fn a_changed_document_is_read_or_refused(set in arbitrary::set(), changes in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
+        let mut bytes = binary::encode(&set).unwrap();
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        compact(&bytes);
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in r#"[\[\]{}0-9,:!"a-c\\. -]{0,40}"#) {
+        compact(text.as_bytes());
+    }
+}
