@@ -102,7 +102,12 @@ fn run(
         }
         operation::Kind::Copy { from, text } => {
             let value = draft.get(&from, dialect).map_err(|problem| missing(text, problem))?;
-            let value = value.ok_or_else(|| missing(text, "the field is absent"))?.view();
+            let value = match (value, dialect) {
+                (Some(value), _) => value.view(),
+                // As recorded: where the parent is there and the field is not, what is copied is null.
+                (None, Dialect::Kubernetes) => Value::Null,
+                (None, Dialect::Standard) => return Err(missing(text, "the field is absent")),
+            };
             let left = options.copied_bytes.saturating_sub(*copied);
             let bytes = draft::bytes(&value, left);
             *copied += bytes;

@@ -63,11 +63,8 @@ impl Api {
                 let answer = self.show(StatusCode::CREATED, target, request, format, &written.stored)?;
                 return Ok(answer.with_warnings(&written.warnings));
             }
-            let resource = &target.served.resource;
-            if self.store.get(key(resource, &target.namespace, &name).as_bytes()).await?.is_some()
-                && !given.is_empty()
-            {
-                return Err(Failure::already_exists(&resource.group, &resource.name, &name));
+            if !given.is_empty() {
+                self.check_absent(target, &name).await?;
             }
         }
         Err(Failure::conflict(
@@ -76,6 +73,19 @@ impl Api {
             &generate,
             "no free name was found; try again",
         ))
+    }
+
+    /// Checks that no object of that name is there.
+    async fn check_absent(&self, target: &Target, name: &str) -> Result<(), Failure> {
+        let resource = &target.served.resource;
+        let Some(entry) = self.store.get(key(resource, &target.namespace, name).as_bytes()).await? else {
+            return Ok(());
+        };
+        let mut failure = Failure::already_exists(&resource.group, &resource.name, name);
+        if super::object::Stored::read(&entry)?.object.at(["metadata", "deletionTimestamp"]).is_some() {
+            failure.message = format!("object is being deleted: {}", failure.message);
+        }
+        Err(failure)
     }
 
     /// Checks that a body's namespace is the path's.

@@ -84,7 +84,11 @@ impl Api {
                     .change(|live| {
                         let live = live.ok_or_else(|| target.not_found())?;
                         let patched = patched(target, &live.shown(), &patch.value, kind)?;
-                        let object = target.served.with_kind(&patched)?;
+                        // A strategic patch cannot say of what kind its result is; the others can, and must not lie.
+                        let object = match kind {
+                            PatchKind::Strategic => target.served.with_kind(&patched)?,
+                            _ => target.served.check_kind(&patched)?,
+                        };
                         check_name(target, &object)?;
                         self.check_address(target, &object)?;
                         writing.body(&object, &patch.complaints).map(Next::Whole)
@@ -116,12 +120,7 @@ impl Api {
                 let empty = target.served.empty();
                 let none = Managers::default();
                 let found = match live {
-                    Some(live) => {
-                        if !version.is_empty() && version != live.revision.to_string() {
-                            return Err(target.conflict(super::write::MODIFIED));
-                        }
-                        Live { object: &live.object, managers: &live.managers, presence: Presence::Stored }
-                    }
+                    Some(live) => Live { object: &live.object, managers: &live.managers, presence: Presence::Stored },
                     None if writing.endpoint != Endpoint::Main => return Err(target.not_found()),
                     None => {
                         if !uid.is_empty() {
@@ -134,7 +133,16 @@ impl Api {
                 let state = writing.ownership(&target.subresource, |write| {
                     tenure_apply::apply(found, &config, write, forced.as_force())
                 });
-                state.map(Next::Applied).map_err(|error| writing.refusal(error))
+                let state = state.map_err(|error| writing.refusal(error))?;
+                // Who holds what is told before what is wrong with the request's address, as recorded.
+                check_name(target, &config)?;
+                self.check_address(target, &config)?;
+                match live {
+                    Some(live) if !version.is_empty() && version != live.revision.to_string() => {
+                        Err(target.conflict(super::write::MODIFIED))
+                    }
+                    _ => Ok(Next::Applied(state)),
+                }
             })
             .await?;
         written.warnings.extend(complaints);
@@ -171,8 +179,6 @@ impl Api {
             }
         };
         target.served.check_applied_kind(&config)?;
-        check_name(target, &config)?;
-        self.check_address(target, &config)?;
         Ok((config, complaints))
     }
 }

@@ -201,12 +201,36 @@ impl Served {
 
     /// Returns an object at the version of the path.
     pub fn from_storage(&self, stored: Stored) -> Result<Stored, Failure> {
-        Ok(stored)
+        match self.storage_form() {
+            Some(form) => {
+                Ok(Stored { object: self.converted(&stored.object, &form, &self.resource)?, ..stored })
+            }
+            None => Ok(stored),
+        }
+    }
+
+    /// Returns the form in which objects are stored, where it is not that of the path.
+    fn storage_form(&self) -> Option<Arc<Resource>> {
+        let form = Registry::builtin().storage_of(&self.resource)?;
+        (form.api_version != self.resource.api_version).then(|| form.clone())
+    }
+
+    fn converted(&self, object: &Value, from: &Resource, to: &Resource) -> Result<Value, Failure> {
+        self.kinds.convert(object, from, to).map_err(|why| {
+            Failure::internal(format!(
+                "cannot convert from {} to {}: {why}",
+                from.api_version, to.api_version
+            ))
+        })
     }
 
     /// Returns an object at the version of storage.
     pub fn to_storage(&self, object: &Value) -> Result<Value, Failure> {
-        Ok(self.kinds.stored(&self.resource, object))
+        let object = self.kinds.stored(&self.resource, object);
+        match self.storage_form() {
+            Some(form) => self.converted(&object, &self.resource, &form),
+            None => Ok(object),
+        }
     }
 
     /// Returns how long an object may take to go, given what the request asks for; nothing for kinds that go at once.
@@ -346,8 +370,13 @@ impl Versions for ServedVersions<'_> {
         Schema::builtin().kind(&form.api_version, &form.kind)
     }
 
-    fn convert(&self, object: &Value, _api_version: &str) -> Result<Value, String> {
-        Ok(object.clone())
+    fn convert(&self, object: &Value, api_version: &str) -> Result<Value, String> {
+        let written = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        let form = |version: &str| {
+            let mut forms = Registry::builtin().forms_of(&self.0.resource);
+            forms.find(|form| form.api_version == version).ok_or_else(|| format!("{version} is not served"))
+        };
+        self.0.kinds.convert(object, form(written)?, form(api_version)?)
     }
 
     fn evolves(&self) -> Evolution {

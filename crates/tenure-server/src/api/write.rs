@@ -16,6 +16,7 @@ use crate::{
 };
 use std::sync::atomic::Ordering::Relaxed;
 use tenure_apply::{ApplyError, Live, Manager, Managers, Presence, Requested, Settled, State, Write};
+use tenure_fields::PathElement;
 use tenure_store::{Error, Expected, Revision, Transaction};
 use tenure_value::{Text, Value};
 
@@ -143,10 +144,15 @@ impl<'a> Writing<'a> {
                 warnings = body.warnings;
                 let found =
                     Live { object: &live.object, managers: &live.managers, presence: Presence::Stored };
-                self.ownership(&target.subresource, |write| {
-                    tenure_apply::update(found, &object, requested, write)
-                })
-                .map_err(|error| self.refusal(error))?
+                if self.endpoint == Endpoint::Scale && !self.replicas_are_held(live) {
+                    // As recorded: replicas that nobody holds stay so when they are scaled.
+                    State { object, managers: live.managers.clone() }
+                } else {
+                    self.ownership(&target.subresource, |write| {
+                        tenure_apply::update(found, &object, requested, write)
+                    })
+                    .map_err(|error| self.refusal(error))?
+                }
             }
             Next::Applied(state) => {
                 let object = self.complete(&state.object, &[], &mut warnings)?;
@@ -187,13 +193,13 @@ impl<'a> Writing<'a> {
                 Transaction::new().put(key.clone(), expected, encode(&at_storage, &stored.managers)?),
             )
         };
-        match self.commit(transaction).await? {
-            Some(revision) => {
+        Ok(self.commit(transaction).await?.map(|revision| {
+            // An object that is gone was not written again.
+            if !gone {
                 stored.revision = revision;
-                Ok(Some(Written { stored, created: false, warnings }))
             }
-            None => Ok(None),
-        }
+            Written { stored, created: false, warnings }
+        }))
     }
 
     /// Tries to create the object; nothing if somebody was faster.
@@ -284,6 +290,13 @@ impl<'a> Writing<'a> {
             }
         }
         Ok(decoded.value)
+    }
+
+    /// Whether any manager holds the number of replicas.
+    fn replicas_are_held(&self, live: &Stored) -> bool {
+        let path = self.target.served.scale_paths().spec;
+        let path: Vec<PathElement> = path.into_iter().map(PathElement::Field).collect();
+        live.managers.iter().any(|manager| manager.fields.has(&path))
     }
 
     /// Checks the version that a body was made from, if it says so.
