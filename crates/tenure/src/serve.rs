@@ -83,7 +83,12 @@ async fn serve(options: Options) -> Result<(), Error> {
     };
     let api = Api::open(store, access).await.map_err(|failure| format!("cannot start: {failure}"))?;
     greet(&listener, &kubeconfig, options.insecure_http)?;
-    listen::serve(listener, tls, api, stopped()).await;
+    let stopping = api.clone();
+    let stop = async move {
+        stopped().await;
+        stopping.stop();
+    };
+    listen::serve(listener, tls, api, stop).await;
     tracing::info!("stopped");
     Ok(())
 }

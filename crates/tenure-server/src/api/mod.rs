@@ -7,6 +7,7 @@ mod allocate;
 mod body;
 mod create;
 mod delete;
+mod feed;
 mod modify;
 mod object;
 mod page;
@@ -15,6 +16,7 @@ mod scale;
 mod served;
 mod target;
 mod view;
+mod watch;
 mod write;
 
 use crate::{
@@ -25,6 +27,7 @@ use crate::{
 };
 use about::Documents;
 use bytes::Bytes;
+use feed::Feed;
 use hyper::{HeaderMap, Method, StatusCode, body::Incoming, header};
 use std::{
     sync::Arc,
@@ -50,6 +53,8 @@ pub struct Api {
     /// What the server counts.
     pub metrics: Metrics,
     pub(crate) documents: Documents,
+    feed: Feed,
+    stop: tokio::sync::watch::Sender<bool>,
 }
 
 /// A request that has been let in and read.
@@ -87,10 +92,26 @@ impl Request {
 impl Api {
     /// Makes the API over a store; the first namespaces come into being.
     pub async fn open(store: Arc<dyn Store>, access: Access) -> Result<Arc<Api>, Failure> {
-        let api =
-            Arc::new(Api { store, access, metrics: Metrics::default(), documents: Documents::default() });
+        let api = Arc::new(Api {
+            store,
+            access,
+            metrics: Metrics::default(),
+            documents: Documents::default(),
+            feed: Feed::default(),
+            stop: tokio::sync::watch::Sender::new(false),
+        });
         api.create_first_namespaces().await?;
         Ok(api)
+    }
+
+    /// Ends all watches, so that the server can stop.
+    pub fn stop(&self) {
+        self.stop.send_replace(true);
+    }
+
+    /// Returns what changes when the server is to stop.
+    pub(crate) fn stopping(&self) -> tokio::sync::watch::Receiver<bool> {
+        self.stop.subscribe()
     }
 
     /// Whether a token is the one that lets in.
@@ -142,12 +163,12 @@ impl Api {
         }
     }
 
-    async fn dispatch(&self, target: Target, request: Request) -> Result<Answer, Failure> {
+    async fn dispatch(self: &Arc<Self>, target: Target, request: Request) -> Result<Answer, Failure> {
         use target::Verb::*;
         match target.verb {
             Get => self.get(&target, &request).await,
             List => self.list(&target, &request).await,
-            Watch => Err(Failure::method_not_allowed()),
+            Watch => self.watch(target, request).await,
             Create => self.create(&target, &request).await,
             Update | Patch => self.modify(&target, &request).await,
             Delete => self.delete(&target, &request).await,

@@ -100,6 +100,24 @@ impl Api {
         }
     }
 
+    /// Reads all of a collection that a selection means, at one revision.
+    pub(crate) async fn select_all(
+        &self,
+        target: &Target,
+        selection: &Selection,
+    ) -> Result<(Vec<Stored>, Revision), Failure> {
+        let listing =
+            self.store.list(ListRequest::prefix(prefix(&target.served.resource, &target.namespace))).await?;
+        let mut items = Vec::new();
+        for entry in &listing.entries {
+            let stored = target.served.from_storage(Stored::read(entry)?)?;
+            if selection.matches(&stored.object) {
+                items.push(stored);
+            }
+        }
+        Ok((items, listing.revision))
+    }
+
     /// Finds the revision a list is read at; none for the current one.
     async fn revision_to_read(
         &self,
