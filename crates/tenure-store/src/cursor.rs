@@ -34,11 +34,20 @@ impl Cursor {
         Some(*marks.due.get_or_insert_with(|| Instant::now() + marks.every))
     }
 
-    fn give(&mut self, signal: Signal) -> Result<Signal> {
+    /// Takes the next changes, if there are any.
+    fn look(&mut self) -> Result<Option<Signal>> {
+        if !self.place.topic.has_news(self.place.seen) {
+            return Ok(None);
+        }
+        let changes = self.ledger.next(&mut self.place)?;
+        Ok(changes.map(|changes| self.give(Signal::Changes(changes))))
+    }
+
+    fn give(&mut self, signal: Signal) -> Signal {
         if let Some(marks) = &mut self.marks {
             marks.due = None;
         }
-        Ok(signal)
+        signal
     }
 }
 
@@ -47,12 +56,15 @@ impl WatchSource for Cursor {
     async fn next(&mut self) -> Result<Signal> {
         let topic = self.place.topic.clone();
         loop {
+            if let Some(signal) = self.look()? {
+                return Ok(signal);
+            }
             let changed = topic.changed.notified();
             tokio::pin!(changed);
-            // Waiting starts before looking, so that a commit between the two is not slept through.
+            // Once waiting has begun nothing can be slept through; what came just before is seen here.
             changed.as_mut().enable();
-            if let Some(changes) = self.ledger.next(&mut self.place)? {
-                return self.give(Signal::Changes(changes));
+            if topic.has_news(self.place.seen) {
+                continue;
             }
             let Some(due) = self.due() else {
                 changed.await;
@@ -62,11 +74,12 @@ impl WatchSource for Cursor {
                 () = changed => {}
                 () = tokio::time::sleep_until(due) => {
                     // Something may have come at this very moment; it goes before the mark.
-                    if let Some(changes) = self.ledger.next(&mut self.place)? {
-                        return self.give(Signal::Changes(changes));
+                    if let Some(signal) = self.look()? {
+                        return Ok(signal);
                     }
+                    self.ledger.catch_up(&mut self.place);
                     let seen = self.place.seen;
-                    return self.give(Signal::Progress(seen));
+                    return Ok(self.give(Signal::Progress(seen)));
                 }
             }
         }

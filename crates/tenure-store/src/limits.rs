@@ -13,7 +13,7 @@ pub const MAX_VALUE: usize = 4 * 1024 * 1024;
 pub const MAX_OPERATIONS: usize = 128;
 
 /// How many matching revisions a watched prefix remembers, so that its watchers need not search the history.
-pub(crate) const RECENT_MATCHES: usize = 256;
+pub(crate) const RECENT_MATCHES: usize = 1024;
 
 /// How many entries a listing copies before it lets writers pass.
 pub(crate) const LIST_STRIDE: usize = 1024;

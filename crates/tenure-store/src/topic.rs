@@ -8,6 +8,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::Notify;
 
 /// A watched prefix.
@@ -15,6 +16,8 @@ use tokio::sync::Notify;
 pub(crate) struct Topic {
     pub(crate) prefix: Bytes,
     pub(crate) changed: Notify,
+    /// The newest match; watchers that have seen it need not take a lock to know that nothing waits for them.
+    latest: AtomicU64,
     matches: Mutex<Matches>,
 }
 
@@ -37,6 +40,11 @@ pub(crate) enum NextMatch {
 }
 
 impl Topic {
+    /// Tells whether a watcher that has seen everything up to a revision should look again.
+    pub(crate) fn has_news(&self, after: Revision) -> bool {
+        self.latest.load(Ordering::Acquire) > after.get()
+    }
+
     /// Finds the first match after a revision.
     pub(crate) fn next_match(&self, after: Revision) -> NextMatch {
         let matches = self.matches.lock();
@@ -58,6 +66,7 @@ impl Topic {
             matches.complete_after = oldest;
         }
         matches.recent.push_back(revision);
+        self.latest.store(revision.get(), Ordering::Release);
     }
 }
 
@@ -78,8 +87,12 @@ impl Topics {
         }
         let matches = Matches { complete_after: current, recent: VecDeque::new() };
         let prefix = Bytes::copy_from_slice(prefix);
-        let topic =
-            Arc::new(Topic { prefix: prefix.clone(), changed: Notify::new(), matches: matches.into() });
+        let topic = Arc::new(Topic {
+            prefix: prefix.clone(),
+            changed: Notify::new(),
+            latest: AtomicU64::new(current.get()),
+            matches: matches.into(),
+        });
         *self.lengths.entry(prefix.len()).or_default() += 1;
         self.by_prefix.insert(prefix, (topic.clone(), 1));
         topic
@@ -118,10 +131,14 @@ impl Topics {
         }
     }
 
-    /// Empties the set: what the topics remember is of a state that is over.
+    /// Empties the set: what the topics remember is of a state that is over, and that is news to all.
     pub(crate) fn dissolve(&mut self) -> Vec<Arc<Topic>> {
         self.lengths.clear();
-        self.by_prefix.drain().map(|(_, (topic, _))| topic).collect()
+        let topics: Vec<_> = self.by_prefix.drain().map(|(_, (topic, _))| topic).collect();
+        for topic in &topics {
+            topic.latest.store(u64::MAX, Ordering::Release);
+        }
+        topics
     }
 }
 
