@@ -5,6 +5,7 @@ mod address;
 mod answer;
 pub mod api;
 mod credentials;
+pub mod custom;
 mod failure;
 mod health;
 pub mod kinds;

@@ -12,7 +12,7 @@ mod shape;
 
 pub(crate) use decode::decode;
 pub use decode::{DecodeError, Decoded};
-pub(crate) use edit::{Edit, map_items};
+pub(crate) use edit::{Edit, Rebuild, map_items};
 pub(crate) use encode::{EmptyLists, Encoder, Walk};
 pub use path::FieldPath;
 pub use rule::Surroundings;

@@ -1,0 +1,157 @@
+//! One version of a custom resource: its schema and what it shows, and everything that becomes of an object on its
+//! way through the server.
+
+use super::shared_node;
+use crate::{
+    Cause,
+    custom::{
+        fill, metadata,
+        node::Node,
+        path::SimplePath,
+        prune,
+        table::{self, Column},
+        validate,
+    },
+    kinds::{DecodeError, Decoded, FieldPath, Row, scalar::Timestamp},
+};
+use std::sync::Arc;
+use tenure_value::{Text, Value};
+
+/// Where the scale of an object is found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scale {
+    /// The names on the way to the wanted replicas.
+    pub spec: Box<[Text]>,
+    /// The names on the way to the present replicas.
+    pub status: Box<[Text]>,
+    /// The names on the way to the selector of what is scaled; empty where there is none.
+    pub selector: Box<[Text]>,
+}
+
+/// One version of a custom resource.
+#[derive(Debug)]
+pub struct Version {
+    /// The name: `v1`.
+    pub name: Text,
+    /// Group and name: `example.com/v1`.
+    pub api_version: Text,
+    /// Whether the API serves it.
+    pub is_served: bool,
+    /// Whether objects are stored in it.
+    pub is_storage: bool,
+    /// What clients are warned of; empty where the version is not deprecated.
+    pub deprecation: Text,
+    /// Whether objects have a status that only its own endpoint writes.
+    pub has_status: bool,
+    /// Where the scale is, if objects have one.
+    pub scale: Option<Scale>,
+    /// The columns of a table after the name.
+    pub columns: Box<[Column]>,
+    /// The paths by which lists can be selected: `.spec.color`.
+    pub selectable: Box<[SimplePath]>,
+    pub(crate) node: Arc<Node>,
+    schema: Value,
+}
+
+impl Version {
+    pub(super) fn read(group: &str, version: &Value, spec: &Value, earlier: &[Version]) -> Version {
+        let name = version.text("name");
+        let schema = version.at(["schema", "openAPIV3Schema"]).cloned().unwrap_or_default();
+        let path = |of: &Value, name: &str| {
+            SimplePath::parse(&of.text(name)).map(|path| path.names).unwrap_or_default()
+        };
+        let kind = spec.at(["names", "kind"]).and_then(Value::as_str).unwrap_or_default();
+        let deprecation = match (version.flag("deprecated"), version.text("deprecationWarning")) {
+            (false, _) => Text::default(),
+            (true, words) if words.is_empty() => format!("{group}/{name} {kind} is deprecated").into(),
+            (true, words) => words,
+        };
+        Version {
+            api_version: format!("{group}/{name}").into(),
+            is_served: version.flag("served"),
+            is_storage: version.flag("storage"),
+            deprecation,
+            has_status: version.at(["subresources", "status"]).is_some_and(|status| !status.is_null()),
+            scale: version.at(["subresources", "scale"]).filter(|scale| !scale.is_null()).map(|scale| {
+                Scale {
+                    spec: path(scale, "specReplicasPath"),
+                    status: path(scale, "statusReplicasPath"),
+                    selector: path(scale, "labelSelectorPath"),
+                }
+            }),
+            columns: Column::read_all(version.items("additionalPrinterColumns")),
+            selectable: version
+                .items("selectableFields")
+                .iter()
+                .filter_map(|field| SimplePath::parse(&field.text("jsonPath")))
+                .collect(),
+            node: shared_node(&schema, earlier),
+            name,
+            schema,
+        }
+    }
+
+    /// Returns the `openAPIV3Schema` as it stands in the definition.
+    pub fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    /// Reads a body, or the result of a patch, as an object of this version: unknown fields dropped and
+    /// complained of, metadata in its canonical form, defaults filled in. The memory of the body is shared
+    /// wherever nothing changes.
+    pub fn complete(&self, body: &Value) -> Result<Decoded, Box<DecodeError>> {
+        let Decoded { mut value, mut complaints } = metadata::decode(body)?;
+        let mut dropped = Vec::new();
+        if let Some(pruned) = prune::prune(&self.node, &value, &FieldPath::root(), &mut dropped) {
+            value = pruned;
+        }
+        let root = FieldPath::root();
+        metadata::decode_embedded(&self.node, &mut value, &root, &mut complaints)?;
+        complaints.extend(dropped.iter().map(|path| format!("unknown field \"{path}\"")));
+        complaints.sort();
+        complaints.dedup();
+        if let Some(filled) = fill::fill(&self.node, &value) {
+            value = filled;
+        }
+        Ok(Decoded { value, complaints })
+    }
+
+    /// Returns a stored object as it reads under today's schema: what is unknown now dropped, new defaults
+    /// filled in, a `null` that may not be any more left out.
+    pub fn read_stored(&self, object: &Value) -> Value {
+        let mut value = object.clone();
+        let mut dropped = Vec::new();
+        value = prune::prune(&self.node, &value, &FieldPath::root(), &mut dropped).unwrap_or(value);
+        value = fill::drop_nulls(&self.node, &value).unwrap_or(value);
+        fill::fill(&self.node, &value).unwrap_or(value)
+    }
+
+    /// Returns what is wrong with the content of a new object; its own metadata is checked as that of every
+    /// kind.
+    pub fn validate_create(&self, object: &Value) -> Vec<Cause> {
+        self.validate(object, None)
+    }
+
+    /// Returns what is wrong with the content of an object that replaces another. What is unchanged is not
+    /// held against it, except by rules that compare the two.
+    pub fn validate_update(&self, object: &Value, old: &Value) -> Vec<Cause> {
+        self.validate(object, Some(old))
+    }
+
+    fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<Cause> {
+        let mut faults = Vec::new();
+        let root = FieldPath::root();
+        validate::check(&self.node, object, old, &root, &mut faults);
+        faults
+    }
+
+    /// Returns the definitions of a table's columns.
+    pub fn column_definitions(&self) -> Value {
+        table::definitions(&self.columns)
+    }
+
+    /// Returns an object's cells in a table.
+    pub fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
+        table::cells(&self.columns, object, now)
+    }
+}

@@ -1,0 +1,61 @@
+//! Paths of names such as `.spec.replicas`, by which a definition says where scales and selectable fields are.
+
+use tenure_value::{Text, Value};
+
+/// A way down by names alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SimplePath {
+    /// The names from the root down.
+    pub names: Box<[Text]>,
+}
+
+impl SimplePath {
+    /// Reads `.spec.replicas`, or `.metadata.annotations['a.b/c']`.
+    pub fn parse(text: &str) -> Option<SimplePath> {
+        let mut names = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            if let Some(quoted) = rest.strip_prefix("['") {
+                let (name, after) = quoted.split_once("']")?;
+                names.push(Text::new(name));
+                rest = after;
+                continue;
+            }
+            let after = rest.strip_prefix('.')?;
+            let end = after.find(['.', '[']).unwrap_or(after.len());
+            let (name, after) = after.split_at(end);
+            let valid = |sign: char| sign.is_alphanumeric() || matches!(sign, '_' | '-' | '$');
+            if name.is_empty() || !name.chars().all(valid) {
+                return None;
+            }
+            names.push(Text::new(name));
+            rest = after;
+        }
+        (!names.is_empty()).then(|| SimplePath { names: names.into() })
+    }
+
+    /// Returns what stands there.
+    pub fn find<'v>(&self, value: &'v Value) -> Option<&'v Value> {
+        value.at(self.names.iter().map(Text::as_str))
+    }
+
+    /// Returns the name by which a field selector refers to it: `spec.color`.
+    pub fn selector(&self) -> String {
+        self.names.join(".")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_names_with_dots_or_quotes() {
+        let names = |text: &str| SimplePath::parse(text).map(|path| path.selector());
+        assert_eq!(names(".spec.replicas").as_deref(), Some("spec.replicas"));
+        assert_eq!(names(".metadata.labels['a.b/c']").as_deref(), Some("metadata.labels.a.b/c"));
+        for wrong in ["", "spec", ".", ".spec.", ".spec[0]", ".a..b", ".a['b"] {
+            assert_eq!(names(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Regular expressions of schemas. They run in time linear in the text and are compiled when first used, so that a
+//! server with hundreds of definitions pays for those it needs; a definition is checked before it is stored, so
+//! one that does not compile matches nothing here.
+
+use regex::{Regex, RegexBuilder};
+use std::sync::OnceLock;
+use tenure_value::Text;
+
+/// How large a compiled expression may be, in bytes.
+const MOST_BYTES: usize = 4 << 20;
+
+/// A regular expression, compiled when first used.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    source: Text,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl Pattern {
+    pub fn new(source: &str) -> Pattern {
+        Pattern { source: source.into(), compiled: OnceLock::new() }
+    }
+
+    /// Returns the expression as it was written.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Whether the expression matches anywhere in the text.
+    pub fn matches(&self, text: &str) -> bool {
+        let compiled = self.compiled.get_or_init(|| compile(&self.source).ok());
+        compiled.as_ref().is_some_and(|regex| regex.is_match(text))
+    }
+
+    /// Returns what is wrong with an expression.
+    pub fn fault(source: &str) -> Option<String> {
+        compile(source).err()
+    }
+}
+
+/// Compiles an expression as Go's `regexp` reads it: `\d`, `\w`, `\s` and `\b` mean ASCII.
+pub(crate) fn compile(source: &str) -> Result<Regex, String> {
+    let readable = ascii_classes(source);
+    let built = RegexBuilder::new(&readable).size_limit(MOST_BYTES).build();
+    built.map_err(|error| match error {
+        regex::Error::CompiledTooBig(most) => format!("the compiled expression is larger than {most} bytes"),
+        other => {
+            let words = other.to_string();
+            words.lines().last().unwrap_or_default().trim_start_matches("error: ").to_string()
+        }
+    })
+}
+
+/// Writes the classes that Go limits to ASCII in that way, and `\z` unchanged.
+fn ascii_classes(source: &str) -> String {
+    let mut out = String::with_capacity(source.len() + 16);
+    let mut chars = source.chars();
+    let mut in_class = false;
+    while let Some(letter) = chars.next() {
+        match letter {
+            '\\' => match (chars.next(), in_class) {
+                (Some('d'), false) => out.push_str("[0-9]"),
+                (Some('d'), true) => out.push_str("0-9"),
+                (Some('w'), false) => out.push_str("[0-9A-Za-z_]"),
+                (Some('w'), true) => out.push_str("0-9A-Za-z_"),
+                (Some('s'), false) => out.push_str("[\\t\\n\\x0C\\r ]"),
+                (Some('s'), true) => out.push_str("\\t\\n\\x0C\\r "),
+                (Some('D'), _) => out.push_str("[^0-9]"),
+                (Some('W'), _) => out.push_str("[^0-9A-Za-z_]"),
+                (Some('S'), _) => out.push_str("[^\\t\\n\\x0C\\r ]"),
+                (Some('b'), false) => out.push_str("(?-u:\\b)"),
+                // Go has no other meaning for these escapes than the sign itself.
+                (
+                    Some(sign @ ('/' | '"' | '\'' | ':' | '@' | '%' | ',' | '=' | '_' | '!' | ';' | '`')),
+                    _,
+                ) => out.push(sign),
+                (Some(other), _) => out.extend(['\\', other]),
+                (None, _) => out.push('\\'),
+            },
+            '[' if in_class && chars.clone().next() == Some(':') => {
+                out.push('[');
+                copy_named(&mut chars, &mut out);
+            }
+            '[' if in_class => out.push_str("\\["),
+            '[' => {
+                in_class = true;
+                out.push('[');
+                let mut rest = chars.clone();
+                if rest.next() == Some('^') {
+                    chars = rest.clone();
+                    out.push('^');
+                }
+                // A bracket that comes first is a member.
+                let mut rest = chars.clone();
+                if rest.next() == Some(']') {
+                    chars = rest;
+                    out.push_str("\\]");
+                }
+            }
+            ']' => {
+                in_class = false;
+                out.push(']');
+            }
+            '&' | '~' if in_class => out.extend(['\\', letter]),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// Copies `[:alpha:]` as it stands.
+fn copy_named(chars: &mut std::str::Chars<'_>, out: &mut String) {
+    for letter in chars.by_ref() {
+        out.push(letter);
+        if letter == ']' {
+            break;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expressions_mean_what_they_mean_to_go() {
+        for (pattern, text, matches) in [
+            ("^x+$", "xx", true),
+            ("^x+$", "xy", false),
+            ("x", "axb", true),
+            (r"^\d+$", "١", false),
+            (r"^\w+$", "ä", false),
+            (r"^[\d.]+$", "1.2", true),
+            (r"^[\w/-]+$", "a/b-c", true),
+            (r"^\S+@\S+\.com$", "a@b.com", true),
+            ("^[[:alpha:]]+$", "ab", true),
+            ("^[a[]+$", "a[", true),
+            ("^[]a]+$", "]a", true),
+            (r"^[^/]+\/[^/]+$", "a/b", true),
+            (r"\bend$", "the end", true),
+            ("^a&&b$", "a&&b", true),
+            ("^[a&&b]+$", "a&b", true),
+        ] {
+            assert_eq!(Pattern::new(pattern).matches(text), matches, "{pattern} on {text}");
+        }
+        assert!(Pattern::fault("(").is_some());
+        assert!(Pattern::fault("(a{1000}){1000}").is_some());
+        assert!(!Pattern::new("(").matches("("));
+    }
+}

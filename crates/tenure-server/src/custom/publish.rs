@@ -1,0 +1,230 @@
+//! The schema of a version as OpenAPI: in version 3 as the definition says it, in version 2 without what that cannot
+//! say. Beside it stand apiVersion, kind and metadata, as in every object.
+
+use super::definition::{Definition, Version};
+use crate::openapi::Dialect;
+use tenure_value::{Object, Text, Value};
+
+const METADATA: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+const LIST_METADATA: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
+const API_VERSION: &str = "The version of the schema that this object is written in.";
+const KIND: &str = "The kind of this object, in camel case.";
+const STANDARD: &str = "Standard object's metadata.";
+
+/// Keywords that version 2 does not have.
+const NOT_IN_V2: [&str; 5] = ["nullable", "anyOf", "oneOf", "not", "default"];
+
+impl Definition {
+    /// Returns the name of the kind's component at a version: `com.example.v1.Widget`.
+    pub fn component_name(&self, version: &Version) -> String {
+        let group: Vec<&str> = self.group.split('.').rev().collect();
+        format!("{}.{}.{}", group.join("."), version.name, self.names.kind)
+    }
+
+    /// Returns the components that a version publishes: the kind and the list of its objects, each with its
+    /// name. They refer to the metadata of every object by reference.
+    pub fn components(&self, version: &Version, dialect: Dialect) -> Vec<(String, Value)> {
+        let name = self.component_name(version);
+        let list_name = name.replace(&format!(".{}", self.names.kind), &format!(".{}", self.names.list_kind));
+        let list = self.list_component(version, &name, dialect);
+        vec![(name, self.component(version, dialect)), (list_name, list)]
+    }
+
+    fn component(&self, version: &Version, dialect: Dialect) -> Value {
+        let schema = match dialect {
+            Dialect::V3 => published(version.schema()),
+            Dialect::V2 => reduced(version.schema(), Level::Root),
+        };
+        let fields = schema.as_object().cloned().unwrap_or_default();
+        let properties = fields.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+        let properties = properties
+            .with("apiVersion", described(API_VERSION))
+            .with("kind", described(KIND))
+            .with("metadata", reference(METADATA, STANDARD, dialect));
+        fields
+            .with("type", "object")
+            .with("properties", properties)
+            .with("x-kubernetes-group-version-kind", self.identity(version, &self.names.kind))
+            .into()
+    }
+
+    fn list_component(&self, version: &Version, item: &str, dialect: Dialect) -> Value {
+        let items = Value::object([
+            ("type", Value::from("array")),
+            ("description", Value::from(format!("List of {}.", self.names.plural))),
+            ("items", plain_reference(item, dialect)),
+        ]);
+        Value::object([
+            ("type", Value::from("object")),
+            (
+                "description",
+                Value::from(format!("{} is a list of {}", self.names.list_kind, self.names.kind)),
+            ),
+            ("required", Value::array(["items".into()])),
+            (
+                "properties",
+                Value::object([
+                    ("apiVersion", described(API_VERSION)),
+                    ("kind", described(KIND)),
+                    ("metadata", reference(LIST_METADATA, "Standard list metadata.", dialect)),
+                    ("items", items),
+                ]),
+            ),
+            ("x-kubernetes-group-version-kind", self.identity(version, &self.names.list_kind)),
+        ])
+    }
+
+    fn identity(&self, version: &Version, kind: &str) -> Value {
+        Value::array([Value::object([
+            ("group", Value::from(self.group.clone())),
+            ("version", Value::from(version.name.clone())),
+            ("kind", Value::from(kind)),
+        ])])
+    }
+}
+
+fn described(words: &str) -> Value {
+    Value::object([("type", Value::from("string")), ("description", Value::from(words))])
+}
+
+fn plain_reference(name: &str, dialect: Dialect) -> Value {
+    let place = match dialect {
+        Dialect::V2 => "#/definitions/",
+        Dialect::V3 => "#/components/schemas/",
+    };
+    Value::object([("$ref", Value::from(format!("{place}{name}")))])
+}
+
+/// Refers with words beside; version 3 ignores what stands beside a reference, so it is wrapped there.
+fn reference(name: &str, words: &str, dialect: Dialect) -> Value {
+    let plain = plain_reference(name, dialect);
+    match dialect {
+        Dialect::V3 => Value::object([("allOf", Value::array([plain])), ("description", Value::from(words))]),
+        Dialect::V2 => {
+            let fields = plain.as_object().cloned().unwrap_or_default();
+            fields.with("description", words).into()
+        }
+    }
+}
+
+/// In version 3 a schema stands as it is, except that embedded resources show what every object has.
+fn published(schema: &Value) -> Value {
+    let Some(fields) = schema.as_object() else { return schema.clone() };
+    let mut out = mapped(fields, &published);
+    if fields.get("x-kubernetes-embedded-resource") == Some(&Value::Bool(true)) {
+        let properties = out.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+        let properties = [("apiVersion", described(API_VERSION)), ("kind", described(KIND))]
+            .into_iter()
+            .fold(properties, |properties, (name, of)| properties.with(name, of))
+            .with("metadata", reference(METADATA, STANDARD, Dialect::V3));
+        out = out.with("properties", properties);
+    }
+    out.into()
+}
+
+/// Applies a change to every schema one step below.
+fn mapped(fields: &Object, change: &dyn Fn(&Value) -> Value) -> Object {
+    Object::from_sorted(fields.iter().map(|(name, value)| {
+        let value = match (name.as_str(), value) {
+            ("properties", Value::Object(properties)) => {
+                Object::from_sorted(properties.iter().map(|(name, below)| (name.clone(), change(below))))
+                    .into()
+            }
+            ("items" | "additionalProperties" | "not", below @ Value::Object(_)) => change(below),
+            ("allOf" | "anyOf" | "oneOf", Value::Array(below)) => Value::array(below.iter().map(change)),
+            (_, value) => value.clone(),
+        };
+        (name.clone(), value)
+    }))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Root,
+    Below,
+}
+
+/// Says what version 2 can say of a schema. Where a client would refuse what the server takes (`null`, either of two
+/// types, unknown fields), nothing is said, so that validation on the client's side stays out of the way.
+fn reduced(schema: &Value, level: Level) -> Value {
+    let Some(fields) = schema.as_object() else { return schema.clone() };
+    let is = |name: &str| fields.get(name) == Some(&Value::Bool(true));
+    let mut out = mapped(fields, &|below| reduced(below, Level::Below));
+    for name in NOT_IN_V2 {
+        out = out.without(name);
+    }
+    if is("x-kubernetes-preserve-unknown-fields") && level == Level::Below {
+        out = ["properties", "items", "required", "additionalProperties"]
+            .iter()
+            .fold(out, |out, name| out.without(name));
+        if fields.get("type").and_then(Value::as_str) != Some("object") {
+            out = out.without("type");
+        }
+    }
+    if is("x-kubernetes-preserve-unknown-fields") && level == Level::Root {
+        out = out.without("properties").without("required");
+    }
+    if is("x-kubernetes-int-or-string") {
+        out = out.without("type");
+    }
+    if is("nullable") {
+        out = out.without("type").without("items").without("properties").without("required");
+    }
+    out.into()
+}
+
+impl Version {
+    /// Returns the description of the kind, for people.
+    pub fn description(&self) -> Text {
+        self.schema().get("description").and_then(Value::as_str).map(Text::new).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn definition(schema: &str) -> Definition {
+        let text = format!(
+            r#"{{"metadata":{{"name":"widgets.a.example.com"}},"spec":{{"group":"a.example.com","names":{{"kind":"Widget","plural":"widgets"}},"scope":"Namespaced",
+            "versions":[{{"name":"v1","served":true,"storage":true,"schema":{{"openAPIV3Schema":{schema}}}}}]}}}}"#
+        );
+        Definition::read(&text.parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_kind_is_published_with_what_every_object_has() {
+        let definition = definition(
+            r#"{"type":"object","description":"A widget","properties":{"spec":{"type":"object","properties":{"l":{"type":"array","items":{"type":"string"},"x-kubernetes-list-type":"set"}}}}}"#,
+        );
+        let components = definition.components(&definition.versions[0], Dialect::V3);
+        assert_eq!(components[0].0, "com.example.a.v1.Widget");
+        assert_eq!(components[1].0, "com.example.a.v1.WidgetList");
+        let widget = &components[0].1;
+        assert_eq!(
+            widget.at(["properties", "spec", "properties", "l", "x-kubernetes-list-type"]),
+            Some(&"set".into())
+        );
+        assert!(widget.at(["properties", "metadata", "allOf"]).is_some());
+        let identity = widget.get("x-kubernetes-group-version-kind").unwrap().as_array().unwrap();
+        assert_eq!(identity[0].get("group"), Some(&"a.example.com".into()));
+        let items = components[1].1.at(["properties", "items", "items", "$ref"]);
+        assert_eq!(items, Some(&"#/components/schemas/com.example.a.v1.Widget".into()));
+    }
+
+    #[test]
+    fn version_2_leaves_out_what_it_cannot_say() {
+        let definition = definition(
+            r#"{"type":"object","properties":{"a":{"type":"string","nullable":true,"default":"x"},"b":{"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"},{"type":"string"}]},
+            "c":{"type":"object","properties":{"d":{"type":"string"}},"x-kubernetes-preserve-unknown-fields":true}}}"#,
+        );
+        let components = definition.components(&definition.versions[0], Dialect::V2);
+        let properties = components[0].1.get("properties").unwrap();
+        assert_eq!(properties.get("a").unwrap().to_string(), "{}");
+        assert_eq!(properties.get("b").unwrap().to_string(), r#"{"x-kubernetes-int-or-string":true}"#);
+        assert_eq!(
+            properties.get("c").unwrap().to_string(),
+            r#"{"type":"object","x-kubernetes-preserve-unknown-fields":true}"#
+        );
+    }
+}
