@@ -88,7 +88,12 @@ pub fn apply(
         declared,
         fields,
     };
+    let untracked = live.managers.is_empty() && state.fields.is_empty();
     match state.carry_out(force) {
+        // Where nobody held anything and nobody comes to hold anything, there is nothing to begin with.
+        Ok(after) if untracked && after.object == *live.object => {
+            Ok(State { object: live.object.clone(), managers: live.managers.clone() })
+        }
         Err(ApplyError::Conflicts(conflicts)) if identity.name == HEIR => state.inherit(conflicts),
         outcome => outcome,
     }

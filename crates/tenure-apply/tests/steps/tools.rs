@@ -1,0 +1,142 @@
+//! What the tools stand on: reports, changes, extraction, adoption and traces.
+
+use crate::{
+    SPEC,
+    story::{Story, value},
+};
+use tenure_apply::{Force, Identity, Operation, Rule, Timestamp, adopt, changes, extract, ownership};
+
+#[test]
+fn every_leaf_is_reported_with_its_holders_or_none() {
+    let story = Story::of(SPEC)
+        .applies("alice", "{a: '1', items: [{name: x, value: '1'}], whole: {k: v}}")
+        .applies("bob", "{a: '1', map: {}}");
+    let state = story.state();
+    let told: Vec<String> = ownership(&state.object, &state.managers, story.ty())
+        .iter()
+        .map(|leaf| {
+            let holders: Vec<&str> = leaf.holders.iter().map(|holder| holder.name.as_str()).collect();
+            format!("{} {}", leaf.path, holders.join("+"))
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ".apiVersion ",
+            ".kind ",
+            ".metadata.name ",
+            ".spec.a alice+bob",
+            ".spec.items[name=\"x\"].name alice",
+            ".spec.items[name=\"x\"].value alice",
+            ".spec.map bob",
+            ".spec.whole alice",
+        ]
+    );
+}
+
+#[test]
+fn between_two_states_each_manager_gains_loses_shares_and_sees_removed() {
+    let before = Story::of(SPEC).applies("alice", "{a: '1', b: '1', num: 1}");
+    let first = before.state().clone();
+    let after = before.forces("bob", "{a: '2', num: 1}").applies("alice", "{num: 1}");
+    let changes = changes(&first, after.state(), after.ty());
+    let told: Vec<String> = changes
+        .iter()
+        .map(|change| {
+            format!(
+                "{}: +{:?} -{:?} x{:?} ={:?}",
+                change.holder.name, change.gained, change.lost, change.removed, change.shared
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "bob: +{\"f:spec\":{\"f:a\":{},\"f:num\":{}}} -{} x{} ={\"f:spec\":{\"f:num\":{}}}",
+            "alice: +{} -{\"f:spec\":{\"f:a\":{}}} x{\"f:spec\":{\"f:b\":{}}} ={\"f:spec\":{\"f:num\":{}}}",
+        ]
+    );
+}
+
+#[test]
+fn what_a_manager_declared_last_can_be_extracted_and_applied_again() {
+    let config = "{a: '1', struct: {}, items: [{name: x, value: '1'}], ports: [{port: 80}], set: [p, q], whole: {k: v}}";
+    let story = Story::of(SPEC)
+        .applies("alice", config)
+        .applies("bob", "{b: '1', items: [{name: w}, {name: x, more: {deep: '1'}}], set: [r]}");
+    let state = story.state();
+    let identity =
+        Identity { name: "alice", operation: Operation::Apply, api_version: "x.io/v1", subresource: "" };
+    let fields = state.managers.get(&identity).map(|manager| manager.fields.clone()).expect("alice");
+    let extracted = extract(&state.object, &fields, story.ty());
+    assert_eq!(extracted.get("spec"), Some(&value(config)));
+    assert_eq!(extracted.at(["metadata", "name"]), Some(&value("t")));
+}
+
+#[test]
+fn a_named_set_of_managers_becomes_one() {
+    let story = Story::of(SPEC)
+        .updates("kubectl-client-side-apply", "{a: '1', b: '1'}")
+        .updates("kubectl-edit", "{a: '1', b: '2'}")
+        .applies("other", "{num: 1}");
+    let managers = &story.state().managers;
+    let heir =
+        Identity { name: "kubectl", operation: Operation::Apply, api_version: "x.io/v1", subresource: "" };
+    let adoption =
+        adopt(managers, &heir, Timestamp::from_unix(9), |manager| manager.name.starts_with("kubectl-"));
+    assert!(adoption.left.is_empty());
+    let told: Vec<String> = adoption
+        .managers
+        .iter()
+        .map(|manager| format!("{} {} {:?}", manager.name, manager.operation, manager.fields))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "other Apply {\"f:spec\":{\"f:num\":{}}}",
+            "kubectl Apply {\"f:spec\":{\".\":{},\"f:a\":{},\"f:b\":{}}}",
+        ]
+    );
+    let again =
+        adopt(&adoption.managers, &heir, Timestamp::from_unix(99), |manager| manager.name == "kubectl-edit");
+    assert_eq!(again.managers, adoption.managers, "there is nobody left to adopt");
+}
+
+#[test]
+fn a_trace_says_which_rule_decided_each_path() {
+    let story = Story::of(SPEC)
+        .applies("alice", "{a: '1', b: '1', num: 1, set: [p]}")
+        .applies("bob", "{b: '1', flag: true, hooks: [{name: h, target: t}]}")
+        .applies("carol", "{hooks: [{name: h, policy: Fail}]}");
+    let (outcome, trace) = story.traces("bob", "{a: '2', b: '1', map: {k: v}}", Force::All);
+    assert!(outcome.is_ok());
+    let told: Vec<String> = trace
+        .decisions()
+        .iter()
+        .map(|decision| {
+            let rule = match &decision.rule {
+                Rule::Taken(from) => format!("taken from {}", from[0].name),
+                Rule::Shared(with) => format!("shared with {}", with[0].name),
+                Rule::RemovedWith(with) => format!("removed with {}", with[0].name),
+                other => format!("{other:?}"),
+            };
+            format!("{} {rule}", decision.path)
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ".spec.a taken from alice",
+            ".spec.b shared with alice",
+            ".spec.map.k Added",
+            ".spec.flag Removed",
+            ".spec.hooks[name=\"h\"] removed with carol",
+            ".spec.hooks[name=\"h\"].name removed with carol",
+            ".spec.hooks[name=\"h\"].target Removed",
+        ]
+    );
+    let (outcome, trace) = story.traces("bob", "{a: '2', b: '1'}", Force::No);
+    assert!(outcome.is_err());
+    let path = ".spec.a".parse().expect("a path");
+    assert!(matches!(trace.at(&path), Some(Rule::Contested(holders)) if holders[0].name == "alice"));
+}
