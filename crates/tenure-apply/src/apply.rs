@@ -90,8 +90,8 @@ pub fn apply(
     };
     let untracked = live.managers.is_empty() && state.fields.is_empty();
     match state.carry_out(force) {
-        // Where nobody held anything and nobody comes to hold anything, there is nothing to begin with.
-        Ok(after) if untracked && after.object == *live.object => {
+        // Nothing of what lives came from anywhere but from saying this before, which nobody comes to hold.
+        Ok(_) if untracked && merge(write.empty, config, ty) == *live.object => {
             Ok(State { object: live.object.clone(), managers: live.managers.clone() })
         }
         Err(ApplyError::Conflicts(conflicts)) if identity.name == HEIR => state.inherit(conflicts),

@@ -23,7 +23,7 @@ fn managers_that_apply_the_same_zero_share_it() {
         .applies("alice", "{map: {}}")
         .zeros_are_left_out()
         .applies("bob", "{map: {k: v}}")
-        .is_refused("Apply failed with 1 conflict: conflict with \"alice\": .spec.map");
+        .refused_with("Apply failed with 1 conflict: conflict with \"alice\": .spec.map");
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn the_holder_of_an_atomic_whole_holds_its_parts_once_it_is_granular() {
             ],
         )
         .applies("bob", "{whole: {x: '2'}}")
-        .is_refused("Apply failed with 1 conflict: conflict with \"alice\": .spec.whole.x")
+        .refused_with("Apply failed with 1 conflict: conflict with \"alice\": .spec.whole.x")
         .schema_changes(SPEC)
         .applies("alice", "{whole: {x: '1', w: '1'}, atoms: [p, q]}")
         .ends_with(
@@ -162,7 +162,7 @@ fn a_misfit_says_where_what_and_what_would_be_right() {
     ] {
         let story = Story::of(SPEC).applies("alice", spec);
         assert!(!matches!(story.refused, Some(ApplyError::Conflicts(_)) | None), "{spec}");
-        story.is_refused(message);
+        story.refused_with(message);
     }
 }
 
@@ -170,5 +170,5 @@ fn a_misfit_says_where_what_and_what_would_be_right() {
 fn managed_fields_in_a_configuration_are_refused() {
     let config = value("{apiVersion: x.io/v1, kind: Thing, metadata: {name: t, managedFields: []}}");
     let story = Story::of(SPEC).applies_whole("alice", &config);
-    story.is_refused("metadata.managedFields must be nil");
+    story.refused_with("metadata.managedFields must be nil");
 }

@@ -103,7 +103,7 @@ fn an_object_without_managers_is_tracked_from_the_first_apply_on() {
     assert!(story.state().managers.is_empty());
     story
         .applies("alice", "{b: '2'}")
-        .is_refused(
+        .refused_with(
             "Apply failed with 1 conflict: conflict with \"before-first-apply\" using x.io/v1: .spec.b",
         )
         .applies("alice", "{num: 1}")

@@ -25,7 +25,7 @@ fn equal_values_are_held_together_and_a_change_asks_every_holder() {
         .applies("alice", "{a: '1'}")
         .applies("bob", "{a: '1'}")
         .applies("carol", "{a: '2'}")
-        .is_refused(
+        .refused_with(
             "Apply failed with 2 conflicts: conflicts with \"alice\":\n- .spec.a\nconflicts with \"bob\":\n- .spec.a",
         )
         .forces("carol", "{a: '2'}")
@@ -50,7 +50,7 @@ fn force_over_a_path_takes_that_path_and_asks_for_the_rest() {
     Story::of(SPEC)
         .applies("alice", "{a: '1', struct: {x: '1', w: '1'}}")
         .forces_over("bob", &["spec.struct"], "{a: '2', struct: {x: '2', w: '2'}}")
-        .is_refused("Apply failed with 1 conflict: conflict with \"alice\": .spec.a")
+        .refused_with("Apply failed with 1 conflict: conflict with \"alice\": .spec.a")
         .forces_over("bob", &["spec.struct"], "{struct: {x: '2', w: '2'}}")
         .ends_with(
             "{a: '1', struct: {x: '2', w: '2'}}",
@@ -63,7 +63,7 @@ fn atomic_parts_are_held_and_replaced_as_one() {
     Story::of(SPEC)
         .applies("alice", "{whole: {x: '1', w: '1'}, atoms: [p, q]}")
         .applies("bob", "{whole: {z: '1'}}")
-        .is_refused("Apply failed with 1 conflict: conflict with \"alice\": .spec.whole")
+        .refused_with("Apply failed with 1 conflict: conflict with \"alice\": .spec.whole")
         .forces("bob", "{whole: {z: '1'}, atoms: [r]}")
         .ends_with("{whole: {z: '1'}, atoms: [r]}", &[("bob", "{f:spec: {f:atoms: {}, f:whole: {}}}")]);
 }
@@ -81,7 +81,7 @@ fn parts_without_a_type_are_told_apart_by_their_own_form() {
             ],
         )
         .applies("bob", "{free: {l: [3]}}")
-        .is_refused("Apply failed with 1 conflict: conflict with \"alice\": .spec.free.l");
+        .refused_with("Apply failed with 1 conflict: conflict with \"alice\": .spec.free.l");
 }
 
 #[test]

@@ -241,7 +241,7 @@ impl Story {
     }
 
     #[track_caller]
-    pub fn is_refused(self, message: &str) -> Story {
+    pub fn refused_with(self, message: &str) -> Story {
         let refused = self.refused.as_ref().map(ToString::to_string);
         assert_eq!(refused.as_deref(), Some(message));
         self

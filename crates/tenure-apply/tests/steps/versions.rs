@@ -11,7 +11,7 @@ fn a_field_that_versions_name_differently_is_one_field() {
         .second_version(V2)
         .applies("alice", "{old: '1'}")
         .applies_at_v2("bob", "{new: '2'}")
-        .is_refused("Apply failed with 1 conflict: conflict with \"alice\": .spec.old")
+        .refused_with("Apply failed with 1 conflict: conflict with \"alice\": .spec.old")
         .applies_at_v2("bob", "{new: '1'}")
         .applies("alice", "{a: '1'}")
         .ends_with(
@@ -39,7 +39,7 @@ fn a_part_that_becomes_atomic_is_held_as_a_whole_by_all_who_held_parts() {
         .applies("bob", "{map: {y: '1'}}")
         .schema_changes(&atomic)
         .applies("carol", "{map: {z: '1'}}")
-        .is_refused(
+        .refused_with(
             "Apply failed with 2 conflicts: conflicts with \"alice\":\n- .spec.map\nconflicts with \"bob\":\n- .spec.map",
         );
 }
