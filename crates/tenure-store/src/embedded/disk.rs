@@ -10,7 +10,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A step that the store is about to take on its data file.
+/// A step that the store is about to take on its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskStep {
     /// Writing so many bytes.
@@ -19,6 +19,8 @@ pub enum DiskStep {
     Resize(u64),
     /// Making all of it durable.
     Sync,
+    /// Noting what has been acknowledged, in the file beside it.
+    Note,
 }
 
 /// The disk under the data file. The usual one is [`HealthyDisk`]; a test's may refuse steps.

@@ -68,7 +68,7 @@ impl EmbeddedStore {
         if content == Content::Nothing {
             directory.mark()?;
         }
-        let (watermark, acknowledged) = Watermark::open(&note)?;
+        let (watermark, acknowledged) = Watermark::open(&note, options.disk.clone())?;
         if acknowledged == Revision::ZERO && !data.exists() {
             // New, or interrupted before the first write.
             Engine::create(&data, options.disk.clone(), &State::default())?;
@@ -128,10 +128,11 @@ impl EmbeddedStore {
         for entry in entries {
             state.index.insert(entry);
         }
-        Engine::create(&directory.data(), Arc::new(HealthyDisk), &state)?;
+        let disk = Arc::new(HealthyDisk);
+        Engine::create(&directory.data(), disk.clone(), &state)?;
         // The mark comes last: what an interrupted restore leaves is not taken for a store.
         directory.mark()?;
-        Watermark::open(&directory.watermark())?.0.note(newest);
+        Watermark::open(&directory.watermark(), disk)?.0.note(newest);
         Ok(newest)
     }
 

@@ -2,11 +2,13 @@
 //! synced: it survives the death of the process and, since it can only be behind the data, never accuses a good
 //! file. A data file that ends before it has lost acknowledged writes, which is refused instead of gone unnoticed.
 
+use super::disk::{Disk, DiskStep};
 use super::engine::file_error;
 use crate::{Error, Result, Revision};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Two slots are written in turn, in different sectors, so that a torn write leaves the other.
 const SLOTS: u64 = 2;
@@ -17,12 +19,13 @@ const SLOT: usize = 12;
 #[derive(Debug)]
 pub(super) struct Watermark {
     file: File,
+    disk: Arc<dyn Disk>,
     turn: u64,
 }
 
 impl Watermark {
     /// Opens or makes the note, and returns the newest acknowledged revision it knows of.
-    pub(super) fn open(path: &Path) -> Result<(Watermark, Revision)> {
+    pub(super) fn open(path: &Path, disk: Arc<dyn Disk>) -> Result<(Watermark, Revision)> {
         let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = file.map_err(|source| file_error(path, "open", source))?;
         let mut newest = Revision::ZERO;
@@ -35,7 +38,7 @@ impl Watermark {
                 turn = slot + 1;
             }
         }
-        Ok((Watermark { file, turn }, newest))
+        Ok((Watermark { file, disk, turn }, newest))
     }
 
     /// Notes that everything up to a revision is durable. The commit is already safe, so a failure here is no error:
@@ -47,7 +50,9 @@ impl Watermark {
         bytes[8..].copy_from_slice(&checksum.to_le_bytes());
         let place = SeekFrom::Start(self.turn % SLOTS * SLOT_DISTANCE);
         self.turn += 1;
-        let _ = self.file.seek(place).and_then(|_| self.file.write_all(&bytes));
+        let file = &mut self.file;
+        let mut write = || file.seek(place).and_then(|_| file.write_all(&bytes));
+        let _ = self.disk.perform(DiskStep::Note, &mut write);
     }
 }
 
@@ -77,29 +82,34 @@ pub(super) fn check(data: &Path, note: &Path, newest: Revision, acknowledged: Re
 
 #[cfg(test)]
 mod tests {
+    use super::super::disk::HealthyDisk;
     use super::*;
 
     #[test]
     fn the_newest_whole_slot_counts() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("note");
-        let (mut watermark, none) = Watermark::open(&path).unwrap();
+        let (mut watermark, none) = Watermark::open(&path, Arc::new(HealthyDisk)).unwrap();
         assert_eq!(none, Revision::ZERO);
         for number in 1..=5 {
             watermark.note(Revision::from_number(number));
-            assert_eq!(Watermark::open(&path).unwrap().1.get(), number);
+            assert_eq!(Watermark::open(&path, Arc::new(HealthyDisk)).unwrap().1.get(), number);
         }
         let good = std::fs::read(&path).unwrap();
         for place in 0..SLOT {
             let mut bytes = good.clone();
             bytes[place] ^= 1;
             std::fs::write(&path, &bytes).unwrap();
-            assert_eq!(Watermark::open(&path).unwrap().1.get(), 4, "the other slot is one behind");
+            assert_eq!(
+                Watermark::open(&path, Arc::new(HealthyDisk)).unwrap().1.get(),
+                4,
+                "the other slot is one behind"
+            );
         }
         std::fs::write(&path, &good[..3]).unwrap();
-        let (mut watermark, none) = Watermark::open(&path).unwrap();
+        let (mut watermark, none) = Watermark::open(&path, Arc::new(HealthyDisk)).unwrap();
         assert_eq!(none, Revision::ZERO);
         watermark.note(Revision::from_number(9));
-        assert_eq!(Watermark::open(&path).unwrap().1.get(), 9);
+        assert_eq!(Watermark::open(&path, Arc::new(HealthyDisk)).unwrap().1.get(), 9);
     }
 }
