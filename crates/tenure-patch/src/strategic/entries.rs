@@ -45,7 +45,7 @@ struct Entries<'v> {
 }
 
 /// Whether the entries of a list carry `$patchMergeKey`.
-pub(super) fn carries_keys(list: &Array) -> bool {
+pub(super) fn carries_keys(list: &[Value]) -> bool {
     list.iter().any(|entry| entry.get(PATCH_MERGE_KEY).is_some())
 }
 
@@ -58,8 +58,7 @@ impl<R: Recorder> Merger<'_, R> {
         order: Option<&Array>,
         position: Position<'_>,
     ) -> Result<Outcome, PatchError> {
-        let nothing = Array::default();
-        let patch = patched.unwrap_or(&nothing);
+        let patch = patched.map_or(&[][..], Array::items);
         if let Some(order) = order
             && live.is_empty()
             && patch.is_empty()
@@ -81,7 +80,8 @@ impl<R: Recorder> Merger<'_, R> {
             Plan::Replace => match order {
                 None => {
                     self.recorder.note(|| Rule::ReplacedByStrategy);
-                    Ok(self.literal(&live.clone().into(), &patch.clone().into(), position.ty))
+                    let patched = patched.cloned().unwrap_or_default();
+                    Ok(self.literal(&live.clone().into(), &patched.into(), position.ty))
                 }
                 Some(order) => self.replaced_in_order(live, patched, order),
             },
@@ -99,11 +99,11 @@ impl<R: Recorder> Merger<'_, R> {
             return Err(Fault::NothingToOrder { order: order.clone() }.into());
         }
         if let Some(names) = named_keys(patch, position)? {
-            return self.keyed(&Array::default(), patch, Some(order), &Keys::Named(names), position);
+            return self.keyed(&[], patch, Some(order), &Keys::Named(names), position);
         }
         match position.plan(self.options.unmarked_lists) {
             Plan::Keyed(keys) => {
-                let entries = Entries::read(patch, &keys, &Array::default())?;
+                let entries = Entries::read(patch, &keys, &[])?;
                 entries.check_order(patch, order, &keys)?;
             }
             _ => super::set::check_order(patch, order)?,
@@ -117,8 +117,8 @@ impl<R: Recorder> Merger<'_, R> {
 
     fn keyed(
         &mut self,
-        live: &Array,
-        patch: &Array,
+        live: &[Value],
+        patch: &[Value],
         order: Option<&Array>,
         keys: &Keys<'_>,
         position: Position<'_>,
@@ -126,9 +126,10 @@ impl<R: Recorder> Merger<'_, R> {
         let item = plan::item(position.ty);
         let entries = Entries::read(patch, keys, live)?;
         let order = order.filter(|order| !order.is_empty());
-        if let Some(order) = order {
-            entries.check_order(patch, order, keys)?;
-        }
+        let order = match order {
+            Some(order) => Some(entries.check_order(patch, order, keys)?),
+            None => None,
+        };
         let mut index = Index::new(keys.len(), live.len() + entries.merging.len());
         let mut slots = Vec::with_capacity(live.len() + entries.merging.len());
         if entries.replace {
@@ -152,8 +153,8 @@ impl<R: Recorder> Merger<'_, R> {
             self.delete(&entries, keys, &index, &mut slots)?;
             self.merge(&entries, keys, &mut index, &mut slots, item)?;
         }
-        if let Some(order) = order {
-            rank_by(order, keys, &index, &mut slots, live.len())?;
+        if let Some(order) = &order {
+            rank_by(order, &index, &mut slots, live.len());
         }
         if !entries.replace {
             share_places(&index, &mut slots);
@@ -264,7 +265,7 @@ impl<R: Recorder> Merger<'_, R> {
 }
 
 impl<'v> Entries<'v> {
-    fn read<'k: 'v>(patch: &'v Array, keys: &Keys<'k>, live: &Array) -> Result<Entries<'v>, PatchError> {
+    fn read<'k: 'v>(patch: &'v [Value], keys: &Keys<'k>, live: &[Value]) -> Result<Entries<'v>, PatchError> {
         let mut entries = Entries {
             merging: Vec::with_capacity(patch.len()),
             deleting: Vec::new(),
@@ -297,25 +298,34 @@ impl<'v> Entries<'v> {
     }
 
     /// Checks that the order covers the entries and has them in the same order.
-    fn check_order(&self, patch: &Array, order: &Array, keys: &Keys<'_>) -> Result<(), PatchError> {
+    /// Returns the keys of the order.
+    fn check_order<'w, 'k: 'w>(
+        &self,
+        patch: &[Value],
+        order: &'w Array,
+        keys: &Keys<'k>,
+    ) -> Result<Index<'w>, PatchError> {
         let index = read_order(order, keys)?;
         if order.is_empty() {
-            return Ok(());
+            return Ok(index);
         }
         let mut at = 0;
         for entry in &self.merging {
             match index.find(self.keys_of(entry, keys), at) {
                 Some(found) => at = found + 1,
-                None => return self.check_first_occurrences(patch, order, keys, &index),
+                None => {
+                    self.check_first_occurrences(patch, order, keys, &index)?;
+                    break;
+                }
             }
         }
-        Ok(())
+        Ok(index)
     }
 
     /// Checks the order again for entries that repeat: then the first of each counts.
     fn check_first_occurrences(
         &self,
-        patch: &Array,
+        patch: &[Value],
         order: &Array,
         keys: &Keys<'_>,
         index: &Index<'_>,
@@ -332,7 +342,7 @@ impl<'v> Entries<'v> {
                 }
                 _ => {
                     return Err(Fault::OrderMismatch {
-                        patch: patch.clone(),
+                        patch: Array::from(patch.to_vec()),
                         order: order.clone(),
                         entry: keys.of(entry.map).into(),
                     }
@@ -345,7 +355,7 @@ impl<'v> Entries<'v> {
 }
 
 /// Reads the keys of the entries of an order list.
-fn read_order<'v, 'k: 'v>(order: &'v Array, keys: &Keys<'k>) -> Result<Index<'v>, PatchError> {
+fn read_order<'v, 'k: 'v>(order: &'v [Value], keys: &Keys<'k>) -> Result<Index<'v>, PatchError> {
     let mut index = Index::new(keys.len(), order.len());
     for (at, value) in order.iter().enumerate() {
         let Value::Object(entry) = value else {
@@ -360,31 +370,18 @@ fn read_order<'v, 'k: 'v>(order: &'v Array, keys: &Keys<'k>) -> Result<Index<'v>
 
 /// Ranks the entries by an order list. Entries that join stand, for the live-only ones, in the places that
 /// deletions have freed at the end of the live list, and nowhere else.
-fn rank_by(
-    order: &Array,
-    keys: &Keys<'_>,
-    index: &Index<'_>,
-    slots: &mut [Slot<'_>],
-    places: usize,
-) -> Result<(), PatchError> {
+fn rank_by(order: &Index<'_>, index: &Index<'_>, slots: &mut [Slot<'_>], places: usize) {
     let mut place = 0;
-    for slot in slots.iter_mut() {
-        slot.standing.rank = NONE;
-        if !matches!(slot.content, Content::Gone) {
-            slot.standing.place = if place < places as u32 { place } else { NONE };
-            place += 1;
+    for (number, slot) in slots.iter_mut().enumerate() {
+        if matches!(slot.content, Content::Gone) {
+            continue;
         }
+        let standing = &mut slot.standing;
+        standing.rank =
+            order.find_like(index, number, place as usize).map_or(NONE, |rank| order.first_like(rank) as u32);
+        standing.place = if place < places as u32 { place } else { NONE };
+        place += 1;
     }
-    let wanted = read_order(order, keys)?;
-    for rank in 0..wanted.len() {
-        let mut from = 0;
-        while let Some(number) = index.find(wanted.keys(rank), from) {
-            let standing = &mut slots[number].standing;
-            standing.rank = standing.rank.min(rank as u32);
-            from = number + 1;
-        }
-    }
-    Ok(())
 }
 
 /// Gives entries that share their keys the place of the first of them.
@@ -393,11 +390,9 @@ fn share_places(index: &Index<'_>, slots: &mut [Slot<'_>]) {
         if slots[number].standing.place == NONE || matches!(slots[number].content, Content::Gone) {
             continue;
         }
-        match index.find(index.keys(number), 0) {
-            Some(first) if first < number && !matches!(slots[first].content, Content::Gone) => {
-                slots[number].standing.place = slots[first].standing.place;
-            }
-            _ => {}
+        let first = index.first_like(number);
+        if first < number && !matches!(slots[first].content, Content::Gone) {
+            slots[number].standing.place = slots[first].standing.place;
         }
     }
 }
@@ -480,7 +475,7 @@ fn without_keys(index: &Index<'_>, slots: &[Slot<'_>], wanted: &[Option<&Value>]
 }
 
 /// Reads `$patchMergeKey`, which every entry carries or none.
-fn named_keys<'v>(patch: &'v Array, position: Position<'_>) -> Result<Option<Vec<&'v str>>, PatchError> {
+fn named_keys<'v>(patch: &'v [Value], position: Position<'_>) -> Result<Option<Vec<&'v str>>, PatchError> {
     if !carries_keys(patch) {
         return Ok(None);
     }
@@ -517,9 +512,9 @@ fn named_keys<'v>(patch: &'v Array, position: Position<'_>) -> Result<Option<Vec
 
 /// Returns the keys by which an order list without a patch list is read: the recommended ones where the
 /// merge key alone repeats and they tell the entries of the order apart.
-fn telling_keys<'s>(order: &Array, live: &Array, keys: Keys<'s>, position: Position<'s>) -> Keys<'s> {
-    let repeats = |list: &Array, keys: &Keys<'s>| match read_order(list, keys) {
-        Ok(index) => (0..index.len()).any(|at| index.find(index.keys(at), 0) != Some(at)),
+fn telling_keys<'s>(order: &Array, live: &[Value], keys: Keys<'s>, position: Position<'s>) -> Keys<'s> {
+    let repeats = |list: &[Value], keys: &Keys<'s>| match read_order(list, keys) {
+        Ok(index) => (0..index.len()).any(|at| index.first_like(at) != at),
         Err(_) => true,
     };
     let Some(recommended) = position.recommended_keys() else { return keys };
@@ -546,6 +541,6 @@ fn ambiguous(entry: &Object, keys: &Keys<'_>, matches: usize) -> PatchError {
 }
 
 #[cold]
-fn mixed(live: &Array, patch: &Array) -> PatchError {
-    Fault::MixedItems { live: live.clone(), patch: patch.clone() }.into()
+fn mixed(live: &[Value], patch: &[Value]) -> PatchError {
+    Fault::MixedItems { live: Array::from(live.to_vec()), patch: Array::from(patch.to_vec()) }.into()
 }

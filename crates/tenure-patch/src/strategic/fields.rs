@@ -41,7 +41,7 @@ struct Change<'p> {
 
 impl<'o, R: Recorder> Merger<'o, R> {
     pub(crate) fn new(options: &'o Options, recorder: &'o mut R) -> Merger<'o, R> {
-        Merger { options, recorder, fields: Vec::with_capacity(64) }
+        Merger { options, recorder, fields: Vec::with_capacity(16) }
     }
 
     /// Merges a map of the patch into a live one.

@@ -120,6 +120,11 @@ impl<'a> Keys<'a> {
 
     /// Returns the keys of an entry as a map, for paths and messages.
     pub(crate) fn of(&self, entry: &Object) -> Object {
+        if let Keys::One(name) = self
+            && let Some(value) = entry.get(name)
+        {
+            return Object::from_sorted([(Text::from(*name), value.clone())]);
+        }
         Object::from_unsorted(
             self.names().filter_map(|name| Some((Text::from(name), entry.get(name)?.clone()))).collect(),
         )

@@ -21,8 +21,7 @@ impl<R: Recorder> Merger<'_, R> {
         patched: Option<&Array>,
         order: Option<&Array>,
     ) -> Result<Outcome, PatchError> {
-        let nothing = Array::default();
-        let patch = patched.unwrap_or(&nothing);
+        let patch = patched.map_or(&[][..], Array::items);
         if live.is_empty() && patch.is_empty() {
             return Ok(Outcome::Same);
         }
@@ -64,8 +63,7 @@ impl<R: Recorder> Merger<'_, R> {
         patched: Option<&Array>,
         order: &Array,
     ) -> Result<Outcome, PatchError> {
-        let nothing = Array::default();
-        let (patch, base) = (patched.unwrap_or(&nothing), patched.unwrap_or(live));
+        let (patch, base) = (patched.map_or(&[][..], Array::items), patched.unwrap_or(live));
         check_scalars(live, patch)?;
         check_order(patch, order)?;
         let mut index = Index::new(1, base.len());
@@ -160,9 +158,9 @@ fn add<'v>(index: &mut Index<'v>, item: &'v Value) {
 }
 
 /// Checks that the items of both lists are scalars of one kind.
-pub(super) fn check_scalars(live: &Array, patch: &Array) -> Result<(), PatchError> {
+pub(super) fn check_scalars(live: &[Value], patch: &[Value]) -> Result<(), PatchError> {
     let Some(first) = live.first().or(patch.first()) else { return Ok(()) };
-    let mixed = || Fault::MixedItems { live: live.clone(), patch: patch.clone() };
+    let mixed = || Fault::MixedItems { live: Array::from(live.to_vec()), patch: Array::from(patch.to_vec()) };
     let is_alike = |item: &Value| discriminant(item) == discriminant(first);
     match first {
         _ if !live.iter().chain(patch).all(is_alike) => Err(mixed().into()),
@@ -174,7 +172,7 @@ pub(super) fn check_scalars(live: &Array, patch: &Array) -> Result<(), PatchErro
 }
 
 /// Checks that an order covers the items of a patch and has them in the same order.
-pub(super) fn check_order(patch: &Array, order: &Array) -> Result<(), PatchError> {
+pub(super) fn check_order(patch: &[Value], order: &Array) -> Result<(), PatchError> {
     if let Some(found) = order.iter().find(|item| !item.is_scalar())
         && !patch.first().is_some_and(Value::is_scalar)
     {
@@ -189,7 +187,7 @@ pub(super) fn check_order(patch: &Array, order: &Array) -> Result<(), PatchError
         add(&mut index, item);
     }
     let mismatch = |entry: &Value| Fault::OrderMismatch {
-        patch: patch.clone(),
+        patch: Array::from(patch.to_vec()),
         order: order.clone(),
         entry: entry.clone(),
     };

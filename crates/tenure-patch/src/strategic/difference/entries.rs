@@ -12,7 +12,7 @@ use crate::{
     Fault, PatchError,
     strategic::{
         directive::{PATCH, PATCH_MERGE_KEY},
-        index::Index,
+        index::{Index, fingerprint},
         plan::{self, Keys, Position},
     },
 };
@@ -31,17 +31,37 @@ pub(super) struct EntryKeys<'s> {
 }
 
 /// One of the lists that are compared.
-pub(super) struct Side<'v> {
-    pub(super) entries: Vec<&'v Object>,
-    pub(super) index: Index<'v>,
+struct Side<'v> {
+    list: &'v [Value],
+    index: Index<'v>,
     taken: Vec<bool>,
 }
 
-/// Where an entry of the modified list stands in the two others.
+/// Where the entries of the modified list stand in the two others.
+enum Pairing {
+    /// In the same places; nothing joined or left.
+    Aligned,
+    /// In these places.
+    Found {
+        matches: Vec<Match>,
+        /// The entries that are to be deleted, by their place in the original list and in the live one.
+        gone: Vec<(usize, Option<usize>)>,
+    },
+}
+
 #[derive(Clone, Copy)]
 struct Match {
     original: Option<usize>,
     live: Option<usize>,
+}
+
+/// The lists that are compared; in a two-way patch the original is the live one.
+#[derive(Clone, Copy)]
+struct Lists<'v> {
+    modified: &'v [Value],
+    original: &'v [Value],
+    live: &'v [Value],
+    two_way: bool,
 }
 
 impl Walk<'_> {
@@ -52,104 +72,118 @@ impl Walk<'_> {
         keys: Keys<'_>,
         position: Position<'_>,
     ) -> Result<ListPatch, PatchError> {
-        let nothing = Array::default();
-        let (original, live) = (sides.original.unwrap_or(&nothing), sides.live.unwrap_or(&nothing));
-        let keys = self.entry_keys(keys, position, sides.same());
-        if original.is_empty() && live.is_empty() {
+        let lists = Lists {
+            modified,
+            original: sides.original.map_or(&[], Array::items),
+            live: sides.live.map_or(&[], Array::items),
+            two_way: sides.same(),
+        };
+        let keys = self.entry_keys(keys, position, lists.two_way);
+        if lists.original.is_empty() && lists.live.is_empty() {
             return Ok(self.new_list(sides.live, modified, &keys, position));
         }
-        let other = if sides.same() { Vec::new() } else { objects(original, modified)? };
-        let maps = [objects(modified, modified)?, other, objects(live, modified)?];
-        let texts = keys.texts(&maps)?;
-        let [maps, original_maps, live_maps] = maps;
-        let mut texts = texts.iter();
-        let mut modified = Side::read(maps, &keys, texts.next())?;
-        let mut original = Side::read(original_maps, &keys, texts.next())?;
-        let mut live = Side::read(live_maps, &keys, texts.next())?;
-        if let Some(matches) = pair(&mut modified, &mut original, &mut live, sides.same()) {
-            let removals = self.removals;
-            let lists = [&modified, &original, &live];
-            let patch = self.matched(lists, &matches, &keys, position, sides.same())?;
-            if patch.is_empty() || !modified.repeats() {
+        let removals = self.removals;
+        let pairing = match lists.are_aligned(&keys.keys) {
+            true => Some(Pairing::Aligned),
+            false => lists.pair(&keys)?,
+        };
+        if let Some(pairing) = pairing {
+            let patch = self.matched(lists, &pairing, &keys, position)?;
+            if patch.is_empty() || !self.repeats(modified, &keys)? {
                 return Ok(patch);
             }
             self.removals = removals;
         }
-        self.repeated(sides, &modified.entries, &keys, position)
+        self.repeated(sides, modified, &keys, position)
+    }
+
+    /// Whether two entries of a list share their keys.
+    fn repeats(&mut self, list: &[Value], keys: &EntryKeys<'_>) -> Result<bool, PatchError> {
+        if let Keys::One(name) = keys.keys {
+            self.prints.clear();
+            self.prints.extend(list.iter().map(|entry| fingerprint(&[entry.get(name)])));
+            self.prints.sort_unstable();
+            if self.prints.windows(2).all(|pair| pair[0] != pair[1]) {
+                return Ok(false);
+            }
+        }
+        let side = Side::read(list, list, keys, None)?;
+        Ok((0..side.index.len()).any(|at| side.index.first_like(at) != at))
     }
 
     /// Writes a list whole. Merged into an empty one, entries that share their keys would become one.
     fn new_list(
-        &self,
+        &mut self,
         live: Option<&Array>,
         modified: &Array,
         keys: &EntryKeys<'_>,
         position: Position<'_>,
     ) -> ListPatch {
+        if live.is_some() && self.repeats(modified, keys).unwrap_or(false) {
+            return replacement(modified.to_vec());
+        }
         let items = match dress(&modified.clone().into(), Some(position), self.options) {
             Value::Array(items) => items.to_vec(),
             _ => modified.to_vec(),
         };
-        let side = objects(modified, modified).and_then(|maps| Side::read(maps, keys, None));
-        match side {
-            Ok(side) if live.is_some() && side.repeats() => replacement(modified.to_vec()),
-            _ => ListPatch { items, new: live.is_none(), ..ListPatch::default() },
-        }
+        ListPatch { items, new: live.is_none(), ..ListPatch::default() }
     }
 
     /// Writes the patch of a list in which every key occurs once.
     fn matched(
         &mut self,
-        [modified, original, live]: [&Side<'_>; 3],
-        matches: &[Match],
+        lists: Lists<'_>,
+        pairing: &Pairing,
         keys: &EntryKeys<'_>,
         position: Position<'_>,
-        two_way: bool,
     ) -> Result<ListPatch, PatchError> {
         let item = plan::item(position.ty);
         let retain = plan::retains(position.marks);
         let mut patch = ListPatch::default();
         let removals = self.removals;
-        for (entry, found) in modified.entries.iter().zip(matches) {
-            let in_live = found.live.map(|at| live.entries[at]);
-            let in_original = if two_way { in_live } else { found.original.map(|at| original.entries[at]) };
+        for (at, entry) in lists.modified.iter().enumerate() {
+            let Value::Object(entry) = entry else { continue };
+            let found = pairing.of(at);
+            let in_live = lists.live_entry(found);
+            let in_original = if lists.two_way { in_live } else { lists.original_entry(found) };
             if in_live.is_none() && in_original.is_none() {
                 patch.items.push(keys.whole(&dress_map(entry, item, self.options)));
                 continue;
             }
             let sides = Sides { original: in_original, live: in_live };
-            let below = self
+            let begun = self
                 .object(sides, entry, item, retain)
                 .map_err(|error| error.under(PathElement::Key(keys.keys.of(entry))))?;
             match in_live {
-                None => patch.items.push(keys.whole(&below)),
-                Some(live) if !below.is_empty() => patch.items.push(keys.identified(&below, live)),
-                Some(_) => {}
+                None => {
+                    let below = self.finish(begun).unwrap_or_else(|| entry.clone());
+                    patch.items.push(keys.whole(&below));
+                }
+                Some(live) => {
+                    if keys.directive.is_some() {
+                        // Keys that only differ by their defaults stay as the live entry has them.
+                        keys.keys.names().for_each(|name| self.take_back(&begun, name));
+                    }
+                    let changes = self.finish_with(begun, keys.identity(live));
+                    patch.items.extend(changes.map(Value::Object));
+                }
             }
         }
-        let gone = if two_way { live } else { original };
-        let mut deletions: Vec<(&Object, &[Option<&Value>])> = (0..gone.entries.len())
-            .filter(|at| !gone.taken[*at])
-            .map(|at| {
-                let found = if two_way { Some(at) } else { live.index.find(gone.index.keys(at), 0) };
-                (found.map_or(gone.entries[at], |at| live.entries[at]), gone.index.keys(at))
-            })
-            .collect();
-        deletions.sort_by(|left, right| compare_keys(left.1, right.1));
-        self.removals += deletions.len();
-        let removed = self.removals > removals;
-        patch.items.extend(deletions.iter().map(|(entry, _)| keys.deletion(entry)));
-        let moved = || {
-            live.entries.len() != modified.entries.len()
-                || matches.iter().enumerate().any(|(at, found)| found.live != Some(at))
-        };
-        if removed || !live.entries.is_empty() && (!patch.items.is_empty() || moved()) {
-            let identify = |(entry, found): (&&Object, &Match)| {
-                Value::Object(keys.keys.of(
-                    found.live.filter(|_| keys.directive.is_some()).map_or(*entry, |at| live.entries[at]),
-                ))
+        if let Pairing::Found { gone, .. } = pairing {
+            let deletion = |(original, live): &(usize, Option<usize>)| {
+                let entry = live.map_or(lists.original.get(*original), |at| lists.live.get(at));
+                entry.and_then(Value::as_object).map(|entry| keys.deletion(entry))
             };
-            patch.order = modified.entries.iter().zip(matches).map(identify).collect();
+            patch.items.extend(gone.iter().filter_map(deletion));
+            self.removals += gone.len();
+        }
+        let removed = self.removals > removals;
+        if removed || !lists.live.is_empty() && (!patch.items.is_empty() || pairing.moves(lists)) {
+            let identify = |(at, entry): (usize, &Value)| {
+                let live = lists.live_entry(pairing.of(at)).filter(|_| keys.directive.is_some());
+                Some(Value::Object(keys.keys.of(live.or(entry.as_object())?)))
+            };
+            patch.order = lists.modified.iter().enumerate().filter_map(identify).collect();
         }
         Ok(patch)
     }
@@ -175,60 +209,118 @@ impl Walk<'_> {
     }
 }
 
-/// Finds every entry of the modified list in the two others; nothing if one of them can be meant twice.
-fn pair(
-    modified: &mut Side<'_>,
-    original: &mut Side<'_>,
-    live: &mut Side<'_>,
-    two_way: bool,
-) -> Option<Vec<Match>> {
-    let mut matches = Vec::with_capacity(modified.entries.len());
-    for at in 0..modified.entries.len() {
-        let wanted = modified.index.keys(at);
-        let in_live = live.take(wanted, at)?;
-        let in_original = if two_way { in_live } else { original.take(wanted, at)? };
-        if in_live.is_none() && in_original.is_none() && modified.index.find(wanted, at + 1).is_some() {
-            return None;
-        }
-        matches.push(Match { original: in_original, live: in_live });
+impl<'v> Lists<'v> {
+    fn live_entry(self, found: Match) -> Option<&'v Object> {
+        found.live.and_then(|at| self.live.get(at)).and_then(Value::as_object)
     }
-    let shares = |side: &Side<'_>| {
-        (0..side.entries.len())
-            .any(|at| !side.taken[at] && modified.index.find(side.index.keys(at), 0).is_some())
-    };
-    (!shares(live) && !shares(original)).then_some(matches)
+
+    fn original_entry(self, found: Match) -> Option<&'v Object> {
+        found.original.and_then(|at| self.original.get(at)).and_then(Value::as_object)
+    }
+
+    /// Whether all lists have the same keys in the same places, as they mostly have.
+    fn are_aligned(self, keys: &Keys<'_>) -> bool {
+        let same = |entry: &Value, other: &Value| {
+            let (Value::Object(entry), Value::Object(other)) = (entry, other) else { return false };
+            keys.names().enumerate().all(|(at, name)| match (entry.get(name), other.get(name)) {
+                (Some(Value::Null), _) => false,
+                (Some(key), Some(other)) => key.is_scalar() && key == other,
+                (None, None) => at > 0,
+                _ => false,
+            })
+        };
+        let alike = |list: &[Value]| {
+            list.len() == self.modified.len()
+                && self.modified.iter().zip(list).all(|(entry, other)| same(entry, other))
+        };
+        alike(self.live) && (self.two_way || alike(self.original))
+    }
+
+    /// Finds every entry of the modified list in the two others; nothing if one of them can be meant twice.
+    fn pair(self, keys: &EntryKeys<'_>) -> Result<Option<Pairing>, PatchError> {
+        let original = if self.two_way { &[] } else { self.original };
+        let texts = keys.texts([self.modified, original, self.live])?;
+        let mut texts = texts.iter();
+        let modified = Side::read(self.modified, self.modified, keys, texts.next())?;
+        let mut original = Side::read(original, self.modified, keys, texts.next())?;
+        let mut live = Side::read(self.live, self.modified, keys, texts.next())?;
+        let mut matches = Vec::with_capacity(self.modified.len());
+        for at in 0..self.modified.len() {
+            let (Some(in_live), Some(in_original)) =
+                (live.take(&modified.index, at), original.take(&modified.index, at))
+            else {
+                return Ok(None);
+            };
+            let in_original = if self.two_way { in_live } else { in_original };
+            if in_live.is_none() && in_original.is_none() && modified.index.first_like(at) != at {
+                return Ok(None);
+            }
+            matches.push(Match { original: in_original, live: in_live });
+        }
+        let shares = |side: &Side<'_>, at: &usize| modified.index.find_like(&side.index, *at, *at).is_some();
+        if live.left().any(|at| shares(&live, &at)) || original.left().any(|at| shares(&original, &at)) {
+            return Ok(None);
+        }
+        let side = if self.two_way { &live } else { &original };
+        let mut gone: Vec<usize> = side.left().collect();
+        gone.sort_by(|left, right| compare_keys(side.index.keys(*left), side.index.keys(*right)));
+        let in_live = |at: usize| live.index.find_like(&side.index, at, at);
+        let gone = gone.into_iter().map(|at| (at, in_live(at))).collect();
+        Ok(Some(Pairing::Found { matches, gone }))
+    }
+}
+
+impl Pairing {
+    /// Returns where an entry of the modified list stands in the others.
+    fn of(&self, at: usize) -> Match {
+        match self {
+            Pairing::Aligned => Match { original: Some(at), live: Some(at) },
+            Pairing::Found { matches, .. } => {
+                matches.get(at).copied().unwrap_or(Match { original: None, live: None })
+            }
+        }
+    }
+
+    /// Whether the live list stands in another order than the modified one.
+    fn moves(&self, lists: Lists<'_>) -> bool {
+        match self {
+            Pairing::Aligned => false,
+            Pairing::Found { matches, .. } => {
+                lists.live.len() != matches.len()
+                    || matches.iter().enumerate().any(|(at, found)| found.live != Some(at))
+            }
+        }
+    }
 }
 
 impl<'v> Side<'v> {
     fn read<'s: 'v>(
-        entries: Vec<&'v Object>,
+        list: &'v [Value],
+        modified: &[Value],
         keys: &EntryKeys<'s>,
         texts: Option<&'v Vec<Value>>,
     ) -> Result<Side<'v>, PatchError> {
-        let mut index = Index::new(keys.keys.len(), entries.len());
-        for (at, entry) in entries.iter().enumerate() {
+        let mut index = Index::new(keys.keys.len(), list.len());
+        for (at, entry) in list.iter().enumerate() {
+            let entry = as_map(entry, list, modified)?;
             match texts {
                 Some(texts) => index.keys_mut().push(texts.get(at)),
                 None => keys.read(entry, at, index.keys_mut())?,
             }
             index.seal();
         }
-        let taken = vec![false; entries.len()];
-        Ok(Side { entries, index, taken })
+        Ok(Side { list, index, taken: vec![false; list.len()] })
     }
 
-    /// Whether two entries share their keys.
-    fn repeats(&self) -> bool {
-        (0..self.index.len()).any(|at| self.index.find(self.index.keys(at), 0) != Some(at))
+    /// Walks the entries that were not taken.
+    fn left(&self) -> impl Iterator<Item = usize> {
+        (0..self.list.len()).filter(|at| !self.taken[*at])
     }
 
-    /// Takes the entry that has these keys, if there is one; nothing at all if it was taken before.
-    fn take(&mut self, wanted: &[Option<&Value>], near: usize) -> Option<Option<usize>> {
-        let found = if near < self.index.len() && self.index.keys(near) == wanted {
-            Some(near)
-        } else {
-            self.index.find(wanted, 0)
-        };
+    /// Takes the entry that has the keys of an entry of another list, if there is one; nothing at all if it
+    /// was taken before.
+    fn take(&mut self, wanted: &Index<'_>, number: usize) -> Option<Option<usize>> {
+        let found = self.index.find_like(wanted, number, number);
         if let Some(at) = found
             && std::mem::replace(&mut self.taken[at], true)
         {
@@ -257,19 +349,19 @@ impl<'s> EntryKeys<'s> {
     }
 
     /// Returns the keys of three lists as text, if they differ in kind and are to be paired as text.
-    fn texts(&self, lists: &[Vec<&Object>; 3]) -> Result<Vec<Vec<Value>>, PatchError> {
+    fn texts(&self, lists: [&[Value]; 3]) -> Result<Vec<Vec<Value>>, PatchError> {
         let Keys::One(name) = &self.keys else { return Ok(Vec::new()) };
-        if key_text::uniform(lists.iter().flatten().filter_map(|entry| entry.get(name))) {
+        if key_text::uniform(lists.iter().copied().flatten().filter_map(|entry| entry.get(name))) {
             return Ok(Vec::new());
         }
-        let read = |list: &Vec<&Object>| {
+        let read = |list: &[Value]| {
             let mut values = Vec::with_capacity(list.len());
             for (at, entry) in list.iter().enumerate() {
-                self.read(entry, at, &mut values)?;
+                self.read(as_map(entry, list, lists[0])?, at, &mut values)?;
             }
             Ok(values.into_iter().flatten().map(|key| Value::from(&*key_text::text(key))).collect())
         };
-        lists.iter().map(read).collect()
+        lists.into_iter().map(read).collect()
     }
 
     /// Writes an entry that joins the list.
@@ -280,20 +372,11 @@ impl<'s> EntryKeys<'s> {
         }
     }
 
-    /// Writes the changes of an entry, with the keys by which the live entry is found.
-    fn identified(&self, changes: &Object, live: &Object) -> Value {
-        let mut fields: Vec<(Text, Value)> = Vec::with_capacity(changes.len() + self.keys.len() + 1);
-        fields.extend(changes.iter().map(|(name, value)| (name.clone(), value.clone())));
-        if self.directive.is_some() {
-            fields.retain(|(name, _)| !self.keys.names().any(|key| key == name));
-        }
-        // Of two fields with one name the later wins: the key that finds the entry is that of the live one.
-        for name in self.keys.names() {
-            fields.extend(live.get(name).map(|value| (Text::from(name), value.clone())));
-        }
+    /// Returns the fields by which a patch finds a live entry.
+    fn identity(&self, live: &Object) -> impl Iterator<Item = (Text, Value)> {
+        let keys = self.keys.names().filter_map(|name| Some((Text::from(name), live.get(name)?.clone())));
         let directive = self.directive.clone().map(|keys| (Text::new_static(PATCH_MERGE_KEY), keys));
-        fields.extend(directive);
-        Object::from_unsorted(fields).into()
+        keys.chain(directive)
     }
 
     fn deletion(&self, entry: &Object) -> Value {
@@ -313,14 +396,16 @@ fn compare_keys(left: &[Option<&Value>], right: &[Option<&Value>]) -> Ordering {
     left.iter().zip(right).map(compare).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
 }
 
-/// Returns the entries of a list as maps; a list that merges by key has no other items.
-fn objects<'v>(list: &'v Array, modified: &Array) -> Result<Vec<&'v Object>, PatchError> {
-    let as_map = |item: &'v Value| match item {
+/// Returns an entry as the map that every entry of a list that merges by key is.
+fn as_map<'v>(entry: &'v Value, list: &[Value], modified: &[Value]) -> Result<&'v Object, PatchError> {
+    match entry {
         Value::Object(map) => Ok(map),
-        Value::Array(_) => Err(Fault::ListOfLists { item: item.clone() }),
-        _ => Err(Fault::MixedItems { live: list.clone(), patch: modified.clone() }),
-    };
-    list.iter().map(as_map).collect::<Result<_, _>>().map_err(PatchError::from)
+        Value::Array(_) => Err(Fault::ListOfLists { item: entry.clone() }.into()),
+        _ => {
+            let (live, patch) = (Array::from(list.to_vec()), Array::from(modified.to_vec()));
+            Err(Fault::MixedItems { live, patch }.into())
+        }
+    }
 }
 
 /// Returns the list that a patch writes to replace a live one.

@@ -43,37 +43,16 @@ pub(super) struct Walk<'o> {
     live_changes: LiveChanges,
     /// How much has been written that comes from the original side: removals.
     pub(super) removals: usize,
-}
-
-/// The patch of one map while it grows; directives come before all fields.
-#[derive(Default)]
-pub(super) struct Patch {
-    directives: Vec<(Text, Value)>,
+    /// The fields of the patches being written, those of the innermost map last.
     fields: Vec<(Text, Value)>,
+    /// The names of directives that were written, by the name of the list.
+    directives: Vec<(&'static str, Text, Text)>,
+    /// Room for [`Walk::repeats`].
+    pub(super) prints: Vec<u64>,
 }
 
-impl Patch {
-    fn is_empty(&self) -> bool {
-        self.directives.is_empty() && self.fields.is_empty()
-    }
-
-    fn directive(&mut self, prefix: &str, list: &str, value: Array) {
-        let mut name = String::with_capacity(prefix.len() + 1 + list.len());
-        name.push_str(prefix);
-        name.push('/');
-        name.push_str(list);
-        self.directives.push((name.into(), value.into()));
-    }
-
-    fn finish(mut self) -> Object {
-        if self.directives.is_empty() {
-            return Object::from_unsorted(self.fields);
-        }
-        self.directives.sort_by(|left, right| left.0.cmp(&right.0));
-        self.directives.append(&mut self.fields);
-        Object::from_unsorted(self.directives)
-    }
-}
+/// Where the patch of one map begins among the fields being written.
+pub(super) struct Begun(usize);
 
 /// What a list contributes to the patch of the map around it.
 #[derive(Default)]
@@ -93,21 +72,29 @@ impl ListPatch {
 
 impl<'o> Walk<'o> {
     pub(super) fn new(options: &'o DifferenceOptions<'o>, live_changes: LiveChanges) -> Walk<'o> {
-        Walk { options, live_changes, removals: 0 }
+        Walk {
+            options,
+            live_changes,
+            removals: 0,
+            fields: Vec::with_capacity(16),
+            directives: Vec::new(),
+            prints: Vec::new(),
+        }
     }
 
-    /// Calculates the patch of a map; `retain` says whether it carries `$retainKeys`.
+    /// Writes the patch of a map; `retain` says whether it carries `$retainKeys`. What was written is taken
+    /// with [`Walk::finish`] or [`Walk::finish_with`].
     pub(super) fn object(
         &mut self,
         sides: Sides<'_, Object>,
         modified: &Object,
         ty: TypeRef<'_>,
         retain: bool,
-    ) -> Result<Object, PatchError> {
+    ) -> Result<Begun, PatchError> {
+        let begun = Begun(self.fields.len());
         let original = sides.original.map_or(&[][..], Object::fields);
         let live = sides.live.map_or(&[][..], Object::fields);
         let two_way = sides.same();
-        let mut patch = Patch::default();
         let (mut at_original, mut at_live) = (0, 0);
         let mut extra = false;
         let removals = self.removals;
@@ -115,7 +102,7 @@ impl<'o> Walk<'o> {
             while let Some((gone, value)) = original.get(at_original).filter(|field| field.0 < *name) {
                 at_original += 1;
                 extra |= !value.is_null();
-                self.removed(&mut patch, gone, value, sides.live, retain);
+                self.removed(gone, value, sides.live, retain);
             }
             let in_original = original.get(at_original).filter(|field| field.0 == *name);
             at_original += usize::from(in_original.is_some());
@@ -132,37 +119,86 @@ impl<'o> Walk<'o> {
             };
             let sides =
                 Sides { original: in_original.map(|field| &field.1), live: in_live.map(|field| &field.1) };
-            self.field(&mut patch, sides, name, value, ty).map_err(|error| error.under_field(name))?;
+            self.field(sides, name, value, ty).map_err(|error| error.under_field(name))?;
         }
         for (gone, value) in &original[at_original..] {
             extra |= !value.is_null();
-            self.removed(&mut patch, gone, value, sides.live, retain);
+            self.removed(gone, value, sides.live, retain);
         }
-        extra |= !two_way && live[at_live.min(live.len())..].iter().any(|(_, value)| !value.is_null());
-        // A map that is new to the live document needs no clearing, unless something was removed from it.
-        let changed = match sides.live {
-            Some(_) => !patch.is_empty(),
-            None => self.removals > removals,
-        };
-        if retain && (extra || changed) {
-            let kept = modified.iter().filter(|(_, value)| !value.is_null());
-            let names: Array = kept.map(|(name, _)| Value::String(name.clone())).collect::<Vec<_>>().into();
-            if !names.is_empty() {
-                patch.directives.push((Text::new_static(RETAIN_KEYS), names.into()));
+        if retain {
+            extra |= !two_way && live[at_live.min(live.len())..].iter().any(|(_, value)| !value.is_null());
+            // A map that is new to the live document needs no clearing, unless something was removed from it.
+            let changed = match sides.live {
+                Some(_) => self.fields.len() > begun.0,
+                None => self.removals > removals,
+            };
+            if extra || changed {
+                self.retain(modified);
             }
         }
-        Ok(patch.finish())
+        Ok(begun)
+    }
+
+    fn retain(&mut self, modified: &Object) {
+        let kept = modified.iter().filter(|(_, value)| !value.is_null());
+        let names: Vec<Value> = kept.map(|(name, _)| Value::String(name.clone())).collect();
+        if !names.is_empty() {
+            self.fields.push((Text::new_static(RETAIN_KEYS), Array::from(names).into()));
+        }
+    }
+
+    /// Takes the patch of a map, if there is one.
+    pub(super) fn finish(&mut self, begun: Begun) -> Option<Object> {
+        let written = &mut self.fields[begun.0..];
+        if written.is_empty() {
+            return None;
+        }
+        if !written.is_sorted_by(|left, right| left.0 < right.0) {
+            written.sort_by(|left, right| left.0.cmp(&right.0));
+        }
+        Some(Object::from_sorted(self.fields.drain(begun.0..)))
+    }
+
+    /// Takes the patch of a map, if there is one, with these fields in it.
+    pub(super) fn finish_with(
+        &mut self,
+        begun: Begun,
+        more: impl Iterator<Item = (Text, Value)>,
+    ) -> Option<Object> {
+        if self.fields.len() == begun.0 {
+            return None;
+        }
+        for (name, value) in more {
+            match self.fields[begun.0..].iter_mut().find(|field| field.0 == name) {
+                Some(field) => field.1 = value,
+                None => self.fields.push((name, value)),
+            }
+        }
+        self.finish(begun)
+    }
+
+    /// Takes back a field from the patch of a map.
+    pub(super) fn take_back(&mut self, begun: &Begun, name: &str) {
+        if let Some(at) = self.fields[begun.0..].iter().position(|field| field.0 == name) {
+            self.fields.remove(begun.0 + at);
+        }
+    }
+
+    fn directive(&mut self, prefix: &'static str, list: &Text, value: Vec<Value>) {
+        let known = self.directives.iter().find(|(known, name, _)| *known == prefix && name == list);
+        let name = match known {
+            Some((_, _, name)) => name.clone(),
+            None => {
+                let name = Text::from(format!("{prefix}/{list}"));
+                self.directives.push((prefix, list.clone(), name.clone()));
+                name
+            }
+        };
+        self.fields.push((name, Array::from(value).into()));
     }
 
     /// Removes a field that only the original has.
-    fn removed(
-        &mut self,
-        patch: &mut Patch,
-        name: &Text,
-        original: &Value,
-        live: Option<&Object>,
-        retain: bool,
-    ) {
+    fn removed(&mut self, name: &Text, original: &Value, live: Option<&Object>, retain: bool) {
         self.removals += 1;
         let removal = match (self.live_changes, original, live.and_then(|live| live.get(name))) {
             // `$retainKeys` would clear what is left, so there it is all or nothing.
@@ -171,12 +207,11 @@ impl<'o> Walk<'o> {
             }
             _ => Some(Value::Null),
         };
-        patch.fields.extend(removal.map(|value| (name.clone(), value)));
+        self.fields.extend(removal.map(|value| (name.clone(), value)));
     }
 
     fn field(
         &mut self,
-        patch: &mut Patch,
         sides: Sides<'_, Value>,
         name: &Text,
         modified: &Value,
@@ -193,26 +228,26 @@ impl<'o> Walk<'o> {
                     return Err(crate::Fault::UnknownPatchValue { value: word.clone(), map }.into());
                 }
                 if live != Some(modified) {
-                    patch.fields.push((name.clone(), modified.clone()));
+                    self.fields.push((name.clone(), modified.clone()));
                 }
             }
             Value::Object(map) if alike(sides.original) || alike(sides.live) => {
                 let Some(position) = self.position(sides, name, modified, ty)? else { return Ok(()) };
                 if let Some(value) = self.map(sides, map, position)? {
-                    patch.fields.push((name.clone(), value));
+                    self.fields.push((name.clone(), value));
                 }
             }
             Value::Array(list) if alike(sides.original) || alike(sides.live) => {
                 let Some(position) = self.position(sides, name, modified, ty)? else { return Ok(()) };
                 let list = self.list(sides, list, position)?;
                 if list.new || !list.items.is_empty() {
-                    patch.fields.push((name.clone(), Array::from(list.items).into()));
+                    self.fields.push((name.clone(), Array::from(list.items).into()));
                 }
                 if !list.deletions.is_empty() {
-                    patch.directive(DELETE_FROM_PRIMITIVE_LIST, name, list.deletions.into());
+                    self.directive(DELETE_FROM_PRIMITIVE_LIST, name, list.deletions);
                 }
                 if !list.order.is_empty() {
-                    patch.directive(SET_ELEMENT_ORDER, name, list.order.into());
+                    self.directive(SET_ELEMENT_ORDER, name, list.order);
                 }
             }
             modified if sides.live != Some(modified) => {
@@ -220,7 +255,7 @@ impl<'o> Walk<'o> {
                     true => modified.clone(),
                     false => dress(modified, plan::position(ty, name, modified).ok(), self.options),
                 };
-                patch.fields.push((name.clone(), value));
+                self.fields.push((name.clone(), value));
             }
             _ => {}
         }
@@ -260,9 +295,12 @@ impl<'o> Walk<'o> {
             live: sides.live.and_then(Value::as_object),
         };
         let retain = plan::retains(position.marks);
-        let patch = self.object(below, modified, position.ty, retain)?;
-        let needed = below.live.is_none() || !patch.is_empty();
-        Ok(needed.then(|| patch.into()))
+        let begun = self.object(below, modified, position.ty, retain)?;
+        Ok(match self.finish(begun) {
+            Some(patch) => Some(patch.into()),
+            None if below.live.is_none() => Some(modified.clone().into()),
+            None => None,
+        })
     }
 
     fn list(

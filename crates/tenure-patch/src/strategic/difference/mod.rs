@@ -145,7 +145,8 @@ fn calculate(
     live_changes: LiveChanges,
 ) -> Result<Object, PatchError> {
     let mut walk = Walk::new(options, live_changes);
-    walk.object(Sides { original: Some(original), live: Some(live) }, modified, ty, false)
+    let begun = walk.object(Sides { original: Some(original), live: Some(live) }, modified, ty, false)?;
+    Ok(walk.finish(begun).unwrap_or_default())
 }
 
 fn check(patch: Object, options: &DifferenceOptions<'_>) -> Result<Value, PatchError> {

@@ -29,11 +29,11 @@ impl Walk<'_> {
     pub(super) fn repeated(
         &mut self,
         sides: Sides<'_, Array>,
-        modified: &[&Object],
+        modified: &Array,
         keys: &EntryKeys<'_>,
         position: Position<'_>,
     ) -> Result<ListPatch, PatchError> {
-        let whole = || modified.iter().map(|entry| Value::Object((*entry).clone())).collect();
+        let whole = || modified.to_vec();
         let Some(live) = sides.live else {
             return Ok(ListPatch { items: whole(), new: true, ..ListPatch::default() });
         };
@@ -49,7 +49,7 @@ impl Walk<'_> {
     fn united(
         &mut self,
         sides: Sides<'_, Array>,
-        modified: &[&Object],
+        modified: &Array,
         keys: &EntryKeys<'_>,
         position: Position<'_>,
     ) -> Result<Vec<Value>, PatchError> {
@@ -60,7 +60,7 @@ impl Walk<'_> {
         let mut groups: Vec<Object> = Vec::new();
         let mut original = number(original.iter(), keys, &mut groups);
         let mut live = number(live.iter(), keys, &mut groups);
-        let mut modified = number(modified.iter().copied(), keys, &mut groups);
+        let mut modified = number(modified.iter().filter_map(Value::as_object), keys, &mut groups);
         for group in 0..groups.len() {
             pair(&mut original, &mut live, group, |original, live| (&mut original.live, &mut live.original));
             pair(&mut modified, &mut original, group, |modified, original| {
@@ -82,8 +82,10 @@ impl Walk<'_> {
                 let manifest = &modified[rank];
                 let last = manifest.original.map(|at| original[at].map);
                 let below = Sides { original: last, live: Some(entry.map) };
-                let patch = self.object(below, manifest.map, item, retain)?;
-                value = apply(&value, &patch.into(), item, &Options::default())?;
+                let begun = self.object(below, manifest.map, item, retain)?;
+                if let Some(patch) = self.finish(begun) {
+                    value = apply(&value, &patch.into(), item, &Options::default())?;
+                }
             }
             entries.push((value, Standing { rank: entry.modified.map_or(NONE, |rank| rank as u32), place }));
         }

@@ -14,8 +14,9 @@ impl Walk<'_> {
         sides: Sides<'_, Array>,
         modified: &Array,
     ) -> Result<ListPatch, PatchError> {
-        let nothing = Array::default();
-        let (original, live) = (sides.original.unwrap_or(&nothing), sides.live.unwrap_or(&nothing));
+        let original = sides.original.map_or(&[][..], Array::items);
+        let live = sides.live.map_or(&[][..], Array::items);
+        let modified = modified.items();
         let mut patch = ListPatch { new: sides.live.is_none(), ..ListPatch::default() };
         if !original.is_empty() {
             check_scalars(original, modified)?;
@@ -52,7 +53,7 @@ impl Walk<'_> {
 struct Counts<'v>(Vec<&'v Value>);
 
 impl<'v> Counts<'v> {
-    fn of(list: &'v Array) -> Counts<'v> {
+    fn of(list: &'v [Value]) -> Counts<'v> {
         let mut sorted: Vec<&Value> = list.iter().collect();
         sorted.sort_unstable();
         Counts(sorted)
@@ -64,7 +65,7 @@ impl<'v> Counts<'v> {
     }
 
     /// Walks the items, each with how often it occurred before.
-    fn numbered(list: &'v Array) -> impl Iterator<Item = (&'v Value, usize)> {
+    fn numbered(list: &'v [Value]) -> impl Iterator<Item = (&'v Value, usize)> {
         let mut places: Vec<usize> = (0..list.len()).collect();
         places.sort_by_key(|place| &list[*place]);
         let mut numbers = vec![0; list.len()];
