@@ -1,5 +1,6 @@
 //! The binary form against `FieldsV1`, each to and from field sets: what a store saves on every read and
-//! write by keeping it.
+//! write by keeping it. `FieldsV1` is read two ways: as part of a document, which is what a store that kept
+//! objects as JSON would do, and by the reader that takes its text alone and shares what repeats.
 
 use criterion::{Criterion, Throughput};
 use std::{hint::black_box, time::Duration};
@@ -43,12 +44,18 @@ fn sets(criterion: &mut Criterion) {
         group.bench_function("fields-v1", |bench| {
             bench.iter(|| texts.iter().for_each(|text| drop(black_box(fields_v1::parse(black_box(text))))));
         });
+        group.bench_function("fields-v1-in-document", |bench| {
+            let read =
+                |text: &[u8]| fields_v1::from_value(&json::parse(text, &Limits::default()).expect("JSON"));
+            bench.iter(|| texts.iter().for_each(|text| drop(black_box(read(black_box(text))))));
+        });
         group.bench_function("nested-lists", |bench| {
             bench
                 .iter(|| lists.iter().for_each(|text| drop(black_box(nested_lists::parse(black_box(text))))));
         });
         group.bench_function("binary", |bench| {
-            bench.iter(|| bytes.iter().for_each(|bytes| drop(black_box(binary::decode(black_box(bytes))))));
+            let mut decoder = binary::Decoder::default();
+            bench.iter(|| bytes.iter().for_each(|bytes| drop(black_box(decoder.decode(black_box(bytes))))));
         });
         group.finish();
         let mut group = criterion.benchmark_group(format!("encode/{name}"));
@@ -56,8 +63,13 @@ fn sets(criterion: &mut Criterion) {
         group.bench_function("fields-v1", |bench| {
             bench.iter(|| sets.iter().for_each(|set| drop(black_box(fields_v1::to_vec(black_box(set))))));
         });
+        group.bench_function("fields-v1-in-document", |bench| {
+            let write = |set: &FieldSet| json::to_vec(&fields_v1::to_value(set));
+            bench.iter(|| sets.iter().for_each(|set| drop(black_box(write(black_box(set))))));
+        });
         group.bench_function("binary", |bench| {
-            bench.iter(|| sets.iter().for_each(|set| drop(black_box(binary::encode(black_box(set))))));
+            let mut encoder = binary::Encoder::default();
+            bench.iter(|| sets.iter().for_each(|set| drop(black_box(encoder.encode(black_box(set))))));
         });
         group.finish();
     }
@@ -87,8 +99,9 @@ fn objects(criterion: &mut Criterion) {
         });
     });
     group.bench_function("decode/binary", |bench| {
+        let mut decoder = binary::Decoder::default();
         bench
-            .iter(|| bytes.iter().for_each(|bytes| drop(black_box(binary::decode_object(black_box(bytes))))));
+            .iter(|| bytes.iter().for_each(|bytes| drop(black_box(decoder.decode_object(black_box(bytes))))));
     });
     group.bench_function("encode/fields-v1", |bench| {
         bench.iter(|| {
@@ -98,8 +111,9 @@ fn objects(criterion: &mut Criterion) {
         });
     });
     group.bench_function("encode/binary", |bench| {
+        let mut encoder = binary::Encoder::default();
         bench.iter(|| {
-            objects.iter().for_each(|records| drop(black_box(binary::encode_object(black_box(records)))))
+            objects.iter().for_each(|records| drop(black_box(encoder.encode_object(black_box(records)))))
         });
     });
     group.finish();

@@ -70,6 +70,15 @@ impl Numbers {
         None
     }
 
+    /// Forgets all numbers; keeps the memory unless it was for far more than usual.
+    pub(super) fn clear(&mut self) {
+        if self.taken > 0 {
+            self.places.truncate(256);
+            self.places.fill((0, 0));
+            self.taken = 0;
+        }
+    }
+
     /// Adds a number, unless its hash is among too many alike.
     #[inline]
     pub(super) fn insert(&mut self, hash: u64, number: u32) {

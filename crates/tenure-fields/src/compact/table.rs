@@ -18,6 +18,10 @@ pub struct Table {
     /// The place of each string in the order of all, from 1.
     ranks: Vec<u32>,
     numbers: Numbers,
+    /// Where the strings' bytes begin in memory, and by distance from there the number plus one of the string
+    /// that begins so: a name that a reader took from the table is known again by its address.
+    origin: usize,
+    by_distance: Vec<u16>,
     /// The second numbers of strings that are listed twice, behind their first.
     again: Vec<(u32, u32)>,
     patterns: Vec<Pattern>,
@@ -103,6 +107,7 @@ impl Table {
                 None => numbers.insert(hash, number as u32),
             }
         }
+        let (origin, by_distance) = distances(&strings);
         let mut order: Vec<usize> = (0..strings.len()).collect();
         order.sort_by(|a, b| strings[*a].cmp(&strings[*b]));
         let mut ranks = vec![0; strings.len()];
@@ -116,6 +121,8 @@ impl Table {
             strings,
             ranks,
             numbers,
+            origin,
+            by_distance,
             again,
             patterns: Vec::new(),
             phrases: Phrases::default(),
@@ -179,6 +186,14 @@ impl Table {
         let number = self.number(text)?;
         let again = self.again.iter().find(|(first, _)| *first == number);
         Some(again.map_or(number, |(_, second)| *second))
+    }
+
+    /// Returns the number of a string that is the table's own, known by its address.
+    #[inline]
+    pub(super) fn number_of_own(&self, text: &str) -> Option<u32> {
+        let distance = (text.as_ptr() as usize).wrapping_sub(self.origin);
+        let number = self.by_distance.get(distance)?.checked_sub(1)?;
+        (self.strings[usize::from(number)].len() == text.len()).then_some(number.into())
     }
 
     #[inline]
@@ -262,6 +277,31 @@ impl Table {
         }
         Ok(table)
     }
+}
+
+/// The widest stretch of memory that strings are known by address in; a table's file is far smaller.
+const WIDEST: usize = 1 << 18;
+
+/// Finds where each string begins in memory; nothing where they do not lie close together.
+fn distances(strings: &[Text]) -> (usize, Vec<u16>) {
+    let address = |text: &Text| text.as_ptr() as usize;
+    let origin = strings.iter().map(address).min().unwrap_or_default();
+    let width = strings.iter().map(address).max().map_or(0, |last| last - origin + 1);
+    // Strings that are kept within their own 23 bytes move with the table, so their address says nothing.
+    if width > WIDEST || strings.len() >= u16::MAX.into() || strings.iter().any(|text| !is_outside(text)) {
+        return (0, Vec::new());
+    }
+    let mut by_distance = vec![0; width];
+    for (number, text) in (1..).zip(strings) {
+        by_distance[address(text) - origin] = number;
+    }
+    (origin, by_distance)
+}
+
+/// Whether a string's bytes lie outside of the value itself.
+fn is_outside(text: &Text) -> bool {
+    let value = std::ptr::from_ref(text) as usize;
+    !(value..value + size_of::<Text>()).contains(&(text.as_ptr() as usize))
 }
 
 /// The lines of a table's file, and how many were read.

@@ -33,6 +33,17 @@ proptest! {
     }
 
     #[test]
+    fn an_encoder_is_not_disturbed_by_what_it_encoded_before(
+        first in arbitrary::set(),
+        second in vec(arbitrary::record(), 0..3),
+    ) {
+        let mut encoder = binary::Encoder::default();
+        prop_assert_eq!(encoder.encode(&first).unwrap(), binary::encode(&first).unwrap());
+        prop_assert_eq!(encoder.encode_object(&second).unwrap(), binary::encode_object(&second).unwrap());
+        prop_assert_eq!(encoder.encode(&first).unwrap(), binary::encode(&first).unwrap());
+    }
+
+    #[test]
     fn a_decoder_is_not_disturbed_by_what_it_decoded_before(first in arbitrary::set(), cut in 0..200usize, second in arbitrary::set()) {
         let mut decoder = binary::Decoder::default();
         let bytes = binary::encode(&first).unwrap();

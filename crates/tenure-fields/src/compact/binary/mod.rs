@@ -34,10 +34,32 @@ pub fn encode(set: &FieldSet) -> Result<Vec<u8>, Error> {
 
 /// Encodes one set with a table.
 pub fn encode_with(set: &FieldSet, table: &Table) -> Result<Vec<u8>, Error> {
-    let mut writer = Writer::new(table);
+    encode_in(set, table, &mut write::Room::default())
+}
+
+fn encode_in(set: &FieldSet, table: &Table, room: &mut write::Room) -> Result<Vec<u8>, Error> {
+    let mut writer = Writer::within(table, room);
     writer.byte(table.version() as u8);
     writer.set(set)?;
-    Ok(writer.finish())
+    Ok(writer.finish(room))
+}
+
+/// Encodes documents one after another, each in the memory that the one before needed.
+#[derive(Default)]
+pub struct Encoder {
+    room: write::Room,
+}
+
+impl Encoder {
+    /// Encodes one set with the table that is written.
+    pub fn encode(&mut self, set: &FieldSet) -> Result<Vec<u8>, Error> {
+        encode_in(set, tables::written()?, &mut self.room)
+    }
+
+    /// Encodes all managers of an object with the table that is written.
+    pub fn encode_object(&mut self, records: &[ManagerRecord]) -> Result<Vec<u8>, Error> {
+        object::encode_object_in(records, tables::written()?, &mut self.room)
+    }
 }
 
 /// Decodes one set.

@@ -4,7 +4,7 @@
 use super::{
     Writer, codes,
     read::{Failed, Reader, Room},
-    time, version,
+    time, version, write,
 };
 use crate::{
     Error, FieldSet,
@@ -52,23 +52,27 @@ const EARLIER: u8 = 2;
 
 /// Encodes all managers of an object, with the table that is written.
 pub fn encode_object(records: &[ManagerRecord]) -> Result<Vec<u8>, Error> {
-    encode_object_with(records, tables::written()?)
+    encode_object_in(records, tables::written()?, &mut write::Room::default())
 }
 
-/// Encodes all managers of an object with a table.
-fn encode_object_with(records: &[ManagerRecord], table: &Table) -> Result<Vec<u8>, Error> {
-    let mut writer = Writer::new(table);
+/// Encodes all managers of an object with a table, in the room of another document.
+pub(super) fn encode_object_in(
+    records: &[ManagerRecord],
+    table: &Table,
+    room: &mut write::Room,
+) -> Result<Vec<u8>, Error> {
+    let mut writer = Writer::within(table, room);
     writer.byte(codes::OBJECT | table.version() as u8);
     writer.number(records.len() as u64);
     let (mut api_version, mut clock) = ("", time::BASE);
     for record in records {
-        write(record, api_version, &mut clock, &mut writer)?;
+        write_record(record, api_version, &mut clock, &mut writer)?;
         api_version = &record.api_version;
     }
-    Ok(writer.finish())
+    Ok(writer.finish(room))
 }
 
-fn write<'a>(
+fn write_record<'a>(
     record: &'a ManagerRecord,
     api_version: &str,
     clock: &mut i64,

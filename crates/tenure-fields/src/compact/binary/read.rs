@@ -89,6 +89,11 @@ impl<'t> Reader<'t> {
             let code = self.byte()?;
             let progress = match self.table.phrases.parts(code) {
                 Some(parts) => self.phrase(parts)?,
+                None if (codes::FIELD..codes::TEXT).contains(&code) => {
+                    let place = code - codes::FIELD;
+                    let number = u16::from(place % codes::PAGES) << 8 | u16::from(self.byte()?);
+                    self.field(number, Shape::ALL[usize::from(place / codes::PAGES)])?
+                }
                 None => {
                     let step = self.alone(code)?;
                     self.step(step)?
@@ -132,8 +137,11 @@ impl<'t> Reader<'t> {
             return Err(self.wrong(self.at, "no level is open"));
         };
         if let Some(before) = self.nodes.get(level.base..).and_then(<[Node]>::last) {
-            let ordered =
-                if level.rank != 0 { level.rank < run.first } else { before.element < first.element };
+            let ordered = if level.rank != 0 {
+                level.rank < run.first
+            } else {
+                ascends(&before.element, &first.element)
+            };
             if !ordered {
                 return Err(self.disordered(&first.element));
             }
@@ -174,11 +182,6 @@ impl<'t> Reader<'t> {
     fn alone(&mut self, code: u8) -> Result<Step, Failed> {
         let shape = |first: u8| Shape::ALL[usize::from((code - first) % 3)];
         Ok(match code {
-            codes::FIELD..codes::TEXT => {
-                let place = code - codes::FIELD;
-                let string = u16::from(place % codes::PAGES) << 8 | u16::from(self.byte()?);
-                Step::Field(string, Shape::ALL[usize::from(place / codes::PAGES)])
-            }
             codes::TEXT..codes::PATTERN => Step::Text(shape(codes::TEXT)),
             codes::PATTERN..codes::KEY_LIKE => {
                 let at = self.at;
@@ -203,14 +206,7 @@ impl<'t> Reader<'t> {
     #[inline]
     fn step(&mut self, step: Step) -> Result<Progress, Failed> {
         match step {
-            Step::Field(number, shape) => {
-                let Some(name) = self.table.string(number.into()) else {
-                    return Err(self.wrong(self.at, "the table has no string of this number"));
-                };
-                let rank = self.table.rank(number.into());
-                self.content += name.len() as u64;
-                self.push(PathElement::Field(name.clone()), shape, rank)
-            }
+            Step::Field(number, shape) => self.field(number, shape),
             Step::End if self.open.len() > 1 => self.close(),
             Step::End => Err(self.wrong(self.at, "the outermost level ends with its set alone")),
             Step::Done => {
@@ -245,13 +241,26 @@ impl<'t> Reader<'t> {
         }
     }
 
+    #[inline]
+    fn field(&mut self, number: u16, shape: Shape) -> Result<Progress, Failed> {
+        let table = self.table;
+        let Some(name) = table.string(number.into()) else {
+            return Err(self.wrong(self.at, "the table has no string of this number"));
+        };
+        self.content += name.len() as u64;
+        self.push(PathElement::Field(name.clone()), shape, table.rank(number.into()))
+    }
+
     /// Adds a node to the innermost level, and begins the level below it.
     #[inline]
     fn push(&mut self, element: PathElement, shape: Shape, rank: u32) -> Result<Progress, Failed> {
         let Some(level) = self.open.last_mut() else { return Err(self.wrong(self.at, "no level is open")) };
         if let Some(before) = self.nodes.get(level.base..).and_then(<[Node]>::last) {
-            let ordered =
-                if level.rank != 0 && rank != 0 { level.rank < rank } else { before.element < element };
+            let ordered = if level.rank != 0 && rank != 0 {
+                level.rank < rank
+            } else {
+                ascends(&before.element, &element)
+            };
             if !ordered {
                 return Err(self.disordered(&element));
             }
@@ -422,13 +431,13 @@ impl<'t> Reader<'t> {
         let at = self.at;
         let code = self.byte()?;
         let text = match code {
-            ..=codes::SHORT_MOST => self.literal("", code.into())?,
+            ..=codes::SHORT_MOST => self.literal(code.into())?,
             codes::CHARACTER_FIRST..=codes::CHARACTER_LAST => {
                 Text::new(std::str::from_utf8(&[code]).unwrap_or_default())
             }
             codes::LONG => {
                 let length = self.number()?.saturating_add(32);
-                self.literal("", length)?
+                self.literal(length)?
             }
             codes::SEEN..codes::SEEN_PAGES => self.seen(at, (code - codes::SEEN).into())?,
             codes::SEEN_PAGES..codes::TABLE_PAGES => {
@@ -467,24 +476,36 @@ impl<'t> Reader<'t> {
         Ok(text)
     }
 
-    fn literal(&mut self, before: &str, length: u64) -> Result<Text, Failed> {
+    #[inline]
+    fn literal(&mut self, length: u64) -> Result<Text, Failed> {
+        let text = Text::new(self.utf8(length)?);
+        Ok(self.remember(text))
+    }
+
+    /// Takes so many bytes of a string.
+    #[inline]
+    fn utf8(&mut self, length: u64) -> Result<&'t str, Failed> {
         let at = self.at;
-        let bytes = self.take(length)?;
-        let Ok(rest) = std::str::from_utf8(bytes) else {
-            return Err(self.wrong(at, "a string is not UTF-8"));
-        };
-        if before.is_empty() {
-            return Ok(self.remember(Text::new(rest)));
-        }
-        Ok(self.remember(Text::from_iter([before, rest])))
+        std::str::from_utf8(self.take(length)?).map_err(|_| self.wrong(at, "a string is not UTF-8"))
     }
 
     fn like(&mut self, at: usize, same: u64, rest: u64) -> Result<Text, Failed> {
-        let before = self.seen.last().cloned().unwrap_or_default();
-        let same = usize::try_from(same).ok().and_then(|same| before.get(..same));
-        let same =
-            same.ok_or_else(|| self.wrong(at, "a string shares more with the one before than that has"))?;
-        self.literal(same, rest)
+        let rest = self.utf8(rest)?;
+        let before = self.seen.last().map_or("", |text| text.as_str());
+        let Some(same) = usize::try_from(same).ok().and_then(|same| before.get(..same)) else {
+            return Err(self.wrong(at, "a string shares more with the one before than that has"));
+        };
+        // Most are short, and are put together where no memory need be asked for.
+        let (mut short, length) = ([0; 32], same.len() + rest.len());
+        let text = match (short.get_mut(..same.len()), length <= 32) {
+            (Some(begin), true) => {
+                begin.copy_from_slice(same.as_bytes());
+                short[same.len()..length].copy_from_slice(rest.as_bytes());
+                Text::new(std::str::from_utf8(&short[..length]).unwrap_or_default())
+            }
+            _ => Text::from(format!("{same}{rest}")),
+        };
+        Ok(self.remember(text))
     }
 
     #[inline]
@@ -570,4 +591,16 @@ impl<'t> Reader<'t> {
         self.failure = Some(failure);
         Failed
     }
+}
+
+/// Whether one element comes before another; quick for keys of one string, which most are.
+#[inline]
+fn ascends(before: &PathElement, element: &PathElement) -> bool {
+    if let (PathElement::Key(a), PathElement::Key(b)) = (before, element)
+        && let ([(a, Value::String(before))], [(b, Value::String(text))]) = (a.fields(), b.fields())
+        && a == b
+    {
+        return before.as_str() < text.as_str();
+    }
+    before < element
 }

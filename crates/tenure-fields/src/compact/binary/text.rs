@@ -16,6 +16,13 @@ pub(super) struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
+    /// Forgets all literals, so that others may be borrowed; collecting keeps the memory.
+    pub(super) fn emptied<'b>(mut self) -> Seen<'b> {
+        self.texts.clear();
+        self.numbers.clear();
+        Seen { texts: self.texts.into_iter().filter_map(|_| None).collect(), numbers: self.numbers }
+    }
+
     /// Appends a string, and returns its hash.
     #[inline]
     pub(super) fn write(&mut self, text: &'a str, table: &Table, out: &mut Vec<u8>) -> u64 {

@@ -18,6 +18,9 @@ pub(super) fn read(bytes: &[u8]) -> Option<(u64, usize)> {
     if first < 0x80 {
         return Some((u64::from(first), 1));
     }
+    if let [low, high @ 1..0x80, ..] = bytes {
+        return Some((u64::from(low & 0x7F) | u64::from(*high) << 7, 2));
+    }
     let mut number = u64::from(first & 0x7F);
     for (at, byte) in bytes.iter().enumerate().take(10).skip(1) {
         let bits = u64::from(byte & 0x7F);

@@ -20,6 +20,18 @@ use tenure_value::{Limits, Object, Value};
 /// A repeated level is worth its reference from this many steps and bytes on.
 const REPEAT_LEAST: usize = 3;
 
+/// Room that the writing of one document leaves for the next.
+#[derive(Default)]
+pub(crate) struct Room {
+    steps: Vec<u16>,
+    ends: Vec<u32>,
+    open: Vec<u8>,
+    seen: Seen<'static>,
+    levels: Vec<Written<'static>>,
+    by_hash: Numbers,
+    by_address: Numbers,
+}
+
 /// Writes the sets of one document.
 pub(crate) struct Writer<'a> {
     table: &'a Table,
@@ -60,24 +72,28 @@ struct Mark {
 impl<'a> Writer<'a> {
     /// Begins a document.
     pub(crate) fn new(table: &'a Table) -> Writer<'a> {
-        Writer {
-            table,
-            out: Vec::with_capacity(64),
-            steps: Vec::with_capacity(64),
-            ends: Vec::with_capacity(64),
-            open: Vec::with_capacity(64),
-            seen: Seen::default(),
-            levels: Vec::new(),
-            by_hash: Numbers::default(),
-            by_address: Numbers::default(),
-            numbered: 0,
-            content: 0,
-        }
+        Writer::within(table, &mut Room::default())
     }
 
-    /// Returns the document.
-    pub(crate) fn finish(self) -> Vec<u8> {
-        self.out
+    /// Begins a document in the room of another.
+    pub(crate) fn within(table: &'a Table, room: &mut Room) -> Writer<'a> {
+        let Room { steps, ends, open, seen, levels, by_hash, by_address } = std::mem::take(room);
+        let (out, seen, levels) = (Vec::with_capacity(64), seen.emptied(), emptied(levels));
+        Writer { table, out, steps, ends, open, seen, levels, by_hash, by_address, numbered: 0, content: 0 }
+    }
+
+    /// Returns the document, and gives the room back.
+    pub(crate) fn finish(self, room: &mut Room) -> Vec<u8> {
+        let Writer { out, mut steps, mut ends, mut open, seen, levels, mut by_hash, mut by_address, .. } =
+            self;
+        steps.clear();
+        ends.clear();
+        open.clear();
+        by_hash.clear();
+        by_address.clear();
+        let (seen, levels) = (seen.emptied(), emptied(levels));
+        *room = Room { steps, ends, open, seen, levels, by_hash, by_address };
+        out
     }
 
     /// Appends a byte.
@@ -211,26 +227,7 @@ impl<'a> Writer<'a> {
         let (step, hash) = match &node.element {
             PathElement::Field(name) => {
                 self.content += name.len() as u64;
-                let hash = fingerprint::text(name);
-                match self.table.number_hashed(name, hash) {
-                    Some(number) if number < MOST_FIELDS.into() => (Step::Field(number as u16, shape), 0),
-                    Some(_) => {
-                        self.seen.write(name, self.table, &mut self.open);
-                        (Step::Text(shape), hash)
-                    }
-                    None if matches!(
-                        name.as_bytes(),
-                        [] | [codes::CHARACTER_FIRST..=codes::CHARACTER_LAST]
-                    ) =>
-                    {
-                        self.open.push(name.as_bytes().first().copied().unwrap_or_default());
-                        (Step::Text(shape), hash)
-                    }
-                    None => {
-                        self.seen.write_foreign(name, hash, &mut self.open);
-                        (Step::Text(shape), hash)
-                    }
-                }
+                self.field(name, shape)
             }
             PathElement::Key(key) => self.key(key, before, shape)?,
             PathElement::Value(value) => (Step::Value(shape), self.value(value, 1)?),
@@ -241,6 +238,21 @@ impl<'a> Writer<'a> {
         };
         self.step(step);
         Ok(mix(hash, step.identity().into()))
+    }
+
+    /// Returns the step of a field, and its hash where the step alone does not tell it.
+    #[inline]
+    fn field(&mut self, name: &'a str, shape: Shape) -> (Step, u64) {
+        if let Some(number) = self.table.number_of_own(name).filter(|number| *number < MOST_FIELDS.into()) {
+            return (Step::Field(number as u16, shape), 0);
+        }
+        let hash = fingerprint::text(name);
+        match self.table.number_hashed(name, hash) {
+            Some(number) if number < MOST_FIELDS.into() => return (Step::Field(number as u16, shape), 0),
+            None if name.len() > 1 => self.seen.write_foreign(name, hash, &mut self.open),
+            _ => drop(self.seen.write(name, self.table, &mut self.open)),
+        }
+        (Step::Text(shape), hash)
     }
 
     fn key(
@@ -286,7 +298,8 @@ impl<'a> Writer<'a> {
     /// Finds the first pattern that a key fits.
     fn pattern_of(&self, key: &Object) -> Option<u16> {
         let (first, _) = key.fields().first()?;
-        let candidates = self.table.patterns_of(self.table.number(first)?);
+        let number = self.table.number_of_own(first).or_else(|| self.table.number(first))?;
+        let candidates = self.table.patterns_of(number);
         candidates.iter().copied().find(|number| {
             self.table.pattern(*number).is_some_and(|pattern| {
                 pattern.fields.len() == key.len()
@@ -369,6 +382,12 @@ impl<'a> Writer<'a> {
         self.ends.clear();
         self.open.clear();
     }
+}
+
+/// Empties a list that borrows, so that it may borrow from another; collecting keeps its memory.
+fn emptied<'a>(mut levels: Vec<Written<'_>>) -> Vec<Written<'a>> {
+    levels.clear();
+    levels.into_iter().filter_map(|_| None).collect()
 }
 
 fn amount(value: &Value) -> u64 {
