@@ -24,27 +24,36 @@ pub(crate) fn decode(body: &Value) -> Result<Decoded, Box<DecodeError>> {
             return Err(Box::new(DecodeError { path: name.into(), message }));
         }
     }
-    let (metadata, complaints) = canonical(fields.get("metadata"))?;
-    let value = match (metadata, fields.get("metadata")) {
+    let read = canonical(fields.get("metadata"))?;
+    let value = match (read.value, fields.get("metadata")) {
         (None, None) => body.clone(),
         (None, Some(_)) => fields.without("metadata").into(),
         (Some(new), Some(old)) if new == *old => body.clone(),
         (Some(new), _) => fields.with("metadata", new).into(),
     };
-    Ok(Decoded { value, complaints })
+    Ok(Decoded { value, complaints: read.complaints, warnings: read.warnings })
+}
+
+/// Metadata as it was read.
+#[derive(Default)]
+struct Canonical {
+    value: Option<Value>,
+    complaints: Vec<String>,
+    warnings: Vec<String>,
 }
 
 /// Reads metadata as that of a kind that has nothing else.
-fn canonical(metadata: Option<&Value>) -> Result<(Option<Value>, Vec<String>), Box<DecodeError>> {
+fn canonical(metadata: Option<&Value>) -> Result<Canonical, Box<DecodeError>> {
     let Some(metadata) = metadata.filter(|metadata| !metadata.is_null()) else {
-        return Ok((None, Vec::new()));
+        return Ok(Canonical::default());
     };
     let Some(carrier) = Registry::builtin().of_kind("v1", "ConfigMap") else {
-        return Ok((Some(metadata.clone()), Vec::new()));
+        return Ok(Canonical { value: Some(metadata.clone()), ..Canonical::default() });
     };
     let bare = Value::object([("metadata", metadata.clone())]);
     let decoded = Kinds::builtin().complete(carrier, &bare, Timestamp::default())?;
-    Ok((decoded.value.get("metadata").cloned(), decoded.complaints))
+    let value = decoded.value.get("metadata").cloned();
+    Ok(Canonical { value, complaints: decoded.complaints, warnings: decoded.warnings })
 }
 
 /// Reads the metadata of the embedded resources of an object in the same way.
@@ -111,10 +120,11 @@ fn own_metadata(
         return Ok(None);
     }
     let Some(metadata) = fields.get("metadata") else { return Ok(None) };
-    let (new, inner) = canonical(Some(metadata)).map_err(|mut error| {
-        error.path = format!("{path}.{}", error.path);
-        error
-    })?;
+    let Canonical { value: new, complaints: inner, .. } =
+        canonical(Some(metadata)).map_err(|mut error| {
+            error.path = format!("{path}.{}", error.path);
+            error
+        })?;
     complaints.extend(inner.into_iter().map(|complaint| complaint.replacen('"', &format!("\"{path}."), 1)));
     let new = new.unwrap_or_else(|| Object::default().into());
     Ok((new != *metadata).then(|| fields.with("metadata", new)))

@@ -100,7 +100,7 @@ impl Version {
     /// complained of, metadata in its canonical form, defaults filled in. The memory of the body is shared
     /// wherever nothing changes.
     pub fn complete(&self, body: &Value) -> Result<Decoded, Box<DecodeError>> {
-        let Decoded { mut value, mut complaints } = metadata::decode(body)?;
+        let Decoded { mut value, mut complaints, warnings } = metadata::decode(body)?;
         let mut dropped = Vec::new();
         if let Some(pruned) = prune::prune(&self.node, &value, &FieldPath::root(), &mut dropped) {
             value = pruned;
@@ -113,7 +113,7 @@ impl Version {
         if let Some(filled) = fill::fill(&self.node, &value) {
             value = filled;
         }
-        Ok(Decoded { value, complaints })
+        Ok(Decoded { value, complaints, warnings })
     }
 
     /// Returns a stored object as it reads under today's schema: what is unknown now dropped, new defaults
