@@ -12,6 +12,9 @@ use std::path::Path;
 
 const MAGIC: &[u8; 16] = b"tenure-backup 1\n";
 
+/// Far above what any store reaches, with room for all that follow.
+const NEWEST: Revision = Revision::from_number(u64::MAX / 2);
+
 /// Writes a backup; it appears under its name only when it is complete and durable.
 pub(super) fn write(path: &Path, listing: &Listing) -> Result<()> {
     let mut partial = path.as_os_str().to_owned();
@@ -45,42 +48,63 @@ fn write_to(file: File, listing: &Listing) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Reads a backup back, all of it or none.
-pub(super) fn read(path: &Path) -> Result<(Revision, Vec<Entry>)> {
-    let file = File::open(path).map_err(|source| file_error(path, "open", source))?;
-    let mut source = Checked { inner: BufReader::new(file), hasher: Hasher::new() };
-    read_from(&mut source).map_err(|error| damaged(path, error.to_string()))
+/// A backup as read back, to look into it or to restore it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backup {
+    /// The revision it was made at.
+    pub revision: Revision,
+    /// Every entry of that revision, in the order of the keys.
+    pub entries: Vec<Entry>,
 }
 
-fn read_from(source: &mut Checked<BufReader<File>>) -> io::Result<(Revision, Vec<Entry>)> {
-    let mut magic = [0; MAGIC.len()];
-    source.read_exact(&mut magic)?;
-    if &magic != MAGIC {
-        return Err(io::Error::other("not a backup that this version reads"));
+impl Backup {
+    /// Reads and checks a backup, all of it or none.
+    pub fn open(path: impl AsRef<Path>) -> Result<Backup> {
+        let path = path.as_ref();
+        let file = File::open(path).map_err(|source| file_error(path, "open", source))?;
+        Backup::read(BufReader::new(file)).map_err(|error| damaged(path, error.to_string()))
     }
-    let revision = source.revision()?;
-    let count = source.number()?;
-    let mut entries = Vec::new();
-    for _ in 0..count {
-        entries.push(read_entry(source, revision)?);
+
+    /// Reads and checks a backup from anywhere.
+    pub fn read(source: impl Read) -> io::Result<Backup> {
+        let mut source = Checked { inner: source, hasher: Hasher::new() };
+        let mut magic = [0; MAGIC.len()];
+        source.read_exact(&mut magic)?;
+        if &magic != MAGIC {
+            return Err(io::Error::other("not a backup that this version reads"));
+        }
+        let revision = source.revision()?;
+        let count = source.number()?;
+        if revision > NEWEST {
+            return Err(io::Error::other("a revision that no store reaches"));
+        }
+        let mut entries: Vec<Entry> = Vec::new();
+        for _ in 0..count {
+            let entry = read_entry(&mut source, revision)?;
+            if entries.last().is_some_and(|before| before.key >= entry.key) {
+                return Err(io::Error::other("entries out of order"));
+            }
+            entries.push(entry);
+        }
+        let expected = source.hasher.clone().finalize();
+        let mut checksum = [0; 4];
+        source.read_exact(&mut checksum)?;
+        if u32::from_le_bytes(checksum) != expected {
+            return Err(io::Error::other("its checksum does not match its content"));
+        }
+        if source.inner.read(&mut [0])? > 0 {
+            return Err(io::Error::other("it goes on after its end"));
+        }
+        Ok(Backup { revision, entries })
     }
-    let expected = source.hasher.clone().finalize();
-    let mut checksum = [0; 4];
-    source.read_exact(&mut checksum)?;
-    if u32::from_le_bytes(checksum) != expected {
-        return Err(io::Error::other("its checksum does not match its content"));
-    }
-    if source.inner.read(&mut [0])? > 0 {
-        return Err(io::Error::other("it goes on after its end"));
-    }
-    Ok((revision, entries))
 }
 
-fn read_entry(source: &mut Checked<BufReader<File>>, newest: Revision) -> io::Result<Entry> {
+fn read_entry(source: &mut Checked<impl Read>, newest: Revision) -> io::Result<Entry> {
     let (created, modified) = (source.revision()?, source.revision()?);
     let (key, value) = (source.number()?, source.number()?);
     // Checked before anything is allocated: a damaged length must not ask for the whole memory.
-    if key > MAX_KEY as u64 || value > MAX_VALUE as u64 || created > modified || modified > newest {
+    let lengths = (1..=MAX_KEY as u64).contains(&key) && value <= MAX_VALUE as u64;
+    if !lengths || created > modified || modified > newest {
         return Err(io::Error::other("an entry that no store can hold"));
     }
     Ok(Entry { key: source.bytes(key)?, value: source.bytes(value)?, created, modified })

@@ -28,6 +28,7 @@ use std::thread::JoinHandle;
 use tokio::sync::{Semaphore, oneshot};
 use watermark::Watermark;
 
+pub use backup::Backup;
 pub use disk::{Disk, DiskStep, HealthyDisk};
 
 /// How to open an [`EmbeddedStore`].
@@ -116,7 +117,7 @@ impl EmbeddedStore {
     /// Entries keep their revisions, and the store's goes on well above that of the backup: clients may have seen
     /// later ones than the backup, which must not come to mean something else.
     pub fn restore(backup: impl AsRef<Path>, directory: impl AsRef<Path>) -> Result<Revision> {
-        let (revision, entries) = backup::read(backup.as_ref())?;
+        let Backup { revision, entries } = Backup::open(backup)?;
         let path = directory.as_ref();
         let (directory, content) = Directory::hold(path)?;
         if content == Content::Store {
