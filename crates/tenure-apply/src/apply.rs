@@ -4,7 +4,7 @@
 
 use crate::{
     ApplyError, Conflict, Conflicts, Holder, Identity, Live, Manager, Managers, Operation, Presence, State,
-    Write,
+    Write, contest,
     declare::declared,
     last_applied::{self, HEIR},
     ledger::{self, Ledger},
@@ -15,7 +15,7 @@ use crate::{
     strip::strip,
     update::track,
 };
-use tenure_fields::{FieldSet, Path, PathElement};
+use tenure_fields::{FieldSet, FieldSetBuilder, PathElement};
 use tenure_schema::TypeRef;
 use tenure_value::{Text, Value};
 
@@ -242,18 +242,17 @@ impl Applied<'_> {
         }
         let (live, new) = ledger.objects(&manager.api_version);
         let ty = self.write.versions.type_of(&manager.api_version).unwrap_or_else(TypeRef::untyped);
-        let (mut lost, mut conflicts) = (touched.clone(), Vec::new());
-        touched.visit_by_level(|elements| {
-            let path: Path = elements.iter().cloned().collect();
-            let (live, proposed) = (path.resolve(live, ty), path.resolve(new, ty));
+        let (mut shared, mut conflicts) = (FieldSetBuilder::new(), Vec::new());
+        contest::visit(&touched, (live, new), ty, |path, live, proposed| {
             // Both declare that there is nothing: the holder's zero was left out when the object was stored.
             if live.is_none() && proposed.is_none_or(is_zero) {
-                lost.remove(elements);
-            } else if !force.takes(elements) {
+                shared.insert(path.elements());
+            } else if !force.takes(path.elements()) {
                 let (live, proposed) = (live.cloned(), proposed.cloned());
-                conflicts.push(Conflict { path, holders: Vec::new(), live, proposed });
+                conflicts.push(Conflict { path: path.clone(), holders: Vec::new(), live, proposed });
             }
         });
+        let lost = touched.difference(&shared.finish());
         (lost, conflicts)
     }
 }

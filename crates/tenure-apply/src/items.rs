@@ -94,6 +94,34 @@ impl<'n> Places<'n> {
         Places { nodes, next: 0, taken: vec![false; nodes.len()] }
     }
 
+    /// Returns the next node, if it leads to both of two items.
+    pub(crate) fn take_next(
+        &mut self,
+        item: &Value,
+        live: &Value,
+        topology: &ListTopology,
+    ) -> Option<&'n Node> {
+        let node = self.nodes.get(self.next).filter(|node| match (topology, &node.element, item, live) {
+            (
+                ListTopology::Keyed(keys),
+                PathElement::Key(parts),
+                Value::Object(item),
+                Value::Object(live),
+            ) => {
+                parts.len() == keys.len()
+                    && parts.iter().all(|(name, ours)| {
+                        let Some(key) = keys.iter().find(|key| key.name == *name) else { return false };
+                        part(item, key) == Some(ours) && part(live, key) == Some(ours)
+                    })
+            }
+            (ListTopology::Set, PathElement::Value(value), item, live) => value == item && value == live,
+            _ => false,
+        })?;
+        let taken = self.taken.get_mut(self.next)?;
+        self.next += 1;
+        (!std::mem::replace(taken, true)).then_some(node)
+    }
+
     /// Returns the node that leads to an item, unless it was taken or only elements can tell.
     pub(crate) fn take(&mut self, item: &Value, topology: &ListTopology) -> Option<&'n Node> {
         let nodes = self.nodes;
@@ -129,6 +157,11 @@ fn compare(element: &PathElement, item: &Value, topology: &ListTopology) -> Opti
         (ListTopology::Set, PathElement::Value(value), item) => plain(value, item),
         _ => None,
     }
+}
+
+/// Whether an element leads to an item, as far as that can be told without making the item's own element.
+pub(crate) fn leads_to(element: &PathElement, item: &Value, topology: &ListTopology) -> Option<bool> {
+    compare(element, item, topology).map(Ordering::is_eq)
 }
 
 fn plain(a: &Value, b: &Value) -> Option<Ordering> {

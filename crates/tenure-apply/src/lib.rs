@@ -12,6 +12,7 @@ mod apply;
 mod cap;
 mod compare;
 mod conflict;
+mod contest;
 mod declare;
 mod error;
 mod extract;

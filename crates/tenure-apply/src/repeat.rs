@@ -105,23 +105,34 @@ fn list(config: &[Value], live: &[Value], last: &FieldSet, topology: &ListTopolo
     let mut rest = live.iter();
     let mut passed: Vec<&Value> = Vec::new();
     let in_order = config.iter().all(|item| {
-        let standing = rest.by_ref().find(|live| {
-            let same = items::certainly_same(item, live, topology);
-            if !same {
-                passed.push(live);
+        let next =
+            rest.as_slice().first().and_then(|live| Some((live, places.take_next(item, live, topology)?)));
+        let (standing, node) = match next {
+            Some(both) => {
+                rest.next();
+                both
             }
-            same
-        });
-        let (Some(standing), Some(node)) = (standing, places.take(item, topology)) else { return false };
-        node.included
-            && match item {
-                Value::Object(_) => match (item, standing, shape(of)) {
-                    (Value::Object(a), Value::Object(b), Shape::Granular) => {
-                        fields(a.fields(), b.fields(), &node.children, of)
+            None => {
+                let standing = rest.by_ref().find(|live| {
+                    let same = items::certainly_same(item, live, topology);
+                    if !same {
+                        passed.push(live);
                     }
-                    _ => part(item, standing, node, of, || true),
-                },
-                scalar => node.children.is_empty() && scalar == standing,
+                    same
+                });
+                let (Some(standing), Some(node)) = (standing, places.take(item, topology)) else {
+                    return false;
+                };
+                (standing, node)
+            }
+        };
+        node.included
+            && match (item, standing, shape(of)) {
+                (Value::Object(item), Value::Object(standing), Shape::Granular) => {
+                    fields(item.fields(), standing.fields(), &node.children, of)
+                }
+                (Value::Object(_), ..) => part(item, standing, node, of, || true),
+                (scalar, ..) => node.children.is_empty() && scalar == standing,
             }
     });
     // An item that lives twice is replaced by the one that is applied, so that is no repetition.
