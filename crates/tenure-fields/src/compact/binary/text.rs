@@ -20,7 +20,7 @@ impl<'a> Seen<'a> {
     pub(super) fn emptied<'b>(mut self) -> Seen<'b> {
         self.texts.clear();
         self.numbers.clear();
-        Seen { texts: self.texts.into_iter().filter_map(|_| None).collect(), numbers: self.numbers }
+        Seen { texts: self.texts.into_iter().map(|_| "").collect(), numbers: self.numbers }
     }
 
     /// Appends a string, and returns its hash.

@@ -387,7 +387,7 @@ impl<'a> Writer<'a> {
 /// Empties a list that borrows, so that it may borrow from another; collecting keeps its memory.
 fn emptied<'a>(mut levels: Vec<Written<'_>>) -> Vec<Written<'a>> {
     levels.clear();
-    levels.into_iter().filter_map(|_| None).collect()
+    levels.into_iter().map_while(|_| None).collect()
 }
 
 fn amount(value: &Value) -> u64 {
