@@ -65,6 +65,14 @@ pub enum Error {
         /// The newest version there is.
         newest: u32,
     },
+    /// No form of a field set has this name.
+    #[error("no form of a field set is named {name:?}; the forms are {names}")]
+    UnknownForm {
+        /// The name.
+        name: String,
+        /// The names there are.
+        names: String,
+    },
     /// The file of a table of strings is not one.
     #[error("line {line} of the table: {problem}")]
     Table {

@@ -4,10 +4,12 @@
 
 pub mod binary;
 mod fingerprint;
+mod form;
 pub mod generate;
 pub mod nested_lists;
 mod table;
 pub mod tables;
 
 pub use binary::{ManagerRecord, decode_object, encode_object};
+pub use form::Form;
 pub use table::{Part, Pattern, Table};
