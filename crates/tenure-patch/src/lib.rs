@@ -5,6 +5,7 @@
 
 mod error;
 pub mod json;
+pub mod lint;
 pub mod merge;
 mod pointer;
 pub mod strategic;

@@ -8,11 +8,12 @@ mod entries;
 mod fields;
 mod index;
 mod order;
-mod plan;
+pub(crate) mod plan;
 mod set;
 mod trace;
 
 pub use difference::{DifferenceKeys, DifferenceOptions, LiveChanges, Precondition, three_way, two_way};
+pub(crate) use directive::{Directive, PATCH_MERGE_KEY, SET_ELEMENT_ORDER, directive};
 pub use order::LiveOnly;
 pub use plan::UnmarkedLists;
 pub use trace::{Decision, KeySource, OrderSource, Rule, Trace};

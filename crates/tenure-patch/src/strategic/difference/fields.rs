@@ -155,6 +155,10 @@ impl<'o> Walk<'o> {
         }
         if !written.is_sorted_by(|left, right| left.0 < right.0) {
             written.sort_by(|left, right| left.0.cmp(&right.0));
+            // A document with directives in it may have a field of the same name as one written here.
+            if written.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+                return Some(Object::from_unsorted(self.fields.drain(begun.0..).collect()));
+            }
         }
         Some(Object::from_sorted(self.fields.drain(begun.0..)))
     }

@@ -1,0 +1,53 @@
+//! What must hold of any bytes: the body of the fuzz target, run by an ordinary test as well.
+
+use tenure_patch::{json, lint, merge, strategic};
+use tenure_schema::Schema;
+use tenure_value::{Limits, Value, json as text};
+
+const KINDS: [(&str, &str); 4] =
+    [("v1", "Pod"), ("v1", "Service"), ("apps/v1", "Deployment"), ("v1", "Node")];
+
+/// Takes bytes as a live document and a patch, two lines, and patches in every way there is. Nothing panics; a
+/// strategic merge patch that can be applied leaves no directive behind and can be applied again; what is
+/// calculated from the result can be applied.
+pub fn patch(bytes: &[u8]) {
+    let mut lines = bytes.splitn(2, |byte| *byte == b'\n');
+    let mut next = || text::parse(lines.next().unwrap_or_default(), &Limits::default()).ok();
+    let (Some(live), Some(patch)) = (next(), next()) else { return };
+    let _ = merge::apply(&live, &patch);
+    let _ = json::apply(&live, &patch, &json::Options::default());
+    let delta = json::diff(&live, &patch);
+    let standard =
+        json::Options { dialect: json::Dialect::Standard, operations: usize::MAX, copied_bytes: 0 };
+    assert_eq!(json::apply(&live, &delta, &standard).as_ref(), Ok(&patch));
+    for (version, kind) in KINDS {
+        let ty = Schema::builtin().kind(version, kind).unwrap();
+        let _ = lint::lint(&patch, ty, lint::Subject::Patch);
+        let options = strategic::Options::default();
+        let Ok((result, _)) = strategic::apply_explained(&live, &patch, ty, &options) else { continue };
+        assert_eq!(strategic::apply(&live, &patch, ty, &options).as_ref(), Ok(&result));
+        if !has_directive(&live) {
+            assert!(!has_directive(&result), "{live}\n{patch}\n{result}");
+        }
+        let options = strategic::DifferenceOptions::default();
+        for live_changes in [strategic::LiveChanges::Overwrite, strategic::LiveChanges::Keep] {
+            if let Ok(patch) = strategic::three_way(&live, &result, &live, ty, live_changes, &options) {
+                let _ = strategic::apply(&live, &patch, ty, &strategic::Options::default());
+            }
+        }
+    }
+}
+
+/// Whether a directive stands in a document where the type knows its fields; other `$` fields are data.
+fn has_directive(value: &Value) -> bool {
+    let known = |name: &str| {
+        ["$patch", "$retainKeys", "$patchMergeKey"].contains(&name)
+            || name.starts_with("$setElementOrder")
+            || name.starts_with("$deleteFromPrimitiveList")
+    };
+    match value {
+        Value::Object(fields) => fields.iter().any(|(name, field)| known(name) || has_directive(field)),
+        Value::Array(items) => items.iter().any(has_directive),
+        _ => false,
+    }
+}

@@ -1,0 +1,300 @@
+//! What people are promised where other implementations fail them, with the exact inputs that hurt.
+
+use tenure_patch::{
+    Class, Fault, PatchError,
+    strategic::{
+        self, Decision, DifferenceKeys, DifferenceOptions, KeySource, LiveChanges, Options, OrderSource,
+        Precondition, Rule, UnmarkedLists,
+    },
+};
+use tenure_schema::{Schema, TypeRef, openapi};
+use tenure_value::{Limits, Value, yaml};
+
+fn doc(text: &str) -> Value {
+    yaml::parse(text.as_bytes(), &Limits::default()).unwrap()
+}
+
+fn kind(version: &str, kind: &str) -> TypeRef<'static> {
+    Schema::builtin().kind(version, kind).unwrap()
+}
+
+fn apply(ty: TypeRef<'_>, live: &Value, patch: &Value) -> Result<Value, PatchError> {
+    strategic::apply(live, patch, ty, &Options::default())
+}
+
+/// Applies a manifest to a live document as `apply` on the command line does.
+fn applied(
+    ty: TypeRef<'_>,
+    [last, manifest, live]: [&str; 3],
+    live_changes: LiveChanges,
+    keys: DifferenceKeys,
+) -> Result<Value, PatchError> {
+    let options = DifferenceOptions { keys, ..DifferenceOptions::default() };
+    let live = doc(live);
+    let patch = strategic::three_way(&doc(last), &doc(manifest), &live, ty, live_changes, &options)?;
+    apply(ty, &live, &patch)
+}
+
+fn env(entries: &str) -> String {
+    format!("spec: {{containers: [{{name: c, env: [{entries}]}}]}}")
+}
+
+#[test]
+fn the_survivor_of_two_entries_with_one_key_survives() {
+    let live = env("{name: '1'}, {name: '2', value: dup1}, {name: '3'}, {name: '2', value: dup2}");
+    let manifest = env("{name: '1'}, {name: '2', value: dup2}, {name: '3'}");
+    for keys in [DifferenceKeys::Default, DifferenceKeys::Recommended] {
+        let result =
+            applied(kind("v1", "Pod"), [&live, &manifest, &live], LiveChanges::Overwrite, keys).unwrap();
+        assert_eq!(result, doc(&manifest));
+    }
+}
+
+#[test]
+fn an_entry_that_others_added_stays_when_a_list_with_repeated_keys_is_written_whole() {
+    let last = env("{name: '2', value: dup1}, {name: '2', value: dup2}");
+    let live = env("{name: s, value: sidecar}, {name: '2', value: dup1}, {name: '2', value: dup2}");
+    let manifest = env("{name: '2', value: dup2}");
+    let result = applied(
+        kind("v1", "Pod"),
+        [&last, &manifest, &live],
+        LiveChanges::Overwrite,
+        DifferenceKeys::Default,
+    );
+    assert_eq!(result.unwrap(), doc(&env("{name: s, value: sidecar}, {name: '2', value: dup2}")));
+}
+
+#[test]
+fn a_port_for_two_protocols_ends_as_both() {
+    let service = kind("v1", "Service");
+    let live = "spec: {ports: [{port: 80, protocol: TCP}]}";
+    let both = "spec: {ports: [{port: 80, protocol: TCP}, {port: 80, protocol: UDP}]}";
+    for keys in [DifferenceKeys::Default, DifferenceKeys::Recommended] {
+        let result = applied(service, [live, both, live], LiveChanges::Overwrite, keys).unwrap();
+        assert_eq!(result, doc(both));
+        let options = DifferenceOptions { keys, ..DifferenceOptions::default() };
+        let unchanged = strategic::two_way(&doc(both), &doc(both), service, &options).unwrap();
+        assert_eq!(unchanged, doc("{}"), "the same list unchanged stays unchanged");
+    }
+}
+
+#[test]
+fn a_port_that_the_server_completed_is_found_again() {
+    let service = kind("v1", "Service");
+    let result = applied(
+        service,
+        [
+            "spec: {ports: [{port: 80}]}",
+            "spec: {ports: [{port: 80, targetPort: 8080}, {port: 80, protocol: UDP}]}",
+            "spec: {ports: [{port: 80, protocol: TCP, nodePort: 30080}]}",
+        ],
+        LiveChanges::Overwrite,
+        DifferenceKeys::Recommended,
+    );
+    let expected = "
+        spec:
+          ports:
+          - {port: 80, protocol: TCP, nodePort: 30080, targetPort: 8080}
+          - {port: 80, protocol: UDP}";
+    assert_eq!(result.unwrap(), doc(expected));
+}
+
+#[test]
+fn a_patch_that_knows_only_the_port_works_where_it_is_unambiguous() {
+    let live = doc("spec: {ports: [{port: 80, protocol: TCP}, {port: 53, protocol: UDP}]}");
+    let patch = doc("spec: {ports: [{port: 53, nodePort: 30053}]}");
+    let result = apply(kind("v1", "Service"), &live, &patch).unwrap();
+    let expected = "spec: {ports: [{port: 80, protocol: TCP}, {port: 53, protocol: UDP, nodePort: 30053}]}";
+    assert_eq!(result, doc(expected));
+}
+
+#[test]
+fn a_repeated_pull_secret_is_no_order_error() {
+    let secrets = "spec: {imagePullSecrets: [{name: a}, {name: b}, {name: a}]}";
+    let pod = kind("v1", "Pod");
+    let result = applied(pod, [secrets, secrets, secrets], LiveChanges::Overwrite, DifferenceKeys::Default);
+    assert_eq!(result.unwrap(), doc(secrets));
+    let order = "spec: {$setElementOrder/imagePullSecrets: [{name: a}, {name: b}, {name: a}], \
+                 imagePullSecrets: [{name: a}, {name: a}, {name: b}]}";
+    let result = apply(pod, &doc("spec: {imagePullSecrets: [{name: b}, {name: a}]}"), &doc(order)).unwrap();
+    assert_eq!(result, doc("spec: {imagePullSecrets: [{name: a}, {name: b}]}"));
+}
+
+#[test]
+fn the_same_deletion_on_both_sides_is_no_conflict() {
+    let result = applied(
+        kind("v1", "ConfigMap"),
+        ["metadata: {finalizers: [a, b]}", "metadata: {finalizers: [a]}", "metadata: {finalizers: [a]}"],
+        LiveChanges::Keep,
+        DifferenceKeys::Default,
+    );
+    assert_eq!(result.unwrap(), doc("metadata: {finalizers: [a]}"));
+}
+
+#[test]
+fn a_map_that_the_manifest_drops_stays_for_those_who_added_to_it() {
+    let map = kind("v1", "ConfigMap");
+    let (last, manifest) = ("data: {u: '1'}", "{}");
+    let run = |live: &str| applied(map, [last, manifest, live], LiveChanges::Keep, DifferenceKeys::Default);
+    assert_eq!(run("data: {u: '1', c: '2'}").unwrap(), doc("data: {c: '2'}"));
+    assert_eq!(run("data: {u: '1'}").unwrap(), doc("{}"), "an absent map is not an empty one");
+    assert_eq!(run("data: {c: '2'}").unwrap(), doc("data: {c: '2'}"));
+    let error = run("data: {u: changed, c: '2'}").unwrap_err();
+    assert_eq!(error.class(), Class::Conflict);
+}
+
+#[test]
+fn a_conflict_names_the_path_and_both_values() {
+    let error = applied(
+        kind("v1", "Pod"),
+        [
+            "spec: {containers: [{name: a, image: old}]}",
+            "spec: {containers: [{name: a, image: mine}]}",
+            "spec: {containers: [{name: a, image: theirs}]}",
+        ],
+        LiveChanges::Keep,
+        DifferenceKeys::Default,
+    )
+    .unwrap_err();
+    let [conflict] = error.conflicts() else { panic!("{error}") };
+    assert_eq!(conflict.path.to_string(), r#".spec.containers[name="a"].image"#);
+    assert_eq!((&conflict.patch, &conflict.live), (&Value::from("mine"), &Value::from("theirs")));
+}
+
+#[test]
+fn deleting_a_map_and_setting_it_to_null_give_the_same() {
+    let cases = [
+        (kind("v1", "Pod"), "spec: {securityContext: {fsGroup: 1}}", "securityContext"),
+        (kind("policy/v1", "PodDisruptionBudget"), "spec: {selector: {matchLabels: {a: b}}}", "selector"),
+        (kind("v1", "Pod"), "spec: {hostname: a}", "securityContext"),
+    ];
+    for (ty, live, field) in cases {
+        let deleted = apply(ty, &doc(live), &doc(&format!("spec: {{{field}: {{$patch: delete}}}}"))).unwrap();
+        let null = apply(ty, &doc(live), &doc(&format!("spec: {{{field}: null}}"))).unwrap();
+        assert_eq!(deleted, null);
+    }
+}
+
+#[test]
+fn every_error_names_the_full_path_and_the_offending_value() {
+    let pod = kind("v1", "Pod");
+    let live = "spec: {containers: [{name: a, env: [{name: X}]}], tolerations: [{key: a}]}";
+    for (patch, path, value) in [
+        (
+            "spec: {containers: [{name: a, env: [{value: '1'}]}]}",
+            r#".spec.containers[name="a"].env[0]"#,
+            r#"{"value":"1"}"#,
+        ),
+        ("spec: {$patch: nope}", ".spec", "nope"),
+        ("spec: {$setElementOrder/containers: x}", ".spec.containers", "\"x\""),
+        ("spec: {$setElementOrder/tolerations: [{key: b}]}", ".spec.tolerations", r#"{"key":"a"}"#),
+        ("spec: {containers: [x]}", ".spec.containers", "\"x\""),
+        ("spec: {containers: [{name: {a: b}}]}", ".spec.containers[0]", r#"{"a":"b"}"#),
+    ] {
+        let error = apply(pod, &doc(live), &doc(patch)).unwrap_err();
+        let message = error.to_string();
+        assert!(message.starts_with(&format!("{path}: ")) && message.contains(value), "{message}");
+        assert_eq!(error.path().to_string(), path);
+        assert_eq!(error.class(), Class::BadPatch);
+    }
+}
+
+#[test]
+fn custom_resources_merge_by_their_list_keys() {
+    let (schema, id) = openapi::compile_one(&doc("
+        type: object
+        properties:
+          rules:
+            type: array
+            x-kubernetes-list-type: map
+            x-kubernetes-list-map-keys: [port, protocol]
+            items:
+              type: object
+              properties: {port: {type: integer}, protocol: {type: string, default: TCP}, to: {type: string}}
+          tags: {type: array, x-kubernetes-list-type: set, items: {type: string}}
+          atoms: {type: array, items: {type: string}}"))
+    .unwrap();
+    let ty = schema.at(id);
+    let live =
+        doc("{rules: [{port: 53, to: a}, {port: 53, protocol: UDP, to: b}], tags: [r, s], atoms: [p]}");
+    let patch = doc("{rules: [{port: 53, protocol: TCP, to: c}], tags: [t], atoms: [q]}");
+    let merging = Options { unmarked_lists: UnmarkedLists::Merge, ..Options::default() };
+    let result = strategic::apply(&live, &patch, ty, &merging).unwrap();
+    let expected = "
+        rules: [{port: 53, protocol: TCP, to: c}, {port: 53, protocol: UDP, to: b}]
+        tags: [t, r, s]
+        atoms: [q]";
+    assert_eq!(result, doc(expected));
+    assert_eq!(
+        strategic::apply(&live, &patch, ty, &Options::default()).unwrap(),
+        patch,
+        "replaced by default"
+    );
+    let options = DifferenceOptions { unmarked_lists: UnmarkedLists::Merge, ..DifferenceOptions::default() };
+    let calculated = strategic::two_way(&live, &result, ty, &options).unwrap();
+    assert_eq!(strategic::apply(&live, &calculated, ty, &merging).unwrap(), result);
+}
+
+#[test]
+fn fields_that_must_not_change_are_guarded() {
+    let pod = kind("v1", "Pod");
+    let guards = [Precondition::unchanged(["kind"]), Precondition::unchanged(["metadata", "name"])];
+    let options = DifferenceOptions { preconditions: &guards, ..DifferenceOptions::default() };
+    let original = doc("{kind: Pod, metadata: {name: a, labels: {x: y}}}");
+    let renamed = doc("{kind: Pod, metadata: {name: b, labels: {x: y}}}");
+    let error = strategic::two_way(&original, &renamed, pod, &options).unwrap_err();
+    assert!(matches!(error.fault(), Fault::Precondition { .. }), "{error}");
+    let relabelled = doc("{kind: Pod, metadata: {name: a, labels: {x: z}}}");
+    assert!(strategic::two_way(&original, &relabelled, pod, &options).is_ok());
+    assert!(strategic::two_way(&original, &doc("{kind: Pod}"), pod, &options).is_err());
+}
+
+#[test]
+fn a_dollar_field_that_the_type_declares_is_data() {
+    let crd = kind("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+    let live = doc("spec: {versions: [{name: v1, schema: {openAPIV3Schema: {$ref: a}}}]}");
+    let patch = doc("spec: {versions: [{name: v1, schema: {openAPIV3Schema: {$ref: b, $schema: c}}}]}");
+    assert_eq!(apply(crd, &live, &patch).unwrap(), patch);
+}
+
+#[test]
+fn an_apply_tells_which_rule_decided() {
+    let live = doc(
+        "{metadata: {finalizers: [a]}, spec: {strategy: {type: A, rollingUpdate: {}}, paused: true, template: {spec: {containers: [{name: a, image: x}, {name: b}], tolerations: []}}}}",
+    );
+    let patch = doc("
+        metadata: {finalizers: [b]}
+        spec:
+          strategy: {$retainKeys: [type], type: B}
+          paused: null
+          template:
+            spec:
+              $setElementOrder/containers: [{name: c}, {name: a}]
+              containers: [{name: c}, {name: a, image: y}, {name: b, $patch: delete}]
+              tolerations: [{key: k}]");
+    let ty = kind("apps/v1", "Deployment");
+    let (result, trace) = strategic::apply_explained(&live, &patch, ty, &Options::default()).unwrap();
+    assert_eq!(result, apply(ty, &live, &patch).unwrap());
+    let rules: Vec<(String, Rule)> =
+        trace.decisions().iter().map(|Decision { path, rule }| (path.to_string(), rule.clone())).collect();
+    let containers = ".spec.template.spec.containers";
+    let by_name = Rule::MergedByKey(KeySource::MergeKey, vec!["name".into()]);
+    for (path, rule) in [
+        (".metadata.finalizers".to_string(), Rule::MergedAsSet),
+        (".metadata.finalizers".to_string(), Rule::Ordered(OrderSource::PatchList)),
+        (".spec.strategy.rollingUpdate".to_string(), Rule::Cleared),
+        (".spec.strategy.type".to_string(), Rule::Set),
+        (".spec.paused".to_string(), Rule::RemovedByNull),
+        (format!("{containers}[name=\"b\"]"), Rule::RemovedByDirective),
+        (format!("{containers}[name=\"c\"]"), Rule::Added),
+        (format!("{containers}[name=\"a\"]"), by_name),
+        (format!("{containers}[name=\"a\"].image"), Rule::Set),
+        (containers.to_string(), Rule::Ordered(OrderSource::Directive)),
+        (".spec.template.spec.tolerations".to_string(), Rule::ReplacedByStrategy),
+    ] {
+        assert!(rules.contains(&(path.clone(), rule.clone())), "{path} {rule:?} is not in {rules:#?}");
+    }
+    let (_, trace) =
+        strategic::apply_explained(&live, &patch, TypeRef::untyped(), &Options::default()).unwrap();
+    assert_eq!(trace.decisions()[0].rule, Rule::NoSchema);
+}
