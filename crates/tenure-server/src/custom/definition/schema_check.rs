@@ -8,7 +8,7 @@ use crate::{
         fault, fill,
         node::{Identity, Node},
         pattern::Pattern,
-        prune, validate,
+        prune, rules, validate,
     },
     kinds::{FieldPath, Row},
 };
@@ -50,8 +50,12 @@ pub(crate) fn check_schema(schema: &Value, root: &str, faults: &mut Vec<Cause>) 
         }));
         return;
     }
+    let start = faults.len();
     let path = FieldPath::root();
     check_node(schema, Identity::Root, &path.field(root), faults);
+    if faults.len() == start {
+        rules::check_definition(&Node::root(schema), schema, root, faults);
+    }
 }
 
 fn check_node(schema: &Value, identity: Identity, path: &FieldPath<'_>, faults: &mut Vec<Cause>) {

@@ -5,10 +5,11 @@ use super::shared_node;
 use crate::{
     Cause,
     custom::{
-        fill, metadata,
+        fault, fill, metadata,
         node::Node,
         path::SimplePath,
         prune,
+        rules::{self, Budget},
         table::{self, Column},
         validate,
     },
@@ -16,6 +17,8 @@ use crate::{
 };
 use std::sync::Arc;
 use tenure_value::{Text, Value};
+
+const RULES_NOT_CHECKED: &str = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
 
 /// Where the scale of an object is found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,6 +145,14 @@ impl Version {
         let mut faults = Vec::new();
         let root = FieldPath::root();
         validate::check(&self.node, object, old, &root, &mut faults);
+        if !self.node.rules_within {
+            return faults;
+        }
+        if !faults.is_empty() {
+            faults.push(fault::invalid("<nil>", &Value::Null, RULES_NOT_CHECKED));
+            return faults;
+        }
+        rules::check(&self.node, object, old, &root, &mut Budget::of_object(), &mut faults);
         faults
     }
 

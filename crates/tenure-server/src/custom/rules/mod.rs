@@ -1,10 +1,42 @@
-//! The rules of a schema (`x-kubernetes-validations`).
+//! The rules of a schema (`x-kubernetes-validations`): checked with the definition, compiled when first used, run on
+//! objects within a budget. A rule that does not look at the old value is not run on what is unchanged.
 
-use crate::kinds::Row;
+mod escape;
+mod estimate;
+mod eval;
+mod foreign;
+mod types;
+mod value;
+
+pub(crate) use estimate::check_definition;
+pub(crate) use eval::Budget;
+
+use super::{
+    fault,
+    node::Node,
+    path::SimplePath,
+    validate::{Correlated, MOST_FAULTS},
+};
+use crate::{
+    Cause,
+    kinds::{FieldPath, Row},
+};
+use eval::Trouble;
+use kube_cel::cel::{IdedExpr, parser::Parser};
+use std::sync::OnceLock;
 use tenure_value::{Text, Value};
+use value::Val;
 
-/// A rule as it stands in a schema.
-#[allow(dead_code, reason = "rules are read here before they run")]
+/// How long an expression may be, in bytes.
+const MOST_BYTES: usize = 16 << 10;
+/// How long the message that an expression makes may be, in bytes.
+const MOST_MESSAGE_BYTES: usize = 5 << 10;
+
+/// The reasons that a rule may give.
+const REASONS: [&str; 4] =
+    ["FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"];
+
+/// A rule of a schema.
 #[derive(Debug)]
 pub(crate) struct Rule {
     pub source: Text,
@@ -13,6 +45,16 @@ pub(crate) struct Rule {
     pub reason: Text,
     pub field_path: Text,
     pub optional_old_self: bool,
+    program: OnceLock<Result<Program, String>>,
+}
+
+/// A rule, parsed.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub rule: IdedExpr,
+    pub message: Option<IdedExpr>,
+    /// Whether the rule compares with the old value.
+    pub is_transition: bool,
 }
 
 impl Rule {
@@ -24,6 +66,186 @@ impl Rule {
             reason: rule.text("reason"),
             field_path: rule.text("fieldPath"),
             optional_old_self: rule.flag("optionalOldSelf"),
+            program: OnceLock::new(),
         }
+    }
+
+    pub fn program(&self) -> Result<&Program, &str> {
+        let compiled = self.program.get_or_init(|| {
+            let rule = parse(&self.source)?;
+            let is_transition = types::mentions(&rule, "oldSelf");
+            // A message that does not parse is reported with the definition; here the plain one stands in.
+            let message = Some(self.message_expression.trim()).filter(|text| !text.is_empty());
+            let message = message.and_then(|text| parse(text).ok());
+            Ok(Program { rule, message, is_transition })
+        });
+        compiled.as_ref().map_err(String::as_str)
+    }
+
+    /// Returns what is said when the rule does not hold.
+    fn words(&self) -> String {
+        match self.message.trim() {
+            "" => format!("failed rule: {}", self.source.trim()),
+            message => message.to_string(),
+        }
+    }
+}
+
+/// Parses an expression.
+pub(crate) fn parse(source: &str) -> Result<IdedExpr, String> {
+    if source.len() > MOST_BYTES {
+        return Err(format!("the expression is longer than {MOST_BYTES} bytes"));
+    }
+    Parser::new().enable_optional_syntax(true).parse(source).map_err(|errors| {
+        let first = errors.to_string();
+        let first = first.lines().next().unwrap_or_default();
+        let first = first.replace("ERROR: <input>:", "");
+        match first.contains("Syntax error") {
+            true => first,
+            false => format!("Syntax error: {first}"),
+        }
+    })
+}
+
+/// Runs the rules of a node and of all below it.
+pub(crate) fn check(
+    node: &Node,
+    value: &Value,
+    old: Option<&Value>,
+    path: &FieldPath<'_>,
+    budget: &mut Budget,
+    faults: &mut Vec<Cause>,
+) {
+    if !node.rules_within || value.is_null() || faults.len() >= MOST_FAULTS {
+        return;
+    }
+    let unchanged = old.is_some_and(|old| old == value);
+    for rule in &node.rules {
+        if budget.is_spent() {
+            return;
+        }
+        check_rule(rule, node, value, old.filter(|old| !old.is_null()), unchanged, path, budget, faults);
+    }
+    match value {
+        Value::Object(fields) => {
+            let before = old.and_then(Value::as_object);
+            for (name, value) in fields {
+                let Some(of) = node.under(name) else { continue };
+                let old = before.and_then(|before| before.get(name));
+                check(of, value, old, &path.field(name), budget, faults);
+            }
+        }
+        Value::Array(items) => {
+            let Some(of) = node.items.as_deref() else { return };
+            let correlated = Correlated::new(&node.list, old.and_then(Value::as_array));
+            for (at, item) in items.iter().enumerate() {
+                // What stands in an unchanged list is unchanged, whether or not its items have a past.
+                let before =
+                    correlated.before(item).or(Some(item).filter(|_| unchanged && !of.has_transitions()));
+                check(of, item, before, &path.index(at), budget, faults);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "one step of one walk")]
+fn check_rule(
+    rule: &Rule,
+    node: &Node,
+    value: &Value,
+    old: Option<&Value>,
+    unchanged: bool,
+    path: &FieldPath<'_>,
+    budget: &mut Budget,
+    faults: &mut Vec<Cause>,
+) {
+    let place = match SimplePath::parse(&rule.field_path) {
+        Some(below) => {
+            let below = below.names.join(".");
+            let path = path.to_string();
+            if path.is_empty() { below } else { format!("{path}.{below}") }
+        }
+        None => path.to_string(),
+    };
+    let program = match rule.program() {
+        Ok(program) => program,
+        Err(why) => {
+            return faults.push(fault::invalid(
+                place,
+                &shown(value),
+                &format!("{why} in rule: {}", rule.source),
+            ));
+        }
+    };
+    if !program.is_transition && unchanged {
+        return;
+    }
+    let mut variables = vec![("self", Val::of(value, Some(node)))];
+    if program.is_transition {
+        match (old, rule.optional_old_self) {
+            (None, false) => return,
+            (Some(old), false) => variables.push(("oldSelf", Val::of(old, Some(node)))),
+            (old, true) => {
+                let old = old.map(|old| Box::new(Val::of(old, Some(node))));
+                variables.push(("oldSelf", Val::Optional(old)));
+            }
+        }
+    }
+    let words = match eval::run(&program.rule, &variables, budget) {
+        Ok(Val::Bool(true)) => return,
+        Ok(Val::Bool(false)) => message_of(rule, program, &variables, budget),
+        Ok(other) => {
+            format!("a {} is not a result of a rule, true or false is: {}", other.type_word(), rule.source)
+        }
+        Err(Trouble::Error(why)) => format!("{why} evaluating rule: {}", rule.words()),
+        Err(Trouble::Cost) => {
+            budget.exhaust();
+            format!(
+                "call cost exceeds limit for rule: {}; no further validation rules are run: make the value smaller, or the rule cheaper",
+                rule.source
+            )
+        }
+    };
+    faults.push(match rule.reason.as_str() {
+        "FieldValueForbidden" => fault::forbidden(place, &words),
+        "FieldValueRequired" => fault::required(place, &words),
+        "FieldValueDuplicate" => fault::duplicate(place, &shown(value)),
+        _ => fault::invalid(place, &shown(value), &words),
+    });
+}
+
+/// Returns the message that a rule makes, or the plain one where that fails.
+fn message_of(
+    rule: &Rule,
+    program: &Program,
+    variables: &[(&'static str, Val<'_>)],
+    budget: &mut Budget,
+) -> String {
+    let made = program.message.as_ref().map(|message| eval::run(message, variables, budget));
+    match made {
+        Some(Ok(Val::Text(text)))
+            if !text.trim().is_empty() && text.len() <= MOST_MESSAGE_BYTES && !text.contains('\n') =>
+        {
+            text.trim().to_string()
+        }
+        _ => rule.words(),
+    }
+}
+
+/// Objects and lists are named by their type, as they may be large.
+fn shown(value: &Value) -> Value {
+    match value {
+        Value::Object(_) => Value::from("object"),
+        Value::Array(_) => Value::from("array"),
+        other => other.clone(),
+    }
+}
+
+impl Node {
+    /// Whether a rule here or below compares with the old value.
+    fn has_transitions(&self) -> bool {
+        let own = self.rules.iter().any(|rule| rule.program().is_ok_and(|program| program.is_transition));
+        self.rules_within && (own || self.below().any(Node::has_transitions))
     }
 }

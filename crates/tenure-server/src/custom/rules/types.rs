@@ -1,0 +1,404 @@
+//! What an expression is, before it runs: types follow from the schema, so that a field that does not exist or two
+//! values that cannot be compared are found when the definition is made. What is not known for sure is not judged.
+
+use super::{escape::unescape, foreign};
+use crate::custom::node::{Additional, Identity, Node, NodeType};
+use kube_cel::cel::{
+    IdedExpr,
+    common::ast::{CallExpr, EntryExpr, Expr, LiteralValue, operators},
+};
+
+/// The type of an expression.
+#[derive(Clone, Debug)]
+pub(crate) enum Type<'n> {
+    /// Not known before the rule runs.
+    Dyn,
+    Null,
+    Bool,
+    Int,
+    UInt,
+    Double,
+    Text,
+    Bytes,
+    /// Times, durations, addresses and the like.
+    Foreign,
+    /// An object or a list of the schema.
+    Node(&'n Node),
+    /// The metadata of a whole object.
+    Metadata,
+    List(Box<Type<'n>>),
+    Map(Box<Type<'n>>),
+    Optional(Box<Type<'n>>),
+}
+
+impl<'n> Type<'n> {
+    /// Returns the type of the values of a node.
+    pub fn of(node: &'n Node) -> Type<'n> {
+        match node.of {
+            NodeType::Any | NodeType::IntOrString => Type::Dyn,
+            NodeType::Object | NodeType::Array => Type::Node(node),
+            NodeType::String => match node.format.as_str() {
+                "byte" => Type::Bytes,
+                "date" | "date-time" | "duration" => Type::Foreign,
+                _ => Type::Text,
+            },
+            NodeType::Integer => Type::Int,
+            NodeType::Number => Type::Double,
+            NodeType::Boolean => Type::Bool,
+        }
+    }
+
+    /// Returns the word for messages.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Type::Dyn => "dyn",
+            Type::Null => "null",
+            Type::Bool => "bool",
+            Type::Int => "int",
+            Type::UInt => "uint",
+            Type::Double => "double",
+            Type::Text => "string",
+            Type::Bytes => "bytes",
+            Type::Foreign | Type::Metadata => "object",
+            Type::Node(node) if node.of == NodeType::Array => "list",
+            Type::Node(_) => "object",
+            Type::List(_) => "list",
+            Type::Map(_) => "map",
+            Type::Optional(_) => "optional",
+        }
+    }
+
+    /// Returns the type below a field's name; an error where the schema has no such field.
+    pub fn select(&self, written: &str) -> Result<Type<'n>, String> {
+        let undefined = || Err(format!("undefined field '{written}'"));
+        match self {
+            Type::Node(node) if node.of == NodeType::Object => {
+                let name = unescape(written);
+                if let Some(below) = node.field(&name) {
+                    return Ok(Type::of(below));
+                }
+                match (&node.additional, node.identity, written) {
+                    (Additional::Each(below), _, _) => Ok(Type::of(below)),
+                    (Additional::Anything, _, _) => Ok(Type::Dyn),
+                    (_, Identity::Root | Identity::Embedded, "metadata") => Ok(Type::Metadata),
+                    (_, Identity::Root | Identity::Embedded, "apiVersion" | "kind") => Ok(Type::Text),
+                    _ => undefined(),
+                }
+            }
+            Type::Metadata => match written {
+                "name" | "generateName" | "namespace" => Ok(Type::Text),
+                "labels" | "annotations" => Ok(Type::Map(Box::new(Type::Text))),
+                _ => undefined(),
+            },
+            Type::Map(value) => Ok((**value).clone()),
+            Type::Optional(of) => Ok(Type::Optional(Box::new(of.select(written)?))),
+            Type::Dyn | Type::Foreign => Ok(Type::Dyn),
+            other => Err(format!("type '{}' does not support field selection", other.word())),
+        }
+    }
+
+    /// Returns the type of what a comprehension goes through.
+    pub fn element(&self) -> Result<Type<'n>, String> {
+        match self {
+            Type::Node(node) if node.of == NodeType::Array => {
+                Ok(node.items.as_deref().map_or(Type::Dyn, Type::of))
+            }
+            Type::Node(_) | Type::Map(_) => Ok(Type::Text),
+            Type::List(item) => Ok((**item).clone()),
+            Type::Dyn => Ok(Type::Dyn),
+            other => Err(format!(
+                "expression of type '{}' cannot be range of a comprehension (must be list, map, or dynamic)",
+                other.word()
+            )),
+        }
+    }
+
+    fn value(&self) -> Type<'n> {
+        match self {
+            Type::Node(node) if node.of == NodeType::Array => {
+                node.items.as_deref().map_or(Type::Dyn, Type::of)
+            }
+            Type::Node(node) => match &node.additional {
+                Additional::Each(below) => Type::of(below),
+                _ => Type::Dyn,
+            },
+            Type::List(of) | Type::Map(of) => (**of).clone(),
+            Type::Optional(of) => of.value(),
+            _ => Type::Dyn,
+        }
+    }
+
+    fn is_number(&self) -> bool {
+        matches!(self, Type::Int | Type::UInt | Type::Double)
+    }
+
+    /// Whether equality makes sense, as far as is known.
+    fn is_comparable(&self, other: &Type<'n>) -> bool {
+        let class = |of: &Type<'n>| match of {
+            Type::Dyn | Type::Null | Type::Foreign | Type::Optional(_) => 0,
+            Type::Bool => 1,
+            Type::Int => 2,
+            Type::UInt => 3,
+            Type::Double => 4,
+            Type::Text => 5,
+            Type::Bytes => 6,
+            Type::List(_) => 7,
+            Type::Node(node) if node.of == NodeType::Array => 7,
+            Type::Node(_) | Type::Map(_) | Type::Metadata => 8,
+        };
+        let (a, b) = (class(self), class(other));
+        a == 0 || b == 0 || a == b
+    }
+}
+
+/// The variables around an expression.
+pub(crate) type Scope<'n> = Vec<(String, Type<'n>)>;
+
+/// Returns the type of an expression, or what is wrong with it.
+pub(crate) fn type_of<'n>(of: &IdedExpr, scope: &mut Scope<'n>) -> Result<Type<'n>, String> {
+    match &of.expr {
+        Expr::Literal(literal) => Ok(match literal {
+            LiteralValue::Boolean(_) => Type::Bool,
+            LiteralValue::Bytes(_) => Type::Bytes,
+            LiteralValue::Double(_) => Type::Double,
+            LiteralValue::Int(_) => Type::Int,
+            LiteralValue::Null => Type::Null,
+            LiteralValue::String(_) => Type::Text,
+            LiteralValue::UInt(_) => Type::UInt,
+        }),
+        Expr::Ident(name) => {
+            let found = scope.iter().rev().find(|(of, _)| of == name).map(|(_, of)| of.clone());
+            found.ok_or_else(|| format!("undeclared reference to '{name}' (in container '')"))
+        }
+        Expr::Select(select) => {
+            let below = type_of(&select.operand, scope)?.select(&select.field)?;
+            Ok(if select.test { Type::Bool } else { below })
+        }
+        Expr::List(list) => {
+            let types = list.elements.iter().map(|of| type_of(of, scope)).collect::<Result<Vec<_>, _>>()?;
+            let uniform = types.windows(2).all(|pair| pair[0].word() == pair[1].word());
+            let item = types.into_iter().next().filter(|_| uniform).unwrap_or(Type::Dyn);
+            Ok(Type::List(Box::new(item)))
+        }
+        Expr::Map(map) => {
+            for entry in &map.entries {
+                if let EntryExpr::MapEntry(entry) = &entry.expr {
+                    type_of(&entry.key, scope)?;
+                    type_of(&entry.value, scope)?;
+                }
+            }
+            Ok(Type::Map(Box::new(Type::Dyn)))
+        }
+        Expr::Comprehension(of) => {
+            let range = type_of(&of.iter_range, scope)?;
+            let (element, start) = (range.element()?, type_of(&of.accu_init, scope)?);
+            let depth = scope.len();
+            // What is collected becomes known with the first item.
+            let start = match start {
+                Type::List(_) => Type::List(Box::new(Type::Dyn)),
+                other => other,
+            };
+            scope.push((of.accu_var.clone(), start));
+            match &of.iter_var2 {
+                None => scope.push((of.iter_var.clone(), element)),
+                Some(second) => {
+                    let key = if matches!(element, Type::Text) { Type::Text } else { Type::Dyn };
+                    scope.push((of.iter_var.clone(), key));
+                    scope.push((second.clone(), range.value()));
+                }
+            }
+            let outcome = type_of(&of.loop_cond, scope).and_then(|_| type_of(&of.loop_step, scope));
+            scope.truncate(depth + 1);
+            let outcome = outcome.and_then(|step| {
+                if let (Type::List(_), Some(place)) = (&step, scope.get_mut(depth)) {
+                    place.1 = step;
+                }
+                type_of(&of.result, scope)
+            });
+            scope.truncate(depth);
+            outcome
+        }
+        Expr::Call(call) => call_type(call, scope),
+        Expr::Struct(of) => Err(format!("undeclared reference to '{}' (in container '')", of.type_name)),
+        Expr::Unspecified => Err("Syntax error: an empty expression".into()),
+    }
+}
+
+fn call_type<'n>(call: &CallExpr, scope: &mut Scope<'n>) -> Result<Type<'n>, String> {
+    use operators as op;
+    let name = call.func_name.as_str();
+    let namespace = match call.target.as_deref().map(|target| &target.expr) {
+        Some(Expr::Ident(name)) if !scope.iter().any(|(of, _)| of == name) => Some(name.as_str()),
+        _ => None,
+    };
+    let target = match (&call.target, namespace) {
+        (Some(target), None) => Some(type_of(target, scope)?),
+        _ => None,
+    };
+    let args = call.args.iter().map(|arg| type_of(arg, scope)).collect::<Result<Vec<_>, _>>()?;
+    let mismatch = || {
+        let words: Vec<&str> = target.iter().chain(&args).map(Type::word).collect();
+        Err(format!("found no matching overload for '{name}' applied to '({})'", words.join(", ")))
+    };
+    match (name, args.as_slice()) {
+        (op::LOGICAL_AND | op::LOGICAL_OR | op::LOGICAL_NOT, args) => {
+            match args.iter().all(|arg| matches!(arg, Type::Bool | Type::Dyn)) {
+                true => Ok(Type::Bool),
+                false => mismatch(),
+            }
+        }
+        (op::NOT_STRICTLY_FALSE, _) => Ok(Type::Bool),
+        (op::CONDITIONAL, [Type::Bool | Type::Dyn, yes, no]) => {
+            Ok(if yes.word() == no.word() { yes.clone() } else { Type::Dyn })
+        }
+        (op::EQUALS | op::NOT_EQUALS, [a, b]) if a.is_comparable(b) => Ok(Type::Bool),
+        (op::IN, [_, of]) if of.element().is_ok() => Ok(Type::Bool),
+        (op::LESS | op::LESS_EQUALS | op::GREATER | op::GREATER_EQUALS, [a, b])
+            if a.is_comparable(b) || a.is_number() && b.is_number() =>
+        {
+            Ok(Type::Bool)
+        }
+        (op::INDEX, [of, _]) => Ok(of.value()),
+        (op::OPT_INDEX, [of, _]) => Ok(Type::Optional(Box::new(of.value()))),
+        (op::OPT_SELECT, [of, _]) => match call.args.get(1).map(|arg| &arg.expr) {
+            Some(Expr::Literal(LiteralValue::String(field))) => Ok(match of.select(field.inner())? {
+                already @ Type::Optional(_) => already,
+                below => Type::Optional(Box::new(below)),
+            }),
+            _ => Ok(Type::Optional(Box::new(Type::Dyn))),
+        },
+        (op::NEGATE, [of @ (Type::Int | Type::Double | Type::Dyn)]) => Ok(of.clone()),
+        (op::ADD | op::SUBSTRACT | op::MULTIPLY | op::DIVIDE | op::MODULO, [a, b]) => match (a, b) {
+            (Type::Dyn | Type::Foreign, _) | (_, Type::Dyn | Type::Foreign) => Ok(Type::Dyn),
+            (a, b) if a.is_number() && a.word() == b.word() => Ok(a.clone()),
+            (Type::Text, Type::Text) if name == op::ADD => Ok(Type::Text),
+            (Type::Bytes, Type::Bytes) if name == op::ADD => Ok(Type::Bytes),
+            (a, b) if name == op::ADD && a.word() == "list" && b.word() == "list" => {
+                let (left, right) = (a.element()?, b.element()?);
+                let item = match (&left, &right) {
+                    (Type::Dyn, _) => right.clone(),
+                    _ => left.clone(),
+                };
+                Ok(Type::List(Box::new(item)))
+            }
+            _ => mismatch(),
+        },
+        (op::EQUALS | op::NOT_EQUALS | op::IN | op::CONDITIONAL | op::NEGATE, _) => mismatch(),
+        (op::LESS | op::LESS_EQUALS | op::GREATER | op::GREATER_EQUALS, _) => mismatch(),
+        _ => function_type(name, namespace, target.as_ref(), &args),
+    }
+}
+
+/// The results of functions that are always of one type.
+const RESULTS: [(&[&str], Type<'static>); 4] = [
+    (
+        &[
+            "contains",
+            "startsWith",
+            "endsWith",
+            "matches",
+            "isSorted",
+            "isURL",
+            "isIP",
+            "isCIDR",
+            "isQuantity",
+            "isSemver",
+            "hasValue",
+            "containsIP",
+            "containsCIDR",
+            "isGreaterThan",
+            "isLessThan",
+            "isInteger",
+            "bool",
+        ],
+        Type::Bool,
+    ),
+    (
+        &[
+            "size",
+            "int",
+            "getFullYear",
+            "getMonth",
+            "getDate",
+            "getDayOfMonth",
+            "getDayOfWeek",
+            "getDayOfYear",
+            "getHours",
+            "getMinutes",
+            "getSeconds",
+            "getMilliseconds",
+            "compareTo",
+            "prefixLength",
+            "family",
+        ],
+        Type::Int,
+    ),
+    (
+        &[
+            "string",
+            "lowerAscii",
+            "upperAscii",
+            "trim",
+            "join",
+            "replace",
+            "substring",
+            "charAt",
+            "format",
+            "find",
+            "getScheme",
+            "getHost",
+            "getHostname",
+            "getPort",
+            "getEscapedPath",
+        ],
+        Type::Text,
+    ),
+    (&["timestamp", "duration", "url", "ip", "cidr", "quantity", "semver"], Type::Foreign),
+];
+
+fn function_type<'n>(
+    name: &str,
+    namespace: Option<&str>,
+    target: Option<&Type<'n>>,
+    args: &[Type<'n>],
+) -> Result<Type<'n>, String> {
+    match (namespace, name, target) {
+        (Some("optional"), "none", _) => return Ok(Type::Optional(Box::new(Type::Dyn))),
+        (Some("optional"), "of" | "ofNonZeroValue", _) => {
+            return Ok(Type::Optional(Box::new(args.first().cloned().unwrap_or(Type::Dyn))));
+        }
+        (None, "value" | "orValue", Some(Type::Optional(of))) => return Ok((**of).clone()),
+        (None, "or", Some(of @ Type::Optional(_))) => return Ok(of.clone()),
+        (None, "dyn" | "type", _) => return Ok(Type::Dyn),
+        (None, "sum" | "min" | "max", Some(of)) => return of.element(),
+        (None, "split" | "findAll", _) => return Ok(Type::List(Box::new(Type::Text))),
+        _ => {}
+    }
+    if !foreign::has_function(name, namespace) {
+        let written = namespace.map_or_else(|| name.to_string(), |namespace| format!("{namespace}.{name}"));
+        return Err(format!("undeclared reference to '{written}' (in container '')"));
+    }
+    let fixed = RESULTS.iter().filter(|_| namespace.is_none()).find(|(names, _)| names.contains(&name));
+    Ok(fixed.map_or(Type::Dyn, |(_, of)| of.clone()))
+}
+
+/// Whether an expression refers to a variable.
+pub(crate) fn mentions(of: &IdedExpr, name: &str) -> bool {
+    match &of.expr {
+        Expr::Ident(found) => found == name,
+        Expr::Select(select) => mentions(&select.operand, name),
+        Expr::Call(call) => {
+            call.target.as_deref().is_some_and(|target| mentions(target, name))
+                || call.args.iter().any(|arg| mentions(arg, name))
+        }
+        Expr::List(list) => list.elements.iter().any(|of| mentions(of, name)),
+        Expr::Map(map) => map.entries.iter().any(|entry| match &entry.expr {
+            EntryExpr::MapEntry(entry) => mentions(&entry.key, name) || mentions(&entry.value, name),
+            EntryExpr::StructField(field) => mentions(&field.value, name),
+        }),
+        Expr::Comprehension(of) => [&of.iter_range, &of.accu_init, &of.loop_cond, &of.loop_step, &of.result]
+            .iter()
+            .any(|of| mentions(of, name)),
+        Expr::Struct(_) | Expr::Literal(_) | Expr::Unspecified => false,
+    }
+}

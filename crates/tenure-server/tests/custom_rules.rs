@@ -1,0 +1,209 @@
+//! Rules of custom resources: what they see, what they say, what they may cost, and which of them a definition may
+//! have.
+
+use tenure_server::custom::{Definition, check_create};
+use tenure_value::Value;
+
+fn definition(schema: &str) -> Value {
+    format!(
+        r#"{{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{{"name":"widgets.example.com"}},
+        "spec":{{"group":"example.com","scope":"Namespaced","names":{{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"}},
+        "versions":[{{"name":"v1","served":true,"storage":true,"schema":{{"openAPIV3Schema":{{"type":"object","properties":{{"spec":{schema}}}}}}}}}]}}}}"#
+    )
+    .parse()
+    .unwrap()
+}
+
+fn object(spec: &str) -> Value {
+    format!(r#"{{"apiVersion":"example.com/v1","kind":"Widget","metadata":{{"name":"w","namespace":"n"}},"spec":{spec}}}"#)
+        .parse()
+        .unwrap()
+}
+
+/// The fields and messages of what is wrong.
+fn wrong(of: Vec<tenure_server::Cause>) -> Vec<String> {
+    of.into_iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect()
+}
+
+fn create(schema: &str, spec: &str) -> Vec<String> {
+    let definition = definition(schema);
+    assert_eq!(wrong(check_create(&definition)), Vec::<String>::new(), "{schema}");
+    wrong(Definition::read(&definition).unwrap().versions[0].validate_create(&object(spec)))
+}
+
+fn update(schema: &str, old: &str, new: &str) -> Vec<String> {
+    let definition = Definition::read(&definition(schema)).unwrap();
+    wrong(definition.versions[0].validate_update(&object(new), &object(old)))
+}
+
+fn schema_with(rule: &str) -> String {
+    let rule = Value::from(rule);
+    format!(
+        r#"{{"type":"object","x-kubernetes-validations":[{{"rule":{rule}}}],"properties":{{
+        "i":{{"type":"integer"}},"n":{{"type":"number"}},"s":{{"type":"string","maxLength":100}},"b":{{"type":"boolean"}},"ios":{{"x-kubernetes-int-or-string":true}},
+        "l":{{"type":"array","maxItems":20,"items":{{"type":"integer"}}}},"set":{{"type":"array","maxItems":20,"items":{{"type":"string","maxLength":20}},"x-kubernetes-list-type":"set"}},
+        "km":{{"type":"array","maxItems":20,"x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],"items":{{"type":"object","required":["name"],"properties":{{"name":{{"type":"string","maxLength":20}},"v":{{"type":"integer"}}}}}}}},
+        "m":{{"type":"object","maxProperties":20,"additionalProperties":{{"type":"string","maxLength":20}}}},"o":{{"type":"object","properties":{{"a-b":{{"type":"integer"}},"namespace":{{"type":"string","maxLength":20}}}}}},
+        "t":{{"type":"string","format":"date-time"}},"d":{{"type":"string","format":"duration"}},"y":{{"type":"string","format":"byte","maxLength":20}},"nu":{{"type":"string","nullable":true,"maxLength":5}}
+        }}}}"#
+    )
+}
+
+const SPEC: &str = r#"{"i":3,"n":2,"s":"hello","b":true,"ios":"50%","l":[1,2,3],"set":["a","b"],"km":[{"name":"x","v":1},{"name":"y","v":2}],
+    "m":{"k":"v","a.b":"c"},"o":{"a-b":7,"namespace":"ns"},"t":"2024-01-02T03:04:05Z","d":"1h30m","y":"aGk=","nu":null}"#;
+
+#[test]
+fn rules_see_the_object_as_its_schema_says() {
+    for rule in [
+        "self.i == 3 && self.i + 1 > 3 && self.i % 2 == 1 && -self.i < 0",
+        "self.n == 2.0 && self.n / 4.0 == 0.5",
+        "self.s.startsWith('he') && self.s.endsWith('lo') && self.s.contains('ell') && self.s.matches('^h.*o$')",
+        "self.s.size() == 5 && size(self.s) == 5 && self.s + '!' == 'hello!'",
+        "self.b || self.i == 0",
+        "self.b ? self.i == 3 : false",
+        "type(self.ios) == 'string' || self.ios == '50%'",
+        "self.l.all(x, x > 0) && self.l.exists(x, x == 2) && self.l.exists_one(x, x == 3)",
+        "self.l.map(x, x * 2) == [2, 4, 6] && self.l.filter(x, x > 1).size() == 2",
+        "self.l.map(x, x > 1, x + 1) == [3, 4]",
+        "self.l.sum() == 6 && self.l.isSorted() && self.l.min() == 1 && self.l.max() == 3 && self.l.indexOf(2) == 1",
+        "2 in self.l && !(7 in self.l) && self.l[0] == 1",
+        "self.set == ['b', 'a']",
+        "self.km.exists(e, e.name == 'y' && e.v == 2)",
+        "self.m.k == 'v' && self.m['a.b'] == 'c' && 'k' in self.m && self.m.all(k, self.m[k] != '')",
+        "self.o.a__dash__b == 7 && self.o.__namespace__ == 'ns'",
+        "has(self.i) && !has(self.nu) && has(self.o.a__dash__b)",
+        "self.t < timestamp('2025-01-01T00:00:00Z') && self.t.getFullYear() == 2024",
+        "self.d == duration('90m') && self.d > duration('1h')",
+        "self.y == b'hi'",
+        "self.?nu.orValue('none') == 'none' && self.?s.hasValue()",
+        "self.s.split('l').size() == 3 && self.s.upperAscii() == 'HELLO' && self.s.substring(1, 3) == 'el'",
+        "quantity('1Gi').isGreaterThan(quantity('1Mi')) && isQuantity('5')",
+        "isIP('10.0.0.1') && cidr('10.0.0.0/8').containsIP('10.1.2.3')",
+        "isURL('https://example.com') && url('https://example.com:80').getHost() == 'example.com:80'",
+        "sets.contains(self.set, ['a']) && math.greatest(1, 2) == 2",
+        "'a%d'.format([self.i]) == 'a3'",
+        "int('3') == 3 && string(3) == '3' && double(self.i) == 3.0",
+        "self.l.exists(x, x / 0 == 1 || x == 1)",
+        "{'a': 1}.a == 1 && dyn(1) == 1",
+    ] {
+        assert_eq!(create(&schema_with(rule), SPEC), Vec::<String>::new(), "{rule}");
+    }
+}
+
+#[test]
+fn a_broken_rule_says_so_in_its_own_words() {
+    let rule = |extra: &str| {
+        format!(
+            r#"{{"type":"object","properties":{{"a":{{"type":"integer"}},"b":{{"type":"integer"}}}},"x-kubernetes-validations":[{{"rule":"self.a < self.b"{extra}}}]}}"#
+        )
+    };
+    let spec = r#"{"a":2,"b":1}"#;
+    for (extra, expected) in [
+        ("", "spec: Invalid value: \"object\": failed rule: self.a < self.b"),
+        (r#","message":"a below b""#, "spec: Invalid value: \"object\": a below b"),
+        (r#","messageExpression":"'a is ' + string(self.a)""#, "spec: Invalid value: \"object\": a is 2"),
+        (r#","message":"plain","messageExpression":"self.c""#, "spec: Invalid value: \"object\": plain"),
+        (r#","message":"no","reason":"FieldValueForbidden""#, "spec: Forbidden: no"),
+        (r#","message":"no","reason":"FieldValueRequired","fieldPath":".b""#, "spec.b: Required value: no"),
+    ] {
+        let definition = Definition::read(&definition(&rule(extra))).unwrap();
+        assert_eq!(wrong(definition.versions[0].validate_create(&object(spec))), [expected], "{extra}");
+    }
+    let missing = create(&rule(""), r#"{"a":1}"#);
+    assert_eq!(
+        missing,
+        ["spec: Invalid value: \"object\": no such key: b evaluating rule: failed rule: self.a < self.b"]
+    );
+}
+
+#[test]
+fn transition_rules_compare_with_the_old_value() {
+    let immutable = r#"{"type":"object","properties":{"a":{"type":"string","x-kubernetes-validations":[{"rule":"self == oldSelf","message":"a stays as it is"}]}}}"#;
+    assert_eq!(create(immutable, r#"{"a":"1"}"#), Vec::<String>::new());
+    assert_eq!(
+        update(immutable, r#"{"a":"1"}"#, r#"{"a":"2"}"#),
+        ["spec.a: Invalid value: \"2\": a stays as it is"]
+    );
+    assert_eq!(update(immutable, r#"{"a":"1"}"#, r#"{"a":"1"}"#), Vec::<String>::new());
+    assert_eq!(update(immutable, "{}", r#"{"a":"2"}"#), Vec::<String>::new());
+    let keyed = r#"{"type":"object","properties":{"l":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],"items":{"type":"object","required":["name"],
+        "properties":{"name":{"type":"string"},"v":{"type":"integer","x-kubernetes-validations":[{"rule":"self >= oldSelf"}]}}}}}}"#;
+    let old = r#"{"l":[{"name":"a","v":5},{"name":"b","v":1}]}"#;
+    assert_eq!(
+        update(keyed, old, r#"{"l":[{"name":"b","v":2},{"name":"a","v":4}]}"#),
+        ["spec.l[1].v: Invalid value: 4: failed rule: self >= oldSelf"]
+    );
+    let optional = r#"{"type":"object","properties":{"a":{"type":"integer","x-kubernetes-validations":[{"rule":"oldSelf.hasValue() ? self > oldSelf.value() : self == 1","optionalOldSelf":true}]}}}"#;
+    assert_eq!(create(optional, r#"{"a":1}"#), Vec::<String>::new());
+    assert_eq!(create(optional, r#"{"a":2}"#).len(), 1);
+    assert_eq!(update(optional, r#"{"a":1}"#, r#"{"a":2}"#), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_unchanged_does_not_stand_in_the_way() {
+    let schema = r#"{"type":"object","properties":{"a":{"type":"integer","maximum":5},"b":{"type":"string"},"r":{"type":"integer","x-kubernetes-validations":[{"rule":"self > 0"}]},
+        "at":{"type":"array","items":{"type":"integer","maximum":5}},
+        "l":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],"items":{"type":"object","required":["name"],"properties":{"name":{"type":"string","maxLength":1},"v":{"type":"integer"}}}}}}"#;
+    let old = r#"{"a":9,"r":-1,"b":"x","at":[9],"l":[{"name":"long","v":1},{"name":"c"}]}"#;
+    assert_eq!(update(schema, old, &old.replace("\"x\"", "\"y\"")), Vec::<String>::new());
+    assert_eq!(
+        update(schema, old, &old.replace("9,\"r\"", "8,\"r\"")).len(),
+        1 + 1,
+        "and the rules are not checked"
+    );
+    assert_eq!(
+        update(schema, old, &old.replace("-1", "-2")),
+        ["spec.r: Invalid value: -2: failed rule: self > 0"]
+    );
+    // Items of a list without keys have no past; those of a keyed list do.
+    assert_eq!(
+        update(schema, old, &old.replace("[9]", "[9,1]"))[0],
+        "spec.at[0]: Invalid value: 9: spec.at[0] in body should be less than or equal to 5"
+    );
+    assert_eq!(update(schema, old, &old.replace("\"v\":1", "\"v\":2")), Vec::<String>::new());
+}
+
+#[test]
+fn a_rule_that_costs_too_much_is_stopped() {
+    let schema = r#"{"type":"object","properties":{"l":{"type":"array","maxItems":725,"items":{"type":"integer"}}},
+        "x-kubernetes-validations":[{"rule":"self.l.all(x, self.l.all(y, y == x))"},{"rule":"true"}]}"#;
+    let list = |count: usize| format!(r#"{{"l":{}}}"#, Value::array(vec![Value::Int(20); count]));
+    assert_eq!(create(schema, &list(2)), Vec::<String>::new());
+    let found = create(schema, &list(725));
+    assert_eq!(found.len(), 1);
+    assert!(found[0].contains("call cost exceeds limit for rule: self.l.all(x"), "{found:?}");
+}
+
+#[test]
+fn definitions_with_rules_that_cannot_work_are_refused() {
+    for (rule, expected) in [
+        ("self.z == 100", "undefined field 'z'"),
+        ("self = 42", "Syntax error"),
+        ("self.i ==", "Syntax error"),
+        ("self.i == 'a'", "found no matching overload for '_==_' applied to '(int, string)'"),
+        ("self.i", "must evaluate to a bool"),
+        ("nope == 1", "undeclared reference to 'nope'"),
+        ("self.s.nope()", "undeclared reference to 'nope'"),
+        ("self.i.all(x, x)", "cannot be range of a comprehension"),
+        ("", "rule is not specified"),
+    ] {
+        let found = wrong(check_create(&definition(&schema_with(rule))));
+        assert_eq!(found.len(), 1, "{rule}: {found:?}");
+        assert!(found[0].contains(expected), "{rule}: {found:?}");
+        assert!(
+            found[0].starts_with(
+                "spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule: "
+            ),
+            "{found:?}"
+        );
+    }
+    let expensive = r#"{"type":"object","properties":{"x":{"type":"array","items":{"type":"array","items":{"type":"string"},"x-kubernetes-validations":[{"rule":"self.all(s, s == 'string constant')"}]}}}}"#;
+    let found = wrong(check_create(&definition(expensive)));
+    assert!(
+        found.iter().any(|fault| fault.contains("exceeds budget by factor of more than 100x")),
+        "{found:?}"
+    );
+    let unfindable = r#"{"type":"object","properties":{"x":{"type":"array","maxItems":5,"items":{"type":"string","maxLength":5,"x-kubernetes-validations":[{"rule":"self == oldSelf"}]}}}}"#;
+    let found = wrong(check_create(&definition(unfindable)));
+    assert!(found.len() == 1 && found[0].contains("uncorrelatable"), "{found:?}");
+}
