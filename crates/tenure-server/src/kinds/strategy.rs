@@ -201,14 +201,16 @@ fn count(resource: &Resource, old: &Object, new: &Object) -> Object {
     with_metadata(new, "annotations", Some(annotations.into()))
 }
 
+/// Walks what is neither metadata nor status nor the names of the kind.
+fn content(object: &Object) -> impl Iterator<Item = &(Text, Value)> {
+    let outside = ["apiVersion", "kind", "metadata", "status"];
+    object.fields().iter().filter(move |(name, _)| !outside.contains(&name.as_str()))
+}
+
 /// Whether a change touches what raises the generation.
 fn raises_generation(resource: &Resource, old: &Object, new: &Object) -> bool {
     let bumps = resource.strategy.bumps;
-    let content = |object: &'_ Object| -> Vec<(Text, Value)> {
-        let outside = ["apiVersion", "kind", "metadata", "status"];
-        object.fields().iter().filter(|(name, _)| !outside.contains(&name.as_str())).cloned().collect()
-    };
-    bumps.content && content(old) != content(new)
+    bumps.content && !content(old).eq(content(new))
         || bumps.annotations && at(old, &["metadata", "annotations"]) != at(new, &["metadata", "annotations"])
 }
 

@@ -200,9 +200,20 @@ impl Rule {
             },
             _ => None,
         };
-        let name = || node.get("metadata").and_then(|of| of.get("name")).cloned().unwrap_or_default();
-        let mut run = Run { rule: self, taken, name: name(), around };
+        let mut run = Run { rule: self, taken, name: self.name_of(node), around };
         run.descend(node, &self.parents);
+    }
+}
+
+impl Rule {
+    /// Returns the object's name where the rule writes it.
+    fn name_of(&self, node: &Edit<'_>) -> Value {
+        match &self.action {
+            Action::Put(Literal::Filled(_)) | Action::EnsureKeys { keys: Literal::Filled(_), .. } => {
+                node.get("metadata").and_then(|of| of.get("name")).cloned().unwrap_or_default()
+            }
+            _ => Value::Null,
+        }
     }
 }
 

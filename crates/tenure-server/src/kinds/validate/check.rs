@@ -394,6 +394,9 @@ fn unique(names: &[Text], items: &[Value], mut report: Report<'_, '_>) {
             names => Some(names.iter().map(|name| item.get(name).cloned().unwrap_or_default()).collect()),
         }
     };
+    if items.len() < 2 {
+        return;
+    }
     let mut seen: Vec<Vec<Value>> = Vec::with_capacity(items.len());
     for (at, item) in items.iter().enumerate() {
         let Some(key) = key(item) else { continue };

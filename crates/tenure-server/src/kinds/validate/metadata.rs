@@ -134,7 +134,11 @@ pub(super) fn annotations(path: &str, annotations: Option<&Value>, errors: &mut 
     for (key, value) in annotations.and_then(Value::as_object).map(Object::fields).unwrap_or_default() {
         bytes += key.len() + value.as_str().map_or(0, str::len);
         // Letter case does not matter in the domain of an annotation.
-        if let Some(fault) = format::qualified_name(&key.to_lowercase()) {
+        let fault = match key.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            true => format::qualified_name(&key.to_lowercase()),
+            false => format::qualified_name(key),
+        };
+        if let Some(fault) = fault {
             errors.push(FieldError::invalid(path, &key.clone().into(), fault));
         }
     }
