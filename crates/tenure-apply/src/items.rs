@@ -5,7 +5,7 @@ use crate::error::FaultKind;
 use std::cmp::Ordering;
 use tenure_fields::{Node, PathElement};
 use tenure_schema::{Key, ListTopology};
-use tenure_value::{Object, Value};
+use tenure_value::{Object, Text, Value};
 
 /// Returns the element that leads to an item, or what keeps it from having one.
 pub(crate) fn element(item: &Value, topology: &ListTopology, index: usize) -> Result<PathElement, FaultKind> {
@@ -71,9 +71,10 @@ pub(crate) fn certainly_same(applied: &Value, live: &Value, topology: &ListTopol
 
 /// Returns where among the nodes of a set the item stands, or `Err` where only its element can tell.
 pub(crate) fn find(nodes: &[Node], item: &Value, topology: &ListTopology) -> Result<Option<usize>, Unclear> {
+    let wanted = Wanted::of(item, topology).ok_or(Unclear)?;
     let mut unclear = false;
     let found = nodes.binary_search_by(|node| {
-        compare(&node.element, item, topology).unwrap_or_else(|| {
+        wanted.compared_with(&node.element).unwrap_or_else(|| {
             unclear = true;
             Ordering::Equal
         })
@@ -125,7 +126,7 @@ impl<'n> Places<'n> {
     /// Returns the node that leads to an item, unless it was taken or only elements can tell.
     pub(crate) fn take(&mut self, item: &Value, topology: &ListTopology) -> Option<&'n Node> {
         let nodes = self.nodes;
-        let leads = |node: &&Node| compare(&node.element, item, topology) == Some(Ordering::Equal);
+        let leads = |node: &&Node| leads_to(&node.element, item, topology) == Some(true);
         let at = match nodes.get(self.next).filter(leads) {
             Some(_) => self.next,
             None => find(nodes, item, topology).ok().flatten()?,
@@ -138,30 +139,56 @@ impl<'n> Places<'n> {
 /// The values are of kinds whose order only elements define.
 pub(crate) struct Unclear;
 
-/// Compares an element with the one an item has, as far as plain strings and integers go.
-fn compare(element: &PathElement, item: &Value, topology: &ListTopology) -> Option<Ordering> {
-    match (topology, element, item) {
-        (ListTopology::Keyed(keys), PathElement::Key(parts), Value::Object(object)) => {
-            if parts.len() != keys.len() {
-                return None;
-            }
-            for (name, ours) in parts {
-                let key = keys.iter().find(|key| key.name == *name)?;
-                match plain(ours, part(object, key)?)? {
-                    Ordering::Equal => {}
-                    order => return Some(order),
+/// The parts of an item's element, borrowed from the item and its type.
+enum Wanted<'a> {
+    Value(&'a Value),
+    Key(&'a Text, &'a Value),
+    /// Sorted by name, as the parts of an element are.
+    Keys(Vec<(&'a Text, &'a Value)>),
+}
+
+impl<'a> Wanted<'a> {
+    fn of(item: &'a Value, topology: &'a ListTopology) -> Option<Wanted<'a>> {
+        match (topology, item) {
+            (ListTopology::Keyed(keys), Value::Object(object)) => match keys.as_ref() {
+                [key] => Some(Wanted::Key(&key.name, part(object, key)?)),
+                keys => {
+                    let parts = keys.iter().map(|key| Some((&key.name, part(object, key)?)));
+                    let mut parts = parts.collect::<Option<Vec<_>>>()?;
+                    parts.sort_by(|a, b| a.0.cmp(b.0));
+                    Some(Wanted::Keys(parts))
                 }
-            }
-            Some(Ordering::Equal)
+            },
+            (ListTopology::Set, item) => Some(Wanted::Value(item)),
+            _ => None,
         }
-        (ListTopology::Set, PathElement::Value(value), item) => plain(value, item),
-        _ => None,
+    }
+
+    /// Says on which side of what is wanted an element stands, as far as plain strings and integers go.
+    fn compared_with(&self, element: &PathElement) -> Option<Ordering> {
+        match (self, element) {
+            (Wanted::Value(value), PathElement::Value(ours)) => plain(ours, value),
+            (Wanted::Key(name, value), PathElement::Key(parts)) => match parts.fields() {
+                [(ours, own)] if ours == *name => plain(own, value),
+                _ => None,
+            },
+            (Wanted::Keys(wanted), PathElement::Key(parts)) if parts.len() == wanted.len() => {
+                for ((ours, own), (name, value)) in parts.iter().zip(wanted) {
+                    match plain(own, value).filter(|_| ours == *name)? {
+                        Ordering::Equal => {}
+                        order => return Some(order),
+                    }
+                }
+                Some(Ordering::Equal)
+            }
+            _ => None,
+        }
     }
 }
 
 /// Whether an element leads to an item, as far as that can be told without making the item's own element.
 pub(crate) fn leads_to(element: &PathElement, item: &Value, topology: &ListTopology) -> Option<bool> {
-    compare(element, item, topology).map(Ordering::is_eq)
+    Wanted::of(item, topology)?.compared_with(element).map(Ordering::is_eq)
 }
 
 fn plain(a: &Value, b: &Value) -> Option<Ordering> {
