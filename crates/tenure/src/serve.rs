@@ -82,6 +82,7 @@ async fn serve(options: Options) -> Result<(), Error> {
         (Access::Token(credentials.token), Some(credentials.tls), credentials.kubeconfig)
     };
     let api = Api::open(store, access).await.map_err(|failure| format!("cannot start: {failure}"))?;
+    api.start_lifecycle();
     greet(&listener, &kubeconfig, options.insecure_http)?;
     let stopping = api.clone();
     let stop = async move {

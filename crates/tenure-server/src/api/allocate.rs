@@ -100,7 +100,7 @@ impl Claims {
     }
 
     /// Adds the release of all that an object holds to the transaction that removes it.
-    pub fn release_all(&self, served: &Served, object: &Value, mut transaction: Transaction) -> Transaction {
+    pub fn release(served: &Served, object: &Value, mut transaction: Transaction) -> Transaction {
         for claim in held(served, object) {
             transaction = transaction.delete(claim, Expected::Anything);
         }

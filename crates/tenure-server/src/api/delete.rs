@@ -28,8 +28,8 @@ pub(crate) enum Dependents {
     Orphan,
 }
 
-const FOREGROUND: &str = "foregroundDeletion";
-const ORPHAN: &str = "orphan";
+pub(crate) const FOREGROUND: &str = "foregroundDeletion";
+pub(crate) const ORPHAN: &str = "orphan";
 /// Namespaces that the server itself needs.
 const PROTECTED: [&str; 3] = ["default", "kube-public", "kube-system"];
 
@@ -44,6 +44,16 @@ pub(crate) struct DeleteOptions {
 }
 
 impl DeleteOptions {
+    /// Returns the options of a deletion that says what becomes of dependents.
+    pub fn following(dependents: Dependents) -> DeleteOptions {
+        DeleteOptions { dependents: Some(dependents), ..DeleteOptions::default() }
+    }
+
+    /// Requires that the object is still this one.
+    pub fn only(self, uid: &str, version: &str) -> DeleteOptions {
+        DeleteOptions { uid: Some(uid.into()), version: Some(version.into()), ..self }
+    }
+
     /// Reads the options from query and body; whatever either says counts.
     fn of(request: &Request) -> Result<DeleteOptions, Failure> {
         const NAME: &str = "DeleteOptions";
@@ -144,7 +154,7 @@ fn check_kind(given: &Value) -> Result<(), Failure> {
 }
 
 /// What a deletion did.
-enum Deleted {
+pub(crate) enum Deleted {
     /// The object is marked, and stays for now.
     Marked(Stored),
     /// The object is gone; this is what it last was.
@@ -195,7 +205,7 @@ impl Api {
         self.show_list(target, request, format, &items, &metadata)
     }
 
-    async fn delete_object(
+    pub(crate) async fn delete_object(
         &self,
         target: &Target,
         request: &Request,
@@ -241,8 +251,7 @@ impl Api {
                     encode(&served.to_storage(&stored.object)?, &stored.managers)?,
                 )
             } else {
-                let claims = Claims::between(served, &live.object, &live.object);
-                claims.release_all(served, &live.object, Transaction::new().delete(key.clone(), expected))
+                Claims::release(served, &live.object, Transaction::new().delete(key.clone(), expected))
             };
             if let Some(revision) = writing.commit(transaction).await? {
                 stored.revision = revision;

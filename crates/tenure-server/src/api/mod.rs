@@ -8,6 +8,7 @@ mod body;
 mod create;
 mod delete;
 mod feed;
+mod lifecycle;
 mod modify;
 mod object;
 mod page;

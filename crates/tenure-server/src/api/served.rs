@@ -123,6 +123,28 @@ impl Api {
         }
     }
 
+    /// Returns the resource whose objects the store keeps under a group and a name, in the version it keeps them.
+    pub(crate) fn served_as_stored(&self, group: &str, name: &str) -> Option<Served> {
+        self.stored_resources().into_iter().find(|served| {
+            let resource = &served.resource;
+            resource.name == name
+                && resource.group == group
+                && resource.storage == (resource.group.clone(), resource.version.clone())
+        })
+    }
+
+    /// Returns every resource whose objects are kept.
+    pub(crate) fn stored_resources(&self) -> Vec<Served> {
+        let resources = Registry::builtin().resources().iter().filter(|resource| resource.is_stored());
+        resources.map(|resource| Served { resource: resource.clone(), kinds: Kinds::builtin() }).collect()
+    }
+
+    /// Finds the resource of a kind.
+    pub(crate) fn served_kind(&self, api_version: &str, kind: &str) -> Option<Served> {
+        let resource = Registry::builtin().of_kind(api_version, kind)?;
+        Some(Served { resource: resource.clone(), kinds: Kinds::builtin() })
+    }
+
     /// Whether any resource of a group is served.
     pub(crate) fn serves_group(&self, group: &str) -> bool {
         Registry::builtin().groups().iter().any(|of| of.name == group)

@@ -186,7 +186,7 @@ impl<'a> Writing<'a> {
         let claims = Claims::between(served, &live.object, &stored.object);
         let at_storage = served.to_storage(&stored.object)?;
         let transaction = if gone {
-            claims.release_all(served, &live.object, Transaction::new().delete(key, expected))
+            Claims::release(served, &live.object, Transaction::new().delete(key, expected))
         } else {
             claims.add(
                 &key,
