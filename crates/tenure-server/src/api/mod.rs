@@ -13,6 +13,7 @@ mod modify;
 mod object;
 mod page;
 mod read;
+mod report;
 mod scale;
 mod served;
 mod target;

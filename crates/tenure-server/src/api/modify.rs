@@ -3,6 +3,7 @@
 use super::{
     Api, Request, body,
     object::{Stored, meta_text},
+    report,
     served::Endpoint,
     target::{Target, Verb},
     write::{Next, Writing},
@@ -38,10 +39,15 @@ impl Api {
         if target.subresource == "scale" {
             return self.modify_scale(target, request, format).await;
         }
+        let report = target.verb == Verb::Patch && report::is_asked(request, request.query.dry_run("PatchOptions")?)?;
+        let before = if report { self.read(target).await? } else { None };
         let written = match target.verb {
             Verb::Update => self.put(target, request).await?,
             _ => self.patch(target, request).await?,
         };
+        if report {
+            return Ok(self.show_report(target, before.as_ref(), &written.stored, format));
+        }
         let code = if written.created { StatusCode::CREATED } else { StatusCode::OK };
         let answer = self.show(code, target, request, format, &written.stored)?;
         Ok(answer.with_warnings(&written.warnings))
@@ -368,7 +374,7 @@ fn explanation(conflict: &Conflict, object: &Value) -> Value {
     Value::object(fields)
 }
 
-fn holder(holder: &Holder) -> Value {
+pub(crate) fn holder(holder: &Holder) -> Value {
     let mut fields = vec![
         ("manager", Value::from(holder.name.clone())),
         ("operation", Value::from(holder.operation.as_str())),

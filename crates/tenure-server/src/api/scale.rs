@@ -8,9 +8,14 @@ use super::{
     target::{Target, Verb},
     write::{MODIFIED, Next, Writing, Written},
 };
-use crate::{Answer, Cause, Failure, Format};
+use crate::{Answer, Cause, Failure, Format, WriteOptions};
 use hyper::StatusCode;
-use tenure_apply::{Live, Presence};
+use tenure_apply::{
+    ApplyError, Live, Presence, Requested, Reset, SCALE_VERSION, SingleVersion, State, Versions, Write,
+    from_scale, to_scale,
+};
+use tenure_fields::{Path, PathElement};
+use tenure_schema::{Schema, TypeRef};
 use tenure_value::{Object, Text, Value};
 
 /// Where the numbers and the selector are in the object.
@@ -23,8 +28,7 @@ pub(crate) struct ScalePaths {
     pub selector: Vec<Text>,
 }
 
-/// The apiVersion of a scale.
-const API_VERSION: &str = "autoscaling/v1";
+/// The kind of a scale.
 const KIND: &str = "Scale";
 
 impl Api {
@@ -62,14 +66,14 @@ impl Api {
         check_name(target, &given)?;
         self.check_address(target, &given)?;
         let writing = Writing::new(self, target, request, options);
-        writing.change(|live| scaled(&writing, live, &given)).await
+        writing.change(|live| scaled(&writing, live.ok_or_else(|| target.not_found())?, &given)).await
     }
 
     async fn patch_scale(&self, target: &Target, request: &Request) -> Result<Written, Failure> {
         let kind = patch_kind(request)?;
         let options = patch_options(request, kind)?;
         if kind == PatchKind::Apply {
-            return self.apply_scale(target, request).await;
+            return self.apply_scale(target, request, options).await;
         }
         let patch = patch_body(request, &options)?;
         let writing = Writing::new(self, target, request, options);
@@ -79,65 +83,110 @@ impl Api {
                 let patched = patched(target, &scale(target, live), &patch.value, kind)?;
                 check_kind(&patched)?;
                 check_name(target, &patched)?;
-                scaled(&writing, Some(live), &patched)
+                scaled(&writing, live, &patched)
             })
             .await
     }
 
-    /// An apply to the scale is an apply of the one field to the object.
-    async fn apply_scale(&self, target: &Target, request: &Request) -> Result<Written, Failure> {
-        let options = patch_options(request, PatchKind::Apply)?;
+    async fn apply_scale(
+        &self,
+        target: &Target,
+        request: &Request,
+        options: WriteOptions,
+    ) -> Result<Written, Failure> {
         let config = body::parse_applied(&request.body)
             .map_err(|why| Failure::bad_request(format!("error decoding YAML: {why}")))?
             .value;
         let text = |name: &str| config.get(name).and_then(Value::as_str).unwrap_or_default();
-        if text("apiVersion") != API_VERSION || text("kind") != KIND {
+        if text("apiVersion") != SCALE_VERSION || text("kind") != KIND {
             return Err(Failure::bad_request(format!(
-                "invalid object type: {}, Kind={}; this path takes apiVersion {API_VERSION:?} and kind {KIND:?}",
+                "invalid object type: {}, Kind={}; this path takes apiVersion {SCALE_VERSION:?} and kind {KIND:?}",
                 text("apiVersion"),
                 text("kind")
             )));
         }
-        check_name(target, &config)?;
-        self.check_address(target, &config)?;
         let replicas = config.at(["spec", "replicas"]).cloned();
         if let Some(replicas) = &replicas {
             check_replicas(target, replicas)?;
         }
-        let version = meta_text(&config, "resourceVersion").to_string();
-        let resource = &target.served.resource;
-        let declared = Object::default()
-            .with("apiVersion", resource.api_version.clone())
-            .with("kind", resource.kind.clone())
-            .with("metadata", Value::object([("name", Value::from(target.name.clone()))]));
-        let declared = match replicas {
-            Some(replicas) => with_at(&declared, &target.served.scale_paths().spec, replicas),
-            None => declared,
-        };
-        let declared = Value::Object(declared);
-        let forced = forced(target, request, &declared)?;
+        let forced = forced(target, request, &config)?;
         let writing = Writing::new(self, target, request, options);
         writing
             .change(|live| {
                 let live = live.ok_or_else(|| target.not_found())?;
-                if !version.is_empty() && version != live.revision.to_string() {
-                    return Err(target.conflict(MODIFIED));
-                }
-                let found =
-                    Live { object: &live.object, managers: &live.managers, presence: Presence::Stored };
-                let state = writing.ownership("scale", |write| {
+                let declared = number(replicas.as_ref());
+                let next = through_scale(&writing, live, |found, write| {
                     tenure_apply::apply(found, &declared, write, forced.as_force())
-                });
-                state.map(Next::Applied).map_err(|error| writing.refusal(error))
+                })?;
+                check_name(target, &config)?;
+                self.check_address(target, &config)?;
+                check_identity(target, live, &config)?;
+                Ok(next)
             })
             .await
     }
 }
 
 /// Returns the object with the replicas that a scale asks for.
-fn scaled(writing: &Writing<'_>, live: Option<&Stored>, scale: &Value) -> Result<Next, Failure> {
+fn scaled(writing: &Writing<'_>, live: &Stored, asked: &Value) -> Result<Next, Failure> {
+    check_identity(writing.target, live, asked)?;
+    let replicas = asked.at(["spec", "replicas"]).cloned().unwrap_or(Value::Int(0));
+    check_replicas(writing.target, &replicas)?;
+    let wanted = number(Some(&replicas));
+    through_scale(writing, live, |found, write| tenure_apply::update(found, &wanted, Requested::Live, write))
+}
+
+/// Writes the one number as its own object, with those who hold it, and carries the outcome back to the whole.
+fn through_scale(
+    writing: &Writing<'_>,
+    live: &Stored,
+    decide: impl FnOnce(Live<'_>, &Write<'_>) -> Result<State, ApplyError>,
+) -> Result<Next, Failure> {
     let target = writing.target;
-    let live = live.ok_or_else(|| target.not_found())?;
+    let path = target.served.scale_paths().spec;
+    let steps: Path = path.iter().cloned().map(PathElement::Field).collect();
+    let versions = target.served.versions();
+    let at = |version: &str| versions.type_of(version).map(|_| steps.clone());
+    let of = Schema::builtin().kind(SCALE_VERSION, KIND).unwrap_or_else(TypeRef::untyped);
+    let one = SingleVersion::new(SCALE_VERSION, of);
+    let before = number(live.object.at(path.iter().map(Text::as_str)));
+    let managers = to_scale(&live.managers, &at);
+    let found = Live { object: &before, managers: &managers, presence: Presence::Stored };
+    let empty = number(None);
+    let state = writing.ownership("scale", |write| {
+        let own = Write {
+            api_version: SCALE_VERSION,
+            versions: &one,
+            reset: Reset::Nothing,
+            empty: &empty,
+            ..*write
+        };
+        let state = decide(found, &own)?.settle(found).into_state();
+        let managers = from_scale(&live.managers, &state.managers, &at, write);
+        Ok(State { object: state.object, managers })
+    });
+    let state = state.map_err(|error: ApplyError| writing.refusal(error))?;
+    let object = live.object.as_object().cloned().unwrap_or_default();
+    let object = match state.object.at(["spec", "replicas"]) {
+        Some(replicas) => with_at(&object, &path, replicas.clone()),
+        None => object,
+    };
+    Ok(Next::Applied(State { object: Value::Object(object), ..state }))
+}
+
+/// Returns the part of a scale that ownership is about.
+fn number(replicas: Option<&Value>) -> Value {
+    let spec = replicas
+        .map_or_else(Object::default, |replicas| Object::default().with("replicas", replicas.clone()));
+    Value::object([
+        ("apiVersion", SCALE_VERSION.into()),
+        ("kind", KIND.into()),
+        ("spec", Value::Object(spec)),
+    ])
+}
+
+/// Checks the version and the uid that a scale names, if it names them.
+fn check_identity(target: &Target, live: &Stored, scale: &Value) -> Result<(), Failure> {
     let version = meta_text(scale, "resourceVersion");
     if !version.is_empty() && version != "0" && version != live.revision.to_string() {
         return Err(target.conflict(MODIFIED));
@@ -146,11 +195,7 @@ fn scaled(writing: &Writing<'_>, live: Option<&Stored>, scale: &Value) -> Result
     if !uid.is_empty() && uid != meta_text(&live.object, "uid") {
         return Err(target.conflict(&format!("the uid {uid} is not that of the object")));
     }
-    let replicas = scale.at(["spec", "replicas"]).cloned().unwrap_or(Value::Int(0));
-    check_replicas(target, &replicas)?;
-    let object = live.object.as_object().cloned().unwrap_or_default();
-    let object = Value::Object(with_at(&object, &target.served.scale_paths().spec, replicas));
-    writing.body(&object, &[]).map(Next::Whole)
+    Ok(())
 }
 
 fn check_replicas(target: &Target, replicas: &Value) -> Result<(), Failure> {
@@ -176,12 +221,12 @@ fn check_kind(given: &Value) -> Result<(), Failure> {
     let text = |name: &str| given.get(name).and_then(Value::as_str).unwrap_or_default();
     let fits = given.as_object().is_some()
         && matches!(text("kind"), "" | KIND)
-        && matches!(text("apiVersion"), "" | API_VERSION);
+        && matches!(text("apiVersion"), "" | SCALE_VERSION);
     if fits {
         return Ok(());
     }
     Err(Failure::bad_request(format!(
-        "{} in version {:?} cannot be handled as a Scale: this path takes Scale in version {API_VERSION:?}",
+        "{} in version {:?} cannot be handled as a Scale: this path takes Scale in version {SCALE_VERSION:?}",
         text("kind"),
         text("apiVersion")
     )))
@@ -212,7 +257,7 @@ fn scale(target: &Target, stored: &Stored) -> Value {
     }
     Value::object([
         ("kind", Value::from(KIND)),
-        ("apiVersion", Value::from(API_VERSION)),
+        ("apiVersion", Value::from(SCALE_VERSION)),
         ("metadata", Value::object(shown)),
         ("spec", Value::object(spec)),
         ("status", Value::object(status)),

@@ -15,8 +15,7 @@ use crate::{
     kinds::{Scope, scalar::Timestamp},
 };
 use std::sync::atomic::Ordering::Relaxed;
-use tenure_apply::{ApplyError, Live, Manager, Managers, Presence, Requested, Settled, State, Write};
-use tenure_fields::PathElement;
+use tenure_apply::{ApplyError, Live, Managers, Presence, Requested, Settled, State, Write};
 use tenure_store::{Error, Expected, Revision, Transaction};
 use tenure_value::{Text, Value};
 
@@ -144,25 +143,15 @@ impl<'a> Writing<'a> {
                 warnings = body.warnings;
                 let found =
                     Live { object: &live.object, managers: &live.managers, presence: Presence::Stored };
-                if self.endpoint == Endpoint::Scale && !self.replicas_are_held(live) {
-                    // As recorded: replicas that nobody holds stay so when they are scaled.
-                    State { object, managers: live.managers.clone() }
-                } else {
-                    self.ownership(&target.subresource, |write| {
-                        tenure_apply::update(found, &object, requested, write)
-                    })
-                    .map_err(|error| self.refusal(error))?
-                }
+                self.ownership(&target.subresource, |write| {
+                    tenure_apply::update(found, &object, requested, write)
+                })
+                .map_err(|error| self.refusal(error))?
             }
             Next::Applied(state) => {
                 let object = self.complete(&state.object, &[], &mut warnings)?;
                 State { object: keep_identity(live, object), ..state }
             }
-        };
-        let state = if self.endpoint == Endpoint::Scale {
-            State { managers: without_scale_times(&state.managers), ..state }
-        } else {
-            state
         };
         let mut around = super::create::Around::new(self, &state.object).await?;
         let object = served.prepare_update(&self.endpoint, &live.object, &state.object, &mut around);
@@ -292,13 +281,6 @@ impl<'a> Writing<'a> {
         Ok(decoded.value)
     }
 
-    /// Whether any manager holds the number of replicas.
-    fn replicas_are_held(&self, live: &Stored) -> bool {
-        let path = self.target.served.scale_paths().spec;
-        let path: Vec<PathElement> = path.into_iter().map(PathElement::Field).collect();
-        live.managers.iter().any(|manager| manager.fields.has(&path))
-    }
-
     /// Checks the version that a body was made from, if it says so.
     fn check_version(&self, live: &Stored, version: &str) -> Result<(), Failure> {
         if version.is_empty() || version == "0" {
@@ -376,19 +358,6 @@ impl<'a> Writing<'a> {
 /// What a client reads when it was not the first.
 pub(crate) const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
-
-/// Whoever writes through the scale of an object has no time in its managers, as clients know it.
-fn without_scale_times(managers: &Managers) -> Managers {
-    managers
-        .iter()
-        .cloned()
-        .map(
-            |manager| {
-                if manager.subresource == "scale" { Manager { time: None, ..manager } } else { manager }
-            },
-        )
-        .collect()
-}
 
 /// Carries over what no write may change.
 fn keep_identity(live: &Stored, object: Value) -> Value {
