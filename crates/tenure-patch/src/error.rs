@@ -188,7 +188,7 @@ pub struct Conflict {
 pub enum Class {
     /// The patch is malformed, or does not fit the document's type.
     BadPatch,
-    /// The patch is well-formed and cannot be applied to this document.
+    /// The patch has the form of one and cannot be applied to this document, or to any.
     Inapplicable,
     /// A `test` operation did not hold.
     TestFailed,
@@ -228,6 +228,7 @@ impl PatchError {
             Fault::Ambiguous { .. } | Fault::NothingToOrder { .. } | Fault::NoSuchPlace { .. } => {
                 Class::Inapplicable
             }
+            Fault::BadOperation { value, .. } if is_operation(value) => Class::Inapplicable,
             Fault::TestFailed { .. } => Class::TestFailed,
             Fault::TooLarge { .. } => Class::TooLarge,
             Fault::Conflicts(_) => Class::Conflict,
@@ -377,6 +378,12 @@ impl fmt::Display for Fault {
             Fault::Precondition { rule } => write!(f, "precondition failed: {rule}"),
         }
     }
+}
+
+/// Whether a value has the form of an operation, whatever it says.
+fn is_operation(value: &Value) -> bool {
+    let is_text = |name: &str| value.get(name).is_none_or(|text| text.as_str().is_some());
+    value.as_object().is_some() && ["op", "path", "from"].into_iter().all(is_text)
 }
 
 fn article(kind: Kind) -> String {

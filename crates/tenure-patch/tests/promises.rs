@@ -236,6 +236,52 @@ fn custom_resources_merge_by_their_list_keys() {
 }
 
 #[test]
+fn a_definition_says_how_the_lists_of_its_resources_merge() {
+    let definition = doc(
+        "
+        apiVersion: apiextensions.k8s.io/v1
+        kind: CustomResourceDefinition
+        metadata: {name: things.example.com}
+        spec:
+          group: example.com
+          scope: Namespaced
+          names: {plural: things, singular: thing, kind: Thing, listKind: ThingList}
+          versions:
+          - name: v1
+            served: true
+            storage: true
+            schema:
+              openAPIV3Schema:
+                type: object
+                properties:
+                  spec:
+                    type: object
+                    properties:
+                      ports:
+                        type: array
+                        x-kubernetes-list-type: map
+                        x-kubernetes-list-map-keys: [port, protocol]
+                        items:
+                          type: object
+                          required: [port]
+                          properties: {port: {type: integer}, protocol: {type: string, default: TCP}, to: {type: string}}
+                      parts:
+                        type: array
+                        x-kubernetes-list-type: map
+                        x-kubernetes-list-map-keys: [name]
+                        items: {type: object, required: [name], properties: {name: {type: string}, to: {type: string}}}",
+    );
+    let schema = tenure_schema::crd::compile(&definition).unwrap();
+    let ty = schema.kind("example.com/v1", "Thing").unwrap();
+    let live = doc(
+        "spec: {ports: [{port: 53, protocol: UDP}, {port: 53, to: a}], parts: [{name: a, to: x}, {name: b}]}",
+    );
+    let patch = doc("spec: {ports: [{port: 53, protocol: TCP, to: b}], parts: [{name: b, to: y}]}");
+    let expected = "spec: {ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP, to: b}], parts: [{name: a, to: x}, {name: b, to: y}]}";
+    assert_eq!(apply(ty, &live, &patch).unwrap(), doc(expected));
+}
+
+#[test]
 fn fields_that_must_not_change_are_guarded() {
     let pod = kind("v1", "Pod");
     let guards = [Precondition::unchanged(["kind"]), Precondition::unchanged(["metadata", "name"])];

@@ -369,7 +369,7 @@ object
   colours: set of string, patch merges
   free: object that keeps unknown fields
   lines: atomic list of string
-  ports: list of object by port+protocol=\"TCP\", patch merges by port, better by port+protocol
+  ports: list of object by port+protocol=\"TCP\", patch merges
     port: integer, required
     protocol: string, default \"TCP\"
   size: integer, required

@@ -62,13 +62,11 @@ pub(super) fn patch_marks(topology: &ListTopology) -> PatchMarks {
     match topology {
         ListTopology::Atomic => PatchMarks::default(),
         ListTopology::Set => PatchMarks { strategy: merge, ..PatchMarks::default() },
+        // Where several keys tell entries apart, one of them alone must not: the list's own keys count.
         ListTopology::Keyed(keys) => PatchMarks {
             strategy: merge,
-            merge_key: keys.first().map(|key| key.name.clone()),
-            recommended_keys: match keys.len() {
-                0 | 1 => Box::default(),
-                _ => keys.iter().map(|key| key.name.clone()).collect(),
-            },
+            merge_key: keys.first().filter(|_| keys.len() == 1).map(|key| key.name.clone()),
+            recommended_keys: Box::default(),
         },
     }
 }
