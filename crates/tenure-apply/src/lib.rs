@@ -6,6 +6,48 @@
 //! the way between versions are arguments, so the same inputs always give the same answer. After either, the
 //! caller fills in defaults, validates, and [settles](State::settle) the state: an unchanged one need not be
 //! stored.
+//!
+//! ```
+//! use tenure_apply::{
+//!     ApplyError, Force, Live, Managers, Presence, Reset, SingleVersion, Timestamp, Write, apply,
+//! };
+//! use tenure_schema::Schema;
+//! use tenure_value::{Limits, Value, json};
+//!
+//! let read = |text: &str| json::parse(text.as_bytes(), &Limits::default());
+//! let kind = Schema::builtin().kind("v1", "ConfigMap").ok_or("no such kind")?;
+//! let versions = SingleVersion::new("v1", kind);
+//! let empty = read(r#"{"apiVersion": "v1", "kind": "ConfigMap"}"#)?;
+//! let write = |manager: &'static str| Write {
+//!     manager,
+//!     api_version: "v1",
+//!     subresource: "",
+//!     now: Timestamp::from_unix(1_800_000_000),
+//!     versions: &versions,
+//!     reset: Reset::Nothing,
+//!     empty: &empty,
+//! };
+//! let config = |value: &str| {
+//!     read(&format!(
+//!         r#"{{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {{"name": "a"}}, "data": {{"k": "{value}"}}}}"#
+//!     ))
+//! };
+//!
+//! let new = Live { object: &empty, managers: &Managers::default(), presence: Presence::New };
+//! let state = apply(new, &config("v")?, &write("alice"), Force::No)?;
+//! assert_eq!(state.object.at(["data", "k"]), Some(&Value::from("v")));
+//!
+//! let Err(ApplyError::Conflicts(conflicts)) = apply(state.live(), &config("w")?, &write("bob"), Force::No) else {
+//!     panic!("alice must be asked");
+//! };
+//! assert_eq!(conflicts.to_string(), r#"Apply failed with 1 conflict: conflict with "alice": .data.k"#);
+//!
+//! let taken = apply(state.live(), &config("w")?, &write("bob"), Force::All)?;
+//! assert_eq!(taken.managers.iter().map(|manager| manager.name.as_str()).collect::<Vec<_>>(), ["bob"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod adopt;
 mod apply;
