@@ -4,11 +4,12 @@
 
 use super::{
     clean::{Taken, clean},
-    directive::{PATCH_MERGE_KEY, PatchValue, patch_value},
+    directive::{PatchValue, patch_value},
     fields::{Merger, Outcome},
     index::Index,
     order::{NONE, Standing, arrange},
     plan::{self, Keys, Plan, Position},
+    sent_keys::{ambiguous, named_keys, named_target, single, telling_keys},
     trace::{KeySource, OrderSource, Recorder, Rule},
 };
 use crate::{Fault, PatchError};
@@ -17,9 +18,21 @@ use tenure_schema::TypeRef;
 use tenure_value::{Array, Kind, Object, Text, Value};
 
 /// One entry of the list being made.
-struct Slot<'v> {
+pub(super) struct Slot<'v> {
     content: Content<'v>,
     standing: Standing,
+}
+
+impl Slot<'_> {
+    /// Whether the entry is in the list still.
+    pub(super) fn is_there(&self) -> bool {
+        !matches!(self.content, Content::Gone)
+    }
+
+    /// Returns its place in the order that the patch gives.
+    pub(super) fn rank(&self) -> u32 {
+        self.standing.rank
+    }
 }
 
 enum Content<'v> {
@@ -42,11 +55,6 @@ struct Entries<'v> {
     keys: Vec<Option<&'v Value>>,
     /// Whether an entry says that the list replaces the live one.
     replace: bool,
-}
-
-/// Whether the entries of a list carry `$patchMergeKey`.
-pub(super) fn carries_keys(list: &[Value]) -> bool {
-    list.iter().any(|entry| entry.get(PATCH_MERGE_KEY).is_some())
 }
 
 impl<R: Recorder> Merger<'_, R> {
@@ -355,7 +363,7 @@ impl<'v> Entries<'v> {
 }
 
 /// Reads the keys of the entries of an order list.
-fn read_order<'v, 'k: 'v>(order: &'v [Value], keys: &Keys<'k>) -> Result<Index<'v>, PatchError> {
+pub(super) fn read_order<'v, 'k: 'v>(order: &'v [Value], keys: &Keys<'k>) -> Result<Index<'v>, PatchError> {
     let mut index = Index::new(keys.len(), order.len());
     for (at, value) in order.iter().enumerate() {
         let Value::Object(entry) = value else {
@@ -412,120 +420,6 @@ fn first(index: &Index<'_>, slots: &mut [Slot<'_>], wanted: &[Option<&Value>], r
     target
 }
 
-/// Returns the first entry that is there and has these keys, and how many have them.
-fn single(index: &Index<'_>, slots: &[Slot<'_>], wanted: &[Option<&Value>]) -> (Option<usize>, usize) {
-    let (mut target, mut matches, mut from) = (None, 0, 0);
-    while let Some(number) = index.find(wanted, from) {
-        if !matches!(slots[number].content, Content::Gone) {
-            target = target.or(Some(number));
-            matches += 1;
-        }
-        from = number + 1;
-    }
-    (target, matches)
-}
-
-/// Returns the one entry that an entry with `$patchMergeKey` means, or nothing if it is new.
-fn named_target(
-    index: &Index<'_>,
-    slots: &[Slot<'_>],
-    wanted: &[Option<&Value>],
-    entry: &Object,
-    keys: &Keys<'_>,
-) -> Result<Option<usize>, PatchError> {
-    let nulls = wanted.iter().any(|value| value.is_some_and(Value::is_null));
-    let (target, matches) =
-        if nulls { without_keys(index, slots, wanted) } else { single(index, slots, wanted) };
-    if matches > 1 || nulls && matches == 0 {
-        return Err(ambiguous(entry, keys, matches));
-    }
-    let Some(number) = target else { return Ok(None) };
-    if slots[number].standing.rank != NONE {
-        return Err(Fault::NotUnique { keys: keys.of(entry) }.into());
-    }
-    if nulls {
-        let left: Vec<_> = wanted.iter().map(|value| value.filter(|value| !value.is_null())).collect();
-        let (other, others) = single(index, slots, &left);
-        if others > 0 && other != Some(number) {
-            return Err(Fault::NotUnique { keys: keys.of(entry) }.into());
-        }
-    }
-    Ok(target)
-}
-
-/// Finds the entry from which keys are to be removed: the one that has all of them, or, where they were
-/// removed before, the one that has none.
-fn without_keys(index: &Index<'_>, slots: &[Slot<'_>], wanted: &[Option<&Value>]) -> (Option<usize>, usize) {
-    let count = |has: bool| {
-        let mut candidates = (0..slots.len()).filter(|number| {
-            !matches!(slots[*number].content, Content::Gone)
-                && index.keys(*number).iter().zip(wanted).all(|(live, wanted)| match wanted {
-                    Some(Value::Null) => live.is_some() == has,
-                    wanted => live == wanted,
-                })
-        });
-        (candidates.next(), candidates.count())
-    };
-    let (target, others) = count(true);
-    if target.is_some() {
-        return (target, others + 1);
-    }
-    let (target, others) = count(false);
-    (target, others + usize::from(target.is_some()))
-}
-
-/// Reads `$patchMergeKey`, which every entry carries or none.
-fn named_keys<'v>(patch: &'v [Value], position: Position<'_>) -> Result<Option<Vec<&'v str>>, PatchError> {
-    if !carries_keys(patch) {
-        return Ok(None);
-    }
-    let said = |entry: &'v Value| entry.get(PATCH_MERGE_KEY).unwrap_or(&Value::Null);
-    let first = patch.iter().map(said).find(|keys| !keys.is_null()).unwrap_or(&Value::Null);
-    for (at, entry) in patch.iter().enumerate() {
-        let other = said(entry);
-        let is_marker =
-            entry.as_object().is_some_and(|map| matches!(patch_value(map), Ok(Some(PatchValue::Replace))));
-        if other != first && !(is_marker && other.is_null()) {
-            let fault = Fault::MergeKeysDisagree { first: first.clone(), other: other.clone() };
-            return Err(PatchError::from(fault).under(PathElement::Index(at as i64)));
-        }
-    }
-    let bad = |right: &str| Fault::BadMergeKeys { value: first.clone(), right: right.into() };
-    let mut names: Vec<&str> = Vec::new();
-    for name in first.as_array().ok_or_else(|| bad("it has to be a list of field names"))? {
-        let name = name.as_str().ok_or_else(|| bad("every key has to be a field name"))?;
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    if names.is_empty() {
-        return Err(bad("it has to name at least one key").into());
-    }
-    if let Some(default) = position.default_key() {
-        match names.iter().position(|name| *name == default) {
-            Some(at) => names[..=at].rotate_right(1),
-            None => return Err(bad(&format!("it has to contain {default:?}, the key of this list")).into()),
-        }
-    }
-    Ok(Some(names))
-}
-
-/// Returns the keys by which an order list without a patch list is read: the recommended ones where the
-/// merge key alone repeats and they tell the entries of the order apart.
-fn telling_keys<'s>(order: &Array, live: &[Value], keys: Keys<'s>, position: Position<'s>) -> Keys<'s> {
-    let repeats = |list: &[Value], keys: &Keys<'s>| match read_order(list, keys) {
-        Ok(index) => (0..index.len()).any(|at| index.first_like(at) != at),
-        Err(_) => true,
-    };
-    let Some(recommended) = position.recommended_keys() else { return keys };
-    let sends_more =
-        order.iter().any(|entry| recommended.names().skip(1).any(|name| entry.get(name).is_some()));
-    if sends_more && (repeats(order, &keys) || repeats(live, &keys)) && !repeats(order, &recommended) {
-        return recommended;
-    }
-    keys
-}
-
 fn merged_by(keys: &Keys<'_>) -> Rule {
     let source = match keys {
         Keys::One(_) => KeySource::MergeKey,
@@ -533,11 +427,6 @@ fn merged_by(keys: &Keys<'_>) -> Rule {
         Keys::Named(_) => KeySource::Directive,
     };
     Rule::MergedByKey(source, keys.names().map(Text::from).collect())
-}
-
-#[cold]
-fn ambiguous(entry: &Object, keys: &Keys<'_>, matches: usize) -> PatchError {
-    Fault::Ambiguous { keys: keys.of(entry), matches }.into()
 }
 
 #[cold]

@@ -251,7 +251,7 @@ impl<'o, R: Recorder> Merger<'o, R> {
         ty: TypeRef<'_>,
     ) -> Result<Outcome, PatchError> {
         if let Value::Array(list) = patch
-            && super::entries::carries_keys(list)
+            && super::sent_keys::carries_keys(list)
         {
             let position = plan::position(ty, name, patch)?;
             let outcome = self.list(&Array::default(), Some(list), None, position)?;

@@ -9,6 +9,7 @@ mod fields;
 mod index;
 mod order;
 pub(crate) mod plan;
+mod sent_keys;
 mod set;
 mod trace;
 

@@ -33,7 +33,8 @@ fn target(line: &Line) -> Value {
 fn lists_with_shared_keys(line: &Line, schema: &Schema) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for document in INPUTS {
-        lists(&input(line, document), line.ty(schema), &mut |name, list, key| {
+        lists(&input(line, document), line.ty(schema), &mut |name, list, marks| {
+            let key = marks.merge_key.as_deref();
             let keys: Vec<_> =
                 key.map(|key| list.iter().map(|entry| entry.get(key)).collect()).unwrap_or_default();
             if (1..keys.len()).any(|at| keys[..at].contains(&keys[at])) {
@@ -102,8 +103,8 @@ fn leads_to_manifest(line: &Line, schema: &Schema, patch: &Value) -> Verdict {
     }
     let mut problem = Ok(());
     let mut entries = Vec::new();
-    lists(&modified, line.ty(schema), &mut |name, list, key| {
-        entries.push((name.to_string(), list.len(), key.is_some()))
+    lists(&modified, line.ty(schema), &mut |name, list, marks| {
+        entries.push((name.to_string(), list.len(), marks.merge_key.is_some()))
     });
     let mut results = Vec::new();
     lists(result, line.ty(schema), &mut |name, list, _| results.push((name.to_string(), list.len())));
@@ -119,11 +120,12 @@ fn without_nulls(value: &Value) -> Value {
     prune(value, &|_, value| value.is_null())
 }
 
-/// The names of the lists of scalars that fit.
+/// The names of the sets that fit.
 fn sets(line: &Line, schema: &Schema, document: &str, fits: impl Fn(&Array) -> bool) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    lists(&input(line, document), line.ty(schema), &mut |name, list, key| {
-        if key.is_none() && list.iter().all(Value::is_scalar) && fits(list) {
+    lists(&input(line, document), line.ty(schema), &mut |name, list, marks| {
+        let is_set = marks.strategy.merge && marks.merge_key.is_none();
+        if is_set && list.iter().all(Value::is_scalar) && fits(list) {
             names.insert(name.to_string());
         }
     });
@@ -134,13 +136,15 @@ fn sets(line: &Line, schema: &Schema, document: &str, fits: impl Fn(&Array) -> b
 pub fn unnoticed_order(line: &Line, schema: &Schema) -> bool {
     let Some(recorded) = line.raw.get("result") else { return false };
     let document = if line.op == "two-way" { "original" } else { "current" };
-    is_calculated(line)
-        && !sets(line, schema, "modified", |list| {
-            let is_moved = |other: &Array| other != list && sorted(other) == sorted(list);
-            list.is_sorted() && !sets(line, schema, document, is_moved).is_empty()
-        })
-        .is_empty()
-        && run(line, schema).value() != Some(recorded)
+    let is_moved = |list: &Array| {
+        let from = |other: &Array| other != list && sorted(other) == sorted(list);
+        list.is_sorted() && !sets(line, schema, document, from).is_empty()
+    };
+    let is_ordered = |name: &String| {
+        let directive = format!("$setElementOrder/{name}");
+        any(recorded, &|value| value.get(&directive).is_some())
+    };
+    is_calculated(line) && sets(line, schema, "modified", is_moved).iter().any(|name| !is_ordered(name))
 }
 
 fn sorted(list: &Array) -> Vec<Value> {
@@ -152,11 +156,8 @@ fn sorted(list: &Array) -> Vec<Value> {
 /// A live or original set has an item twice.
 pub fn repeated_items(line: &Line, schema: &Schema) -> bool {
     let repeats = |list: &Array| (1..list.len()).any(|at| list[..at].contains(&list[at]));
-    let merges = |name: &String| name == "finalizers" || name == "podCIDRs" || name == "externalIPs";
     is_calculated(line)
-        && ["original", "current"]
-            .iter()
-            .any(|document| sets(line, schema, document, repeats).iter().any(merges))
+        && ["original", "current"].iter().any(|document| !sets(line, schema, document, repeats).is_empty())
 }
 
 /// The patch differs from the recorded one in sets alone, and leads to the manifest.

@@ -28,6 +28,11 @@ const WAIVERS: &[Waiver] = &[
         shows: patching::null_merge_key,
         promise: patching::null_key_refused,
     },
+    Waiver {
+        entry: "Entries that share a key survive",
+        shows: calculating::shared_keys,
+        promise: calculating::survivors,
+    },
     Waiver { entry: "A deleted map is gone", shows: patching::deleted_map_left, promise: patching::repaired },
     Waiver {
         entry: "Directives and nulls are never stored",
@@ -38,11 +43,6 @@ const WAIVERS: &[Waiver] = &[
         entry: "A null key that could mean several entries",
         shows: patching::doubtful_null_key,
         promise: patching::is_an_error,
-    },
-    Waiver {
-        entry: "Entries that share a key survive",
-        shows: calculating::shared_keys,
-        promise: calculating::survivors,
     },
     Waiver {
         entry: "Every reorder of a set is noticed",

@@ -47,9 +47,11 @@ pub fn large_integers_kept(line: &Line, schema: &Schema) -> Verdict {
 pub fn null_merge_key(line: &Line, schema: &Schema) -> bool {
     let mut found = false;
     let mut look = |document: &Value| {
-        lists(document, line.ty(schema), &mut |_, list, key| {
-            found |=
-                key.is_some_and(|key| list.iter().any(|entry| entry.get(key).is_some_and(Value::is_null)));
+        lists(document, line.ty(schema), &mut |_, list, marks| {
+            found |= marks
+                .merge_key
+                .as_deref()
+                .is_some_and(|key| list.iter().any(|entry| entry.get(key).is_some_and(Value::is_null)));
         });
     };
     if line.raw.get("error").is_some() {
@@ -82,10 +84,13 @@ pub fn deleted_map_left(line: &Line, _schema: &Schema) -> bool {
 
 /// A directive, or a null of the patch, was stored.
 pub fn leaks(line: &Line, _schema: &Schema) -> bool {
-    let had_null = || any(&line.input("original").unwrap_or_default(), &has_null);
-    line.op == "apply"
-        && result(line)
-            .is_some_and(|result| any(result, &has_directive) || any(result, &has_null) && !had_null())
+    let (live, result) = match line.op.as_str() {
+        "apply" => ("original", result(line)),
+        "two-way" => ("original", line.raw.get("applied")),
+        _ => ("current", line.raw.get("applied")),
+    };
+    let had_null = || any(&line.input(live).unwrap_or_default(), &has_null);
+    result.is_some_and(|result| any(result, &has_directive) || any(result, &has_null) && !had_null())
 }
 
 fn has_directive(value: &Value) -> bool {

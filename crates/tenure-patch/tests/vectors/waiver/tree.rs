@@ -1,6 +1,6 @@
 //! Looking into documents and rebuilding them, for the rules.
 
-use tenure_schema::TypeRef;
+use tenure_schema::{PatchMarks, TypeRef};
 use tenure_value::{Array, Value};
 
 /// Whether some part of a document fits.
@@ -39,14 +39,14 @@ pub fn prune(value: &Value, drop: &impl Fn(&str, &Value) -> bool) -> Value {
     }
 }
 
-/// Visits every list of a document, with its name and its merge key.
-pub fn lists(value: &Value, ty: TypeRef<'_>, visit: &mut impl FnMut(&str, &Array, Option<&str>)) {
+/// Visits every list of a document, with its name and what its type says about patches.
+pub fn lists(value: &Value, ty: TypeRef<'_>, visit: &mut impl FnMut(&str, &Array, &PatchMarks)) {
     for (name, field) in value.as_object().into_iter().flatten() {
         let Some(of) = ty.field(name) else { continue };
         let below = ty.slot(&of.slot);
         match field {
             Value::Array(list) => {
-                visit(name, list, of.patch.merge_key.as_deref());
+                visit(name, list, &of.patch);
                 for item in list {
                     lists(item, below.item().unwrap_or(TypeRef::untyped()), visit);
                 }
