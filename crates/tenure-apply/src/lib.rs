@@ -87,7 +87,7 @@ pub use error::ApplyError;
 pub use extract::extract;
 pub use last_applied::LAST_APPLIED;
 pub use manager::{Identity, Manager, Operation};
-pub use managers::Managers;
+pub use managers::{MAX_MANAGERS, Managers};
 pub use report::{Change, Leaf, changes, ownership};
 pub use reset::Reset;
 pub use scale::{ReplicasAt, SCALE_VERSION, from_scale, to_scale};

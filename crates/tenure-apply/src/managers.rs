@@ -5,6 +5,10 @@ use crate::{ApplyError, Identity, Manager, Operation, Timestamp};
 use tenure_fields::{FieldSet, fields_v1};
 use tenure_value::{Object, ObjectBuilder, Text, Value};
 
+/// How many entries of `managedFields` are read; far more than any object has, and few enough to be told apart
+/// one by one.
+pub const MAX_MANAGERS: usize = 5_000;
+
 /// The managers of one object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Managers(Vec<Manager>);
@@ -86,6 +90,10 @@ impl Managers {
                 return Err(ApplyError::BadManager { index: 0, problem });
             }
         };
+        if entries.len() > MAX_MANAGERS {
+            let problem = format!("expected at most {MAX_MANAGERS} entries, got {}", entries.len());
+            return Err(ApplyError::BadManager { index: MAX_MANAGERS, problem });
+        }
         let read = entries
             .iter()
             .enumerate()

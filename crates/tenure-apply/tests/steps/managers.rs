@@ -48,6 +48,9 @@ fn an_entry_that_cannot_be_read_says_which_and_why() {
         let error = Managers::from_value(&value(&format!("[{entry}]"))).expect_err(entry);
         assert_eq!(error.to_string(), format!("metadata.managedFields[0]: {problem}"));
     }
+    let many = Value::array(vec![value("{}"); tenure_apply::MAX_MANAGERS + 1]);
+    let error = Managers::from_value(&many).expect_err("too many");
+    assert_eq!(error.to_string(), "metadata.managedFields[5000]: expected at most 5000 entries, got 5001");
     let wrong = value("[{operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {data: {}}}]");
     assert!(Managers::from_value(&wrong).is_err(), "a name that is no path element");
 }
