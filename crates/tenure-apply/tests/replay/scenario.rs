@@ -22,14 +22,19 @@ pub struct Step {
     pub ignored: Vec<String>,
 }
 
-pub fn load(directory: &Path) -> Vec<Scenario> {
-    let mut files: Vec<_> = std::fs::read_dir(directory)
-        .unwrap_or_else(|error| panic!("{}: {error}", directory.display()))
-        .map(|entry| entry.expect("a readable directory").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
-        .collect();
-    files.sort();
-    files.iter().flat_map(|file| read(file)).collect()
+/// Reads all conversations in a file, or in the files of a directory and those inside it.
+pub fn load(path: &Path) -> Vec<Scenario> {
+    if path.is_file() {
+        return if path.extension().is_some_and(|extension| extension == "json") {
+            read(path)
+        } else {
+            Vec::new()
+        };
+    }
+    let entries = std::fs::read_dir(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut entries: Vec<_> = entries.map(|entry| entry.expect("a readable directory").path()).collect();
+    entries.sort();
+    entries.iter().flat_map(|entry| load(entry)).collect()
 }
 
 fn read(file: &Path) -> Vec<Scenario> {
