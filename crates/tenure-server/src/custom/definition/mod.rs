@@ -168,15 +168,15 @@ impl Definition {
         self.versions.iter().find(|version| version.api_version == api_version)
     }
 
-    /// Returns an object at another version where no webhook is needed for it; the content is the same under
-    /// either, and is pruned and defaulted there.
+    /// Returns an object at another version where no webhook is needed for it: the content is the same, without
+    /// what that version does not know.
     pub fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
         let fields = object.as_object()?;
         if fields.get("apiVersion").and_then(Value::as_str) == Some(api_version) {
             return Some(object.clone());
         }
         let version = self.version_of(api_version).filter(|_| self.conversion == Conversion::None)?;
-        Some(version.read_stored(&fields.with("apiVersion", api_version).into()))
+        Some(version.trim(&fields.with("apiVersion", api_version).into()))
     }
 }
 

@@ -16,6 +16,7 @@ use crate::{
     kinds::{DecodeError, Decoded, FieldPath, Row, scalar::Timestamp},
 };
 use std::sync::Arc;
+use tenure_fields::FieldSet;
 use tenure_value::{Text, Value};
 
 const RULES_NOT_CHECKED: &str = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
@@ -29,6 +30,13 @@ pub struct Scale {
     pub status: Box<[Text]>,
     /// The names on the way to the selector of what is scaled; empty where there is none.
     pub selector: Box<[Text]>,
+}
+
+/// What becomes of a `null` that may not be and has no default.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nulls {
+    Dropped,
+    Kept,
 }
 
 /// One version of a custom resource.
@@ -100,33 +108,47 @@ impl Version {
     }
 
     /// Reads a body, or the result of a patch, as an object of this version: unknown fields dropped and
-    /// complained of, metadata in its canonical form, defaults filled in. The memory of the body is shared
-    /// wherever nothing changes.
+    /// complained of, metadata in its canonical form, a `null` that may not be and has no default left out,
+    /// defaults filled in. The memory of the body is shared wherever nothing changes.
     pub fn complete(&self, body: &Value) -> Result<Decoded, Box<DecodeError>> {
+        self.decode(body, Nulls::Dropped)
+    }
+
+    /// Reads the result of an apply in the same way, except that a `null` stays: whoever applies one where none
+    /// may be is told so by validation.
+    pub fn complete_applied(&self, body: &Value) -> Result<Decoded, Box<DecodeError>> {
+        self.decode(body, Nulls::Kept)
+    }
+
+    fn decode(&self, body: &Value, nulls: Nulls) -> Result<Decoded, Box<DecodeError>> {
         let Decoded { mut value, mut complaints, warnings } = metadata::decode(body)?;
         let mut dropped = Vec::new();
-        if let Some(pruned) = prune::prune(&self.node, &value, &FieldPath::root(), &mut dropped) {
-            value = pruned;
-        }
         let root = FieldPath::root();
+        value = prune::prune(&self.node, &value, &root, &mut dropped).unwrap_or(value);
+        if nulls == Nulls::Dropped {
+            value = fill::drop_nulls(&self.node, &value).unwrap_or(value);
+        }
         metadata::decode_embedded(&self.node, &mut value, &root, &mut complaints)?;
         complaints.extend(dropped.iter().map(|path| format!("unknown field \"{path}\"")));
         complaints.sort();
         complaints.dedup();
-        if let Some(filled) = fill::fill(&self.node, &value) {
-            value = filled;
-        }
+        value = fill::fill(&self.node, &value).unwrap_or(value);
         Ok(Decoded { value, complaints, warnings })
     }
 
-    /// Returns a stored object as it reads under today's schema: what is unknown now dropped, new defaults
-    /// filled in, a `null` that may not be any more left out.
+    /// Returns an object of the store as it reads under today's schema: what is unknown now dropped, new defaults
+    /// filled in, a `null` that may not be any more left out. For the version of storage.
     pub fn read_stored(&self, object: &Value) -> Value {
-        let mut value = object.clone();
-        let mut dropped = Vec::new();
-        value = prune::prune(&self.node, &value, &FieldPath::root(), &mut dropped).unwrap_or(value);
-        value = fill::drop_nulls(&self.node, &value).unwrap_or(value);
+        let value = self.trim(object);
         fill::fill(&self.node, &value).unwrap_or(value)
+    }
+
+    /// Returns an object without what this version does not know. An object that comes from another version gets no
+    /// further defaults: they are those of the version that it was written and stored in.
+    pub(super) fn trim(&self, object: &Value) -> Value {
+        let value = prune::prune(&self.node, object, &FieldPath::root(), &mut Vec::new());
+        let value = value.unwrap_or_else(|| object.clone());
+        fill::drop_nulls(&self.node, &value).unwrap_or(value)
     }
 
     /// Returns what is wrong with the content of a new object; its own metadata is checked as that of every
@@ -165,4 +187,18 @@ impl Version {
     pub fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         table::cells(&self.columns, object, now)
     }
+
+    /// Returns the fields that the main endpoint takes from the live object whatever a request says.
+    pub fn reset_on_main(&self) -> FieldSet {
+        if self.has_status { status_field() } else { FieldSet::default() }
+    }
+
+    /// Returns the only fields that the status endpoint does not take from the live object.
+    pub fn kept_on_status(&self) -> FieldSet {
+        status_field()
+    }
+}
+
+fn status_field() -> FieldSet {
+    tenure_fields::fields_v1::parse(br#"{"f:status":{}}"#).unwrap_or_default()
 }

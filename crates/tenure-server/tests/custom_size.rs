@@ -1,0 +1,129 @@
+//! Definitions of the size that real projects have: how long one takes, and how long five hundred take. The bars hold for
+//! optimised builds; without optimisation ten times as much is allowed for each.
+
+use std::time::{Duration, Instant};
+use tenure_server::custom::{Definition, check_create};
+use tenure_value::Value;
+
+const BAR: Duration = Duration::from_millis(if cfg!(debug_assertions) { 200 } else { 20 });
+const BAR_OF_ALL: Duration = Duration::from_secs(if cfg!(debug_assertions) { 10 } else { 5 });
+/// How many definitions there are together; a fifth of them where nothing is optimised.
+const MANY: usize = if cfg!(debug_assertions) { 100 } else { 500 };
+
+/// A schema as operators have them: a template of containers, deep down, with words for people at every field.
+fn schema(breadth: usize, depth: usize) -> Value {
+    let words = Value::from(
+        "What this field is for, in a sentence or two, as documentation generators put it into every definition.",
+    );
+    let mut properties: Vec<(String, Value)> = (0..breadth)
+        .map(|at| {
+            let of = match at % 6 {
+                0 => Value::object([
+                    ("type", Value::from("string")),
+                    ("maxLength", Value::Int(63)),
+                    ("pattern", Value::from("^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")),
+                    ("description", words.clone()),
+                ]),
+                1 => Value::object([
+                    ("type", Value::from("integer")),
+                    ("format", Value::from("int32")),
+                    ("minimum", Value::Int(0)),
+                    ("default", Value::Int(1)),
+                    ("description", words.clone()),
+                ]),
+                2 => Value::object([
+                    ("type", Value::from("string")),
+                    ("enum", Value::array(["Always", "IfNotPresent", "Never"].map(Value::from))),
+                    ("description", words.clone()),
+                ]),
+                3 => Value::object([
+                    ("type", Value::from("object")),
+                    ("additionalProperties", Value::object([("type", Value::from("string"))])),
+                    ("description", words.clone()),
+                ]),
+                4 => Value::object([
+                    ("x-kubernetes-int-or-string", Value::Bool(true)),
+                    (
+                        "anyOf",
+                        Value::array(
+                            ["integer", "string"].map(|of| Value::object([("type", Value::from(of))])),
+                        ),
+                    ),
+                    ("description", words.clone()),
+                ]),
+                _ => Value::object([("type", Value::from("boolean")), ("description", words.clone())]),
+            };
+            (format!("field{at}"), of)
+        })
+        .collect();
+    properties.push((
+        "name".into(),
+        Value::object([("type", Value::from("string")), ("maxLength", Value::Int(63))]),
+    ));
+    if depth > 0 {
+        properties.push((
+            "parts".into(),
+            Value::object([
+                ("type", Value::from("array")),
+                ("items", schema(breadth, depth - 1)),
+                ("maxItems", Value::Int(10)),
+                ("x-kubernetes-list-type", Value::from("map")),
+                ("x-kubernetes-list-map-keys", Value::array(["name".into()])),
+            ]),
+        ));
+        properties.push(("template".into(), schema(breadth, depth - 1)));
+    }
+    let rule = Value::object([
+        ("rule", Value::from("self.name != 'none' || !has(self.field0)")),
+        ("message", Value::from("none has no field0")),
+    ]);
+    Value::object([
+        ("type", Value::from("object")),
+        ("description", words),
+        ("properties", Value::object(properties)),
+        ("required", Value::array(["name".into()])),
+        ("x-kubernetes-validations", Value::array((depth == 2).then_some(rule))),
+    ])
+}
+
+fn definition(number: usize, schema: &Value) -> Value {
+    let text = r#"{"metadata":{"name":"kindNs.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"kindNs","singular":"kindN","kind":"KindN","listKind":"KindNList"},
+        "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":SCHEMA}}}}]}}"#;
+    let text = text.replace("kindN", &format!("kind{number}")).replace("KindN", &format!("Kind{number}"));
+    text.replace("SCHEMA", &schema.to_string()).parse().unwrap()
+}
+
+fn best_of<T>(rounds: usize, mut work: impl FnMut() -> T) -> (Duration, T) {
+    let mut timed = || {
+        let start = Instant::now();
+        let result = work();
+        (start.elapsed(), result)
+    };
+    let first = timed();
+    (1..rounds).map(|_| timed()).fold(first, |best, next| if next.0 < best.0 { next } else { best })
+}
+
+#[test]
+fn a_large_definition_is_checked_and_read_in_time() {
+    let definition = definition(0, &schema(60, 4));
+    let lines = tenure_value::yaml::to_string(&definition).lines().count();
+    assert!(lines > 5_000, "{lines} lines");
+    let (checked, faults) = best_of(3, || check_create(&definition));
+    assert!(faults.is_empty(), "{faults:?}");
+    let (read, compiled) = best_of(5, || Definition::read(&definition).unwrap());
+    println!("{lines} lines: checked in {checked:?}, read in {read:?}");
+    assert_eq!(compiled.versions.len(), 1);
+    assert!(read < BAR, "{lines} lines took {read:?}");
+    assert!(checked < BAR * 2, "{lines} lines were checked in {checked:?}");
+}
+
+#[test]
+fn many_definitions_are_read_in_time() {
+    let schema = schema(20, 3);
+    let definitions: Vec<Value> = (0..MANY).map(|number| definition(number, &schema)).collect();
+    let start = Instant::now();
+    let compiled: Vec<Definition> = definitions.iter().map(|of| Definition::read(of).unwrap()).collect();
+    let took = start.elapsed();
+    println!("{} definitions in {took:?}", compiled.len());
+    assert!(took < BAR_OF_ALL, "{took:?}");
+}
