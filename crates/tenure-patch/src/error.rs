@@ -75,7 +75,7 @@ pub enum Fault {
         /// The entry that is out of order or not covered.
         entry: Value,
     },
-    /// `$setElementOrder` stands where neither the live list nor the patch list has an item.
+    /// `$setElementOrder` stands beside an empty list in the patch, where no list is live.
     NothingToOrder {
         /// The value of the directive.
         order: Array,

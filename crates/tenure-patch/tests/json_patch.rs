@@ -52,7 +52,8 @@ proptest! {
         let patch = serde_json::Value::Array(operations);
         let mut theirs = live.clone();
         let parsed: json_patch::Patch = serde_json::from_value(patch.clone()).unwrap();
-        let accepted = json_patch::patch(&mut theirs, &parsed).is_ok();
+        // A refused patch leaves their document half changed; nothing looks at it then.
+        let accepted = json_patch::patch_unsafe(&mut theirs, &parsed).is_ok();
         let options = Options { dialect: Dialect::Standard, ..Options::default() };
         match json::apply(&ours(&live), &ours(&patch), &options) {
             Ok(result) => prop_assert!(accepted && result == ours(&theirs), "{} {} {}", live, patch, result),
@@ -65,7 +66,7 @@ proptest! {
         let patch = json::diff(&ours(&original), &ours(&modified));
         let parsed: json_patch::Patch = serde_json::from_str(&patch.to_string()).unwrap();
         let mut theirs = original.clone();
-        json_patch::patch(&mut theirs, &parsed).unwrap();
+        json_patch::patch_unsafe(&mut theirs, &parsed).unwrap();
         prop_assert_eq!(theirs, modified);
     }
 }

@@ -14,7 +14,7 @@ use tenure_value::{Array, Object, Text, Value};
 pub(crate) enum Taken {
     /// Nothing was there: `null` fields are left out, as are maps and entries that carry `$patch`.
     New,
-    /// An entry joins a list: `null` fields are left out.
+    /// An entry joins a list: `null` fields are left out, and so is what says inside it that it is deleted.
     Joining,
     /// It replaces what was there: taken word for word.
     Literally,
@@ -44,7 +44,12 @@ fn cleaned(value: &Value, ty: TypeRef<'_>, taken: Taken) -> Cleaned {
 }
 
 fn cleaned_object(object: &Object, ty: TypeRef<'_>, taken: Taken) -> Cleaned {
-    if taken == Taken::New && object.get(PATCH).is_some_and(|value| !value.is_null()) {
+    let drops = |value: &Value| match taken {
+        Taken::New => !value.is_null(),
+        Taken::Joining => value.as_str() == Some("delete"),
+        Taken::Literally => false,
+    };
+    if object.get(PATCH).is_some_and(drops) {
         return Cleaned::Dropped;
     }
     let mut kept: Option<Vec<(Text, Value)>> = None;
@@ -80,7 +85,13 @@ fn cleaned_array(array: &Array, ty: TypeRef<'_>, taken: Taken) -> Cleaned {
     let item = plan::item(ty);
     let mut kept: Option<Vec<Value>> = None;
     for (at, value) in array.iter().enumerate() {
-        let value = match cleaned(value, item, taken) {
+        // In a list, `$patch: replace` is about the list and not about the entry that carries it.
+        let is_marker = || value.get(PATCH).and_then(Value::as_str) == Some("replace");
+        let outcome = match taken {
+            Taken::Joining if is_marker() => Cleaned::Dropped,
+            _ => cleaned(value, item, taken),
+        };
+        let value = match outcome {
             Cleaned::Same => match &mut kept {
                 Some(kept) => {
                     kept.push(value.clone());

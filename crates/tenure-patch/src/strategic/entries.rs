@@ -67,11 +67,9 @@ impl<R: Recorder> Merger<'_, R> {
         position: Position<'_>,
     ) -> Result<Outcome, PatchError> {
         let patch = patched.map_or(&[][..], Array::items);
-        if let Some(order) = order
-            && live.is_empty()
-            && patch.is_empty()
-        {
-            return Err(Fault::NothingToOrder { order: order.clone() }.into());
+        if order.is_some() && live.is_empty() && patch.is_empty() {
+            // Nothing is there to be ordered, as after a patch that deleted the last item.
+            return Ok(Outcome::Same);
         }
         if let Some(names) = named_keys(patch, position)? {
             return self.keyed(live, patch, order, &Keys::Named(names), position);

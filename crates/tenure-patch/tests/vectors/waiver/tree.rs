@@ -55,3 +55,18 @@ pub fn lists(value: &Value, ty: TypeRef<'_>, visit: &mut impl FnMut(&str, &Array
         }
     }
 }
+
+/// Whether two documents are the same but for the order of their lists.
+pub fn unordered_equal(left: &Value, right: &Value) -> bool {
+    fn sorted(value: &Value) -> Value {
+        rebuild(value, &|value| match value {
+            Value::Array(items) => {
+                let mut items: Vec<Value> = items.iter().map(sorted).collect();
+                items.sort();
+                Some(Value::array(items))
+            }
+            _ => None,
+        })
+    }
+    sorted(left) == sorted(right)
+}
