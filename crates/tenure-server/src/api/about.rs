@@ -1,11 +1,11 @@
 //! What the server says about itself: discovery, OpenAPI, version, health and metrics.
 
-use super::{Api, Request};
+use super::{Api, Request, catalog::Catalog};
 use crate::{
     Address, Answer, Discovery, Failure, Offer,
     health::{self, Check},
     kinds::{self, Registry, Root},
-    openapi,
+    openapi::{self, Dialect},
 };
 use bytes::Bytes;
 use hyper::{
@@ -32,15 +32,15 @@ struct Document {
 }
 
 impl Documents {
+    /// Returns a document, made by the first who asks for it.
     fn get(&self, name: &str, make: impl FnOnce() -> Value) -> Document {
-        let mut documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(document) = documents.get(name) {
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(document) = known().get(name) {
             return document.clone();
         }
         let bytes = Bytes::from(json::to_vec(&make()));
         let document = Document { mark: mark(&bytes), bytes };
-        documents.insert(name.into(), document.clone());
-        document
+        known().entry(name.into()).or_insert(document).clone()
     }
 }
 
@@ -68,7 +68,8 @@ impl Api {
     }
 
     fn discovery(&self, which: Discovery, request: &Request) -> Result<Answer, Failure> {
-        let registry = Registry::builtin();
+        let catalog = self.catalog();
+        let registry = &catalog.registry;
         let aggregated = request.header(header::ACCEPT).is_some_and(wants_aggregated);
         let format = if aggregated { Ok(crate::PLAIN) } else { request.format(Offer::Text) }?;
         let host = request.header(header::HOST).unwrap_or("127.0.0.1");
@@ -79,7 +80,7 @@ impl Api {
         };
         if let Some(root) = root.filter(|_| aggregated) {
             let name = if root == Root::Api { "discovery/core" } else { "discovery/groups" };
-            let document = self.documents.get(name, || kinds::group_discovery_list(registry, root));
+            let document = catalog.documents.get(name, || kinds::group_discovery_list(registry, root));
             return Ok(aggregated_answer(document, request));
         }
         let document = match which {
@@ -104,7 +105,7 @@ impl Api {
     async fn other(&self, path: &str, request: &Request) -> Result<Answer, Failure> {
         let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
         match first {
-            "" => Ok(Answer::document(StatusCode::OK, &index(), crate::PLAIN)),
+            "" => Ok(Answer::document(StatusCode::OK, &index(&self.catalog().registry), crate::PLAIN)),
             "version" => Ok(Answer::document(StatusCode::OK, &version(), crate::PLAIN)),
             "livez" | "readyz" | "healthz" => {
                 let store = self.store.health().await.err().map(|error| error.to_string());
@@ -125,19 +126,25 @@ impl Api {
     }
 
     fn openapi(&self, path: &str, request: &Request) -> Option<Answer> {
-        let (registry, schema) = (Registry::builtin(), Schema::builtin());
+        let catalog = self.catalog();
         match path.trim_end_matches('/') {
             "/openapi/v2" => {
-                let document = self.documents.get("openapi/v2", || openapi::version_2(registry, schema));
+                let document = catalog.documents.get("openapi/v2", || {
+                    openapi::version_2(
+                        &catalog.registry,
+                        Schema::builtin(),
+                        &components(&catalog, None, Dialect::V2),
+                    )
+                });
                 Some(marked_answer(document, request))
             }
             "/openapi/v3" => {
-                let document = self.documents.get("openapi/v3", || self.openapi_index());
+                let document = catalog.documents.get("openapi/v3", || openapi_index(&catalog));
                 Some(marked_answer(document, request))
             }
             below => {
                 let name = below.strip_prefix("/openapi/v3/")?;
-                let document = self.openapi_document(name)?;
+                let document = openapi_document(&catalog, name)?;
                 Some(match request.query.given("hash") {
                     Some(hash) if hash.as_str() != &*document.mark => {
                         Answer::text(StatusCode::MOVED_PERMANENTLY, "")
@@ -150,30 +157,55 @@ impl Api {
             }
         }
     }
+}
 
-    fn openapi_document(&self, name: &str) -> Option<Document> {
-        let (registry, schema) = (Registry::builtin(), Schema::builtin());
-        let mut versions = registry
-            .groups()
-            .iter()
-            .flat_map(|group| group.versions.iter().map(move |version| (group, version)));
-        let (group, version) =
-            versions.find(|(group, version)| openapi::index_name(&group.name, version) == name)?;
-        let key = format!("openapi/v3/{name}");
-        Some(self.documents.get(&key, || openapi::version_3(registry, schema, &group.name, version)))
-    }
+/// Returns the document of a group and version.
+fn openapi_document(catalog: &Catalog, name: &str) -> Option<Document> {
+    let groups = catalog.registry.groups().iter();
+    let mut versions = groups.flat_map(|group| group.versions.iter().map(move |version| (group, version)));
+    let (group, version) =
+        versions.find(|(group, version)| openapi::index_name(&group.name, version) == name)?;
+    let key = format!("openapi/v3/{name}");
+    Some(catalog.documents.get(&key, || {
+        let components = components(catalog, Some((&group.name, version)), Dialect::V3);
+        openapi::version_3(&catalog.registry, Schema::builtin(), &group.name, version, &components)
+    }))
+}
 
-    fn openapi_index(&self) -> Value {
-        let mut paths: BTreeMap<Text, Value> = BTreeMap::new();
-        for group in Registry::builtin().groups() {
-            for version in group.versions.iter() {
-                let name = openapi::index_name(&group.name, version);
-                let address = format!("/openapi/v3/{name}?hash={}", mark(name.as_bytes()));
-                paths.insert(name, Value::object([("serverRelativeURL", Value::from(address))]));
+/// Returns what custom kinds publish, of one group and version or of all.
+fn components(catalog: &Catalog, of: Option<(&str, &str)>, dialect: Dialect) -> Vec<openapi::Component> {
+    let mut found = Vec::new();
+    for kind in catalog.custom_kinds() {
+        let definition = &kind.definition;
+        for version in definition.served() {
+            if of.is_some_and(|(group, name)| definition.group != group || version.name != name) {
+                continue;
+            }
+            let kinds = [definition.names.kind.clone(), definition.names.list_kind.clone()];
+            for (kind, (name, schema)) in kinds.into_iter().zip(definition.components(version, dialect)) {
+                found.push(openapi::Component {
+                    api_version: version.api_version.clone(),
+                    kind,
+                    name: name.into(),
+                    schema,
+                });
             }
         }
-        Value::object([("paths", Value::object(paths))])
     }
+    found
+}
+
+fn openapi_index(catalog: &Catalog) -> Value {
+    let mut paths: BTreeMap<Text, Value> = BTreeMap::new();
+    for group in catalog.registry.groups() {
+        for version in group.versions.iter() {
+            let name = openapi::index_name(&group.name, version);
+            let mark = openapi_document(catalog, &name).map(|document| document.mark).unwrap_or_default();
+            let address = format!("/openapi/v3/{name}?hash={mark}");
+            paths.insert(name, Value::object([("serverRelativeURL", Value::from(address))]));
+        }
+    }
+    Value::object([("paths", Value::object(paths))])
 }
 
 fn wants_aggregated(accept: &str) -> bool {
@@ -210,7 +242,7 @@ fn page_not_found() -> Answer {
     Answer::text(StatusCode::NOT_FOUND, "404 page not found\n")
 }
 
-fn index() -> Value {
+fn index(registry: &Registry) -> Value {
     let mut paths: Vec<String> = [
         "/api",
         "/apis",
@@ -224,7 +256,7 @@ fn index() -> Value {
     ]
     .map(String::from)
     .into();
-    for group in Registry::builtin().groups() {
+    for group in registry.groups() {
         for version in group.versions.iter() {
             paths.push(format!("/{}", openapi::index_name(&group.name, version)));
         }

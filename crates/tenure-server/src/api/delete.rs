@@ -284,6 +284,10 @@ fn marked(served: &Served, object: &Value, options: &DeleteOptions, now: Timesta
             false => fields.with("finalizers", Value::array(finalizers.into_iter().map(Value::from))),
         };
     }
+    if served.is_definition() && !was_going {
+        let marked = with_metadata(object, fields.with("deletionTimestamp", seconds(now)));
+        return crate::custom::terminating(&marked, now);
+    }
     let grace = served.grace(object, options.grace);
     let namespace = served.resource.group.is_empty() && served.resource.name == "namespaces";
     if namespace {

@@ -5,6 +5,7 @@ mod about;
 mod act;
 mod allocate;
 mod body;
+mod catalog;
 mod create;
 mod delete;
 mod feed;
@@ -27,7 +28,6 @@ use crate::{
     listen::{BodyFault, Handler, read_body},
     metrics,
 };
-use about::Documents;
 use bytes::Bytes;
 use feed::Feed;
 use hyper::{HeaderMap, Method, StatusCode, body::Incoming, header};
@@ -54,7 +54,8 @@ pub struct Api {
     access: Access,
     /// What the server counts.
     pub metrics: Metrics,
-    pub(crate) documents: Documents,
+    current: catalog::Current,
+    refreshing: tokio::sync::Mutex<()>,
     feed: Feed,
     stop: tokio::sync::watch::Sender<bool>,
 }
@@ -98,10 +99,12 @@ impl Api {
             store,
             access,
             metrics: Metrics::default(),
-            documents: Documents::default(),
+            current: catalog::Current::default(),
+            refreshing: tokio::sync::Mutex::default(),
             feed: Feed::default(),
             stop: tokio::sync::watch::Sender::new(false),
         });
+        api.refresh_catalog().await?;
         api.create_first_namespaces().await?;
         Ok(api)
     }

@@ -39,7 +39,8 @@ impl Api {
         if target.subresource == "scale" {
             return self.modify_scale(target, request, format).await;
         }
-        let report = target.verb == Verb::Patch && report::is_asked(request, request.query.dry_run("PatchOptions")?)?;
+        let report =
+            target.verb == Verb::Patch && report::is_asked(request, request.query.dry_run("PatchOptions")?)?;
         let before = if report { self.read(target).await? } else { None };
         let written = match target.verb {
             Verb::Update => self.put(target, request).await?,

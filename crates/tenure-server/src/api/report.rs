@@ -24,8 +24,15 @@ pub(crate) fn is_asked(request: &Request, dry_run: bool) -> Result<bool, Failure
 
 impl Api {
     /// Answers with what an apply would change in who holds what.
-    pub(crate) fn show_report(&self, target: &Target, before: Option<&Stored>, after: &Stored, format: Format) -> Answer {
-        let state = |stored: &Stored| State { object: stored.object.clone(), managers: stored.managers.clone() };
+    pub(crate) fn show_report(
+        &self,
+        target: &Target,
+        before: Option<&Stored>,
+        after: &Stored,
+        format: Format,
+    ) -> Answer {
+        let state =
+            |stored: &Stored| State { object: stored.object.clone(), managers: stored.managers.clone() };
         let nothing = || State { object: target.served.empty(), managers: Default::default() };
         let before = before.map_or_else(nothing, state);
         let changes = tenure_apply::changes(&before, &state(after), target.served.type_ref());
@@ -41,9 +48,12 @@ impl Api {
 
 fn change(change: &Change) -> Value {
     let mut fields = holder(&change.holder).as_object().cloned().unwrap_or_default();
-    for (name, set) in
-        [("gained", &change.gained), ("lost", &change.lost), ("shared", &change.shared), ("removed", &change.removed)]
-    {
+    for (name, set) in [
+        ("gained", &change.gained),
+        ("lost", &change.lost),
+        ("shared", &change.shared),
+        ("removed", &change.removed),
+    ] {
         fields = with_paths(fields, name, set);
     }
     Value::Object(fields)

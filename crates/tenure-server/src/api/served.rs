@@ -1,9 +1,10 @@
 //! A resource as it is served: its row in the registry, and the rules of its kind behind one set of functions,
 //! so that no verb asks whether a kind is built in or custom.
 
-use super::{Api, object::Stored, scale::ScalePaths};
+use super::{Api, catalog::CustomKind, object::Stored, scale::ScalePaths};
 use crate::{
     Cause, Failure,
+    custom::{self, Version},
     kinds::{
         self, Column, DecodeError, Decoded, FieldError, Kinds, Registry, Resource, Surroundings,
         scalar::Timestamp,
@@ -111,49 +112,61 @@ impl ResetFields {
 pub(crate) struct Served {
     pub resource: Arc<Resource>,
     kinds: &'static Kinds,
+    custom: Option<Arc<CustomKind>>,
 }
 
 impl Api {
     /// Finds the resource that a path names.
     pub(crate) fn served(&self, group: &str, version: &str, resource: &str) -> Result<Served, Failure> {
-        let registry = Registry::builtin();
-        match registry.find(group, version, resource) {
-            Some(resource) => Ok(Served { resource: resource.clone(), kinds: Kinds::builtin() }),
-            None => Err(Failure::no_such_path()),
-        }
+        self.catalog().find(group, version, resource).ok_or_else(Failure::no_such_path)
     }
 
     /// Returns the resource whose objects the store keeps under a group and a name, in the version it keeps them.
     pub(crate) fn served_as_stored(&self, group: &str, name: &str) -> Option<Served> {
-        self.stored_resources().into_iter().find(|served| {
-            let resource = &served.resource;
-            resource.name == name
-                && resource.group == group
-                && resource.storage == (resource.group.clone(), resource.version.clone())
-        })
-    }
-
-    /// Returns every resource whose objects are kept.
-    pub(crate) fn stored_resources(&self) -> Vec<Served> {
-        let resources = Registry::builtin().resources().iter().filter(|resource| resource.is_stored());
-        resources.map(|resource| Served { resource: resource.clone(), kinds: Kinds::builtin() }).collect()
+        let catalog = self.catalog();
+        let mut forms = catalog.stored().filter(|of| of.resource.name == name && of.resource.group == group);
+        let first = forms.next()?;
+        let is_storage =
+            |of: &Served| of.resource.storage == (of.resource.group.clone(), of.resource.version.clone());
+        if is_storage(&first) { Some(first) } else { forms.find(is_storage).or(Some(first)) }
     }
 
     /// Finds the resource of a kind.
     pub(crate) fn served_kind(&self, api_version: &str, kind: &str) -> Option<Served> {
-        let resource = Registry::builtin().of_kind(api_version, kind)?;
-        Some(Served { resource: resource.clone(), kinds: Kinds::builtin() })
+        self.catalog().of_kind(api_version, kind)
     }
 
     /// Whether any resource of a group is served.
     pub(crate) fn serves_group(&self, group: &str) -> bool {
-        Registry::builtin().groups().iter().any(|of| of.name == group)
+        self.catalog().registry.groups().iter().any(|of| of.name == group)
     }
 }
 
 impl Served {
+    pub fn new(resource: Arc<Resource>, kinds: &'static Kinds, custom: Option<Arc<CustomKind>>) -> Served {
+        Served { resource, kinds, custom }
+    }
+
+    /// Whether objects of this resource are definitions of others.
+    pub fn is_definition(&self) -> bool {
+        self.resource.group == "apiextensions.k8s.io" && self.resource.name == "customresourcedefinitions"
+    }
+
+    /// Whether a definition made this resource.
+    pub fn is_custom(&self) -> bool {
+        self.custom.is_some()
+    }
+
+    /// Returns the version of a custom resource that the path names.
+    fn version(&self) -> Option<&Version> {
+        self.custom.as_ref()?.definition.version(&self.resource.version)
+    }
+
     /// Returns the type of the objects at the version of the path.
     pub fn type_ref(&self) -> TypeRef<'_> {
+        if let Some(custom) = &self.custom {
+            return custom.definition.type_of(&self.resource.api_version).unwrap_or_else(TypeRef::untyped);
+        }
         let kind = Schema::builtin().kind(&self.resource.api_version, &self.resource.kind);
         kind.unwrap_or_else(TypeRef::untyped)
     }
@@ -169,17 +182,26 @@ impl Served {
             ("apiVersion", Value::from(self.resource.api_version.clone())),
             ("kind", Value::from(self.resource.kind.clone())),
         ]);
-        self.kinds.stored(&self.resource, &bare)
+        if self.is_custom() { bare } else { self.kinds.stored(&self.resource, &bare) }
     }
 
     /// Reads a document as an object of the kind, with its defaults.
     pub fn complete(&self, body: &Value, now: Timestamp) -> Result<Decoded, Box<DecodeError>> {
-        self.kinds.complete(&self.resource, body, now)
+        match self.version() {
+            Some(version) => version.complete(body),
+            None => self.kinds.complete(&self.resource, body, now),
+        }
     }
 
     /// Returns a new object with all that its kind fills in.
     pub fn prepare_create(&self, object: &Value, around: &mut dyn Surroundings) -> Value {
-        self.kinds.create(&self.resource, object, around)
+        match self.version() {
+            Some(version) if version.has_status => {
+                Value::Object(object.as_object().cloned().unwrap_or_default().without("status"))
+            }
+            Some(_) => object.clone(),
+            None => self.kinds.create(&self.resource, object, around),
+        }
     }
 
     /// Returns the object that an endpoint makes of the live one and the new one.
@@ -195,18 +217,39 @@ impl Served {
 
     /// Returns what is wrong with a new object.
     pub fn validate_create(&self, object: &Value) -> Vec<Cause> {
-        causes(&self.kinds.validate_create(&self.resource, object))
+        let mut causes = causes(&self.kinds.validate_create(&self.resource, object));
+        if let Some(version) = self.version() {
+            causes.extend(version.validate_create(object));
+        } else if self.is_definition() {
+            causes.extend(custom::check_create(object));
+        }
+        causes
     }
 
     /// Returns what is wrong with a changed object.
     pub fn validate_update(&self, endpoint: &Endpoint, old: &Value, new: &Value) -> Vec<Cause> {
-        causes(&self.kinds.validate_update(&self.resource, endpoint.of_kind(), old, new))
+        let mut causes = causes(&self.kinds.validate_update(&self.resource, endpoint.of_kind(), old, new));
+        if let Some(version) = self.version() {
+            causes.extend(version.validate_update(new, old));
+        } else if self.is_definition() && *endpoint == Endpoint::Main {
+            causes.extend(custom::check_update(new, old));
+        }
+        causes
     }
 
     /// Returns the fields that an endpoint takes from the live object whatever a request says.
     pub fn reset_fields(&self, endpoint: &Endpoint) -> ResetFields {
         if *endpoint == Endpoint::Scale {
             return ResetFields::None;
+        }
+        if let Some(version) = self.version() {
+            let mut status = FieldSet::default();
+            status.insert(&[PathElement::field("status")]);
+            return match endpoint {
+                Endpoint::Status => ResetFields::AllBut(status),
+                Endpoint::Main if version.has_status => ResetFields::These(status),
+                _ => ResetFields::None,
+            };
         }
         let mut fields = FieldSet::default();
         for path in self.kinds.reset_fields(&self.resource, endpoint.of_kind()) {
@@ -218,11 +261,15 @@ impl Served {
 
     /// Returns what the `managedFields` in the body of a write mean to ownership.
     pub fn requested_managers<'a>(&self, sent: Option<&'a Value>) -> Requested<'a> {
-        Requested::Entries(sent)
+        if self.is_custom() { Requested::EntriesOfCustom(sent) } else { Requested::Entries(sent) }
     }
 
     /// Returns an object at the version of the path.
     pub fn from_storage(&self, stored: Stored) -> Result<Stored, Failure> {
+        if let (Some(custom), Some(version)) = (&self.custom, self.version()) {
+            let object = custom_at(custom, &stored.object, &self.resource.api_version)?;
+            return Ok(Stored { object: version.read_stored(&object), ..stored });
+        }
         match self.storage_form() {
             Some(form) => {
                 Ok(Stored { object: self.converted(&stored.object, &form, &self.resource)?, ..stored })
@@ -248,6 +295,10 @@ impl Served {
 
     /// Returns an object at the version of storage.
     pub fn to_storage(&self, object: &Value) -> Result<Value, Failure> {
+        if let Some(custom) = &self.custom {
+            let (group, version) = &self.resource.storage;
+            return custom_at(custom, object, &format!("{group}/{version}"));
+        }
         let object = self.kinds.stored(&self.resource, object);
         match self.storage_form() {
             Some(form) => self.converted(&object, &self.resource, &form),
@@ -271,6 +322,14 @@ impl Served {
 
     /// Returns where the replicas of an object are, and what they are chosen by.
     pub fn scale_paths(&self) -> ScalePaths {
+        if let Some(scale) = self.version().and_then(|version| version.scale.as_ref()) {
+            let path = |names: &[Text]| names.to_vec();
+            return ScalePaths {
+                spec: path(&scale.spec),
+                status: path(&scale.status),
+                selector: path(&scale.selector),
+            };
+        }
         let path = |names: [&str; 2]| names.map(Text::new).into();
         ScalePaths {
             spec: path(["spec", "replicas"]),
@@ -281,6 +340,9 @@ impl Served {
 
     /// Returns the fields by which a list can be chosen from, besides name and namespace.
     pub fn selectable_fields(&self) -> Vec<Text> {
+        if let Some(version) = self.version() {
+            return version.selectable.iter().map(|path| path.selector().into()).collect();
+        }
         let own = (self.resource.group.as_str(), self.resource.name.as_str());
         let row = SELECTABLE.iter().find(|(group, name, _)| (*group, *name) == own);
         row.map_or(Vec::new(), |(_, _, fields)| fields.iter().map(|field| Text::new(field)).collect())
@@ -289,19 +351,27 @@ impl Served {
     /// Returns an object as an item of a list: items of built-in kinds do not repeat what the list says.
     pub fn as_item(&self, object: Value) -> Value {
         match object {
-            Value::Object(fields) => Value::Object(fields.without("apiVersion").without("kind")),
+            Value::Object(fields) if !self.is_custom() => {
+                Value::Object(fields.without("apiVersion").without("kind"))
+            }
             other => other,
         }
     }
 
     /// Returns the columns of a table.
     pub fn columns(&self) -> Value {
+        if let Some(version) = self.version() {
+            return version.column_definitions();
+        }
         Value::array(self.kinds.table(&self.resource).columns().iter().map(Column::definition))
     }
 
     /// Returns an object's cells in a table.
     pub fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
-        self.kinds.table(&self.resource).cells(object, now)
+        match self.version() {
+            Some(version) => version.cells(object, now),
+            None => self.kinds.table(&self.resource).cells(object, now),
+        }
     }
 
     /// Checks that a body is of this kind and version; what it leaves out is filled in.
@@ -384,6 +454,9 @@ pub(crate) struct ServedVersions<'a>(&'a Served);
 
 impl Versions for ServedVersions<'_> {
     fn type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
+        if let Some(custom) = &self.0.custom {
+            return custom.definition.type_of(api_version);
+        }
         if api_version == self.0.resource.api_version {
             return Some(self.0.type_ref());
         }
@@ -393,6 +466,9 @@ impl Versions for ServedVersions<'_> {
     }
 
     fn convert(&self, object: &Value, api_version: &str) -> Result<Value, String> {
+        if let Some(custom) = &self.0.custom {
+            return custom_at(custom, object, api_version).map_err(|failure| failure.to_string());
+        }
         let written = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
         let form = |version: &str| {
             let mut forms = Registry::builtin().forms_of(&self.0.resource);
@@ -401,9 +477,25 @@ impl Versions for ServedVersions<'_> {
         self.0.kinds.convert(object, form(written)?, form(api_version)?)
     }
 
-    fn evolves(&self) -> Evolution {
-        Evolution::None
+    fn former_type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
+        let custom = self.0.custom.as_ref()?;
+        custom.former.as_ref()?.kind(api_version, &custom.definition.names.kind)
     }
+
+    fn evolves(&self) -> Evolution {
+        if self.0.is_custom() { Evolution::Possible } else { Evolution::None }
+    }
+}
+
+/// Returns an object of a custom kind at one of its versions.
+fn custom_at(custom: &CustomKind, object: &Value, api_version: &str) -> Result<Value, Failure> {
+    custom.definition.convert(object, api_version).ok_or_else(|| {
+        let written = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        Failure::internal(format!(
+            "conversion of {} from {written} to {api_version} needs the definition's webhook, which this server does not call",
+            custom.definition.name
+        ))
+    })
 }
 
 fn causes(errors: &[FieldError]) -> Vec<Cause> {

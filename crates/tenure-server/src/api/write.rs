@@ -11,7 +11,7 @@ use super::{
     target::Target,
 };
 use crate::{
-    Cause, Failure, FieldValidation, MANAGER_BYTES, Reason, WriteOptions,
+    Cause, Failure, FieldValidation, MANAGER_BYTES, Reason, WriteOptions, custom,
     kinds::{Scope, scalar::Timestamp},
 };
 use std::sync::atomic::Ordering::Relaxed;
@@ -155,6 +155,7 @@ impl<'a> Writing<'a> {
         };
         let mut around = super::create::Around::new(self, &state.object).await?;
         let object = served.prepare_update(&self.endpoint, &live.object, &state.object, &mut around);
+        let object = self.accept_definition(object, Some(&live.object), &mut warnings).await?;
         let faults = served.validate_update(&self.endpoint, &live.object, &object);
         self.check(&object, faults)?;
         let found = Live { object: &live.object, managers: &live.managers, presence: Presence::Stored };
@@ -217,6 +218,7 @@ impl<'a> Writing<'a> {
         let born = self.born(&state.object, &name);
         let mut around = super::create::Around::new(self, &born).await?;
         let object = served.prepare_create(&born, &mut around);
+        let object = self.accept_definition(object, None, &mut warnings).await?;
         let faults = served.validate_create(&object);
         self.check(&object, faults)?;
         let mut stored = Stored { object, managers: state.managers, revision: Revision::ZERO };
@@ -245,11 +247,39 @@ impl<'a> Writing<'a> {
         }
     }
 
+    /// Gives a definition of a custom resource the status that the server keeps for it.
+    async fn accept_definition(
+        &self,
+        object: Value,
+        old: Option<&Value>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Value, Failure> {
+        if !self.target.served.is_definition() {
+            return Ok(object);
+        }
+        let group = object.at(["spec", "group"]).and_then(Value::as_str).unwrap_or_default();
+        let names = self.api.names_in_use(group, meta_text(&object, "name")).await?;
+        let object = match old {
+            None => {
+                let finalizer = Value::array([Value::from(custom::CLEANUP_FINALIZER)]);
+                with_metadata(&object, metadata(&object).with("finalizers", finalizer))
+            }
+            Some(old) => {
+                warnings.extend(custom::merge_changes(old, &object));
+                object
+            }
+        };
+        Ok(custom::accept(&object, &names, self.now))
+    }
+
     /// Commits; nothing if a key was not as expected.
     pub async fn commit(&self, transaction: Transaction) -> Result<Option<Revision>, Failure> {
         match self.api.store.commit(transaction).await {
             Ok(committed) => {
                 self.api.metrics.commits.fetch_add(1, Relaxed);
+                if self.target.served.is_definition() {
+                    self.api.refresh_catalog().await?;
+                }
                 Ok(Some(committed.revision))
             }
             Err(Error::Conflict(_)) => Ok(None),

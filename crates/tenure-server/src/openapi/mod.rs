@@ -7,8 +7,8 @@ mod schemas;
 
 use crate::kinds::Registry;
 use operations::paths;
-pub use schemas::Dialect;
 use schemas::Publisher;
+pub use schemas::{Component, Dialect};
 use tenure_schema::Schema;
 use tenure_value::{Text, Value};
 
@@ -16,8 +16,14 @@ use tenure_value::{Text, Value};
 pub const KUBERNETES: &str = "v1.36.4";
 
 /// The document of one group and version, in version 3.
-pub fn version_3(registry: &Registry, schema: &Schema, group: &str, version: &str) -> Value {
-    let mut publisher = Publisher::new(schema, Dialect::V3);
+pub fn version_3(
+    registry: &Registry,
+    schema: &Schema,
+    group: &str,
+    version: &str,
+    custom: &[Component],
+) -> Value {
+    let mut publisher = Publisher::new(schema, Dialect::V3, custom);
     let paths = paths(registry.of_version(group, version), &mut publisher);
     Value::object([
         ("openapi", Value::from("3.0.0")),
@@ -32,8 +38,8 @@ pub fn version_3(registry: &Registry, schema: &Schema, group: &str, version: &st
 }
 
 /// The document of everything, in version 2.
-pub fn version_2(registry: &Registry, schema: &Schema) -> Value {
-    let mut publisher = Publisher::new(schema, Dialect::V2);
+pub fn version_2(registry: &Registry, schema: &Schema, custom: &[Component]) -> Value {
+    let mut publisher = Publisher::new(schema, Dialect::V2, custom);
     let paths = paths(registry.resources().iter(), &mut publisher);
     Value::object([
         ("swagger", Value::from("2.0")),
@@ -72,13 +78,13 @@ mod tests {
     #[test]
     fn what_is_published_compiles_to_the_same_topology() {
         let (registry, schema) = (Registry::builtin(), Schema::builtin());
-        let document = version_3(registry, schema, "apps", "v1");
+        let document = version_3(registry, schema, "apps", "v1", &[]);
         let back = openapi::compile_v3(&document).unwrap();
-        let whole = openapi::compile_v2(&version_2(registry, schema)).unwrap();
+        let whole = openapi::compile_v2(&version_2(registry, schema, &[])).unwrap();
         for (again, dialect) in [(&back, Dialect::V3), (&whole, Dialect::V2)] {
             let (ours, theirs) = (schema.kind("apps/v1", "Deployment"), again.kind("apps/v1", "Deployment"));
             let described = |of: Option<tenure_schema::TypeRef<'_>>, from: &Schema| {
-                let mut publisher = Publisher::new(from, dialect);
+                let mut publisher = Publisher::new(from, dialect, &[]);
                 publisher.reference(of.unwrap());
                 publisher.definitions()
             };
@@ -101,7 +107,7 @@ mod tests {
         let registry = Registry::builtin();
         for group in registry.groups() {
             for version in group.versions.iter() {
-                let document = version_3(registry, Schema::builtin(), &group.name, version);
+                let document = version_3(registry, Schema::builtin(), &group.name, version, &[]);
                 let schemas = document.at(["components", "schemas"]).unwrap();
                 let mut found = Vec::new();
                 references(&document, &mut found);

@@ -17,25 +17,38 @@ pub enum Dialect {
     V3,
 }
 
+/// A schema that comes written: that of a custom kind.
+pub struct Component {
+    /// The version of the kind.
+    pub api_version: Text,
+    /// The kind.
+    pub kind: Text,
+    /// The name of the definition.
+    pub name: Text,
+    /// The schema.
+    pub schema: Value,
+}
+
 /// Writes types as schemas and collects the definitions they need.
 pub(crate) struct Publisher<'s> {
     dialect: Dialect,
     schema: &'s Schema,
     names: HashMap<TypeId, &'s Text>,
     kinds: HashMap<TypeId, Vec<Value>>,
+    custom: &'s [Component],
     /// Definitions by name; null while one is being written.
     definitions: BTreeMap<Text, Value>,
 }
 
 impl<'s> Publisher<'s> {
-    pub(crate) fn new(schema: &'s Schema, dialect: Dialect) -> Publisher<'s> {
+    pub(crate) fn new(schema: &'s Schema, dialect: Dialect, custom: &'s [Component]) -> Publisher<'s> {
         let mut kinds: HashMap<TypeId, Vec<Value>> = HashMap::new();
         for (name, of) in schema.kinds() {
             let (api_version, kind) = name.split_once(' ').unwrap_or(("", name));
             kinds.entry(of.id()).or_default().push(group_version_kind(api_version, kind));
         }
         let names = schema.names().map(|(name, of)| (of.id(), name)).collect();
-        Publisher { dialect, schema, names, kinds, definitions: BTreeMap::new() }
+        Publisher { dialect, schema, names, kinds, custom, definitions: BTreeMap::new() }
     }
 
     pub(crate) fn dialect(&self) -> Dialect {
@@ -44,7 +57,26 @@ impl<'s> Publisher<'s> {
 
     /// Returns the reference to a kind's type, if there is one.
     pub(crate) fn kind(&mut self, api_version: &str, kind: &str) -> Option<Value> {
+        if let Some(custom) = self.custom.iter().find(|of| of.api_version == api_version && of.kind == kind) {
+            self.definitions.insert(custom.name.clone(), custom.schema.clone());
+            // Custom kinds refer to the metadata of all objects and lists by name.
+            for name in ["ObjectMeta", "ListMeta"] {
+                if let Some(of) = self.schema.named(&format!("io.k8s.apimachinery.pkg.apis.meta.v1.{name}")) {
+                    self.reference(of);
+                }
+            }
+            return Some(self.link(&custom.name));
+        }
         self.schema.kind(api_version, kind).map(|of| self.reference(of))
+    }
+
+    /// Writes the reference to a definition.
+    fn link(&self, name: &str) -> Value {
+        let place = match self.dialect {
+            Dialect::V2 => "definitions",
+            Dialect::V3 => "components/schemas",
+        };
+        Value::object([("$ref", Value::from(format!("#/{place}/{name}")))])
     }
 
     /// Returns the collected definitions.
@@ -65,11 +97,7 @@ impl<'s> Publisher<'s> {
             }
             self.definitions.insert(name.clone(), Value::object(content));
         }
-        let place = match self.dialect {
-            Dialect::V2 => "definitions",
-            Dialect::V3 => "components/schemas",
-        };
-        Value::object([("$ref", Value::from(format!("#/{place}/{name}")))])
+        self.link(name)
     }
 
     fn content(&mut self, of: TypeRef<'s>) -> Vec<(Text, Value)> {

@@ -2,6 +2,7 @@
 //! then itself, and objects whose owners are gone follow them. One task reads the store's history and does what is
 //! due; everything it knows can be told anew from the store, so a restart loses nothing.
 
+mod definitions;
 mod dependents;
 mod namespaces;
 mod owners;
@@ -34,6 +35,8 @@ const OBJECTS: &str = "objects/";
 enum Work {
     /// Remove the content of a namespace, and then the namespace.
     Namespace(Text),
+    /// Remove the objects of a definition, and then the definition.
+    Definition(Text),
     /// See whether an object waits for its dependents, and whether it can go on.
     Waiting(String),
     /// See whether the owners of an object are still there.
@@ -92,6 +95,10 @@ impl Lifecycle<'_> {
                         after = changes.revision();
                         for change in &changes {
                             self.see(change);
+                        }
+                        // Another server may have changed a definition.
+                        if changes.iter().any(|change| change.key.starts_with(definitions::PLACE.as_bytes())) {
+                            self.api.refresh_catalog().await?;
                         }
                     }
                     Signal::Progress(_) => {}
@@ -157,9 +164,12 @@ impl Lifecycle<'_> {
             self.plan(Work::Owned(key.clone()), SETTLE);
         }
         if stored.object.at(["metadata", "deletionTimestamp"]).is_some() {
-            match key.strip_prefix("objects/core/namespaces/") {
-                Some(name) => self.plan(Work::Namespace(name.into()), SETTLE),
-                None => self.plan(Work::Waiting(key), SETTLE),
+            if let Some(name) = key.strip_prefix("objects/core/namespaces/") {
+                self.plan(Work::Namespace(name.into()), SETTLE);
+            } else if let Some(name) = key.strip_prefix(definitions::PLACE) {
+                self.plan(Work::Definition(name.into()), SETTLE);
+            } else {
+                self.plan(Work::Waiting(key), SETTLE);
             }
         }
     }
@@ -173,6 +183,7 @@ impl Lifecycle<'_> {
     async fn carry_out(&mut self, work: Work, revision: Revision) {
         let outcome = match &work {
             Work::Namespace(name) => namespaces::remove(self.api, name).await,
+            Work::Definition(name) => definitions::remove(self.api, name).await,
             Work::Waiting(key) => owners::release(self.api, &self.dependents, key).await,
             Work::Owned(key) => owners::follow(self.api, key).await,
         };

@@ -80,7 +80,7 @@ impl Api {
     fn namespaced_resources(&self) -> Vec<crate::api::served::Served> {
         let mut seen: Vec<(Text, Text)> = Vec::new();
         let mut found = Vec::new();
-        for served in self.stored_resources() {
+        for served in self.catalog().stored() {
             let place = (served.resource.storage.0.clone(), served.resource.name.clone());
             if served.resource.scope == crate::kinds::Scope::Namespaced && !seen.contains(&place) {
                 seen.push(place);

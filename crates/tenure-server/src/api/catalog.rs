@@ -1,0 +1,185 @@
+//! What is served now: the built-in resources and those that definitions add. A catalogue is never changed; a
+//! definition that comes, changes or goes makes a new one, and requests under way keep the one they began with.
+
+use super::{
+    Api,
+    about::Documents,
+    object::{Stored, prefix},
+    served::Served,
+};
+use crate::{
+    Failure,
+    custom::{Definition, NamesInUse},
+    kinds::{Group, Kinds, Registry, Resource},
+};
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+use tenure_schema::Schema;
+use tenure_store::ListRequest;
+use tenure_value::{Text, Value};
+
+/// The resources that are served, and the documents about them.
+pub(crate) struct Catalog {
+    pub registry: Registry,
+    definitions: HashMap<Text, Arc<CustomKind>>,
+    /// Custom resources by group and plural name.
+    custom: HashMap<(Text, Text), Arc<CustomKind>>,
+    pub documents: Documents,
+}
+
+/// A custom kind: its definition, and the types it had before its last change.
+pub(crate) struct CustomKind {
+    pub definition: Definition,
+    /// What it was compiled from.
+    object: Value,
+    pub former: Option<Arc<Schema>>,
+}
+
+impl Catalog {
+    /// Returns the catalogue of the built-in resources alone.
+    fn builtin() -> Catalog {
+        Catalog::of(HashMap::new())
+    }
+
+    fn of(definitions: HashMap<Text, Arc<CustomKind>>) -> Catalog {
+        let builtin = Registry::builtin();
+        let mut groups: Vec<Group> = builtin.groups().to_vec();
+        let mut resources: Vec<Resource> = builtin.resources().iter().map(|of| Resource::clone(of)).collect();
+        let mut custom = HashMap::new();
+        let mut kinds: Vec<&Arc<CustomKind>> = definitions.values().collect();
+        kinds.sort_by(|a, b| {
+            (&a.definition.group, &a.definition.name).cmp(&(&b.definition.group, &b.definition.name))
+        });
+        for kind in kinds {
+            let definition = &kind.definition;
+            let added = definition.group();
+            if added.versions.is_empty() {
+                continue;
+            }
+            match groups.iter_mut().find(|group| group.name == added.name) {
+                Some(group) => {
+                    let new = added.versions.iter().filter(|version| !group.versions.contains(version));
+                    group.versions = group.versions.iter().chain(new).cloned().collect();
+                }
+                None => groups.push(added),
+            }
+            resources.extend(definition.resources());
+            custom.insert((definition.group.clone(), definition.names.plural.clone()), kind.clone());
+        }
+        Catalog {
+            registry: Registry::new(groups, resources),
+            definitions,
+            custom,
+            documents: Documents::default(),
+        }
+    }
+
+    /// Finds the resource that a path names.
+    pub fn find(&self, group: &str, version: &str, resource: &str) -> Option<Served> {
+        self.registry.find(group, version, resource).map(|resource| self.served(resource))
+    }
+
+    /// Finds the resource of a kind.
+    pub fn of_kind(&self, api_version: &str, kind: &str) -> Option<Served> {
+        self.registry.of_kind(api_version, kind).map(|resource| self.served(resource))
+    }
+
+    /// Returns every resource whose objects are kept.
+    pub fn stored(&self) -> impl Iterator<Item = Served> {
+        self.registry
+            .resources()
+            .iter()
+            .filter(|resource| resource.is_stored())
+            .map(|resource| self.served(resource))
+    }
+
+    /// Returns the custom kinds.
+    pub fn custom_kinds(&self) -> impl Iterator<Item = &Arc<CustomKind>> {
+        self.custom.values()
+    }
+
+    fn served(&self, resource: &Arc<Resource>) -> Served {
+        let custom = self.custom.get(&(resource.group.clone(), resource.name.clone())).cloned();
+        Served::new(resource.clone(), Kinds::builtin(), custom)
+    }
+}
+
+/// The catalogue of a server, which changes with its definitions.
+pub(crate) struct Current(RwLock<Arc<Catalog>>);
+
+impl Default for Current {
+    fn default() -> Current {
+        Current(RwLock::new(Arc::new(Catalog::builtin())))
+    }
+}
+
+impl Api {
+    /// Returns what is served now.
+    pub(crate) fn catalog(&self) -> Arc<Catalog> {
+        self.current.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Reads the definitions anew and serves what they say.
+    pub(crate) async fn refresh_catalog(&self) -> Result<(), Failure> {
+        let _one_at_a_time = self.refreshing.lock().await;
+        let old = self.catalog();
+        let Some(definitions) =
+            Registry::builtin().find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+        else {
+            return Ok(());
+        };
+        let listing = self.store.list(ListRequest::prefix(prefix(definitions, ""))).await?;
+        let mut kinds = HashMap::with_capacity(listing.entries.len());
+        for entry in &listing.entries {
+            let object = Stored::read(entry)?.object;
+            if !is_established(&object) {
+                continue;
+            }
+            let name = Text::new(super::object::meta_text(&object, "name"));
+            let known = old.definitions.get(&name);
+            if let Some(kind) = known.filter(|kind| kind.object.get("spec") == object.get("spec")) {
+                kinds.insert(name, kind.clone());
+                continue;
+            }
+            match Definition::read(&object) {
+                Ok(definition) => {
+                    let same = known.filter(|kind| kind.definition.uid == definition.uid);
+                    let former = same.map(|kind| kind.definition.schema().clone());
+                    kinds.insert(name, Arc::new(CustomKind { definition, object, former }));
+                }
+                Err(error) => {
+                    tracing::warn!(%name, %error, "a stored definition cannot be read and is not served")
+                }
+            }
+        }
+        let catalog = Arc::new(Catalog::of(kinds));
+        *self.current.0.write().unwrap_or_else(PoisonError::into_inner) = catalog;
+        Ok(())
+    }
+
+    /// Returns the names that other definitions of a group have.
+    pub(crate) async fn names_in_use(&self, group: &str, asking: &str) -> Result<NamesInUse, Failure> {
+        let mut names = NamesInUse::default();
+        if let Some(definitions) =
+            Registry::builtin().find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+        {
+            let listing = self.store.list(ListRequest::prefix(prefix(definitions, ""))).await?;
+            for entry in &listing.entries {
+                names.add(&Stored::read(entry)?.object, group, asking);
+            }
+        }
+        Ok(names)
+    }
+}
+
+fn is_established(definition: &Value) -> bool {
+    let conditions = definition.at(["status", "conditions"]).and_then(Value::as_array);
+    conditions.is_some_and(|conditions| {
+        conditions.iter().any(|condition| {
+            let text = |name: &str| condition.get(name).and_then(Value::as_str);
+            text("type") == Some("Established") && text("status") == Some("True")
+        })
+    })
+}

@@ -1,0 +1,68 @@
+//! The end of a definition: its objects are deleted, finalizers are waited for, and when none is left the definition
+//! goes too and its resource is not served any more.
+
+use super::{Outcome, own_request};
+use crate::{
+    Failure,
+    api::{
+        Api,
+        delete::{self, DeleteOptions, Dependents},
+        object::{encode, metadata, with_metadata},
+    },
+    custom::CLEANUP_FINALIZER,
+};
+use std::sync::Arc;
+use tenure_store::{Error, Expected, ListRequest, Transaction};
+use tenure_value::Value;
+
+/// Where definitions are in the store.
+pub(super) const PLACE: &str = "objects/apiextensions.k8s.io/customresourcedefinitions/";
+
+/// Removes the objects of a definition that is being deleted, and the definition when there are none.
+pub(super) async fn remove(api: &Arc<Api>, name: &str) -> Result<Outcome, Failure> {
+    let key = format!("{PLACE}{name}");
+    let Some(target) = api.target_of_key(&key) else { return Ok(Outcome::Done) };
+    let Some(live) = api.read(&target).await? else { return Ok(Outcome::Done) };
+    let fields = metadata(&live.object);
+    if !fields.contains("deletionTimestamp") {
+        return Ok(Outcome::Done);
+    }
+    let text = |path: &[&str]| {
+        live.object.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default().to_string()
+    };
+    let place = format!("objects/{}/{}/", text(&["spec", "group"]), text(&["spec", "names", "plural"]));
+    let mut left = false;
+    for entry in &api.store.list(ListRequest::prefix(place)).await?.entries {
+        let Some(of) = api.target_of_key(&super::key_text(&entry.key)) else { continue };
+        match api.delete_object(&of, &own_request(), &DeleteOptions::following(Dependents::Background)).await
+        {
+            Err(failure) if failure.code() == 404 => {}
+            other => {
+                other?;
+            }
+        }
+        left |= api.store.get(&entry.key).await?.is_some();
+    }
+    if left {
+        return Ok(Outcome::Later);
+    }
+    let held = fields.get("finalizers").and_then(Value::as_array).cloned().unwrap_or_default();
+    let others: Vec<Value> =
+        held.iter().filter(|name| name.as_str() != Some(CLEANUP_FINALIZER)).cloned().collect();
+    let fields = if others.is_empty() {
+        fields.without("finalizers")
+    } else {
+        fields.with("finalizers", Value::array(others))
+    };
+    let object = with_metadata(&live.object, fields);
+    let expected = Expected::At(live.revision);
+    let transaction = match delete::is_finished(&object, &target.served) {
+        true => Transaction::new().delete(key, expected),
+        false => Transaction::new().put(key, expected, encode(&object, &live.managers)?),
+    };
+    match api.store.commit(transaction).await {
+        Ok(_) => api.refresh_catalog().await.map(|()| Outcome::Done),
+        Err(Error::Conflict(_)) => Ok(Outcome::Later),
+        Err(error) => Err(error.into()),
+    }
+}
