@@ -108,7 +108,15 @@ impl Api {
         let verbs = if path.subresource.is_empty() {
             &resource.verbs
         } else {
-            &resource.subresource(&path.subresource).ok_or_else(Failure::no_such_path)?.verbs
+            &match resource.subresource(&path.subresource) {
+                Some(below) => below,
+                // As recorded: of a custom resource it is the object that is not found there.
+                None if served.is_custom() && matches!(path.subresource.as_str(), "status" | "scale") => {
+                    return Err(Failure::not_found(&resource.group, &resource.name, &path.name));
+                }
+                None => return Err(Failure::no_such_path()),
+            }
+            .verbs
         };
         if !verbs.iter().any(|of| of == verb.word()) {
             return Err(Failure::method_not_allowed());

@@ -295,6 +295,14 @@ impl<'a> Writing<'a> {
         warnings: &mut Vec<String>,
     ) -> Result<Value, Failure> {
         let served = &self.target.served;
+        let scoped = metadata(body);
+        // An object of the cluster is in no namespace, whatever its body says.
+        let body = &match served.resource.scope {
+            Scope::Cluster if scoped.contains("namespace") => {
+                with_metadata(body, scoped.without("namespace"))
+            }
+            _ => body.clone(),
+        };
         let decoded = served
             .complete(body, self.now)
             .map_err(|error| served.cannot_handle(body, &error.to_string()))?;

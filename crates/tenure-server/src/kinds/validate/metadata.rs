@@ -13,7 +13,8 @@ const MOST_ANNOTATION_BYTES: usize = 256 * 1024;
 /// How long the name of a manager may be.
 const MOST_MANAGER_BYTES: usize = 128;
 /// Finalizers without a domain.
-const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
+const STANDARD_FINALIZERS: [&str; 4] =
+    ["kubernetes", "orphan", "foregroundDeletion", crate::custom::CLEANUP_FINALIZER];
 
 fn metadata(object: &Value) -> Object {
     object.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default()
