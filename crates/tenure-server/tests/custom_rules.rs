@@ -207,3 +207,37 @@ fn definitions_with_rules_that_cannot_work_are_refused() {
     let found = wrong(check_create(&definition(unfindable)));
     assert!(found.len() == 1 && found[0].contains("uncorrelatable"), "{found:?}");
 }
+
+#[test]
+fn no_rule_runs_away_on_large_values() {
+    let text = "a".repeat(1 << 20);
+    let list = Value::array((0..20_000).map(Value::Int));
+    let spec = Value::object([("l", list), ("s", Value::from(text.as_str())), ("y", Value::from(text))]);
+    for rule in [
+        "self.l.all(x, !self.l.exists(y, y == -1))",
+        "self.l.all(x, !self.s.contains('zzzz'))",
+        "self.l.all(x, !self.s.matches('(a|b)*c'))",
+        "self.l.all(x, size(self.y) > 0)",
+        "self.l.all(x, [self.l, self.l] != [self.l, []])",
+        "self.l.all(x, sets.contains(self.l, self.l))",
+        "self.l.map(a, self.l.map(b, [a, b])).size() > 0",
+        "self.l.all(x, self.s + self.s != '')",
+        "self.l.all(x, self.l.sum() > 0)",
+        "self.l.all(x, self.s.split('').size() > 0)",
+        "self.l.all(x, lists.range(1000000000).size() > 0)",
+        "self.l.all(x, (self.l.map(y, y) + self.l).size() > 0)",
+    ] {
+        let schema = format!(
+            r#"{{"type":"object","x-kubernetes-validations":[{{"rule":{}}}],"properties":{{"l":{{"type":"array","items":{{"type":"integer"}}}},
+            "s":{{"type":"string"}},"y":{{"type":"string","format":"byte"}}}}}}"#,
+            Value::from(rule)
+        );
+        // Such a rule is refused with its definition; here it runs all the same.
+        let definition = Definition::read(&definition(&schema)).unwrap();
+        let start = std::time::Instant::now();
+        let found = wrong(definition.versions[0].validate_create(&object(&spec.to_string())));
+        let took = start.elapsed();
+        assert!(found.len() == 1 && found[0].contains("call cost exceeds limit"), "{rule}: {found:?}");
+        assert!(took.as_secs() < 20, "{rule} took {took:?}");
+    }
+}
