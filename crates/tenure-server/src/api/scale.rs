@@ -40,6 +40,15 @@ impl Api {
         stored: &Stored,
         format: Format,
     ) -> Result<Answer, Failure> {
+        let path = target.served.scale_paths().spec;
+        if target.served.is_custom() && stored.object.at(path.iter().map(Text::as_str)).is_none() {
+            return Err(Failure::bad_request(format!(
+                "{} {:?} has no scale now: the spec replicas field \".{}\" does not exist; set it first",
+                target.served.resource.kind,
+                target.name,
+                path.join(".")
+            )));
+        }
         Ok(Answer::document(code, &scale(target, stored), format))
     }
 
@@ -247,7 +256,7 @@ fn scale(target: &Target, stored: &Stored) -> Value {
         at(&paths.spec).filter(|replicas| *replicas != Value::Int(0)).map(|replicas| ("replicas", replicas));
     let mut status =
         vec![("replicas", at(&paths.status).filter(|value| !value.is_null()).unwrap_or(Value::Int(0)))];
-    let selector = match at(&paths.selector) {
+    let selector = match at(&paths.selector).filter(|_| !paths.selector.is_empty()) {
         Some(Value::String(text)) => text.to_string(),
         Some(selector) => selector_text(&selector),
         None => String::new(),

@@ -193,6 +193,14 @@ impl Served {
         }
     }
 
+    /// Reads what an apply made as an object of the kind; a `null` that it left is for validation to find.
+    pub fn complete_applied(&self, body: &Value, now: Timestamp) -> Result<Decoded, Box<DecodeError>> {
+        match self.version() {
+            Some(version) => version.complete_applied(body),
+            None => self.kinds.complete(&self.resource, body, now),
+        }
+    }
+
     /// Returns a new object with all that its kind fills in.
     pub fn prepare_create(&self, object: &Value, around: &mut dyn Surroundings) -> Value {
         match self.version() {

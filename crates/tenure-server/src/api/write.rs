@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Cause, Failure, FieldValidation, MANAGER_BYTES, Reason, WriteOptions, custom,
-    kinds::{Scope, scalar::Timestamp},
+    kinds::{DecodeError, Decoded, Scope, scalar::Timestamp},
 };
 use std::sync::atomic::Ordering::Relaxed;
 use tenure_apply::{ApplyError, Live, Managers, Presence, Requested, Settled, State, Write};
@@ -149,7 +149,7 @@ impl<'a> Writing<'a> {
                 .map_err(|error| self.refusal(error))?
             }
             Next::Applied(state) => {
-                let object = self.complete(&state.object, &[], &mut warnings)?;
+                let object = self.complete_applied(&state.object, &mut warnings)?;
                 State { object: keep_identity(live, object), ..state }
             }
         };
@@ -210,7 +210,7 @@ impl<'a> Writing<'a> {
                 (state, name)
             }
             Next::Applied(state) => {
-                let object = self.complete(&state.object, &[], &mut warnings)?;
+                let object = self.complete_applied(&state.object, &mut warnings)?;
                 let name = meta_text(&object, "name").to_string();
                 (State { object, ..state }, name)
             }
@@ -287,25 +287,46 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// Reads a body as an object of its kind, and deals with what strict validation complains of.
+    /// Reads a body as an object of its kind; `complaints` are those about its text.
     fn complete(
         &self,
         body: &Value,
         complaints: &[String],
         warnings: &mut Vec<String>,
     ) -> Result<Value, Failure> {
-        let served = &self.target.served;
+        let body = self.unscoped(body);
+        let decoded = self.target.served.complete(&body, self.now);
+        self.complained(&body, decoded, complaints, warnings)
+    }
+
+    /// Reads what an apply made as an object of its kind.
+    fn complete_applied(&self, object: &Value, warnings: &mut Vec<String>) -> Result<Value, Failure> {
+        let object = self.unscoped(object);
+        let decoded = self.target.served.complete_applied(&object, self.now);
+        self.complained(&object, decoded, &[], warnings)
+    }
+
+    /// An object of the cluster is in no namespace, whatever its body says.
+    fn unscoped(&self, body: &Value) -> Value {
         let scoped = metadata(body);
-        // An object of the cluster is in no namespace, whatever its body says.
-        let body = &match served.resource.scope {
+        match self.target.served.resource.scope {
             Scope::Cluster if scoped.contains("namespace") => {
                 with_metadata(body, scoped.without("namespace"))
             }
             _ => body.clone(),
-        };
-        let decoded = served
-            .complete(body, self.now)
-            .map_err(|error| served.cannot_handle(body, &error.to_string()))?;
+        }
+    }
+
+    /// Deals with what strict validation complains of, as the client wants it.
+    fn complained(
+        &self,
+        body: &Value,
+        decoded: Result<Decoded, Box<DecodeError>>,
+        complaints: &[String],
+        warnings: &mut Vec<String>,
+    ) -> Result<Value, Failure> {
+        let served = &self.target.served;
+        let decoded = decoded.map_err(|error| served.cannot_handle(body, &error.to_string()))?;
         let complaints: Vec<String> = complaints.iter().cloned().chain(decoded.complaints).collect();
         match self.options.validation {
             _ if complaints.is_empty() => {}
@@ -316,6 +337,7 @@ impl<'a> Writing<'a> {
                 return Err(served.cannot_handle(body, &why));
             }
         }
+        warnings.extend(decoded.warnings);
         Ok(decoded.value)
     }
 
