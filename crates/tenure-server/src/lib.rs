@@ -13,6 +13,7 @@ pub mod listen;
 mod media;
 mod metrics;
 pub mod openapi;
+pub mod protobuf;
 mod query;
 mod selector;
 
