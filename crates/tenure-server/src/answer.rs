@@ -1,6 +1,6 @@
 //! What goes back to a client: a code, headers, and a body that is either at hand or still to come.
 
-use crate::{Encoding, Failure, Format, View};
+use crate::{Encoding, Failure, Format, View, protobuf};
 use bytes::Bytes;
 use hyper::{
     HeaderMap, StatusCode,
@@ -57,15 +57,16 @@ impl Answer {
 
     /// Makes an answer of a document.
     pub fn document(code: StatusCode, document: &Value, format: Format) -> Answer {
-        let body = match format.encoding {
-            Encoding::Yaml => yaml::to_string(document).into_bytes(),
-            Encoding::Json | Encoding::Protobuf => json::to_vec(document),
+        let (encoding, body): (Encoding, Bytes) = match format.encoding {
+            Encoding::Yaml => (Encoding::Yaml, yaml::to_string(document).into()),
+            // A kind without a protobuf form is given as what it has.
+            Encoding::Protobuf => match protobuf::encode(document) {
+                Ok(body) => (Encoding::Protobuf, body),
+                Err(_) => (Encoding::Json, json::to_vec(document).into()),
+            },
+            Encoding::Json => (Encoding::Json, json::to_vec(document).into()),
         };
-        let media_type = match format.encoding {
-            Encoding::Yaml => Encoding::Yaml.media_type(),
-            Encoding::Json | Encoding::Protobuf => Encoding::Json.media_type(),
-        };
-        Answer::new(code, media_type, body)
+        Answer::new(code, encoding.media_type(), body)
     }
 
     /// Makes an answer of a failure.

@@ -154,6 +154,10 @@ impl<'a> Wish<'a> {
             }
             Some(_) => return None,
         };
+        // A table has no protobuf form; another wish may still be met.
+        if (encoding, view) == (Encoding::Protobuf, View::Table) {
+            return None;
+        }
         let without_managers = self.parameter("drop") == Some("metadata.managedFields");
         Some(Format { encoding, view, without_managers })
     }

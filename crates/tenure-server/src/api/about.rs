@@ -71,7 +71,7 @@ impl Api {
         let catalog = self.catalog();
         let registry = &catalog.registry;
         let aggregated = request.header(header::ACCEPT).is_some_and(wants_aggregated);
-        let format = if aggregated { Ok(crate::PLAIN) } else { request.format(Offer::Text) }?;
+        let format = if aggregated { Ok(crate::PLAIN) } else { request.format(Offer::All) }?;
         let host = request.header(header::HOST).unwrap_or("127.0.0.1");
         let root = match which {
             Discovery::Core => Some(Root::Api),

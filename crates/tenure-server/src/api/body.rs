@@ -1,7 +1,7 @@
 //! Reads the body of a request into a document, in whichever format it came, and collects what strict
 //! validation complains of: fields that stand twice.
 
-use crate::{Encoding, Failure};
+use crate::{Encoding, Failure, protobuf};
 use bytes::Bytes;
 use tenure_value::{Duplicate, Limits, Value, json, yaml};
 
@@ -32,7 +32,10 @@ pub(crate) fn parse(bytes: &Bytes, encoding: Encoding) -> Result<Read, String> {
         Encoding::Yaml => {
             yaml::parse_any_checked(bytes, &LIMITS).map_err(|error| yaml::error_message(&error))?
         }
-        Encoding::Protobuf => return Err("protobuf is not served here".into()),
+        Encoding::Protobuf => {
+            let value = protobuf::decode(bytes, &LIMITS).map_err(|error| format!("protobuf: {error}"))?;
+            return Ok(Read { value, complaints: Vec::new() });
+        }
     };
     let complaints =
         duplicates.iter().map(|duplicate| format!("duplicate field {:?}", duplicate.path())).collect();

@@ -12,7 +12,7 @@ use super::{
     target::{Target, Verb},
     write::Writing,
 };
-use crate::{Answer, Encoding, Failure, Format, kinds::scalar::Timestamp, query::check_dry_run};
+use crate::{Answer, Encoding, Failure, Format, Offer, kinds::scalar::Timestamp, query::check_dry_run};
 use hyper::StatusCode;
 use tenure_store::{Expected, Transaction};
 use tenure_value::{Text, Value};
@@ -60,10 +60,7 @@ impl DeleteOptions {
         let given = if request.body.is_empty() {
             Value::Null
         } else {
-            let encoding = match crate::media::essence(request.content_type().unwrap_or_default()).as_str() {
-                "application/yaml" => Encoding::Yaml,
-                _ => Encoding::Json,
-            };
+            let encoding = Offer::All.body(request.content_type()).unwrap_or(Encoding::Json);
             body::read(&request.body, encoding, NAME)?.value
         };
         check_kind(&given)?;

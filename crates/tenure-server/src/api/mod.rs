@@ -149,7 +149,7 @@ impl Api {
         };
         (seen.group, seen.resource) = (path.group.clone(), path.resource.clone());
         let target = self.target(path, &request)?;
-        seen.verb = target.verb.word();
+        (seen.verb, seen.offer) = (target.verb.word(), target.offer());
         if takes_body {
             request.body = read_body(incoming, BODY_BYTES, BODY_TIME).await.map_err(|fault| match fault {
                 BodyFault::TooLarge => Failure::new(
@@ -187,6 +187,7 @@ struct Seen {
     verb: &'static str,
     group: Text,
     resource: Text,
+    offer: Offer,
 }
 
 impl Handler for Api {
@@ -194,13 +195,16 @@ impl Handler for Api {
         let start = Instant::now();
         let (method, path) = (request.method().clone(), request.uri().path().to_string());
         let compressed = accepts_gzip(request.headers());
-        let format =
-            Offer::Text.answer(request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()));
-        let mut seen = Seen { verb: "other", group: Text::default(), resource: Text::default() };
+        let accept = request.headers().get(header::ACCEPT).cloned();
+        let mut seen =
+            Seen { verb: "other", group: Text::default(), resource: Text::default(), offer: Offer::All };
         let api = self.clone();
         let answer = match api.answer(request, &mut seen).await {
             Ok(answer) => answer,
-            Err(failure) => Answer::failure(&failure, format.unwrap_or(PLAIN)),
+            Err(failure) => {
+                let accept = accept.as_ref().and_then(|value| value.to_str().ok());
+                Answer::failure(&failure, seen.offer.answer(accept).unwrap_or(PLAIN))
+            }
         };
         let (code, time) = (answer.code.as_u16(), start.elapsed());
         self.metrics.request(

@@ -2,7 +2,7 @@
 //! the object, and the verb. A path that nothing serves or a method it does not take ends here.
 
 use super::{Api, Request, served::Served};
-use crate::{Failure, Offer, ResourcePath, kinds::Scope};
+use crate::{Failure, Offer, ResourcePath, kinds::Scope, protobuf};
 use hyper::Method;
 use tenure_value::Text;
 
@@ -49,7 +49,8 @@ pub(crate) struct Target {
 impl Target {
     /// Which formats the endpoint has.
     pub fn offer(&self) -> Offer {
-        Offer::Text
+        let resource = &self.served.resource;
+        if protobuf::knows(&resource.api_version, &resource.kind) { Offer::All } else { Offer::Text }
     }
 
     /// Returns this target once more, to aim at another part of it.

@@ -9,7 +9,7 @@ use super::{
     target::Target,
     view::partial,
 };
-use crate::{Answer, Encoding, Failure, Format, Reason, View};
+use crate::{Answer, Encoding, Failure, Format, Reason, View, protobuf};
 use bytes::Bytes;
 use hyper::header::{self, HeaderValue};
 use std::{
@@ -79,6 +79,10 @@ impl Api {
         let seconds = request.query.integer("timeoutSeconds")?.filter(|seconds| *seconds > 0);
         let lasting = seconds.map_or(LASTING, |seconds| Duration::from_secs(seconds as u64));
         let bookmarks = request.query.flag("allowWatchBookmarks");
+        let media_type = match format.encoding {
+            Encoding::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
+            _ => "application/json",
+        };
         let (frames, answer) = mpsc::channel(FRAMES);
         let end = Instant::now() + lasting;
         let watcher = Watcher {
@@ -93,7 +97,6 @@ impl Api {
             table_begun: false,
         };
         tokio::spawn(watcher.run(start));
-        let media_type = "application/json";
         Ok(Answer::stream(media_type, answer)
             .with_header(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private")))
     }
@@ -284,7 +287,7 @@ impl Watcher {
             View::PartialObjectMetadata | View::PartialObjectMetadataList => partial(&object),
             View::Table => self.table(&object, revision),
         };
-        frame(event, &object)
+        frame(event, &object, self.format.encoding)
     }
 
     /// Writes an object as a table of one row; the columns are told once.
@@ -329,7 +332,7 @@ impl Watcher {
 
     /// Tells the client why the watch ends.
     async fn fail(&mut self, failure: &Failure) -> Result<(), Over> {
-        self.send(frame(Event::Error, &failure.status())).await
+        self.send(frame(Event::Error, &failure.status(), self.format.encoding)).await
     }
 
     async fn send(&mut self, frame: Bytes) -> Result<(), Over> {
@@ -342,7 +345,13 @@ impl Watcher {
     }
 }
 
-fn frame(event: Event, object: &Value) -> Bytes {
+fn frame(event: Event, object: &Value, encoding: Encoding) -> Bytes {
+    if encoding == Encoding::Protobuf {
+        return protobuf::event(event.word(), object).unwrap_or_else(|error| {
+            let failure = Failure::new(Reason::InternalError, error.to_string());
+            protobuf::event(Event::Error.word(), &failure.status()).unwrap_or_default()
+        });
+    }
     let mut bytes = Vec::with_capacity(1024);
     bytes.extend_from_slice(b"{\"type\":\"");
     bytes.extend_from_slice(event.word().as_bytes());
