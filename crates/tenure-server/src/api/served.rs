@@ -201,6 +201,14 @@ impl Served {
         }
     }
 
+    /// Returns a valid object as the next read will give it: a `null` that says nothing is left out.
+    pub fn as_read(&self, object: Value) -> Value {
+        match self.version() {
+            Some(version) => version.read_stored(&object),
+            None => object,
+        }
+    }
+
     /// Returns a new object with all that its kind fills in.
     pub fn prepare_create(&self, object: &Value, around: &mut dyn Surroundings) -> Value {
         match self.version() {

@@ -158,6 +158,7 @@ impl<'a> Writing<'a> {
         let object = self.accept_definition(object, Some(&live.object), &mut warnings).await?;
         let faults = served.validate_update(&self.endpoint, &live.object, &object);
         self.check(&object, faults)?;
+        let object = served.as_read(object);
         let found = Live { object: &live.object, managers: &live.managers, presence: Presence::Stored };
         let state = match (State { object, ..state }).settle(found) {
             Settled::Unchanged(_) => {
@@ -221,6 +222,7 @@ impl<'a> Writing<'a> {
         let object = self.accept_definition(object, None, &mut warnings).await?;
         let faults = served.validate_create(&object);
         self.check(&object, faults)?;
+        let object = served.as_read(object);
         let mut stored = Stored { object, managers: state.managers, revision: Revision::ZERO };
         let key = key(&served.resource, &target.namespace, &name);
         let namespace = self.namespace_for_new(&name).await?;
