@@ -57,7 +57,8 @@ impl Decoder<'_> {
             .ok_or_else(|| Fault::Kind { api_version: api_version.into(), kind: kind.into() })?;
         let value = self.message(id, raw, depth)?;
         let object = value.as_object().cloned().unwrap_or_default();
-        Ok(object.with("apiVersion", api_version).with("kind", kind).into())
+        let object = object.with("kind", kind);
+        Ok(if api_version.is_empty() { object } else { object.with("apiVersion", api_version) }.into())
     }
 
     fn message(&mut self, id: MessageId, bytes: &[u8], depth: usize) -> Result<Value, Error> {

@@ -134,8 +134,9 @@ impl Table {
         &BUILTIN
     }
 
-    /// Finds the message of a kind; options are the same in every version.
+    /// Finds the message of a kind; options are the same in every version, and what names none is of the first.
     pub fn kind(&self, api_version: &str, kind: &str) -> Option<(MessageId, &Message)> {
+        let api_version = if api_version.is_empty() { "v1" } else { api_version };
         let id = self.kinds.get(format!("{api_version} {kind}").as_str());
         let id = id.or_else(|| self.kinds.get(format!("* {kind}").as_str()))?;
         Some((*id, self.get(*id)?))
