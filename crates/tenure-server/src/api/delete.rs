@@ -245,7 +245,7 @@ impl Api {
                 Transaction::new().put(
                     key.clone(),
                     expected,
-                    encode(&served.to_storage(&stored.object)?, &stored.managers)?,
+                    encode(&served.for_storing(&stored.object)?, &stored.managers)?,
                 )
             } else {
                 Claims::release(served, &live.object, Transaction::new().delete(key.clone(), expected))

@@ -34,7 +34,7 @@ impl Api {
     pub(crate) async fn read(&self, target: &Target) -> Result<Option<Stored>, Failure> {
         let key = key(&target.served.resource, &target.namespace, &target.name);
         match self.store.get(key.as_bytes()).await? {
-            Some(entry) => target.served.from_storage(Stored::read(&entry)?).map(Some),
+            Some(entry) => target.served.for_reading(Stored::read(&entry)?).map(Some),
             None => Ok(None),
         }
     }
@@ -76,7 +76,7 @@ impl Api {
             at = Some(listing.revision);
             let mut metadata = ListMetadata { revision: listing.revision, ..ListMetadata::default() };
             for (position, entry) in listing.entries.iter().enumerate() {
-                let stored = target.served.from_storage(Stored::read(entry)?)?;
+                let stored = target.served.for_reading(Stored::read(entry)?)?;
                 if !selection.matches(&stored.object) {
                     continue;
                 }
@@ -110,7 +110,7 @@ impl Api {
             self.store.list(ListRequest::prefix(prefix(&target.served.resource, &target.namespace))).await?;
         let mut items = Vec::new();
         for entry in &listing.entries {
-            let stored = target.served.from_storage(Stored::read(entry)?)?;
+            let stored = target.served.for_reading(Stored::read(entry)?)?;
             if selection.matches(&stored.object) {
                 items.push(stored);
             }

@@ -281,7 +281,7 @@ impl Served {
     }
 
     /// Returns an object at the version of the path.
-    pub fn from_storage(&self, stored: Stored) -> Result<Stored, Failure> {
+    pub fn for_reading(&self, stored: Stored) -> Result<Stored, Failure> {
         if let (Some(custom), Some(version)) = (&self.custom, self.version()) {
             let object = custom_at(custom, &stored.object, &self.resource.api_version)?;
             return Ok(Stored { object: version.read_stored(&object), ..stored });
@@ -310,7 +310,7 @@ impl Served {
     }
 
     /// Returns an object at the version of storage.
-    pub fn to_storage(&self, object: &Value) -> Result<Value, Failure> {
+    pub fn for_storing(&self, object: &Value) -> Result<Value, Failure> {
         if let Some(custom) = &self.custom {
             let (group, version) = &self.resource.storage;
             return custom_at(custom, object, &format!("{group}/{version}"));
@@ -361,7 +361,7 @@ impl Served {
         }
         let own = (self.resource.group.as_str(), self.resource.name.as_str());
         let row = SELECTABLE.iter().find(|(group, name, _)| (*group, *name) == own);
-        row.map_or(Vec::new(), |(_, _, fields)| fields.iter().map(|field| Text::new(field)).collect())
+        row.map_or(Vec::new(), |(_, _, fields)| fields.iter().map(Text::new).collect())
     }
 
     /// Returns an object as an item of a list: items of built-in kinds do not repeat what the list says.

@@ -255,7 +255,7 @@ impl Watcher {
 
     /// Tells what a change is to this watcher, if it is anything.
     async fn change(&mut self, revision: Revision, shared: &Shared) -> Result<(), Over> {
-        let at = |stored: &Stored| self.target.served.from_storage(stored.clone()).ok();
+        let at = |stored: &Stored| self.target.served.for_reading(stored.clone()).ok();
         let was = shared.previous().and_then(at).filter(|stored| self.selection.matches(&stored.object));
         let is = shared.current().and_then(at).filter(|stored| self.selection.matches(&stored.object));
         let (event, stored) = match (was, is) {

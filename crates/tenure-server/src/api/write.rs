@@ -175,7 +175,7 @@ impl<'a> Writing<'a> {
         let key = key(&served.resource, &target.namespace, &target.name);
         let expected = Expected::At(live.revision);
         let claims = Claims::between(served, &live.object, &stored.object);
-        let at_storage = served.to_storage(&stored.object)?;
+        let at_storage = served.for_storing(&stored.object)?;
         let transaction = if gone {
             Claims::release(served, &live.object, Transaction::new().delete(key, expected))
         } else {
@@ -232,7 +232,7 @@ impl<'a> Writing<'a> {
             }
             return Ok(Some(Written { stored, created: true, warnings }));
         }
-        let at_storage = served.to_storage(&stored.object)?;
+        let at_storage = served.for_storing(&stored.object)?;
         let put =
             Transaction::new().put(key.clone(), Expected::Absent, encode(&at_storage, &stored.managers)?);
         let claims = Claims::between(served, &Value::Null, &stored.object);

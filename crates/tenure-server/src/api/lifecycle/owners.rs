@@ -162,7 +162,7 @@ async fn write(api: &Api, target: &Target, live: &Stored, fields: Object) -> Res
             Transaction::new().delete(key, expected),
         )
     } else {
-        Transaction::new().put(key, expected, encode(&target.served.to_storage(&object)?, &live.managers)?)
+        Transaction::new().put(key, expected, encode(&target.served.for_storing(&object)?, &live.managers)?)
     };
     match api.store.commit(transaction).await {
         Ok(_) => Ok(Outcome::Done),
