@@ -53,8 +53,8 @@ struct Entries<'v> {
     deleting: Vec<Entry<'v>>,
     /// The values of the keys of all of them, by [`Entry::keys`].
     keys: Vec<Option<&'v Value>>,
-    /// Whether an entry says that the list replaces the live one.
-    replace: bool,
+    /// How many merging entries stand before the one that says that the list replaces the live one.
+    replace: Option<usize>,
 }
 
 impl<R: Recorder> Merger<'_, R> {
@@ -109,7 +109,9 @@ impl<R: Recorder> Merger<'_, R> {
         }
         match position.plan(self.options.unmarked_lists) {
             Plan::Keyed(keys) => {
-                let entries = Entries::read(patch, &keys, &[])?;
+                // Nothing is there to be deleted, so it does not matter what a deletion names.
+                let kept: Vec<Value> = patch.iter().filter(|entry| !deletes(entry)).cloned().collect();
+                let entries = Entries::read(&kept, &keys, &[])?;
                 entries.check_order(patch, order, &keys)?;
             }
             _ => super::set::check_order(patch, order)?,
@@ -138,7 +140,7 @@ impl<R: Recorder> Merger<'_, R> {
         };
         let mut index = Index::new(keys.len(), live.len() + entries.merging.len());
         let mut slots = Vec::with_capacity(live.len() + entries.merging.len());
-        if entries.replace {
+        if entries.replace.is_some() {
             self.recorder.note(|| Rule::ReplacedByDirective);
             for entry in &entries.merging {
                 let value = clean(&entry.map.clone().into(), item, Taken::Literally);
@@ -162,7 +164,7 @@ impl<R: Recorder> Merger<'_, R> {
         if let Some(order) = &order {
             rank_by(order, &index, &mut slots, live.len());
         }
-        if !entries.replace {
+        if entries.replace.is_none() {
             share_places(&index, &mut slots);
         }
         let changed = |slot: &Slot<'_>| !matches!(slot.content, Content::Live(_));
@@ -276,13 +278,13 @@ impl<'v> Entries<'v> {
             merging: Vec::with_capacity(patch.len()),
             deleting: Vec::new(),
             keys: Vec::with_capacity(patch.len() * keys.len()),
-            replace: false,
+            replace: None,
         };
         for (at, value) in patch.iter().enumerate() {
             let Value::Object(map) = value else { return Err(mixed(live, patch)) };
             let directed = patch_value(map).map_err(|error| error.under(PathElement::Index(at as i64)))?;
             if directed == Some(PatchValue::Replace) {
-                entries.replace = true;
+                entries.replace = Some(entries.merging.len());
                 continue;
             }
             let entry = Entry { map, keys: entries.keys.len() };
@@ -316,16 +318,34 @@ impl<'v> Entries<'v> {
             return Ok(index);
         }
         let mut at = 0;
-        for entry in &self.merging {
+        for (number, entry) in self.merging.iter().enumerate() {
+            self.check_replace(number, at, patch, order)?;
             match index.find(self.keys_of(entry, keys), at) {
                 Some(found) => at = found + 1,
                 None => {
                     self.check_first_occurrences(patch, order, keys, &index)?;
-                    break;
+                    return Ok(index);
                 }
             }
         }
+        self.check_replace(self.merging.len(), at, patch, order)?;
         Ok(index)
+    }
+
+    /// Checks that the entry that replaces the list, if it stands before the merging entry of a number, comes
+    /// before the end of the order: as recorded, it counts as one more entry there.
+    fn check_replace(
+        &self,
+        number: usize,
+        at: usize,
+        patch: &[Value],
+        order: &Array,
+    ) -> Result<(), PatchError> {
+        if self.replace != Some(number) || at < order.len() {
+            return Ok(());
+        }
+        let entry = Value::object([(super::directive::PATCH, Value::from("replace"))]);
+        Err(Fault::OrderMismatch { patch: Array::from(patch.to_vec()), order: order.clone(), entry }.into())
     }
 
     /// Checks the order again for entries that repeat: then the first of each counts.
@@ -416,6 +436,12 @@ fn first(index: &Index<'_>, slots: &mut [Slot<'_>], wanted: &[Option<&Value>], r
         from = number + 1;
     }
     target
+}
+
+/// Whether an entry only says what to delete.
+fn deletes(entry: &Value) -> bool {
+    let directed = entry.as_object().and_then(|map| patch_value(map).ok().flatten());
+    directed == Some(PatchValue::Delete)
 }
 
 fn merged_by(keys: &Keys<'_>) -> Rule {

@@ -63,6 +63,27 @@ fn proposed_change_rejections() {
 }
 
 #[test]
+fn an_order_ends_after_the_entry_that_replaces_the_list() {
+    let pod = kind("v1", "Pod");
+    let live = env("env: [{name: A}, {name: B}]");
+    let first = env("$setElementOrder/env: [{name: A}], env: [{$patch: replace}, {name: A, value: new}]");
+    gives(pod, &live, &first, &env("env: [{name: A, value: new}]"));
+    let last = env("$setElementOrder/env: [{name: A}], env: [{name: A, value: new}, {$patch: replace}]");
+    refused(pod, &live, &last, "is missing from $setElementOrder");
+    let inside =
+        env("$setElementOrder/env: [{name: A}, {name: Z}], env: [{name: A, value: new}, {$patch: replace}]");
+    gives(pod, &live, &inside, &env("env: [{name: A, value: new}]"));
+}
+
+#[test]
+fn a_deletion_from_a_list_that_is_not_there_may_name_anything() {
+    let pod = kind("v1", "Pod");
+    let patch = env("$setElementOrder/env: [{name: A}], env: [{name: A, value: new}, {$patch: delete}]");
+    gives(pod, "spec: {containers: [{name: c}]}", &patch, &env("env: [{name: A, value: new}]"));
+    refused(pod, &env("env: [{name: B}]"), &patch, "no value for merge key");
+}
+
+#[test]
 fn when_set_element_order_is_not_present_and_patching_a_list() {
     orders("B C A", None, "A B D", "C A B D");
 }
