@@ -210,7 +210,7 @@ impl Applied<'_> {
         };
         let none = FieldSet::default();
         let held_then = held.iter().find(|(version, _)| version == was).map_or(&none, |(_, fields)| fields);
-        let mut pruned = prune(&full, ty, &last.fields, held_then);
+        let mut pruned = prune(&full, ty, &last.fields, held_then, self.write.versions.emptied());
         let mut version = was;
         for (other, fields) in held.iter().filter(|(other, fields)| other != was && !fields.is_empty()) {
             let Some(ty) = self.write.versions.type_of(other) else { continue };

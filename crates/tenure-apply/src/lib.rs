@@ -94,5 +94,5 @@ pub use scale::{ReplicasAt, SCALE_VERSION, from_scale, to_scale};
 pub use time::Timestamp;
 pub use trace::{Decision, Rule, Trace, apply_traced};
 pub use update::{Requested, update};
-pub use versions::{Evolution, SingleVersion, Versions};
+pub use versions::{Emptied, Evolution, SingleVersion, Versions};
 pub use write::{Live, Presence, Settled, State, Write};

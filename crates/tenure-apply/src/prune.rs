@@ -5,7 +5,7 @@
 //! "Named" below: a struct's field counts as held when anything below it is held.
 
 use crate::{
-    items,
+    Emptied, items,
     shape::{Shape, below, names, shape},
 };
 use tenure_fields::{FieldSet, Node, PathElement};
@@ -14,23 +14,32 @@ use tenure_value::{Array, Object, Value};
 
 /// Returns the merged object without what only the last set still asked for. `held` is what all managers
 /// hold now, the applier's new declaration included.
-pub(crate) fn prune(merged: &Value, ty: TypeRef<'_>, last: &FieldSet, held: &FieldSet) -> Value {
-    inside(merged, ty, last, held, Fate::default()).unwrap_or_else(|| merged.clone())
+pub(crate) fn prune(
+    merged: &Value,
+    ty: TypeRef<'_>,
+    last: &FieldSet,
+    held: &FieldSet,
+    emptied: Emptied,
+) -> Value {
+    let fate = Fate { declared: false, doomed: false, emptied };
+    inside(merged, ty, last, held, fate).unwrap_or_else(|| merged.clone())
 }
 
 /// What the way down to a place has decided.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Fate {
     /// The applier declared this place or one above it.
     declared: bool,
     /// Nobody holds this place or one above it, so whatever the applier declared here goes.
     doomed: bool,
+    /// What becomes of a part that is emptied although someone holds it.
+    emptied: Emptied,
 }
 
 impl Fate {
     fn at(self, last: bool, held: bool) -> Fate {
         let declared = self.declared || last;
-        Fate { declared, doomed: self.doomed || declared && !held }
+        Fate { declared, doomed: self.doomed || declared && !held, ..self }
     }
 }
 
@@ -72,11 +81,8 @@ fn fields(object: &Object, ty: TypeRef<'_>, last: &FieldSet, held: &FieldSet, fa
                 let (named, of) = (names(ty, name), below(ty, name));
                 let named = named && appears(value, of);
                 match place(value, of, node, held.node(&element), named, fate) {
-                    // Emptied, and nobody asked for it to be there empty.
-                    Left::Other(rest)
-                        if is_empty(&rest) && named && !asked_for(held.node(&element), ty, name) =>
-                    {
-                        Left::Nothing
+                    Left::Other(rest) if is_empty(&rest) && named => {
+                        emptied(rest, held.node(&element), ty, name, fate.emptied)
                     }
                     outcome => outcome,
                 }
@@ -116,9 +122,16 @@ fn place(value: &Value, ty: TypeRef<'_>, last: &Node, held: Option<&Node>, named
     }
 }
 
-/// Whether a field stays when nothing is left in it: someone holds the field itself, or its struct needs it.
-fn asked_for(held: Option<&Node>, ty: TypeRef<'_>, name: &str) -> bool {
-    held.is_some_and(|node| node.included) || ty.field(name).is_some_and(|field| field.required)
+/// Returns what is left of a field that has lost its contents: it stays if its struct needs it, and if someone holds
+/// the field itself, it depends on the kind.
+fn emptied(rest: Value, held: Option<&Node>, ty: TypeRef<'_>, name: &str, of_kind: Emptied) -> Left {
+    let required = ty.field(name).is_some_and(|field| field.required);
+    match (held.is_some_and(|node| node.included), of_kind) {
+        _ if required => Left::Other(rest),
+        (true, Emptied::Stays) => Left::Other(rest),
+        (true, Emptied::IsNull) => Left::Other(Value::Null),
+        (false, _) => Left::Nothing,
+    }
 }
 
 fn is_empty(value: &Value) -> bool {

@@ -23,6 +23,22 @@ pub trait Versions {
     fn evolves(&self) -> Evolution {
         Evolution::Possible
     }
+
+    /// Returns what becomes of a part that another manager holds and that has lost all its contents.
+    fn emptied(&self) -> Emptied {
+        Emptied::Stays
+    }
+}
+
+/// What becomes of a part that has lost all its contents while somebody still holds the part itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emptied {
+    /// It stays, empty: custom resources, whose schema may refuse to be without it.
+    Stays,
+    /// It is `null`, which built-in kinds read as absent, unless its type requires it; whoever holds it goes on
+    /// holding it, as recorded. One of several parts that exclude each other, a volume's source for one, can so be
+    /// given up for another.
+    IsNull,
 }
 
 /// Whether the schema of a kind can change between two writes.

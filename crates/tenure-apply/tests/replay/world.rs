@@ -2,7 +2,7 @@
 //! path leads among them.
 
 use std::collections::BTreeMap;
-use tenure_apply::{Evolution, Live, Managers, Presence, Versions};
+use tenure_apply::{Emptied, Evolution, Live, Managers, Presence, Versions};
 use tenure_fields::{FieldSet, Path, PathElement};
 use tenure_schema::{Schema, Slot, Type, TypeRef, crd};
 use tenure_value::{Object, ObjectBuilder, Text, Value};
@@ -119,6 +119,10 @@ impl Versions for Kind<'_> {
 
     fn evolves(&self) -> Evolution {
         if self.custom.is_some() { Evolution::Possible } else { Evolution::None }
+    }
+
+    fn emptied(&self) -> Emptied {
+        if self.custom.is_some() { Emptied::Stays } else { Emptied::IsNull }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     },
 };
 use std::sync::Arc;
-use tenure_apply::{Evolution, Requested, Reset, Versions};
+use tenure_apply::{Emptied, Evolution, Requested, Reset, Versions};
 use tenure_fields::{FieldSet, PathElement};
 use tenure_schema::{Schema, TypeRef};
 use tenure_value::{Object, Text, Value};
@@ -403,6 +403,12 @@ impl Served {
                 )));
             }
         };
+        for name in ["kind", "apiVersion"] {
+            if let Some(other) = fields.get(name).filter(|value| !value.is_null() && value.as_str().is_none())
+            {
+                return Err(Failure::bad_request(format!("{name}: expected a string, got {}", other.kind())));
+            }
+        }
         let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
         let (kind, version) = (text("kind"), text("apiVersion"));
         let mismatch = !kind.is_empty() && kind != self.resource.kind
@@ -500,6 +506,10 @@ impl Versions for ServedVersions<'_> {
 
     fn evolves(&self) -> Evolution {
         if self.0.is_custom() { Evolution::Possible } else { Evolution::None }
+    }
+
+    fn emptied(&self) -> Emptied {
+        if self.0.is_custom() { Emptied::Stays } else { Emptied::IsNull }
     }
 }
 
