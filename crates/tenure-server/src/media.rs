@@ -76,10 +76,10 @@ impl Offer {
 
     /// Reads the content type of a body that is an object; a missing one is JSON.
     pub fn body(self, content_type: Option<&str>) -> Result<Encoding, Failure> {
-        let essence = essence(content_type.unwrap_or(""));
-        if essence.is_empty() {
+        let Some(given) = content_type.filter(|given| !given.trim().is_empty()) else {
             return Ok(Encoding::Json);
-        }
+        };
+        let essence = essence(given);
         self.encodings().iter().copied().find(|encoding| encoding.media_type() == essence).ok_or_else(|| {
             Failure::new(
                 Reason::UnsupportedMediaType,

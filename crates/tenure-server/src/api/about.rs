@@ -219,6 +219,7 @@ fn aggregated_answer(document: Document, request: &Request) -> Answer {
     let mut answer = marked_answer(document, request);
     let kind = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
     answer.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    answer.headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public"));
     answer
 }
 
@@ -238,7 +239,7 @@ fn marked_answer(document: Document, request: &Request) -> Answer {
 }
 
 /// The answer to a path that leads nowhere at all.
-fn page_not_found() -> Answer {
+pub(crate) fn page_not_found() -> Answer {
     Answer::text(StatusCode::NOT_FOUND, "404 page not found\n")
 }
 

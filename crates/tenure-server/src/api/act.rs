@@ -8,8 +8,8 @@ use super::{
     write::{Next, Writing},
 };
 use crate::{Answer, Encoding, Failure, Format, Reason, WriteOptions};
-use hyper::StatusCode;
-use tenure_value::{Object, Value};
+use hyper::{HeaderMap, Method, StatusCode};
+use tenure_value::{Object, Value, json};
 
 impl Api {
     /// Answers a question that is posted: everyone who got in may do everything, and is who the token says.
@@ -84,7 +84,16 @@ impl Api {
                 Ok(success(format))
             }
             "eviction" => {
-                self.delete(&Target { subresource: "".into(), ..target.copy() }, request).await?;
+                let eviction = body::read(&request.body, encoding, "Eviction")?.value;
+                let options = eviction.get("deleteOptions").filter(|options| !options.is_null());
+                let options = options.map(json::to_vec).unwrap_or_default();
+                let request = Request {
+                    method: Method::DELETE,
+                    query: request.query.clone(),
+                    headers: HeaderMap::new(),
+                    body: options.into(),
+                };
+                self.delete(&Target { subresource: "".into(), ..target.copy() }, &request).await?;
                 Ok(success(format))
             }
             "log" | "exec" | "attach" | "portforward" | "proxy" => Err(unserved(target)),

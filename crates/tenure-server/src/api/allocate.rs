@@ -2,7 +2,13 @@
 //! writes the service: two services cannot have one address, and a service that goes takes its claims with it.
 
 use super::{Api, served::Served};
-use crate::Failure;
+use crate::{
+    Cause, Failure,
+    kinds::{
+        FieldError,
+        allocate::{self, AddressRange, PortRange},
+    },
+};
 use std::{collections::BTreeSet, net::Ipv4Addr};
 use tenure_store::{Expected, Transaction};
 use tenure_value::{Text, Value};
@@ -58,6 +64,35 @@ impl Allocator {
     pub fn node_port(&mut self) -> Option<u16> {
         self.ports.pop()
     }
+}
+
+/// Says what is wrong with what a service asks for by name: it is outside of the ranges, or another's. `asked` is the
+/// service as the client wrote it, `new` what becomes of it.
+pub(crate) async fn faults(
+    api: &Api,
+    served: &Served,
+    old: &Value,
+    asked: &Value,
+    new: &Value,
+) -> Result<Vec<Cause>, Failure> {
+    let added = Claims::between(served, old, new).added;
+    if added.is_empty() {
+        return Ok(Vec::new());
+    }
+    let holdings = allocate::holdings(asked);
+    let wanted = holdings.addresses.iter().map(|address| address_key(&address.to_string()));
+    let mut taken = BTreeSet::new();
+    for claim in wanted.chain(holdings.ports.iter().copied().map(port_key)).filter(|key| added.contains(key))
+    {
+        if api.store.get(claim.as_bytes()).await?.is_some() {
+            taken.insert(claim);
+        }
+    }
+    let (addresses, ports) = (AddressRange::DEFAULT, PortRange::DEFAULT);
+    let address_is_taken = |address: Ipv4Addr| taken.contains(&address_key(&address.to_string()));
+    let port_is_taken = |port: u16| taken.contains(&port_key(port));
+    let errors = allocate::check(new, addresses, ports, address_is_taken, port_is_taken);
+    Ok(errors.iter().map(FieldError::cause).collect())
 }
 
 fn address(number: u32) -> Text {

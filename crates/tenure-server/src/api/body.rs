@@ -27,6 +27,7 @@ pub(crate) fn read(bytes: &Bytes, encoding: Encoding, kind: &str) -> Result<Read
 pub(crate) fn parse(bytes: &Bytes, encoding: Encoding) -> Result<Read, String> {
     let (value, duplicates) = match encoding {
         Encoding::Json => {
+            check_text(bytes)?;
             json::parse_checked(bytes, &LIMITS).map_err(|error| format!("json parse error: {error}"))?
         }
         Encoding::Yaml => {
@@ -40,6 +41,13 @@ pub(crate) fn parse(bytes: &Bytes, encoding: Encoding) -> Result<Read, String> {
     let complaints =
         duplicates.iter().map(|duplicate| format!("duplicate field {:?}", duplicate.path())).collect();
     Ok(Read { value: as_read_by_clients(value), complaints })
+}
+
+/// Checks that a body is text; what is none would be stored as something else than was sent.
+fn check_text(bytes: &[u8]) -> Result<(), String> {
+    std::str::from_utf8(bytes)
+        .map(|_| ())
+        .map_err(|error| format!("json parse error: invalid UTF-8 at byte {}", error.valid_up_to()))
 }
 
 /// Reads the configuration of an apply, which is YAML or JSON; names given twice are told with their line.

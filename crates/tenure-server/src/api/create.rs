@@ -192,6 +192,26 @@ impl Around {
         };
         Ok(Around { now: writing.now, uid: meta_text(object, "uid").into(), allocator, priority_class })
     }
+
+    /// Checks what a new pod says of its priority: the class must be there, and the number is the class's.
+    pub fn check_priority(&self, target: &Target, object: &Value) -> Result<(), Failure> {
+        let resource = &target.served.resource;
+        if !(resource.group.is_empty() && resource.name == "pods") {
+            return Ok(());
+        }
+        let forbidden = |why: String| Err(Failure::forbidden("", "pods", meta_text(object, "name"), &why));
+        let class = object.at(["spec", "priorityClassName"]).and_then(Value::as_str).unwrap_or_default();
+        if !class.is_empty() && self.priority_class.is_none() {
+            return forbidden(format!("no PriorityClass with name {class} was found"));
+        }
+        let computed = self.priority_class.as_ref().map_or(0, |(value, _)| *value);
+        match object.at(["spec", "priority"]).and_then(Value::as_i64) {
+            Some(given) if given != computed => forbidden(format!(
+                "the integer value of priority ({given}) must not be provided in pod spec; priority admission controller computed {computed} from the given PriorityClass name"
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Api {

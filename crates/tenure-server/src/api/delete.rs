@@ -65,16 +65,13 @@ impl DeleteOptions {
         };
         check_kind(&given)?;
         let query = &request.query;
-        let text = |name: &str| {
-            given.get(name).and_then(Value::as_str).map(Text::new).or_else(|| query.given(name).cloned())
-        };
-        let flag =
-            |name: &str| given.get(name).and_then(Value::as_bool).or_else(|| query.optional_flag(name));
         let fault = |reason: &str, message: String| {
             Failure::invalid_option(NAME, reason, "propagationPolicy", message)
         };
-        let policy = text("propagationPolicy");
-        let orphan = flag("orphanDependents");
+        let policy = member(&given, "propagationPolicy", "a string", Value::as_str)?.map(Text::new);
+        let policy = policy.or_else(|| query.given("propagationPolicy").cloned());
+        let orphan = member(&given, "orphanDependents", "true or false", Value::as_bool)?;
+        let orphan = orphan.or_else(|| query.optional_flag("orphanDependents"));
         let dependents = match (policy.as_deref(), orphan) {
             (Some(policy), Some(_)) => {
                 let message = format!(
@@ -93,25 +90,20 @@ impl DeleteOptions {
             }
             (None, None) => None,
         };
-        let in_body = given.get("dryRun").and_then(Value::as_array).cloned().unwrap_or_default();
+        let in_body = member(&given, "dryRun", "a list", Value::as_array)?.cloned().unwrap_or_default();
         let in_body = check_dry_run(in_body.iter().map(|value| value.as_str().unwrap_or_default()), NAME)?;
-        let precondition =
-            |name: &str| given.at(["preconditions", name]).and_then(Value::as_str).map(Text::new);
-        let grace = match given.get("gracePeriodSeconds") {
-            Some(Value::Int(seconds)) => Some(*seconds),
-            None | Some(Value::Null) => query.integer("gracePeriodSeconds")?,
-            Some(other) => {
-                return Err(Failure::bad_request(format!(
-                    "gracePeriodSeconds: expected a whole number, got {}",
-                    other.kind()
-                )));
-            }
+        let preconditions = member(&given, "preconditions", "an object", Value::as_object)?;
+        let preconditions = Value::Object(preconditions.cloned().unwrap_or_default());
+        let precondition = |name: &str| member(&preconditions, name, "a string", Value::as_str);
+        let grace = match member(&given, "gracePeriodSeconds", "a whole number", Value::as_i64)? {
+            Some(seconds) => Some(seconds),
+            None => query.integer("gracePeriodSeconds")?,
         };
         Ok(DeleteOptions {
             dry_run: query.dry_run(NAME)? || in_body,
             grace,
-            uid: precondition("uid"),
-            version: precondition("resourceVersion"),
+            uid: precondition("uid")?.map(Text::new),
+            version: precondition("resourceVersion")?.map(Text::new),
             dependents,
         })
     }
@@ -132,6 +124,21 @@ impl DeleteOptions {
             ));
         }
         Ok(())
+    }
+}
+
+/// Reads a member of the options; one of another kind is refused, for what a deletion ignores cannot be undone.
+fn member<'v, T>(
+    given: &'v Value,
+    name: &str,
+    what: &str,
+    read: impl FnOnce(&'v Value) -> Option<T>,
+) -> Result<Option<T>, Failure> {
+    match given.get(name).filter(|value| !value.is_null()) {
+        None => Ok(None),
+        Some(value) => read(value).map(Some).ok_or_else(|| {
+            Failure::bad_request(format!("DeleteOptions: {name}: expected {what}, got {}", value.kind()))
+        }),
     }
 }
 
@@ -229,6 +236,14 @@ impl Api {
             let stays = !is_finished(&marked, served);
             if stays && marked == live.object {
                 return Ok(Deleted::Marked(live));
+            }
+            // Whoever waits for an object that is on its way out learns first that it goes at once, as recorded.
+            let going = live.object.at(["metadata", "deletionTimestamp"]).is_some();
+            if !stays && going && marked != live.object && !options.dry_run {
+                let value = encode(&served.to_storage(&marked)?, &live.managers)?;
+                let put = Transaction::new().put(key.clone(), Expected::At(live.revision), value);
+                writing.commit(put).await?;
+                continue;
             }
             // A kind that goes at once was never on its way out, so that is not shown.
             let object = if stays || served.grace(&live.object, None).is_some() {

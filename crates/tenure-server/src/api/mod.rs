@@ -148,7 +148,14 @@ impl Api {
             other => return self.about(other, &request).await,
         };
         (seen.group, seen.resource) = (path.group.clone(), path.resource.clone());
-        let target = self.target(path, &request)?;
+        let group = path.group.clone();
+        let target = match self.target(path, &request) {
+            // A group that nobody serves is no place of the API at all.
+            Err(failure) if failure.code() == 404 && !self.serves_group(&group) => {
+                return Ok(about::page_not_found());
+            }
+            target => target?,
+        };
         (seen.verb, seen.offer) = (target.verb.word(), target.offer());
         if takes_body {
             request.body = read_body(incoming, BODY_BYTES, BODY_TIME).await.map_err(|fault| match fault {

@@ -84,6 +84,9 @@ impl Api {
         if [&path.namespace, &path.name, &path.subresource].iter().any(|segment| segment.contains('/')) {
             return Err(Failure::no_such_path());
         }
+        if !path.rest.is_empty() {
+            return Err(Failure::no_such_path());
+        }
         let served = self.served(&path.group, &path.version, &path.resource)?;
         let resource = &served.resource;
         let at_collection = path.name.is_empty();

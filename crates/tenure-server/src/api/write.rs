@@ -4,7 +4,7 @@
 
 use super::{
     Api, Request,
-    allocate::Claims,
+    allocate::{self, Claims},
     object::{Stored, bare, encode, key, meta_text, metadata, with_metadata},
     read::parse_version,
     served::Endpoint,
@@ -19,6 +19,8 @@ use tenure_apply::{ApplyError, Live, Managers, Presence, Requested, Settled, Sta
 use tenure_store::{Error, Expected, Revision, Transaction};
 use tenure_value::{Text, Value};
 
+/// The most managers of one object.
+const MANAGERS: usize = 1000;
 /// How often a write starts over because somebody else was faster.
 const ATTEMPTS: usize = 16;
 
@@ -64,6 +66,7 @@ impl<'a> Writing<'a> {
     /// Reads a document as an object of the target's kind; `complaints` are those about its text.
     pub fn body(&self, document: &Value, complaints: &[String]) -> Result<Body, Failure> {
         let mut warnings = Vec::new();
+        check_shape(document)?;
         let object = self.complete(&bare(document), complaints, &mut warnings)?;
         Ok(Body {
             object,
@@ -153,10 +156,12 @@ impl<'a> Writing<'a> {
                 State { object: keep_identity(live, object), ..state }
             }
         };
+        self.check_count(&state.managers, live.managers.iter().count())?;
         let mut around = super::create::Around::new(self, &state.object).await?;
         let object = served.prepare_update(&self.endpoint, &live.object, &state.object, &mut around);
         let object = self.accept_definition(object, Some(&live.object), &mut warnings).await?;
-        let faults = served.validate_update(&self.endpoint, &live.object, &object);
+        let mut faults = served.validate_update(&self.endpoint, &live.object, &object);
+        faults.extend(allocate::faults(self.api, served, &live.object, &state.object, &object).await?);
         self.check(&object, faults)?;
         let object = served.as_read(object);
         let found = Live { object: &live.object, managers: &live.managers, presence: Presence::Stored };
@@ -218,9 +223,11 @@ impl<'a> Writing<'a> {
         };
         let born = self.born(&state.object, &name);
         let mut around = super::create::Around::new(self, &born).await?;
+        around.check_priority(target, &born)?;
         let object = served.prepare_create(&born, &mut around);
         let object = self.accept_definition(object, None, &mut warnings).await?;
-        let faults = served.validate_create(&object);
+        let mut faults = served.validate_create(&object);
+        faults.extend(allocate::faults(self.api, served, &Value::Null, &born, &object).await?);
         self.check(&object, faults)?;
         let object = served.as_read(object);
         let mut stored = Stored { object, managers: state.managers, revision: Revision::ZERO };
@@ -365,6 +372,21 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
+    /// Checks that an object does not gather managers without end.
+    fn check_count(&self, managers: &Managers, before: usize) -> Result<(), Failure> {
+        let count = managers.iter().count();
+        if count <= MANAGERS.max(before) {
+            return Ok(());
+        }
+        let cause = Cause {
+            reason: "FieldValueTooMany".into(),
+            message: format!("Too many: {count}: must have at most {MANAGERS} items"),
+            field: "metadata.managedFields".into(),
+            extension: None,
+        };
+        Err(self.target.served.invalid(&self.target.name, vec![cause]))
+    }
+
     /// Checks the names of the managers that a body brings.
     fn check_managers(&self, sent: Option<&Value>) -> Result<(), Failure> {
         let entries = sent.and_then(Value::as_array).map_or(&[][..], |entries| entries.items());
@@ -469,6 +491,35 @@ fn refusal(writing: &Writing<'_>, error: ApplyError) -> Failure {
             Failure::bad_request(format!("failed to create typed patch object ({named}): {other}"))
         }
     }
+}
+
+/// Checks that what a body says of its managers can be read as such.
+fn check_shape(document: &Value) -> Result<(), Failure> {
+    const TEXTS: [&str; 6] = ["manager", "operation", "apiVersion", "time", "fieldsType", "subresource"];
+    let fault = |at: String, what: &str, other: &Value| {
+        let message = format!("metadata.managedFields{at}: expected {what}, got {}", other.kind());
+        Err(Failure::bad_request(message))
+    };
+    let entries = match document.at(["metadata", "managedFields"]) {
+        None | Some(Value::Null) => return Ok(()),
+        Some(Value::Array(entries)) => entries,
+        Some(other) => return fault(String::new(), "a list", other),
+    };
+    for (at, entry) in entries.iter().enumerate() {
+        let Value::Object(fields) = entry else {
+            if entry.is_null() {
+                continue;
+            }
+            return fault(format!("[{at}]"), "an object", entry);
+        };
+        for name in TEXTS {
+            let wrong = |value: &&Value| !value.is_null() && value.as_str().is_none();
+            if let Some(other) = fields.get(name).filter(wrong) {
+                return fault(format!("[{at}].{name}"), "a string", other);
+            }
+        }
+    }
+    Ok(())
 }
 
 impl From<Error> for Failure {
