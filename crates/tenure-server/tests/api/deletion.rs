@@ -1,0 +1,152 @@
+//! The recorded deletions: what is answered, and what is left afterwards.
+
+use crate::{
+    facts::{self, NAMESPACE, items, text},
+    http::{Answer, Request},
+    server::{Server, metadata},
+};
+use tenure_value::Value;
+
+fn collection(resource: &str) -> String {
+    let group = match resource {
+        "deployments" => "/apis/apps/v1",
+        "jobs" => "/apis/batch/v1",
+        _ => "/api/v1",
+    };
+    format!("{group}/namespaces/{NAMESPACE}/{resource}")
+}
+
+/// Writes the object of a scenario, whose name says what is special about it.
+fn object(resource: &str, name: &str, scenario: &str) -> String {
+    let containers = r#""containers":[{"name":"c","image":"a"}]"#;
+    let template = format!(r#""template":{{"metadata":{{"labels":{{"a":"b"}}}},"spec":{{{containers}}}}}"#);
+    let spec = match resource {
+        "deployments" => format!(r#"{{"selector":{{"matchLabels":{{"a":"b"}}}},{template}}}"#),
+        "replicationcontrollers" => format!(r#"{{"selector":{{"a":"b"}},{template}}}"#),
+        "jobs" => format!(r#"{{"template":{{"spec":{{"restartPolicy":"Never",{containers}}}}}}}"#),
+        "pods" => {
+            let node = if scenario.contains("without node") { "" } else { r#""nodeName":"n","# };
+            let grace =
+                if scenario.contains("own grace 5") { r#""terminationGracePeriodSeconds":5,"# } else { "" };
+            format!("{{{node}{grace}{containers}}}")
+        }
+        _ => "null".into(),
+    };
+    let finalizers = if scenario == "with finalizer" { r#","finalizers":["facts.example/f"]"# } else { "" };
+    let spec = if spec == "null" { String::new() } else { format!(r#","spec":{spec}"#) };
+    format!(r#"{{"metadata":{{"name":"{name}"{finalizers}}}{spec}}}"#)
+}
+
+/// Writes down of an answer what the recording has of it.
+fn summary(answer: &Answer) -> Value {
+    let of = answer.document();
+    if answer.says("kind") == "Status" {
+        let details = of.get("details").and_then(Value::as_object).cloned().unwrap_or_default();
+        return Value::object([
+            ("details", Value::Object(details.without("name").without("uid"))),
+            ("kind", Value::from("Status")),
+            ("status", of.get("status").cloned().unwrap_or_default()),
+        ]);
+    }
+    let mut fields = vec![
+        ("deletionGracePeriodSeconds", metadata(&of, "deletionGracePeriodSeconds")),
+        ("deletionTimestamp", Value::Bool(!metadata(&of, "deletionTimestamp").is_null())),
+        ("finalizers", metadata(&of, "finalizers")),
+        ("generation", metadata(&of, "generation")),
+        ("kind", of.get("kind").cloned().unwrap_or_default()),
+    ];
+    if let Some(items) = of.get("items").and_then(Value::as_array) {
+        fields.push(("items", Value::Int(items.len() as i64)));
+    }
+    Value::object(fields)
+}
+
+/// Whether what is left is what was recorded. The recorded server had no garbage collector: where an object waited
+/// for it alone, it may be gone.
+fn agrees(left: &Value, recorded: &Value) -> bool {
+    let waiting = items(recorded, "finalizers");
+    let collected = !waiting.is_empty()
+        && waiting.iter().all(|name| matches!(name.as_str(), Some("orphan" | "foregroundDeletion")));
+    left == recorded || (collected && left.is_null())
+}
+
+/// Deletes as one step of a scenario says, and says what is different.
+fn delete(server: &Server, step: &Value, resource: &str, name: &str, whole: bool) -> Option<String> {
+    let item = format!("{}/{name}", collection(resource));
+    let path = if whole { collection(resource) } else { item.clone() };
+    let mut request = Request::new("DELETE", &format!("{path}{}", text(step, "query")));
+    if let Some(body) = step.get("body").filter(|body| !body.is_null()) {
+        request = request.body("application/json", body.to_string());
+    }
+    let answer = server.send(&request);
+    let code = step.get("code").and_then(Value::as_i64).unwrap_or_default();
+    let returned = step.get("returned").cloned().unwrap_or_default();
+    let found = server.get(&item);
+    let left = if found.code == 404 { Value::Null } else { summary(&found) };
+    let recorded = step.get("left").cloned().unwrap_or_default();
+    let same = i64::from(answer.code) == code && summary(&answer) == returned && agrees(&left, &recorded);
+    (!same).then(|| {
+        format!(
+            "{} {}\n  left {left}\n  should {code} {returned}\n  left {recorded}",
+            answer.code,
+            summary(&answer)
+        )
+    })
+}
+
+#[test]
+fn every_recorded_deletion_goes_alike() {
+    let facts = facts::read("strategies.json");
+    let server = Server::start();
+    server.create_namespace(NAMESPACE);
+    let scenarios = items(&facts, "deletion");
+    assert_eq!(scenarios.len(), 27);
+    let mut failures = Vec::new();
+    for (at, scenario) in scenarios.iter().enumerate() {
+        let (resource, about) = (text(scenario, "resource"), text(scenario, "name"));
+        let whole = about.starts_with("collection");
+        // One scenario selects its object by the name that it had when it was recorded.
+        let selected = text(scenario, "query").split("name%3D").nth(1);
+        let name = selected.map_or_else(|| format!("d{at}"), str::to_string);
+        server.delete(&format!("{}/{name}", collection(resource)));
+        server.create(&collection(resource), &object(resource, &name, about));
+        let steps = [Some(scenario), scenario.get("second")];
+        let found =
+            steps.into_iter().flatten().filter_map(|step| delete(&server, step, resource, &name, whole));
+        failures.extend(found.map(|found| format!("{about}: {found}")));
+    }
+    assert!(failures.is_empty(), "{}\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn a_dry_run_and_preconditions_count_wherever_they_are_said() {
+    let server = Server::start();
+    let path = "/api/v1/namespaces/default/configmaps";
+    let made = server.create(path, r#"{"metadata":{"name":"kept"}}"#);
+    let item = format!("{path}/kept");
+    let uid = metadata(&made, "uid");
+    let right = format!(r#"{{"preconditions":{{"uid":{uid}}}}}"#);
+    let wrong = r#"{"preconditions":{"uid":"3f0c8a3e-6f3a-4f5e-9d0b-2f4b7c1d8e90"}}"#;
+    let both = format!(r#"{{"preconditions":{{"uid":{uid}}},"dryRun":["All"]}}"#);
+    let cases = [
+        ("?dryRun=All", "", 200),
+        ("?dryRun=All", "{}", 200),
+        ("?dryRun=All", right.as_str(), 200),
+        ("", r#"{"dryRun":["All"]}"#, 200),
+        ("?gracePeriodSeconds=0", r#"{"dryRun":["All"]}"#, 200),
+        ("", both.as_str(), 200),
+        ("?dryRun=All", wrong, 409),
+        ("", wrong, 409),
+        ("?gracePeriodSeconds=0&propagationPolicy=Background", wrong, 409),
+    ];
+    for (query, body, code) in cases {
+        let mut request = Request::new("DELETE", &format!("{item}{query}"));
+        if !body.is_empty() {
+            request = request.body("application/json", body);
+        }
+        assert_eq!(server.send(&request).code, code, "DELETE {query} {body}");
+        assert_eq!(server.get(&item).document(), made, "{query} {body} left the object alone");
+    }
+    assert_eq!(server.send(&Request::new("DELETE", &item).body("application/json", right)).code, 200);
+    assert_eq!(server.get(&item).code, 404);
+}

@@ -1,0 +1,196 @@
+//! The recorded requests that go wrong, answered alike in what clients act on: of a bad request that it is one, of
+//! every other error code and reason, and of NotFound, AlreadyExists and Conflict also the text.
+
+use crate::{
+    conversations::has_custom_resources,
+    facts::{self, NAMESPACE, items, text},
+    http::{Answer, Request},
+    server::{Server, version},
+};
+use tenure_server::Access;
+use tenure_value::Value;
+
+/// Stands for the uid that a recorded request has.
+const UID: &str = "3f0c8a3e-6f3a-4f5e-9d0b-2f4b7c1d8e90";
+/// Stands for the time that a recorded request has.
+const TIME: &str = "2026-01-01T00:00:00Z";
+
+/// Requests that the recorded server took from somebody it did not know; this one knows nobody without a token
+/// (entry "Nobody is anonymous").
+const ANONYMOUS: &str = "403 anonymous";
+
+/// A definition that is well-formed and wrong.
+const DEFINITION: &str = "crd without schema";
+
+const DEPLOYMENT: &str = r#"{"metadata":{"name":"d"},"spec":{"replicas":1,"selector":{"matchLabels":{"a":"b"}},
+    "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"a"}]}}}}"#;
+const POD: &str = r#"{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"a"}]}}"#;
+
+/// Makes the objects that the recorded requests meet.
+fn prepare(server: &Server) {
+    server.create_namespace(NAMESPACE);
+    let core = format!("/api/v1/namespaces/{NAMESPACE}");
+    let apps = format!("/apis/apps/v1/namespaces/{NAMESPACE}");
+    server.create(&format!("{core}/configmaps"), r#"{"metadata":{"name":"a"},"data":{"k":"v"}}"#);
+    server.create(&format!("{core}/pods"), POD);
+    server.create(&format!("{core}/services"), r#"{"metadata":{"name":"s"},"spec":{"ports":[{"port":80}]}}"#);
+    server.create(&format!("{apps}/deployments"), DEPLOYMENT);
+    let replicas =
+        r#"{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":{"replicas":1}}"#;
+    assert_eq!(server.apply(&format!("{apps}/deployments/d"), "m1", replicas).code, 200);
+}
+
+/// Writes a body that the recording gives the size of.
+fn sized(case: &str, size: usize) -> String {
+    let (before, after) = match case {
+        "annotations too big" => {
+            (r#"{"kind":"ConfigMap","metadata":{"name":"x","annotations":{"k":""#, r#""}}}"#)
+        }
+        _ => (r#"{"kind":"ConfigMap","metadata":{"name":"x"},"data":{"k":""#, r#""}}"#),
+    };
+    format!("{before}{}{after}", "a".repeat(size - before.len() - after.len()))
+}
+
+fn request(case: &Value, live: &Value) -> Request {
+    let recorded = case.get("request").expect("a request");
+    let mut request = Request::new(text(recorded, "method"), text(recorded, "path"));
+    if let Some(accept) = recorded.get("accept").and_then(Value::as_str) {
+        request = request.header("Accept", accept);
+    }
+    let Some(body) = recorded.get("body").and_then(Value::as_str) else { return request };
+    let size = body.strip_prefix('<').and_then(|rest| rest.strip_suffix(" bytes>"));
+    let body = match size.and_then(|size| size.parse().ok()) {
+        Some(size) => sized(text(case, "name"), size),
+        None => {
+            // One request sends back what it was shown, but for the version.
+            let uid = if text(case, "name") == "put stale resourceVersion" { uid(live) } else { UID };
+            body.replace("<uid>", uid).replace("<time>", TIME).replace("<rv>", &version(live))
+        }
+    };
+    request.body(text(recorded, "contentType"), body)
+}
+
+fn uid(of: &Value) -> &str {
+    of.at(["metadata", "uid"]).and_then(Value::as_str).unwrap_or("?")
+}
+
+/// Replaces what differs from run to run by what the recording has there.
+fn masked(message: &str, live: &Value) -> String {
+    let uid = uid(live);
+    let version = format!("record ({})", version(live));
+    message.replace(UID, "<uid>").replace(uid, "<uid>").replace(&version, "record (<rv>)")
+}
+
+/// Says in what an answer differs from the recorded one.
+fn difference(case: &Value, answer: &Answer, live: &Value) -> Option<String> {
+    let code = case.get("code").and_then(Value::as_i64).unwrap_or_default() as u16;
+    let reason = text(case, "reason");
+    let fits = match code {
+        400 | 422 | 500 => matches!(answer.code, 400 | 422),
+        _ => answer.code == code,
+    };
+    if !fits {
+        return Some(format!("code {} instead of {code}: {}", answer.code, answer.text()));
+    }
+    if let Some(raw) = case.get("rawBody").and_then(Value::as_str) {
+        return (answer.text() != raw).then(|| format!("{:?} instead of {raw:?}", answer.text()));
+    }
+    if let Some(event) = case.get("event") {
+        let frames = answer.frames();
+        let of = |value: &Value| value.at(["object", "reason"]).cloned();
+        let same =
+            frames.len() == 1 && frames[0].get("type") == event.get("type") && of(&frames[0]) == of(event);
+        return (!same).then(|| format!("{frames:?} instead of {event}"));
+    }
+    if code < 400 {
+        let kind = text(case, if case.get("kind").is_some() { "kind" } else { "bodyKind" });
+        let warning = case.get("Warning").and_then(Value::as_str);
+        if answer.says("kind") != kind || answer.header("warning") != warning {
+            return Some(format!("{:?} and {:?}", answer.says("kind"), answer.header("warning")));
+        }
+        return None;
+    }
+    let is_status = answer.says("kind") == "Status" && answer.says("status") == "Failure";
+    if !is_status || answer.says("message").is_empty() {
+        return Some(format!("no status that says why: {}", answer.text()));
+    }
+    if matches!(code, 400 | 422 | 500) {
+        return None;
+    }
+    if answer.says("reason") != reason {
+        return Some(format!("reason {} instead of {reason}", answer.says("reason")));
+    }
+    let retry = case.get("Retry-After").and_then(Value::as_str);
+    if answer.header("retry-after") != retry {
+        return Some(format!("Retry-After {:?} instead of {retry:?}", answer.header("retry-after")));
+    }
+    let message = masked(&answer.says("message"), live);
+    let tells =
+        matches!(reason, "NotFound" | "AlreadyExists" | "Conflict") && message != text(case, "message");
+    tells.then(|| format!("{message:?} instead of {:?}", text(case, "message")))
+}
+
+/// Takes away what a request that succeeded has made, so that the next one meets the recorded objects.
+fn clean(server: &Server, request: &Request, answer: &Answer) {
+    if answer.code != 201 || request.path.contains("dryRun") {
+        return;
+    }
+    let path = request.path.split('?').next().unwrap_or_default();
+    let made = answer.document();
+    let name = made.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+    let path = if request.method == "POST" { format!("{path}/{name}") } else { path.to_string() };
+    assert_eq!(server.delete(&path).code, 200, "DELETE {path}");
+}
+
+#[test]
+fn every_recorded_error_is_answered_alike() {
+    let facts = facts::read("errors.json");
+    let (server, locked) = (Server::start(), Server::with(Access::Token("right".into())));
+    prepare(&server);
+    server.forget_history();
+    let mut failures = Vec::new();
+    let mut compared = 0;
+    // Definitions are checked by whatever serves them.
+    let custom = has_custom_resources(&server);
+    let due = |case: &&Value| case.get("request").is_some() && (custom || text(case, "name") != DEFINITION);
+    for case in items(&facts, "cases").iter().filter(due) {
+        let live = server.get(&format!("/api/v1/namespaces/{NAMESPACE}/configmaps/a")).document();
+        let request = request(case, &live);
+        let name = text(case, "name");
+        let found = if name.starts_with(ANONYMOUS) {
+            let answer = locked.send(&request);
+            let knows_nobody = answer.code == 401 && answer.says("reason") == "Unauthorized";
+            (!knows_nobody).then(|| format!("{} instead of 401", answer.code))
+        } else if name == "401 bad token" {
+            difference(case, &locked.send(&request.header("Authorization", "Bearer wrong")), &live)
+        } else {
+            let answer = server.send(&request);
+            clean(&server, &request, &answer);
+            difference(case, &answer, &live)
+        };
+        compared += 1;
+        failures.extend(found.map(|found| format!("{name}: {found}")));
+    }
+    assert_eq!(compared, if custom { 213 } else { 212 });
+    assert!(failures.is_empty(), "{} of {compared}\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn a_namespace_that_is_going_takes_nothing_new() {
+    let server = Server::start();
+    server.create_namespace("going");
+    // An object that stays until its finalizer is gone keeps the namespace too.
+    let kept = r#"{"metadata":{"name":"kept","finalizers":["example.com/kept"]}}"#;
+    server.create("/api/v1/namespaces/going/configmaps", kept);
+    let first = server.delete("/api/v1/namespaces/going");
+    assert_eq!((first.code, first.says("kind").as_str()), (200, "Namespace"), "{}", first.text());
+    let answer = server.post("/api/v1/namespaces/going/configmaps", r#"{"metadata":{"name":"x"}}"#);
+    assert_eq!((answer.code, answer.says("reason").as_str()), (403, "Forbidden"), "{}", answer.text());
+    let why = "configmaps \"x\" is forbidden: unable to create new content in namespace going because it is being terminated";
+    assert_eq!(answer.says("message"), why);
+    let cause = answer.document().at(["details", "causes"]).and_then(|causes| causes.as_array().cloned());
+    let cause = cause.and_then(|causes| causes.iter().next().cloned()).unwrap_or_default();
+    assert_eq!(text(&cause, "reason"), "NamespaceTerminating");
+    let again = server.delete("/api/v1/namespaces/going");
+    assert!(matches!(again.code, 200 | 409), "{}", again.text());
+}

@@ -1,0 +1,25 @@
+//! Reads the recorded facts.
+
+use std::{fs, path::Path};
+use tenure_value::{Limits, Value, json};
+
+/// The namespace that stands for the recorded one.
+pub const NAMESPACE: &str = "facts";
+
+/// Reads a file of recorded facts, with a name for the namespace they were recorded in.
+pub fn read(name: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/facts").join(name);
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    json::parse(text.replace("<ns>", NAMESPACE).as_bytes(), &Limits::default())
+        .unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Returns the items of a list member.
+pub fn items<'v>(of: &'v Value, name: &str) -> &'v [Value] {
+    of.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
+}
+
+/// Returns a string member.
+pub fn text<'v>(of: &'v Value, name: &str) -> &'v str {
+    of.get(name).and_then(Value::as_str).unwrap_or_default()
+}

@@ -1,0 +1,76 @@
+//! Requests that are malformed or meant to hurt: each gets its 4xx with a status that says what is wrong, the server
+//! stays up, and nothing is stored. The requests are tables, one for each thing that can be wrong.
+
+mod bodies;
+mod parameters;
+mod patches;
+mod wire;
+
+use crate::{http::Request, server::Server};
+
+/// The collection that most requests aim at.
+const PATH: &str = "/api/v1/namespaces/default/configmaps";
+/// An object that is there.
+const ITEM: &str = "/api/v1/namespaces/default/configmaps/live";
+/// An object with lists.
+const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/default/deployments/live";
+const JSON: &str = "application/json";
+const YAML: &str = "application/yaml";
+
+/// A bad request: what is wrong with it, the request, and a part of what the answer says.
+struct Bad {
+    about: String,
+    request: Request,
+    says: &'static str,
+}
+
+fn bad(about: impl Into<String>, request: Request, says: &'static str) -> Bad {
+    Bad { about: about.into(), request, says }
+}
+
+/// A request that would create an object, with a body of some type.
+fn post(media_type: &str, body: impl Into<Vec<u8>>) -> Request {
+    Request::new("POST", PATH).body(media_type, body)
+}
+
+/// Makes a server with something to hurt.
+fn prepared() -> Server {
+    let server = Server::start();
+    server.create(PATH, r#"{"metadata":{"name":"live"},"data":{"k":"v"}}"#);
+    let deployment = r#"{"metadata":{"name":"live","finalizers":["example.com/f"]},"spec":{"selector":{"matchLabels":{"a":"b"}},
+        "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"a"}]}}}}"#;
+    server.create("/apis/apps/v1/namespaces/default/deployments", deployment);
+    server
+}
+
+/// Checks that the server is up and does its work.
+fn assert_well(server: &Server, about: &str) {
+    assert_eq!(server.get("/readyz").text(), "ok", "after {about}");
+    let made = server.post(PATH, r#"{"metadata":{"generateName":"after-"}}"#);
+    assert_eq!(made.code, 201, "after {about}: {}", made.text());
+}
+
+fn check(table: Vec<Bad>, at_least: usize) {
+    let server = prepared();
+    assert!(table.len() >= at_least, "{} requests", table.len());
+    let before = server.revision();
+    let mut failures = Vec::new();
+    for Bad { about, request, says } in &table {
+        let answer = server.send(request);
+        let short: String = answer.text().chars().take(300).collect();
+        let refused = (400..500).contains(&answer.code);
+        let status = answer.says("kind") == "Status" && answer.says("status") == "Failure";
+        // A path that no resource could have is answered as a web server would.
+        let nowhere = answer.code == 404 && answer.text().starts_with("404 page not found");
+        let told = status && answer.says("message").contains(says) || nowhere && says.is_empty();
+        let revision = server.revision();
+        if !(refused && told && revision == before) {
+            failures.push(format!("{about}: {} {short}; stored: {}", answer.code, revision != before));
+        }
+        if revision != before {
+            break;
+        }
+    }
+    assert!(failures.is_empty(), "{} of {}\n{}", failures.len(), table.len(), failures.join("\n"));
+    assert_well(&server, "all of them");
+}

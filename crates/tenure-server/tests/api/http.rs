@@ -1,0 +1,139 @@
+//! A client of one request per connection that sends whatever it is given: tests need requests that no decent
+//! client would send.
+
+use std::{
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
+    time::Duration,
+};
+use tenure_value::{Limits, Value, json};
+
+/// How long an answer may take; a watch of the recordings lasts four seconds.
+const PATIENCE: Duration = Duration::from_secs(50);
+
+/// A request to be sent.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub method: String,
+    pub path: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Option<Vec<u8>>,
+}
+
+impl Request {
+    pub fn new(method: &str, path: &str) -> Request {
+        Request { method: method.into(), path: path.into(), headers: Vec::new(), body: None }
+    }
+
+    pub fn header(mut self, name: &str, value: &str) -> Request {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    pub fn body(mut self, media_type: &str, body: impl Into<Vec<u8>>) -> Request {
+        self.body = Some(body.into());
+        if media_type.is_empty() { self } else { self.header("Content-Type", media_type) }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let mut head =
+            format!("{} {} HTTP/1.1\r\nHost: tenure\r\nConnection: close\r\n", self.method, self.path);
+        for (name, value) in &self.headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        let empty = Vec::new();
+        let body = self.body.as_ref().unwrap_or(&empty);
+        if self.body.is_some() {
+            head += &format!("Content-Length: {}\r\n", body.len());
+        }
+        let mut bytes = (head + "\r\n").into_bytes();
+        bytes.extend_from_slice(body);
+        bytes
+    }
+}
+
+/// What came back.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    pub code: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut of = self.headers.iter().filter(|(of, _)| of.eq_ignore_ascii_case(name));
+        of.next().map(|(_, value)| value.as_str())
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// Returns the body as a document; `null` if it is none.
+    pub fn document(&self) -> Value {
+        json::parse(&self.body, &Limits::default()).unwrap_or_default()
+    }
+
+    /// Returns the documents of a stream, one a line.
+    pub fn frames(&self) -> Vec<Value> {
+        let lines = self.body.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        lines.map(|line| json::parse(line, &Limits::default()).unwrap_or_default()).collect()
+    }
+
+    /// Returns a text of the body's top level, such as `reason` or `message` of a status.
+    pub fn says(&self, name: &str) -> String {
+        self.document().get(name).and_then(Value::as_str).unwrap_or_default().to_string()
+    }
+}
+
+/// Sends a request and reads the whole answer.
+pub fn send(to: SocketAddr, request: &Request) -> Answer {
+    let bytes = send_bytes(to, &request.bytes());
+    read_answer(&bytes).unwrap_or_else(|| {
+        panic!("{} {}: no answer in {:?}", request.method, request.path, String::from_utf8_lossy(&bytes))
+    })
+}
+
+/// Sends bytes and returns what comes back until the server hangs up.
+pub fn send_bytes(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
+    let mut stream = TcpStream::connect(to).expect("the server listens");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a time is set");
+    // A server that refuses early stops reading; its answer is what counts.
+    let _ = stream.write_all(bytes);
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    answer
+}
+
+/// Reads an answer from its bytes; nothing if they are none.
+pub fn read_answer(bytes: &[u8]) -> Option<Answer> {
+    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
+    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+    let mut lines = head.split("\r\n");
+    let code = lines.next()?.split(' ').nth(1)?.parse().ok()?;
+    let headers: Vec<(String, String)> = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_string(), value.trim().to_string()))
+        .collect();
+    let mut answer = Answer { code, headers, body: bytes[end + 4..].to_vec() };
+    if answer.header("transfer-encoding") == Some("chunked") {
+        answer.body = unchunked(&answer.body);
+    }
+    Some(answer)
+}
+
+fn unchunked(mut rest: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Some(end) = rest.windows(2).position(|window| window == b"\r\n") {
+        let size =
+            std::str::from_utf8(&rest[..end]).ok().and_then(|text| usize::from_str_radix(text, 16).ok());
+        let (Some(size), start) = (size, end + 2) else { break };
+        if size == 0 || rest.len() < start + size + 2 {
+            break;
+        }
+        body.extend_from_slice(&rest[start..start + size]);
+        rest = &rest[start + size + 2..];
+    }
+    body
+}

@@ -1,0 +1,113 @@
+//! A server in this process, over a store in memory, on a free port.
+
+use crate::http::{Answer, Request, send};
+use std::{net::SocketAddr, sync::Arc};
+use tenure_server::{
+    Access,
+    api::Api,
+    listen::{bind, serve},
+};
+use tenure_store::{Compaction, MemoryStore, Store};
+use tenure_value::Value;
+use tokio::runtime::Runtime;
+
+/// A running server; it stops with its last request when dropped.
+pub struct Server {
+    pub address: SocketAddr,
+    store: Arc<MemoryStore>,
+    runtime: Option<Runtime>,
+}
+
+impl Server {
+    /// Starts a server that lets everyone in.
+    pub fn start() -> Server {
+        Server::with(Access::Anyone)
+    }
+
+    pub fn with(access: Access) -> Server {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .expect("a runtime starts");
+        let listener = runtime.block_on(bind(([127, 0, 0, 1], 0).into())).expect("a free port");
+        let address = listener.local_addr().expect("a bound address");
+        let store = Arc::new(MemoryStore::new());
+        let api = runtime.block_on(Api::open(store.clone(), access)).expect("an empty store opens");
+        runtime.spawn(serve(listener, None, api, std::future::pending()));
+        Server { address, store, runtime: Some(runtime) }
+    }
+
+    pub fn send(&self, request: &Request) -> Answer {
+        send(self.address, request)
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
+        self.send(&Request::new("GET", path))
+    }
+
+    pub fn post(&self, path: &str, body: &str) -> Answer {
+        self.send(&Request::new("POST", path).body("application/json", body))
+    }
+
+    pub fn put(&self, path: &str, body: &str) -> Answer {
+        self.send(&Request::new("PUT", path).body("application/json", body))
+    }
+
+    pub fn patch(&self, path: &str, media_type: &str, body: &str) -> Answer {
+        self.send(&Request::new("PATCH", path).body(media_type, body))
+    }
+
+    pub fn apply(&self, path: &str, manager: &str, body: &str) -> Answer {
+        self.patch(&format!("{path}?fieldManager={manager}"), APPLY, body)
+    }
+
+    pub fn delete(&self, path: &str) -> Answer {
+        self.send(&Request::new("DELETE", path))
+    }
+
+    /// Creates an object; it must work.
+    pub fn create(&self, path: &str, body: &str) -> Value {
+        let answer = self.post(path, body);
+        assert_eq!(answer.code, 201, "POST {path} {body}: {}", answer.text());
+        answer.document()
+    }
+
+    pub fn create_namespace(&self, name: &str) {
+        self.create("/api/v1/namespaces", &format!(r#"{{"metadata":{{"name":"{name}"}}}}"#));
+    }
+
+    /// Forgets everything but what is now, as a store does in time.
+    pub fn forget_history(&self) {
+        let runtime = self.runtime.as_ref().expect("the server runs");
+        runtime.block_on(self.store.compact(Compaction::KeepCount(0))).expect("a store in memory compacts");
+    }
+
+    /// Returns the version of the store, which every change of anything moves.
+    pub fn revision(&self) -> String {
+        version(&self.get("/api/v1/namespaces/default/configmaps").document())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+pub const APPLY: &str = "application/apply-patch+yaml";
+pub const JSON_PATCH: &str = "application/json-patch+json";
+pub const MERGE_PATCH: &str = "application/merge-patch+json";
+pub const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
+
+/// Returns the resource version of an object or a list.
+pub fn version(of: &Value) -> String {
+    metadata(of, "resourceVersion").as_str().unwrap_or_default().to_string()
+}
+
+/// Returns a field of an object's metadata; `null` if there is none.
+pub fn metadata(of: &Value, name: &str) -> Value {
+    of.at(["metadata", name]).cloned().unwrap_or_default()
+}

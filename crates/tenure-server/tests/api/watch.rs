@@ -1,0 +1,288 @@
+//! The recorded watches: each scenario sets objects up, watches, changes them, and sees the recorded events in the
+//! recorded order. Versions are named after the writes that made them. Every scenario has a server of its own, and
+//! all run at once, since each takes seconds.
+
+use crate::{
+    facts::{self, NAMESPACE, items, text},
+    http::{Answer, Request, read_answer},
+    server::{MERGE_PATCH, Server, metadata, version},
+};
+use std::{
+    collections::HashMap,
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
+    thread,
+    time::Duration,
+};
+use tenure_value::{Array, Value};
+
+/// How much longer than recorded a watch lasts, so that a busy machine has the time for all changes.
+const MORE_SECONDS: u64 = 3;
+
+fn collection(resource: &str) -> String {
+    format!("/api/v1/namespaces/{NAMESPACE}/{resource}")
+}
+
+/// One scenario under way.
+struct Scenario {
+    server: Server,
+    resource: &'static str,
+    /// What a version is called, by the version.
+    names: HashMap<String, String>,
+    counts: HashMap<String, usize>,
+}
+
+impl Scenario {
+    fn new(recorded: &Value) -> Scenario {
+        let about = text(recorded, "name");
+        let resource = if about.starts_with("pod ") { "pods" } else { "configmaps" };
+        let server = Server::start();
+        server.create_namespace(NAMESPACE);
+        Scenario { server, resource, names: HashMap::new(), counts: HashMap::new() }
+    }
+
+    /// Takes a step, such as `["patch", "a", {…}]`, and names the version it made.
+    fn step(&mut self, step: &Value) -> String {
+        let parts = step.as_array().map(Array::items).unwrap_or_default();
+        let part = |at: usize| parts.get(at).and_then(Value::as_str).unwrap_or_default();
+        let (verb, name, body) = (part(0), part(1), parts.get(2).cloned());
+        let (collection, json) = (collection(self.resource), "application/json");
+        let item = format!("{collection}/{name}");
+        let request = match verb {
+            "create" => {
+                let body = body.and_then(|body| body.as_object().cloned()).unwrap_or_default();
+                let meta = parts.get(3).and_then(Value::as_object).cloned().unwrap_or_default();
+                let body = body.with("metadata", Value::Object(meta.with("name", name)));
+                Request::new("POST", &collection).body(json, Value::Object(body).to_string())
+            }
+            "patch" => {
+                let body = body.unwrap_or_default().to_string();
+                Request::new("PATCH", &item).body(MERGE_PATCH, body)
+            }
+            "delete" => {
+                let request = Request::new("DELETE", &item);
+                match body {
+                    Some(body) => request.body(json, body.to_string()),
+                    None => request,
+                }
+            }
+            _ => Request::new("DELETE", &collection),
+        };
+        let answer = self.server.send(&request);
+        assert!(answer.code < 300, "{step}: {}", answer.text());
+        let made = version(&answer.document());
+        let count = self.counts.entry(format!("{verb} {name}")).or_default();
+        *count += 1;
+        let again = if *count > 1 { format!(" #{count}") } else { String::new() };
+        if !made.is_empty() && verb != "deletecollection" {
+            self.names.insert(made.clone(), format!("rv of {verb} {name}{again}"));
+        }
+        made
+    }
+
+    /// Returns what a version is called.
+    fn name_of(&self, version: &str, after_setup: &str) -> Value {
+        let name = self.names.get(version).cloned();
+        let fallback = if version == after_setup { "rv of list after setup" } else { "<other>" };
+        Value::from(name.unwrap_or_else(|| fallback.into()))
+    }
+}
+
+/// Asks for a watch, lets `changes` happen once its answer has begun, and returns all of it.
+fn watch(to: SocketAddr, path: &str, accept: &str, changes: impl FnOnce()) -> Answer {
+    let mut stream = TcpStream::connect(to).expect("the server listens");
+    let accept = if accept.is_empty() { String::new() } else { format!("Accept: {accept}\r\n") };
+    let head = format!("GET {path} HTTP/1.1\r\nHost: tenure\r\nConnection: close\r\n{accept}\r\n");
+    stream.write_all(head.as_bytes()).expect("the request is sent");
+    let mut bytes = vec![0; 1];
+    stream.read_exact(&mut bytes).expect("the answer begins");
+    // What is there already is sent first; the changes come after it.
+    thread::sleep(Duration::from_millis(400));
+    changes();
+    stream.read_to_end(&mut bytes).expect("the answer ends");
+    read_answer(&bytes).expect("an answer")
+}
+
+fn keys(of: Option<&Value>) -> Value {
+    let object = of.and_then(Value::as_object).cloned().unwrap_or_default();
+    Value::array(object.iter().map(|(name, _)| Value::from(name.clone())))
+}
+
+/// Writes down of an event what the recording has of it.
+fn summary(event: &Value, name_of: impl Fn(&str) -> Value) -> Value {
+    let Some(object) = event.get("object") else {
+        return Value::object([("notAnEvent", event.get("kind").cloned().unwrap_or_default())]);
+    };
+    let kind = event.get("type").cloned().unwrap_or_default();
+    let field = |name: &'static str| (name, object.get(name).cloned().unwrap_or_default());
+    let mut fields = vec![field("apiVersion"), field("kind"), ("type", kind.clone())];
+    match text(object, "kind") {
+        "Status" => fields.push(field("reason")),
+        "Table" => {
+            let titles = items(object, "columnDefinitions")
+                .iter()
+                .map(|of| of.get("name").cloned().unwrap_or_default());
+            let titles = Value::array(titles);
+            let told = object.get("columnDefinitions").is_some_and(|columns| !columns.is_null());
+            fields.push(("columnDefinitions", if told { titles } else { Value::Null }));
+            fields.push(("metadataKeys", keys(object.get("metadata"))));
+            fields.push(("rows", Value::array(items(object, "rows").iter().map(row))));
+        }
+        _ => {
+            fields.push(("name", metadata(object, "name")));
+            fields.push(("rv", name_of(&version(object))));
+            if kind.as_str() == Some("BOOKMARK") {
+                let keys = Value::object([("metadata", keys(object.get("metadata")))]);
+                fields.push(("objectKeys", keys));
+                fields.extend(present("annotations", metadata(object, "annotations")));
+            } else {
+                fields.push(("topKeys", keys(Some(object))));
+                fields.extend(present("data", object.get("data").cloned().unwrap_or_default()));
+                fields.extend(present("labels", metadata(object, "labels")));
+                let going = !metadata(object, "deletionTimestamp").is_null();
+                fields.extend(going.then_some(("deletionTimestamp", Value::Bool(true))));
+            }
+        }
+    }
+    Value::object(fields)
+}
+
+fn present(name: &'static str, value: Value) -> Option<(&'static str, Value)> {
+    (!value.is_null()).then_some((name, value))
+}
+
+/// Writes down a row of a table; the age of an object depends on the clock.
+fn row(row: &Value) -> Value {
+    let cells = items(row, "cells").iter().enumerate().map(|(at, cell)| match cell.as_str() {
+        Some(age) if at == 2 && age.ends_with('s') => Value::from("<age>"),
+        _ => cell.clone(),
+    });
+    let cells = Value::array(cells);
+    let object = row.get("object").cloned().unwrap_or_default();
+    let object = Value::object([
+        ("keys", keys(Some(&object))),
+        ("kind", object.get("kind").cloned().unwrap_or_default()),
+        ("name", metadata(&object, "name")),
+    ]);
+    Value::object([("cells", cells), ("object", object)])
+}
+
+/// Returns what the recording has of an event, as far as it does not depend on the recorded server itself.
+fn recorded_event(event: &Value) -> Value {
+    let fields = event.as_object().cloned().unwrap_or_default();
+    if fields.contains("notAnEvent") {
+        return Value::object([("notAnEvent", fields.get("notAnEvent").cloned().unwrap_or_default())]);
+    }
+    match event.at(["object", "reason"]) {
+        Some(reason) => Value::Object(fields.without("object").with("reason", reason.clone())),
+        None => event.clone(),
+    }
+}
+
+/// How often a client is told how far it is depends on the clock: of several such marks in a row one counts.
+fn without_repeated_marks(mut events: Vec<Value>) -> Vec<Value> {
+    events.dedup_by(|next, before| {
+        next == before && next.get("type").and_then(Value::as_str) == Some("BOOKMARK")
+    });
+    events
+}
+
+/// Makes a watch last longer.
+fn longer(query: &str) -> String {
+    match query.split_once("timeoutSeconds=") {
+        Some((before, rest)) => {
+            let digits = rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(rest.len());
+            let seconds: u64 = rest[..digits].parse().unwrap_or(1);
+            format!("{before}timeoutSeconds={}{}", seconds + MORE_SECONDS, &rest[digits..])
+        }
+        None => query.into(),
+    }
+}
+
+/// Runs a scenario and says what is different.
+fn run(recorded: &Value) -> Option<String> {
+    let mut scenario = Scenario::new(recorded);
+    let mut versions = Vec::new();
+    if recorded.get("path").is_some() {
+        scenario.server.create(&collection("configmaps"), r#"{"metadata":{"name":"a"}}"#);
+        // The recorded object is not the newest.
+        scenario.server.create("/api/v1/namespaces/default/configmaps", r#"{"metadata":{"name":"newer"}}"#);
+    }
+    for step in items(recorded, "setup") {
+        versions.push(scenario.step(step));
+    }
+    let after_setup = version(&scenario.server.get(&collection(scenario.resource)).document());
+    if text(recorded, "name") == "too old resourceVersion" {
+        scenario.server.forget_history();
+    }
+    let path = match recorded.get("path").and_then(Value::as_str) {
+        Some(path) => path.to_string(),
+        None => {
+            let first = versions.first().cloned().unwrap_or_default();
+            let query = longer(text(recorded, "watch"))
+                .replace("<rv of list after setup>", &after_setup)
+                .replace("<rv of first setup step>", &first);
+            format!("{}?{query}", collection(scenario.resource))
+        }
+    };
+    let answer = watch(scenario.server.address, &path, text(recorded, "accept"), || {
+        for step in items(recorded, "then") {
+            scenario.step(step);
+        }
+    });
+    let code = recorded.get("code").and_then(Value::as_i64).unwrap_or_default();
+    // A version that is none is the client's error.
+    let code = if code == 500 { 400 } else { code };
+    let is =
+        answer.frames().iter().map(|event| summary(event, |of| scenario.name_of(of, &after_setup))).collect();
+    let is = without_repeated_marks(is);
+    let should = without_repeated_marks(items(recorded, "events").iter().map(recorded_event).collect());
+    let headers = recorded.get("headers").and_then(Value::as_object).cloned().unwrap_or_default();
+    let wrong = headers.iter().find(|(name, value)| {
+        // Whether an answer that is at hand says its length is up to the server.
+        name.as_str() != "Cache-Control" && answer.header(name) != value.as_str()
+    });
+    if i64::from(answer.code) == code && is == should && wrong.is_none() {
+        return None;
+    }
+    let lines = |events: Vec<Value>| events.iter().map(|event| format!("\n    {event}")).collect::<String>();
+    let wrong = wrong.map(|(name, value)| format!("{name}: {:?} instead of {value}", answer.header(name)));
+    Some(format!("{} {wrong:?}{}\n  should {code}{}", answer.code, lines(is), lines(should)))
+}
+
+#[test]
+fn every_recorded_watch_sees_the_same_events() {
+    let facts = facts::read("watch.json");
+    let scenarios: Vec<&Value> =
+        items(&facts, "scenarios").iter().filter(|scenario| scenario.get("events").is_some()).collect();
+    assert_eq!(scenarios.len(), 31);
+    let failures: Vec<String> = thread::scope(|scope| {
+        let running: Vec<_> =
+            scenarios.iter().map(|scenario| (scenario, scope.spawn(|| run(scenario)))).collect();
+        let ended = running.into_iter().map(|(scenario, running)| (scenario, running.join()));
+        ended
+            .filter_map(|(scenario, found)| match found {
+                Ok(None) => None,
+                Ok(Some(found)) => Some(format!("{}: {found}", text(scenario, "name"))),
+                Err(_) => Some(format!("{}: panicked", text(scenario, "name"))),
+            })
+            .collect()
+    });
+    assert!(failures.is_empty(), "{}\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn a_watch_speaks_json_or_says_what_it_speaks() {
+    let server = Server::start();
+    let path = "/api/v1/namespaces/default/configmaps";
+    server.create(path, r#"{"metadata":{"name":"a"}}"#);
+    let path = format!("{path}?watch=1&timeoutSeconds=1");
+    for accept in ["application/json;stream=watch", "application/json", "*/*", ""] {
+        let answer = watch(server.address, &path, accept, || {});
+        assert_eq!((answer.code, answer.header("content-type")), (200, Some("application/json")), "{accept}");
+        assert!(answer.text().starts_with(r#"{"type":"ADDED","object":{"#), "{accept}: {}", answer.text());
+    }
+    let answer = watch(server.address, &path, "application/yaml", || {});
+    assert_eq!((answer.code, answer.header("content-type")), (406, Some("application/yaml")));
+    assert!(answer.text().contains("application/json;stream=watch"), "{}", answer.text());
+}

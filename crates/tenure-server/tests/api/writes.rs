@@ -1,0 +1,214 @@
+//! Promises of every write: a dry run answers what the write would and leaves everything alone, and an apply that
+//! changes nothing is no write.
+
+use crate::{
+    http::{Answer, Request},
+    server::{APPLY, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Server, version},
+};
+use proptest::prelude::*;
+use tenure_value::Value;
+
+/// One write: a method, the path below the namespace, its parameters, the type of the body, and the body.
+#[derive(Clone, Debug)]
+struct Write {
+    method: &'static str,
+    path: String,
+    query: String,
+    media_type: &'static str,
+    body: String,
+}
+
+const GROUPS: [&str; 3] = ["/api/v1", "/apis/apps/v1", "/api/v1"];
+const RESOURCES: [&str; 3] = ["configmaps", "deployments", "services"];
+const KINDS: [(&str, &str); 3] = [("v1", "ConfigMap"), ("apps/v1", "Deployment"), ("v1", "Service")];
+
+/// Writes what an object of a kind may have besides its metadata; sometimes nonsense.
+fn content(kind: usize) -> BoxedStrategy<String> {
+    let word = prop_oneof!["[a-c]", Just(String::new())];
+    match kind {
+        0 => prop_oneof![
+            prop::collection::btree_map("[a-d]", "[x-z]{0,2}", 0..3)
+                .prop_map(|data| format!(r#""data":{}"#, pairs(data))),
+            Just(r#""data":{"a":1}"#.to_string()),
+            Just(r#""immutable":true"#.to_string()),
+        ]
+        .boxed(),
+        1 => (0..4i64, word, prop::bool::ANY)
+            .prop_map(|(replicas, image, paused)| {
+                format!(
+                    r#""spec":{{"replicas":{},"paused":{paused},"selector":{{"matchLabels":{{"a":"b"}}}},
+                    "template":{{"metadata":{{"labels":{{"a":"b"}}}},"spec":{{"containers":[{{"name":"c","image":"{image}"}}]}}}}}}"#,
+                    replicas - 1
+                )
+            })
+            .boxed(),
+        _ => (1..4u16, prop::sample::select(vec!["ClusterIP", "NodePort", "ExternalName", "Nonsense"]))
+            .prop_map(|(port, of)| format!(r#""spec":{{"type":"{of}","externalName":"e","ports":[{{"port":{port}}}]}}"#))
+            .boxed(),
+    }
+}
+
+fn pairs(data: std::collections::BTreeMap<String, String>) -> Value {
+    Value::object(data.into_iter().map(|(name, value)| (name, Value::from(value))))
+}
+
+fn write() -> impl Strategy<Value = Write> {
+    (0..3usize).prop_flat_map(|kind| {
+        let manager = prop::sample::select(vec!["", "alice", "bob"]);
+        (Just(kind), 0..9usize, "[ab]", content(kind), manager, prop::bool::ANY).prop_map(made)
+    })
+}
+
+fn made((kind, verb, name, content, manager, force): (usize, usize, String, String, &str, bool)) -> Write {
+    let (api_version, of) = KINDS[kind];
+    let collection = format!("{}/namespaces/default/{}", GROUPS[kind], RESOURCES[kind]);
+    let item = format!("{collection}/{name}");
+    let whole = format!(
+        r#"{{"apiVersion":"{api_version}","kind":"{of}","metadata":{{"name":"{name}","labels":{{"l":"{}"}}}},{content}}}"#,
+        content.len() % 3
+    );
+    let parts = format!("{{{content}}}");
+    let label =
+        format!(r#"[{{"op":"add","path":"/metadata/labels","value":{{"l":"{}"}}}}]"#, content.len() % 5);
+    let (method, path, media_type, body) = match verb {
+        0 => ("POST", collection, "application/json", whole),
+        1 => ("PUT", item, "application/json", whole),
+        2 => ("PATCH", item, JSON_PATCH, label),
+        3 => ("PATCH", item, MERGE_PATCH, parts),
+        4 => ("PATCH", item, STRATEGIC_PATCH, parts),
+        5 | 6 => ("PATCH", item, APPLY, whole),
+        7 => (
+            "PATCH",
+            format!("{item}/scale"),
+            MERGE_PATCH,
+            format!(r#"{{"spec":{{"replicas":{}}}}}"#, content.len() % 4),
+        ),
+        _ => ("DELETE", item, "application/json", String::new()),
+    };
+    let manager = if media_type == APPLY && manager.is_empty() { "carol" } else { manager };
+    let force = if media_type == APPLY && force { "&force=true" } else { "" };
+    let query = if manager.is_empty() { String::new() } else { format!("&fieldManager={manager}{force}") };
+    Write { method, path, query, media_type, body }
+}
+
+impl Write {
+    fn request(&self, dry_run: &str) -> Request {
+        let request = Request::new(self.method, &format!("{}?{dry_run}{}", self.path, self.query));
+        if self.body.is_empty() { request } else { request.body(self.media_type, self.body.clone()) }
+    }
+}
+
+/// What two runs of the same write differ in: who the object is, when it was written, and which of the free
+/// addresses it got.
+const OF_A_RUN: [&str; 9] = [
+    "uid",
+    "resourceVersion",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "time",
+    "clusterIP",
+    "clusterIPs",
+    "nodePort",
+    "lastTransitionTime",
+];
+
+fn without_run(value: &Value) -> Value {
+    match value {
+        Value::Object(object) => {
+            let kept = object.iter().filter(|(name, _)| !OF_A_RUN.contains(&name.as_str()));
+            Value::object(kept.map(|(name, value)| (name.clone(), without_run(value))))
+        }
+        Value::Array(items) => Value::array(items.iter().map(without_run)),
+        other => other.clone(),
+    }
+}
+
+fn outcome(answer: &Answer) -> (u16, Value) {
+    (answer.code, without_run(&answer.document()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_dry_run_answers_as_the_write_and_leaves_everything_alone(
+        writes in prop::collection::vec(write(), 1..12)
+    ) {
+        let server = Server::start();
+        for write in writes {
+            let before = server.revision();
+            let dry = server.send(&write.request("dryRun=All"));
+            prop_assert_eq!(&server.revision(), &before, "{:?} wrote", &write);
+            let real = server.send(&write.request(""));
+            prop_assert!(real.code < 500, "{:?}: {}", &write, real.text());
+            prop_assert_eq!(outcome(&dry), outcome(&real), "{:?}", &write);
+        }
+    }
+}
+
+#[test]
+fn applying_the_same_a_hundred_times_is_one_write_and_no_event() {
+    let server = Server::start();
+    let path = "/apis/apps/v1/namespaces/default/deployments/d";
+    let config = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec:\n  selector: {matchLabels: {a: b}}\n  \
+        template:\n    metadata: {labels: {a: b}}\n    spec:\n      containers:\n      - name: c\n        image: a\n        \
+        ports: [{containerPort: 80}]\n        resources: {limits: {cpu: 0.5, memory: 1Gi}}\n";
+    let first = server.apply(path, "alice", config);
+    assert_eq!(first.code, 201, "{}", first.text());
+    let (first, revision) = (first.document(), server.revision());
+    for _ in 0..100 {
+        let again = server.apply(path, "alice", config);
+        assert_eq!((again.code, again.document()), (200, first.clone()));
+    }
+    assert_eq!(server.revision(), revision);
+    let watch =
+        format!("/apis/apps/v1/deployments?watch=1&timeoutSeconds=1&resourceVersion={}", version(&first));
+    assert_eq!(server.get(&watch).frames(), []);
+}
+
+#[test]
+fn a_volume_changes_its_source_although_another_manager_holds_the_old_one() {
+    let server = Server::start();
+    let path = "/apis/apps/v1/namespaces/default/deployments/d";
+    let config = |volume: &str| {
+        format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: d}}\nspec:\n  selector: {{matchLabels: {{a: b}}}}\n  \
+             template:\n    metadata: {{labels: {{a: b}}}}\n    spec:\n      containers: [{{name: c, image: a}}]\n      \
+             volumes: [{{name: v, {volume}}}]\n"
+        )
+    };
+    assert_eq!(server.apply(path, "bob", &config("emptyDir: {}")).code, 201);
+    assert_eq!(server.apply(path, "alice", &config("emptyDir: {medium: Memory}")).code, 200);
+    let moved = server.apply(path, "alice", &config("configMap: {name: x}"));
+    assert_eq!(moved.code, 200, "{}", moved.text());
+    let volume =
+        moved.document().at(["spec", "template", "spec", "volumes"]).and_then(Value::as_array).cloned();
+    let volume = volume.and_then(|volumes| volumes.iter().next().cloned()).unwrap_or_default();
+    assert!(volume.get("emptyDir").is_none() && volume.get("configMap").is_some(), "{volume}");
+}
+
+#[test]
+fn a_scale_that_would_change_a_time_alone_is_no_write() {
+    let server = Server::start();
+    let path = "/apis/apps/v1/namespaces/default/deployments";
+    let deployment = r#"{"metadata":{"name":"d"},"spec":{"replicas":2,"selector":{"matchLabels":{"a":"b"}},
+        "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"a"}]}}}}"#;
+    server.create(path, deployment);
+    let scale = |path: String| server.patch(&path, MERGE_PATCH, r#"{"spec":{"replicas":3}}"#);
+    assert_eq!(scale(format!("{path}/d?fieldManager=scaler")).code, 200);
+    let before = server.get(&format!("{path}/d")).document();
+    assert_eq!(scale(format!("{path}/d/scale?fieldManager=scaler")).code, 200);
+    assert_eq!(server.get(&format!("{path}/d")).document(), before);
+}
+
+#[test]
+fn accepting_no_managers_leaves_them_out() {
+    let server = Server::start();
+    let path = "/api/v1/namespaces/default/configmaps";
+    let made = server.create(path, r#"{"metadata":{"name":"a"},"data":{"k":"v"}}"#);
+    assert!(made.at(["metadata", "managedFields"]).is_some());
+    let request = Request::new("GET", &format!("{path}/a"));
+    let answer = server.send(&request.header("Accept", "application/json;drop=metadata.managedFields"));
+    assert_eq!(answer.document().at(["metadata", "managedFields"]), None, "{}", answer.text());
+    assert_eq!(answer.document().get("data"), made.get("data"));
+}

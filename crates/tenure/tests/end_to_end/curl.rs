@@ -1,0 +1,59 @@
+//! One command and no logic on the client: YAML by `curl`.
+
+use crate::process::{Said, Tenure, run};
+use std::process::Command;
+use tempfile::TempDir;
+
+const DEPLOYMENT: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: web
+        image: nginx
+";
+
+fn curl(tenure: &Tenure, arguments: &[&str], input: &str) -> Said {
+    let bearer = format!("Authorization: Bearer {}", tenure.token());
+    // The certificate is the one that the server made for itself: the kubeconfig has it, a browser would ask.
+    let mut command = Command::new("curl");
+    command.args(["-sk", "--max-time", "30", "-H", &bearer]).args(arguments);
+    run(&mut command, input)
+}
+
+#[test]
+fn yaml_goes_in_and_comes_out() {
+    let directory = TempDir::new().expect("a directory");
+    let tenure = Tenure::secure(&directory);
+    let apply = |manager: &str, input: &str| {
+        let url = format!(
+            "{}/apis/apps/v1/namespaces/default/deployments/web?fieldManager={manager}",
+            tenure.address
+        );
+        let arguments =
+            ["-X", "PATCH", "-H", "Content-Type: application/apply-patch+yaml", "--data-binary", "@-", &url];
+        curl(&tenure, &arguments, input)
+    };
+    apply("alice", DEPLOYMENT).says("\"replicas\":2");
+    let url = format!("{}/apis/apps/v1/namespaces/default/deployments/web", tenure.address);
+    let shown = curl(&tenure, &["-H", "Accept: application/yaml", &url], "").says("  replicas: 2\n").out;
+    assert!(shown.contains("manager: alice") && shown.contains("kind: Deployment\n"), "{shown}");
+    let conflict = apply("bob", &DEPLOYMENT.replace("replicas: 2", "replicas: 3"));
+    let conflict = conflict.says("\"reason\":\"Conflict\"").out;
+    assert!(conflict.contains(r#"conflict with \"alice\": .spec.replicas"#), "{conflict}");
+    // A body without a content type is read as JSON, and YAML where the type says so.
+    let maps = format!("{}/api/v1/namespaces/default/configmaps", tenure.address);
+    let yaml = "metadata: {name: by-yaml}\ndata: {k: v}\n";
+    let arguments = ["-H", "Content-Type: application/yaml", "--data-binary", "@-", &maps];
+    curl(&tenure, &arguments, yaml).says("\"by-yaml\"");
+    let json = r#"{"metadata":{"name":"by-json"}}"#;
+    curl(&tenure, &["-H", "Content-Type:", "--data-binary", "@-", &maps], json).says("\"by-json\"");
+    curl(&tenure, &["-X", "DELETE", &format!("{maps}/by-yaml")], "").says("\"Success\"");
+}

@@ -1,0 +1,298 @@
+//! `kubectl` as people use it, against a server with TLS and a token.
+
+use crate::process::{Said, Tenure, read_until, run};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    process::{Child, Command, Stdio},
+};
+use tempfile::TempDir;
+
+const DEPLOYMENT: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  labels: {app: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: web
+        image: nginx:1
+        ports: [{containerPort: 80}]
+";
+
+const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {k: v}\n";
+
+/// A server and a home directory for its clients.
+struct Cluster {
+    tenure: Tenure,
+    home: TempDir,
+    _data: TempDir,
+}
+
+/// Returns a cluster for a client that reads OpenAPI as JSON; one older than 1.27 reads it as protobuf only, which
+/// this server does not write, and can neither validate nor calculate patches then.
+fn cluster() -> Option<Cluster> {
+    let said = run(Command::new("kubectl").args(["version", "--client", "-o", "json"]), "").out;
+    let minor = said
+        .split("\"minor\": \"")
+        .nth(1)
+        .and_then(|rest| rest.split(['"', '+']).next()?.parse::<u32>().ok());
+    if minor.is_some_and(|minor| minor < 27) {
+        println!("kubectl 1.{} is too old for this test", minor.unwrap_or_default());
+        return None;
+    }
+    Some(Cluster::start())
+}
+
+impl Cluster {
+    fn start() -> Cluster {
+        let data = TempDir::new().expect("a directory");
+        Cluster { tenure: Tenure::secure(&data), home: TempDir::new().expect("a directory"), _data: data }
+    }
+
+    fn command(&self, line: &str) -> Command {
+        let mut command = Command::new("kubectl");
+        command.args(words(line)).env("KUBECONFIG", self.tenure.kubeconfig()).env("HOME", self.home.path());
+        command
+    }
+
+    /// Runs a line of words, quoted where they have spaces, with something to read.
+    fn with(&self, input: &str, line: &str) -> Said {
+        run(&mut self.command(line), input)
+    }
+
+    fn kubectl(&self, line: &str) -> Said {
+        self.with("", line)
+    }
+
+    /// Starts a command that goes on.
+    fn begin(&self, line: &str) -> Child {
+        self.command(line)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("kubectl is installed")
+    }
+
+    /// Runs `kubectl edit` with an editor that replaces one text by another.
+    fn edit(&self, what: &str, from: &str, to: &str) -> Said {
+        let editor = self.home.path().join("editor");
+        fs::write(&editor, format!("#!/bin/sh\nsed -i 's|{from}|{to}|' \"$1\"\n")).expect("an editor");
+        fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).expect("it may run");
+        run(self.command(&format!("edit {what}")).env("KUBE_EDITOR", &editor), "")
+    }
+}
+
+/// Splits a line into words; single quotes keep one together.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (at, part) in line.split('\'').enumerate() {
+        match at % 2 {
+            0 => words.extend(part.split_whitespace().map(String::from)),
+            _ => words.push(part.into()),
+        }
+    }
+    words
+}
+
+#[test]
+fn apply_in_the_old_way_merges_with_what_was_applied_last() {
+    let Some(cluster) = cluster() else { return };
+    cluster.with(DEPLOYMENT, "apply -f -").says("deployment.apps/web created");
+    cluster.with(DEPLOYMENT, "apply -f -").says("deployment.apps/web unchanged");
+    cluster.kubectl("scale deployment web --replicas=5").says("scaled");
+    let without_port =
+        DEPLOYMENT.replace("        ports: [{containerPort: 80}]\n", "").replace("nginx:1", "nginx:2");
+    cluster.with(&without_port, "apply -f -").says("deployment.apps/web configured");
+    let shown = cluster.kubectl("get deployment web -o jsonpath={.spec.replicas}/{.spec.template.spec.containers[0].image}/{.spec.template.spec.containers[0].ports}");
+    assert_eq!(shown.says("").out, "2/nginx:2/");
+    let wrong = DEPLOYMENT.replace("replicas: 2", "replicaz: 2");
+    cluster.with(&wrong, "apply -f -").fails("unknown field \"spec.replicaz\"");
+    cluster.with(&without_port, "apply view-last-applied -f -").says("nginx:2");
+}
+
+#[test]
+fn apply_on_the_server_tells_who_holds_what() {
+    let Some(cluster) = cluster() else { return };
+    cluster.with(DEPLOYMENT, "apply --server-side -f -").says("deployment.apps/web serverside-applied");
+    cluster.with(DEPLOYMENT, "apply --server-side -f -").says("deployment.apps/web serverside-applied");
+    let more = DEPLOYMENT.replace("replicas: 2", "replicas: 3");
+    let other = "apply --server-side --field-manager=other -f -";
+    cluster.with(&more, other).fails("conflict with \"kubectl\": .spec.replicas");
+    cluster.with(&more, &format!("{other} --force-conflicts --dry-run=server")).says("(server dry run)");
+    cluster.kubectl("get deployment web -o jsonpath={.spec.replicas}").says("2");
+    cluster.with(&more, &format!("{other} --force-conflicts")).says("serverside-applied");
+    let shown =
+        cluster.kubectl("get deployment web -o yaml --show-managed-fields").says("manager: other").out;
+    assert!(shown.contains("replicas: 3") && shown.contains("f:replicas: {}"), "{shown}");
+    // What was applied in the old way moves to the server without a conflict.
+    cluster.with(MAP, "apply -f -").says("created");
+    cluster.with(&MAP.replace("k: v", "k: w"), "apply --server-side -f -").says("serverside-applied");
+}
+
+#[test]
+fn dry_runs_and_differences_change_nothing() {
+    let Some(cluster) = cluster() else { return };
+    cluster.with(DEPLOYMENT, "apply --dry-run=server -f -").says("created (server dry run)");
+    cluster.kubectl("get deployment web").fails("NotFound");
+    cluster.with(DEPLOYMENT, "create -f -").says("created");
+    let before = cluster.kubectl("get deployment web -o jsonpath={.metadata.resourceVersion}").out;
+    let changed = DEPLOYMENT.replace("nginx:1", "nginx:3");
+    for line in ["diff -f -", "diff --server-side --force-conflicts -f -"] {
+        let difference = cluster.with(&changed, line);
+        assert_eq!(difference.code, Some(1), "{difference:?}");
+        assert!(
+            difference.out.contains("-        image: nginx:1\n+")
+                || difference.out.contains("- image: nginx:1"),
+            "{}",
+            difference.out
+        );
+    }
+    let same = cluster.with(DEPLOYMENT, "diff -f -");
+    assert!(matches!(same.code, Some(0 | 1)), "{same:?}");
+    for (line, says) in [
+        ("delete deployment web --dry-run=server", "(server dry run)"),
+        ("label deployment web a=b --dry-run=server", "labeled"),
+        ("scale deployment web --replicas=9 --dry-run=server", "scaled"),
+        ("patch deployment web -p '{\"spec\":{\"replicas\":7}}' --dry-run=server", "patched"),
+    ] {
+        cluster.kubectl(line).says(says);
+    }
+    let after = cluster.kubectl("get deployment web -o jsonpath={.metadata.resourceVersion}").out;
+    assert_eq!(before, after);
+}
+
+#[test]
+fn every_way_to_change_an_object_works() {
+    let Some(cluster) = cluster() else { return };
+    cluster.with(DEPLOYMENT, "create -f -").says("deployment.apps/web created");
+    let value = |path: &str| cluster.kubectl(&format!("get deployment web -o jsonpath={{{path}}}")).out;
+    cluster.kubectl("patch deployment web -p '{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"side\",\"image\":\"s\"}]}}}}'").says("patched");
+    assert_eq!(value(".spec.template.spec.containers[*].name"), "side web");
+    cluster.kubectl("patch deployment web --type=merge -p '{\"spec\":{\"replicas\":4}}'").says("patched");
+    assert_eq!(value(".spec.replicas"), "4");
+    cluster.kubectl("patch deployment web --type=json -p '[{\"op\":\"replace\",\"path\":\"/spec/replicas\",\"value\":6}]'").says("patched");
+    assert_eq!(value(".spec.replicas"), "6");
+    cluster
+        .kubectl("patch deployment web --subresource=status --type=merge -p '{\"status\":{\"replicas\":1}}'")
+        .says("patched");
+    assert_eq!(value(".status.replicas"), "1");
+    cluster.kubectl("label deployment web tier=front").says("labeled");
+    cluster.kubectl("label deployment web tier=back").fails("already has a value");
+    cluster.kubectl("label deployment web tier=back --overwrite").says("labeled");
+    cluster.kubectl("label deployment web tier-").says("unlabeled");
+    cluster.kubectl("annotate deployment web 'note=two words'").says("annotated");
+    cluster.kubectl("scale deployment web --replicas=3").says("scaled");
+    cluster
+        .kubectl("scale deployment web --current-replicas=9 --replicas=1")
+        .fails("Expected replicas to be 9");
+    cluster.kubectl("set image deployment/web web=nginx:9").says("image updated");
+    cluster.edit("deployment web", "replicas: 3", "replicas: 8").says("edited");
+    assert_eq!(value(".spec.replicas"), "8");
+    cluster.edit("deployment web", "nowhere", "else");
+    let refused = cluster.edit("deployment web", "replicas: 8", "replicas: -1");
+    assert!(refused.code != Some(0) && refused.err.contains("is invalid"), "{refused:?}");
+    let replaced = DEPLOYMENT.replace("replicas: 2", "replicas: 1");
+    cluster.with(&replaced, "replace -f -").says("replaced");
+    assert_eq!(value(".spec.replicas"), "1");
+    cluster.kubectl("expose deployment web --port=80").says("service/web exposed");
+    cluster.kubectl("run pod --image=i").says("pod/pod created");
+    cluster.kubectl("rollout restart deployment web").says("restarted");
+}
+
+#[test]
+fn objects_are_shown_in_every_form() {
+    let Some(cluster) = cluster() else { return };
+    cluster.with(DEPLOYMENT, "apply -f -").says("created");
+    let table = cluster.kubectl("get deployments").says("NAME").out;
+    assert!(table.contains("READY") && table.contains("UP-TO-DATE") && table.contains("0/2"), "{table}");
+    let wide = cluster.kubectl("get deployments -o wide").says("nginx:1").out;
+    assert!(wide.contains("CONTAINERS") && wide.contains("SELECTOR") && wide.contains("app=web"), "{wide}");
+    cluster.kubectl("get deployment web -o yaml").says("kind: Deployment");
+    cluster.kubectl("get deployment web -o json").says("\"kind\": \"Deployment\"");
+    cluster.kubectl("get deployment web -o name").says("deployment.apps/web");
+    let columns = cluster.kubectl("get deployments -o custom-columns=N:.metadata.name,R:.spec.replicas").out;
+    assert_eq!(columns.split_whitespace().collect::<Vec<_>>(), ["N", "R", "web", "2"], "{columns}");
+    cluster.kubectl("get deployments -l app=web --show-labels").says("app=web");
+    assert_eq!(
+        cluster.kubectl("get deployments -l app=other").err,
+        "No resources found in default namespace.\n"
+    );
+    cluster.kubectl("get deployments,services,configmaps -A").says("deployment.apps/web");
+    cluster.kubectl("get all").says("deployment.apps/web");
+    cluster.kubectl("get ns").says("kube-system");
+    cluster.kubectl("describe deployment web").says("nginx:1");
+    cluster.kubectl("get deployment nope").fails("deployments.apps \"nope\" not found");
+    cluster.kubectl("get nopes").fails("the server doesn't have a resource type \"nopes\"");
+}
+
+#[test]
+fn the_api_explains_itself() {
+    let Some(cluster) = cluster() else { return };
+    let resources = cluster.kubectl("api-resources").says("deployments").out;
+    assert!(
+        resources.lines().any(|line| line.starts_with("configmaps") && line.contains("cm")),
+        "{resources}"
+    );
+    cluster.kubectl("api-versions").says("apps/v1");
+    cluster.kubectl("version").says("v1.36");
+    let explained =
+        cluster.kubectl("explain deployment.spec.template.spec.containers.ports").says("containerPort").out;
+    assert!(explained.contains("<integer>"), "{explained}");
+    cluster.kubectl("explain configmap --recursive").says("binaryData");
+    cluster.kubectl("explain deployment.nope").fails("does not exist");
+    cluster.kubectl("cluster-info").says("is running at");
+}
+
+#[test]
+fn changes_are_watched_and_waited_for() {
+    let Some(cluster) = cluster() else { return };
+    cluster.with(MAP, "create -f -").says("configmap/c created");
+    let mut watch = cluster.begin("get configmaps -w --output-watch-events");
+    let mut events = watch.stdout.take().expect("its output");
+    read_until(&mut events, "ADDED");
+    let waiting = cluster.begin("wait configmap/c --for=jsonpath={.data.k}=w --timeout=50s");
+    cluster.kubectl("patch configmap c --type=merge -p '{\"data\":{\"k\":\"w\"}}'").says("patched");
+    read_until(&mut events, "MODIFIED");
+    let waited = waiting.wait_with_output().expect("the wait ends");
+    assert!(waited.status.success(), "{waited:?}");
+    let gone = cluster.begin("wait configmap/c --for=delete --timeout=50s");
+    // Without --wait=false a deletion returns when the object is gone.
+    cluster.kubectl("delete configmap c").says("configmap \"c\" deleted");
+    read_until(&mut events, "DELETED");
+    assert!(gone.wait_with_output().expect("the wait ends").status.success());
+    watch.kill().expect("the watch is killed");
+    watch.wait().expect("it ends");
+    cluster.with(DEPLOYMENT, "apply -f -").says("created");
+    let condition = r#"{"status":{"conditions":[{"type":"Available","status":"True","lastUpdateTime":"2026-01-01T00:00:00Z","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}"#;
+    cluster
+        .kubectl(&format!("patch deployment web --subresource=status --type=merge -p '{condition}'"))
+        .says("patched");
+    cluster.kubectl("wait deployment/web --for=condition=Available --timeout=30s").says("condition met");
+    cluster.kubectl("delete deployments --all").says("deleted");
+    cluster.kubectl("get deployment web").fails("NotFound");
+    cluster.kubectl("delete configmap nope").fails("NotFound");
+    cluster.kubectl("delete configmap nope --ignore-not-found").says("");
+}
+
+#[test]
+fn a_client_of_any_age_reads_and_writes() {
+    let cluster = Cluster::start();
+    cluster.with(DEPLOYMENT, "apply --validate=false -f -").says("deployment.apps/web created");
+    cluster.with(MAP, "create --validate=false -f -").says("configmap/c created");
+    cluster.kubectl("get deployments -o wide").says("nginx:1");
+    cluster.kubectl("get configmap c -o yaml").says("k: v");
+    cluster.kubectl("api-resources").says("deployments");
+    cluster.kubectl("label configmap c a=b").says("labeled");
+    cluster.kubectl("scale deployment web --replicas=3").says("scaled");
+    cluster.kubectl("patch deployment web --type=merge -p '{\"spec\":{\"replicas\":4}}'").says("patched");
+    cluster.kubectl("patch deployment web -p '{\"spec\":{\"replicas\":5}}'").says("patched");
+    cluster.kubectl("delete deployment web").says("deleted");
+    cluster.kubectl("get deployment web").fails("NotFound");
+}
