@@ -26,6 +26,8 @@ pub(crate) struct Catalog {
     definitions: HashMap<Text, Arc<CustomKind>>,
     /// Custom resources by group and plural name.
     custom: HashMap<(Text, Text), Arc<CustomKind>>,
+    /// Every resource with the rules of its kind, by group, version and plural name.
+    served: HashMap<(Text, Text, Text), Served>,
     pub documents: Documents,
 }
 
@@ -68,41 +70,36 @@ impl Catalog {
             resources.extend(definition.resources());
             custom.insert((definition.group.clone(), definition.names.plural.clone()), kind.clone());
         }
-        Catalog {
-            registry: Registry::new(groups, resources),
-            definitions,
-            custom,
-            documents: Documents::default(),
-        }
+        let registry = Registry::new(groups, resources);
+        let served = registry.resources().iter().map(|resource| {
+            let custom = custom.get(&(resource.group.clone(), resource.name.clone())).cloned();
+            let key = (resource.group.clone(), resource.version.clone(), resource.name.clone());
+            (key, Served::new(resource.clone(), Kinds::builtin(), custom))
+        });
+        let served = served.collect();
+        Catalog { registry, definitions, custom, served, documents: Documents::default() }
     }
 
     /// Finds the resource that a path names.
     pub fn find(&self, group: &str, version: &str, resource: &str) -> Option<Served> {
-        self.registry.find(group, version, resource).map(|resource| self.served(resource))
+        self.served.get(&(group.into(), version.into(), resource.into())).cloned()
     }
 
     /// Finds the resource of a kind.
     pub fn of_kind(&self, api_version: &str, kind: &str) -> Option<Served> {
-        self.registry.of_kind(api_version, kind).map(|resource| self.served(resource))
+        let resource = self.registry.of_kind(api_version, kind)?;
+        self.find(&resource.group, &resource.version, &resource.name)
     }
 
     /// Returns every resource whose objects are kept.
     pub fn stored(&self) -> impl Iterator<Item = Served> {
-        self.registry
-            .resources()
-            .iter()
-            .filter(|resource| resource.is_stored())
-            .map(|resource| self.served(resource))
+        let stored = self.registry.resources().iter().filter(|resource| resource.is_stored());
+        stored.filter_map(|resource| self.find(&resource.group, &resource.version, &resource.name))
     }
 
     /// Returns the custom kinds.
     pub fn custom_kinds(&self) -> impl Iterator<Item = &Arc<CustomKind>> {
         self.custom.values()
-    }
-
-    fn served(&self, resource: &Arc<Resource>) -> Served {
-        let custom = self.custom.get(&(resource.group.clone(), resource.name.clone())).cloned();
-        Served::new(resource.clone(), Kinds::builtin(), custom)
     }
 }
 

@@ -14,6 +14,7 @@ mod modify;
 mod object;
 mod page;
 mod read;
+mod recent;
 mod report;
 mod scale;
 mod served;
@@ -57,6 +58,7 @@ pub struct Api {
     current: catalog::Current,
     refreshing: tokio::sync::Mutex<()>,
     feed: Feed,
+    recent: recent::Recent,
     stop: tokio::sync::watch::Sender<bool>,
 }
 
@@ -102,6 +104,7 @@ impl Api {
             current: catalog::Current::default(),
             refreshing: tokio::sync::Mutex::default(),
             feed: Feed::default(),
+            recent: recent::Recent::default(),
             stop: tokio::sync::watch::Sender::new(false),
         });
         api.refresh_catalog().await?;

@@ -34,7 +34,17 @@ impl Api {
     pub(crate) async fn read(&self, target: &Target) -> Result<Option<Stored>, Failure> {
         let key = key(&target.served.resource, &target.namespace, &target.name);
         match self.store.get(key.as_bytes()).await? {
-            Some(entry) => target.served.for_reading(Stored::read(&entry)?).map(Some),
+            Some(entry) => {
+                let stored = match self.recent.get(&key, entry.modified) {
+                    Some(stored) => stored,
+                    None => {
+                        let stored = Stored::read(&entry)?;
+                        self.recent.put(key, stored.clone());
+                        stored
+                    }
+                };
+                target.served.for_reading(stored).map(Some)
+            }
             None => Ok(None),
         }
     }

@@ -10,7 +10,7 @@ use crate::{
         scalar::Timestamp,
     },
 };
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tenure_apply::{Emptied, Evolution, Requested, Reset, Versions};
 use tenure_fields::{FieldSet, PathElement};
 use tenure_schema::{Schema, TypeRef};
@@ -113,6 +113,15 @@ pub(crate) struct Served {
     pub resource: Arc<Resource>,
     kinds: &'static Kinds,
     custom: Option<Arc<CustomKind>>,
+    prepared: Arc<Prepared>,
+}
+
+/// What is the same for every write of a resource, made by the first.
+#[derive(Default)]
+struct Prepared {
+    empty: OnceLock<Value>,
+    reset_on_main: OnceLock<Arc<ResetFields>>,
+    reset_on_status: OnceLock<Arc<ResetFields>>,
 }
 
 impl Api {
@@ -144,7 +153,7 @@ impl Api {
 
 impl Served {
     pub fn new(resource: Arc<Resource>, kinds: &'static Kinds, custom: Option<Arc<CustomKind>>) -> Served {
-        Served { resource, kinds, custom }
+        Served { resource, kinds, custom, prepared: Arc::default() }
     }
 
     /// Whether objects of this resource are definitions of others.
@@ -178,6 +187,10 @@ impl Served {
 
     /// Returns the object of this kind in which nothing is set.
     pub fn empty(&self) -> Value {
+        self.prepared.empty.get_or_init(|| self.new_empty()).clone()
+    }
+
+    fn new_empty(&self) -> Value {
         let bare = Value::object([
             ("apiVersion", Value::from(self.resource.api_version.clone())),
             ("kind", Value::from(self.resource.kind.clone())),
@@ -254,7 +267,16 @@ impl Served {
     }
 
     /// Returns the fields that an endpoint takes from the live object whatever a request says.
-    pub fn reset_fields(&self, endpoint: &Endpoint) -> ResetFields {
+    pub fn reset_fields(&self, endpoint: &Endpoint) -> Arc<ResetFields> {
+        let kept = match endpoint {
+            Endpoint::Main => &self.prepared.reset_on_main,
+            Endpoint::Status => &self.prepared.reset_on_status,
+            _ => return Arc::new(self.new_reset_fields(endpoint)),
+        };
+        kept.get_or_init(|| Arc::new(self.new_reset_fields(endpoint))).clone()
+    }
+
+    fn new_reset_fields(&self, endpoint: &Endpoint) -> ResetFields {
         if *endpoint == Endpoint::Scale {
             return ResetFields::None;
         }

@@ -182,7 +182,7 @@ impl<'a> Writing<'a> {
         let claims = Claims::between(served, &live.object, &stored.object);
         let at_storage = served.for_storing(&stored.object)?;
         let transaction = if gone {
-            Claims::release(served, &live.object, Transaction::new().delete(key, expected))
+            Claims::release(served, &live.object, Transaction::new().delete(key.clone(), expected))
         } else {
             claims.add(
                 &key,
@@ -193,6 +193,8 @@ impl<'a> Writing<'a> {
             // An object that is gone was not written again.
             if !gone {
                 stored.revision = revision;
+                let kept = Stored { object: at_storage.clone(), ..stored.clone() };
+                self.api.recent.put(key.clone(), kept);
             }
             Written { stored, created: false, warnings }
         }))
