@@ -203,6 +203,11 @@ fn every_way_to_change_an_object_works() {
     assert_eq!(value(".spec.replicas"), "1");
     cluster.kubectl("expose deployment web --port=80").says("service/web exposed");
     cluster.kubectl("run pod --image=i").says("pod/pod created");
+    // These send protobuf.
+    cluster.kubectl("create configmap c --from-literal=k=v").says("configmap/c created");
+    cluster.kubectl("create secret generic s --from-literal=k=v").says("secret/s created");
+    cluster.kubectl("create deployment other --image=i").says("deployment.apps/other created");
+    cluster.kubectl("autoscale deployment web --max=3").says("autoscaled");
     cluster.kubectl("rollout restart deployment web").says("restarted");
 }
 
@@ -248,6 +253,8 @@ fn the_api_explains_itself() {
     cluster.kubectl("explain configmap --recursive").says("binaryData");
     cluster.kubectl("explain deployment.nope").fails("does not exist");
     cluster.kubectl("cluster-info").says("is running at");
+    cluster.kubectl("auth whoami").says("admin");
+    cluster.kubectl("auth can-i create deployments").says("yes");
 }
 
 #[test]
