@@ -1,5 +1,7 @@
 //! Protobuf beside JSON: reading a big Deployment, and writing a list of 10,000 pods.
 
+#![allow(missing_docs)]
+
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
 use tenure_server::protobuf;

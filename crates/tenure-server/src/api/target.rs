@@ -50,7 +50,9 @@ impl Target {
     /// Which formats the endpoint has.
     pub fn offer(&self) -> Offer {
         let resource = &self.served.resource;
-        if protobuf::knows(&resource.api_version, &resource.kind) { Offer::All } else { Offer::Text }
+        // The scale of a custom resource is a built-in kind.
+        let known = self.subresource == "scale" || protobuf::knows(&resource.api_version, &resource.kind);
+        if known { Offer::All } else { Offer::Text }
     }
 
     /// Returns this target once more, to aim at another part of it.
