@@ -1,5 +1,7 @@
 //! What the rules of the built-in kinds cost a write: of a small Deployment, as `bench/apply.lua` sends it.
 
+#![allow(missing_docs, reason = "what the macros of criterion make has no documentation")]
+
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
 use tenure_server::kinds::{Endpoint, Identity, Kinds, Registry, Surroundings, scalar::Timestamp};
