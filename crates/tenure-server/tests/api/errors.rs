@@ -2,7 +2,6 @@
 //! every other error code and reason, and of NotFound, AlreadyExists and Conflict also the text.
 
 use crate::{
-    conversations::has_custom_resources,
     facts::{self, NAMESPACE, items, text},
     http::{Answer, Request},
     server::{Server, version},
@@ -18,9 +17,6 @@ const TIME: &str = "2026-01-01T00:00:00Z";
 /// Requests that the recorded server took from somebody it did not know; this one knows nobody without a token
 /// (entry "Nobody is anonymous").
 const ANONYMOUS: &str = "403 anonymous";
-
-/// A definition that is well-formed and wrong.
-const DEFINITION: &str = "crd without schema";
 
 const DEPLOYMENT: &str = r#"{"metadata":{"name":"d"},"spec":{"replicas":1,"selector":{"matchLabels":{"a":"b"}},
     "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"a"}]}}}}"#;
@@ -150,9 +146,7 @@ fn every_recorded_error_is_answered_alike() {
     server.forget_history();
     let mut failures = Vec::new();
     let mut compared = 0;
-    // Definitions are checked by whatever serves them.
-    let custom = has_custom_resources(&server);
-    let due = |case: &&Value| case.get("request").is_some() && (custom || text(case, "name") != DEFINITION);
+    let due = |case: &&Value| case.get("request").is_some();
     for case in items(&facts, "cases").iter().filter(due) {
         let live = server.get(&format!("/api/v1/namespaces/{NAMESPACE}/configmaps/a")).document();
         let request = request(case, &live);
@@ -171,7 +165,7 @@ fn every_recorded_error_is_answered_alike() {
         compared += 1;
         failures.extend(found.map(|found| format!("{name}: {found}")));
     }
-    assert_eq!(compared, if custom { 213 } else { 212 });
+    assert_eq!(compared, 213);
     assert!(failures.is_empty(), "{} of {compared}\n{}", failures.len(), failures.join("\n"));
 }
 
