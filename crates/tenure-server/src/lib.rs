@@ -24,5 +24,5 @@ pub use credentials::{Credentials, reachable, write_insecure_kubeconfig};
 pub use failure::{Cause, Failure, Fault, Reason};
 pub use media::{Encoding, Format, Offer, PLAIN, View};
 pub use metrics::Metrics;
-pub use query::{FieldValidation, MANAGER_BYTES, Query, VersionMatch, WriteOptions};
+pub use query::{FieldValidation, MANAGER_BYTES, Query, WriteOptions};
 pub use selector::{FieldSelector, LabelSelector};

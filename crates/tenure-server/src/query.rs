@@ -30,15 +30,6 @@ pub struct WriteOptions {
     pub validation: FieldValidation,
 }
 
-/// Which resource version a read may or must be at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VersionMatch {
-    /// At the version or later.
-    NotOlderThan,
-    /// At exactly the version.
-    Exact,
-}
-
 impl Query {
     /// Reads the text behind the question mark.
     pub fn parse(text: &str) -> Result<Query, Failure> {

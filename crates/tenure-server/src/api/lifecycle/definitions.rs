@@ -1,18 +1,18 @@
 //! The end of a definition: its objects are deleted, finalizers are waited for, and when none is left the definition
 //! goes too and its resource is not served any more.
 
-use super::{Outcome, own_request};
+use super::{Outcome, own_request, replace};
 use crate::{
     Failure,
     api::{
         Api,
-        delete::{self, DeleteOptions, Dependents},
-        object::{encode, metadata, with_metadata},
+        delete::{DeleteOptions, Dependents},
+        object::{metadata, with_metadata},
     },
     custom::CLEANUP_FINALIZER,
 };
 use std::sync::Arc;
-use tenure_store::{Error, Expected, ListRequest, Transaction};
+use tenure_store::ListRequest;
 use tenure_value::Value;
 
 /// Where definitions are in the store.
@@ -54,15 +54,7 @@ pub(super) async fn remove(api: &Arc<Api>, name: &str) -> Result<Outcome, Failur
     } else {
         fields.with("finalizers", Value::array(others))
     };
-    let object = with_metadata(&live.object, fields);
-    let expected = Expected::At(live.revision);
-    let transaction = match delete::is_finished(&object, &target.served) {
-        true => Transaction::new().delete(key, expected),
-        false => Transaction::new().put(key, expected, encode(&object, &live.managers)?),
-    };
-    match api.store.commit(transaction).await {
-        Ok(_) => api.refresh_catalog().await.map(|()| Outcome::Done),
-        Err(Error::Conflict(_)) => Ok(Outcome::Later),
-        Err(error) => Err(error.into()),
-    }
+    let outcome = replace(api, &target, &live, with_metadata(&live.object, fields)).await?;
+    api.refresh_catalog().await?;
+    Ok(outcome)
 }

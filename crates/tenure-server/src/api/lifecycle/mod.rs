@@ -9,7 +9,9 @@ mod owners;
 
 use super::{
     Api, Request,
-    object::{Stored, meta_text},
+    allocate::Claims,
+    delete::is_finished,
+    object::{Stored, encode, key, meta_text},
     target::{Target, Verb},
 };
 use crate::{Failure, Query, kinds::Scope};
@@ -19,7 +21,9 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use tenure_store::{Change, Entry, ListRequest, Revision, Signal, WatchRequest};
+use tenure_store::{
+    Change, Entry, Error, Expected, ListRequest, Revision, Signal, Transaction, WatchRequest,
+};
 use tenure_value::{Text, Value};
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -211,6 +215,22 @@ fn key_text(key: &[u8]) -> String {
 
 fn contains(haystack: &[u8], needle: &[u8]) -> bool {
     memchr::memmem::find(haystack, needle).is_some()
+}
+
+/// Puts another state in the place of a live object; one that then has nothing to wait for goes, with its claims.
+async fn replace(api: &Api, target: &Target, live: &Stored, object: Value) -> Result<Outcome, Failure> {
+    let key = key(&target.served.resource, &target.namespace, &target.name);
+    let expected = Expected::At(live.revision);
+    let transaction = if is_finished(&object, &target.served) {
+        Claims::release(&target.served, &object, Transaction::new().delete(key, expected))
+    } else {
+        Transaction::new().put(key, expected, encode(&target.served.for_storing(&object)?, &live.managers)?)
+    };
+    match api.store.commit(transaction).await {
+        Ok(_) => Ok(Outcome::Done),
+        Err(Error::Conflict(_)) => Ok(Outcome::Later),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The request that the server makes of itself.

@@ -1,18 +1,18 @@
 //! The end of a namespace: everything in it is deleted, finalizers are waited for, and when nothing is left the
 //! namespace goes too.
 
-use super::{Outcome, own_request};
+use super::{Outcome, own_request, replace};
 use crate::{
     Failure,
     api::{
         Api,
         delete::{DeleteOptions, Dependents},
-        object::{Stored, encode, prefix},
+        object::{Stored, prefix},
         target::Target,
     },
 };
 use std::sync::Arc;
-use tenure_store::{Expected, ListRequest, Transaction};
+use tenure_store::ListRequest;
 use tenure_value::{Text, Value};
 
 /// The finalizer of the spec that stands for the content.
@@ -61,18 +61,7 @@ async fn finish(api: &Arc<Api>, target: &Target, namespace: &Stored) -> Result<O
         spec.with("finalizers", Value::array(others))
     };
     let object = Value::Object(fields.with("spec", spec));
-    let key = format!("objects/core/namespaces/{}", target.name);
-    let expected = Expected::At(namespace.revision);
-    let transaction = if crate::api::delete::is_finished(&object, &target.served) {
-        Transaction::new().delete(key, expected)
-    } else {
-        Transaction::new().put(key, expected, encode(&object, &namespace.managers)?)
-    };
-    match api.store.commit(transaction).await {
-        Ok(_) => Ok(Outcome::Done),
-        Err(tenure_store::Error::Conflict(_)) => Ok(Outcome::Later),
-        Err(error) => Err(error.into()),
-    }
+    replace(api, target, namespace, object).await
 }
 
 impl Api {

@@ -1,19 +1,18 @@
 //! Owners and their dependents: an object whose owners are all gone follows them; one that is deleted in the
 //! foreground waits for its dependents; one whose dependents are to be orphaned lets them go first.
 
-use super::{Dependents, Outcome, own_request, owner_references};
+use super::{Dependents, Outcome, own_request, owner_references, replace};
 use crate::{
     Failure,
     api::{
         Api,
         delete::{self, DeleteOptions},
-        object::{Stored, encode, key, meta_text, metadata, with_metadata},
+        object::{Stored, key, meta_text, metadata, with_metadata},
         target::Target,
     },
 };
 use std::sync::Arc;
-use tenure_store::{Error, Expected, Transaction};
-use tenure_value::{Object, Text, Value};
+use tenure_value::{Text, Value};
 
 /// Deletes an object whose owners are all gone; drops the references to some that are.
 pub(super) async fn follow(api: &Arc<Api>, key: &str) -> Result<Outcome, Failure> {
@@ -81,7 +80,7 @@ pub(super) async fn release(api: &Arc<Api>, dependents: &Dependents, key: &str) 
         true => metadata(&live.object).without("finalizers"),
         false => metadata(&live.object).with("finalizers", Value::array(left)),
     };
-    write(api, &target, &live, fields).await
+    replace(api, &target, &live, with_metadata(&live.object, fields)).await
 }
 
 /// Returns the finalizer with which an object waits for its dependents.
@@ -147,26 +146,5 @@ async fn disown(
         true => fields.without("ownerReferences"),
         false => fields.with("ownerReferences", Value::array(left)),
     };
-    write(api, target, live, fields).await
-}
-
-/// Writes other metadata; an object that then has nothing to wait for goes.
-async fn write(api: &Api, target: &Target, live: &Stored, fields: Object) -> Result<Outcome, Failure> {
-    let object = with_metadata(&live.object, fields);
-    let key = key(&target.served.resource, &target.namespace, &target.name);
-    let expected = Expected::At(live.revision);
-    let transaction = if delete::is_finished(&object, &target.served) {
-        crate::api::allocate::Claims::release(
-            &target.served,
-            &object,
-            Transaction::new().delete(key, expected),
-        )
-    } else {
-        Transaction::new().put(key, expected, encode(&target.served.for_storing(&object)?, &live.managers)?)
-    };
-    match api.store.commit(transaction).await {
-        Ok(_) => Ok(Outcome::Done),
-        Err(Error::Conflict(_)) => Ok(Outcome::Later),
-        Err(error) => Err(error.into()),
-    }
+    replace(api, target, live, with_metadata(&live.object, fields)).await
 }
