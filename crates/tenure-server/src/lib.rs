@@ -16,6 +16,7 @@ pub mod openapi;
 pub mod protobuf;
 mod query;
 mod selector;
+mod webhook;
 
 pub use access::Access;
 pub use address::{Address, Discovery, ResourcePath};

@@ -177,7 +177,7 @@ mod model {
 
     pub fn fill(schema: &Value, value: &Value) -> Value {
         let given = |of: &Value, value: &Value| match of.get("default") {
-            Some(default) if value.is_null() && !flag(of, "nullable") => fill(of, default),
+            Some(default) if value.is_null() && !flag(of, "nullable") => fill(of, &drop_nulls(of, default)),
             _ => fill(of, value),
         };
         match value {
@@ -190,7 +190,7 @@ mod model {
                     .collect();
                 for (name, of) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
                     if let (false, Some(default)) = (fields.contains(name), of.get("default")) {
-                        out.push((name.clone(), fill(of, default)));
+                        out.push((name.clone(), fill(of, &drop_nulls(of, default))));
                     }
                 }
                 Value::object(out)
@@ -280,8 +280,32 @@ fn count_fields(value: &Value) -> usize {
     }
 }
 
+/// How many cases there are; `PROPTEST_CASES` asks for more. A failure prints the smallest schema and object that show it.
+fn config() -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    ProptestConfig {
+        cases: asked.unwrap_or(400),
+        failure_persistence: None,
+        max_shrink_iters: 20_000,
+        ..ProptestConfig::default()
+    }
+}
+
+#[test]
+fn a_null_that_may_not_be_is_no_part_of_a_default() {
+    let schema: Value = r#"{"type":"object","properties":{"a":{"x-kubernetes-preserve-unknown-fields":true},
+        "b":{"type":"object","properties":{"c":{"x-kubernetes-preserve-unknown-fields":true}},"default":{"c":null}}},"default":{"a":null}}"#
+        .parse()
+        .unwrap();
+    let definition = Definition::read(&definition(&schema)).unwrap();
+    let object: Value = r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":null}"#.parse().unwrap();
+    let once = definition.versions[0].complete(&object).unwrap().value;
+    assert_eq!(once.get("spec").unwrap().to_string(), r#"{"b":{}}"#);
+    assert_eq!(definition.versions[0].complete(&once).unwrap().value, once);
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn objects_fare_as_the_model_says(schema in any_schema(), spec in any_value()) {

@@ -240,7 +240,7 @@ impl Api {
             // Whoever waits for an object that is on its way out learns first that it goes at once, as recorded.
             let going = live.object.at(["metadata", "deletionTimestamp"]).is_some();
             if !stays && going && marked != live.object && !options.dry_run {
-                let value = encode(&served.for_storing(&marked)?, &live.managers)?;
+                let value = encode(&self.for_storing(served, &marked).await?, &live.managers)?;
                 let put = Transaction::new().put(key.clone(), Expected::At(live.revision), value);
                 writing.commit(put).await?;
                 continue;
@@ -260,7 +260,7 @@ impl Api {
                 Transaction::new().put(
                     key.clone(),
                     expected,
-                    encode(&served.for_storing(&stored.object)?, &stored.managers)?,
+                    encode(&self.for_storing(served, &stored.object).await?, &stored.managers)?,
                 )
             } else {
                 Claims::release(served, &live.object, Transaction::new().delete(key.clone(), expected))

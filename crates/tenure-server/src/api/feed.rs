@@ -1,8 +1,8 @@
 //! Changes that several watchers see, decoded once and encoded once per format. Only the newest are kept: watchers
 //! are mostly at the end of the history, and one that is behind decodes for itself.
 
-use super::{object::Stored, watch::Event};
-use crate::Format;
+use super::{Api, object::Stored, served::Served, watch::Event};
+use crate::{Failure, Format};
 use bytes::Bytes;
 use std::{
     collections::VecDeque,
@@ -23,7 +23,16 @@ pub(crate) struct Shared {
     change: Change,
     previous: OnceLock<Option<Stored>>,
     current: OnceLock<Option<Stored>>,
+    /// What a webhook made of the two, by version.
+    converted: Mutex<Vec<(Side, Text, Stored)>>,
     frames: Mutex<Vec<(Key, Bytes)>>,
+}
+
+/// One of the two states around a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Previous,
+    Current,
 }
 
 /// What frames of one change differ by: the version shown, the format, and what the change is to the watcher.
@@ -41,6 +50,7 @@ impl Feed {
             change: change.clone(),
             previous: OnceLock::new(),
             current: OnceLock::new(),
+            converted: Mutex::default(),
             frames: Mutex::default(),
         });
         if kept.len() == KEPT {
@@ -64,6 +74,27 @@ impl Shared {
         self.current
             .get_or_init(|| self.change.current.as_ref().and_then(|entry| Stored::read(entry).ok()))
             .as_ref()
+    }
+
+    /// Returns the object before or after the change at the version of a resource, made by the first who needs it.
+    pub async fn at(&self, side: Side, api: &Api, served: &Served) -> Result<Option<Stored>, Failure> {
+        let stored = match side {
+            Side::Previous => self.previous(),
+            Side::Current => self.current(),
+        };
+        let Some(stored) = stored else { return Ok(None) };
+        if !served.asks_webhook(&stored.object) {
+            return served.for_reading(stored.clone()).map(Some);
+        }
+        let version = &served.resource.api_version;
+        let known = || self.converted.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |(of, at, _): &&(Side, Text, Stored)| *of == side && at == version;
+        if let Some((_, _, stored)) = known().iter().find(same) {
+            return Ok(Some(stored.clone()));
+        }
+        let stored = api.for_reading_one(served, stored.clone()).await?;
+        known().push((side, version.clone(), stored.clone()));
+        Ok(Some(stored))
     }
 
     /// Returns the frame of this change, made by the first who needs it.

@@ -6,6 +6,7 @@ mod act;
 mod allocate;
 mod body;
 mod catalog;
+mod convert;
 mod create;
 mod delete;
 mod feed;
@@ -16,6 +17,7 @@ mod page;
 mod read;
 mod recent;
 mod report;
+mod route;
 mod scale;
 mod served;
 mod target;
@@ -28,6 +30,7 @@ use crate::{
     answer::AnswerBody,
     listen::{BodyFault, Handler, read_body},
     metrics,
+    webhook::Webhooks,
 };
 use bytes::Bytes;
 use feed::Feed;
@@ -59,6 +62,7 @@ pub struct Api {
     refreshing: tokio::sync::Mutex<()>,
     feed: Feed,
     recent: recent::Recent,
+    webhooks: Webhooks,
     stop: tokio::sync::watch::Sender<bool>,
 }
 
@@ -105,6 +109,7 @@ impl Api {
             refreshing: tokio::sync::Mutex::default(),
             feed: Feed::default(),
             recent: recent::Recent::default(),
+            webhooks: Webhooks::default(),
             stop: tokio::sync::watch::Sender::new(false),
         });
         api.refresh_catalog().await?;

@@ -43,7 +43,7 @@ impl Api {
                         stored
                     }
                 };
-                target.served.for_reading(stored).map(Some)
+                self.for_reading_one(&target.served, stored).await.map(Some)
             }
             None => Ok(None),
         }
@@ -85,8 +85,9 @@ impl Api {
             })?;
             at = Some(listing.revision);
             let mut metadata = ListMetadata { revision: listing.revision, ..ListMetadata::default() };
-            for (position, entry) in listing.entries.iter().enumerate() {
-                let stored = target.served.for_reading(Stored::read(entry)?)?;
+            let read = listing.entries.iter().map(Stored::read).collect::<Result<Vec<_>, _>>()?;
+            let read = self.for_reading(&target.served, read).await?;
+            for (position, stored) in read.into_iter().enumerate() {
                 if !selection.matches(&stored.object) {
                     continue;
                 }
@@ -118,13 +119,9 @@ impl Api {
     ) -> Result<(Vec<Stored>, Revision), Failure> {
         let listing =
             self.store.list(ListRequest::prefix(prefix(&target.served.resource, &target.namespace))).await?;
-        let mut items = Vec::new();
-        for entry in &listing.entries {
-            let stored = target.served.for_reading(Stored::read(entry)?)?;
-            if selection.matches(&stored.object) {
-                items.push(stored);
-            }
-        }
+        let read = listing.entries.iter().map(Stored::read).collect::<Result<Vec<_>, _>>()?;
+        let mut items = self.for_reading(&target.served, read).await?;
+        items.retain(|stored| selection.matches(&stored.object));
         Ok((items, listing.revision))
     }
 

@@ -11,8 +11,8 @@ use super::{
 use crate::{Answer, Cause, Failure, Format, WriteOptions};
 use hyper::StatusCode;
 use tenure_apply::{
-    ApplyError, Live, Presence, Requested, Reset, SCALE_VERSION, SingleVersion, State, Versions, Write,
-    from_scale, to_scale,
+    ApplyError, Live, Presence, Requested, Reset, SCALE_VERSION, SingleVersion, State, Write, from_scale,
+    to_scale,
 };
 use tenure_fields::{Path, PathElement};
 use tenure_schema::{Schema, TypeRef};
@@ -154,8 +154,7 @@ fn through_scale(
     let target = writing.target;
     let path = target.served.scale_paths().spec;
     let steps: Path = path.iter().cloned().map(PathElement::Field).collect();
-    let versions = target.served.versions();
-    let at = |version: &str| versions.type_of(version).map(|_| steps.clone());
+    let at = |version: &str| target.served.type_at(version).map(|_| steps.clone());
     let of = Schema::builtin().kind(SCALE_VERSION, KIND).unwrap_or_else(TypeRef::untyped);
     let one = SingleVersion::new(SCALE_VERSION, of);
     let before = number(live.object.at(path.iter().map(Text::as_str)));

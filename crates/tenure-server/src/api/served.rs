@@ -1,10 +1,10 @@
 //! A resource as it is served: its row in the registry, and the rules of its kind behind one set of functions,
 //! so that no verb asks whether a kind is built in or custom.
 
-use super::{Api, catalog::CustomKind, object::Stored, scale::ScalePaths};
+use super::{Api, catalog::CustomKind, convert::Conversions, object::Stored, scale::ScalePaths};
 use crate::{
     Cause, Failure,
-    custom::{self, Version},
+    custom::{self, Conversion, Definition, Version},
     kinds::{
         self, Column, DecodeError, Decoded, FieldError, Kinds, Registry, Resource, Surroundings,
         scalar::Timestamp,
@@ -166,6 +166,11 @@ impl Served {
         self.custom.is_some()
     }
 
+    /// Returns the definition that made this resource.
+    pub fn definition(&self) -> Option<&Definition> {
+        self.custom.as_ref().map(|custom| &custom.definition)
+    }
+
     /// Returns the version of a custom resource that the path names.
     fn version(&self) -> Option<&Version> {
         self.custom.as_ref()?.definition.version(&self.resource.version)
@@ -181,8 +186,21 @@ impl Served {
     }
 
     /// Returns what ownership needs to know of the kind's versions.
-    pub fn versions(&self) -> ServedVersions<'_> {
-        ServedVersions(self)
+    pub fn versions<'a>(&'a self, conversions: &'a Conversions) -> ServedVersions<'a> {
+        ServedVersions { served: self, conversions }
+    }
+
+    /// Returns the type of the kind at a version, or nothing where there is no such version.
+    pub fn type_at(&self, api_version: &str) -> Option<TypeRef<'_>> {
+        if let Some(definition) = self.definition() {
+            return definition.type_of(api_version);
+        }
+        if api_version == self.resource.api_version {
+            return Some(self.type_ref());
+        }
+        let mut forms = Registry::builtin().forms_of(&self.resource);
+        let form = forms.find(|form| form.api_version == api_version)?;
+        Schema::builtin().kind(&form.api_version, &form.kind)
     }
 
     /// Returns the object of this kind in which nothing is set.
@@ -305,8 +323,9 @@ impl Served {
     /// Returns an object at the version of the path.
     pub fn for_reading(&self, stored: Stored) -> Result<Stored, Failure> {
         if let (Some(custom), Some(version)) = (&self.custom, self.version()) {
-            let object = custom_at(custom, &stored.object, &self.resource.api_version)?;
-            return Ok(Stored { object: version.read_stored(&object), ..stored });
+            let object = custom.definition.as_written(&stored.object);
+            let object = custom_at(custom, &object, &version.api_version)?;
+            return Ok(Stored { object, ..stored });
         }
         match self.storage_form() {
             Some(form) => {
@@ -314,6 +333,12 @@ impl Served {
             }
             None => Ok(stored),
         }
+    }
+
+    /// Whether a webhook must be asked for an object of the store.
+    pub fn asks_webhook(&self, stored: &Value) -> bool {
+        let converts = self.definition().is_some_and(|of| of.conversion != Conversion::None);
+        converts && stored.get("apiVersion").and_then(Value::as_str) != Some(&self.resource.api_version)
     }
 
     /// Returns the form in which objects are stored, where it is not that of the path.
@@ -494,44 +519,44 @@ impl Served {
 }
 
 /// The versions of a served kind.
-pub(crate) struct ServedVersions<'a>(&'a Served);
+pub(crate) struct ServedVersions<'a> {
+    served: &'a Served,
+    conversions: &'a Conversions,
+}
 
 impl Versions for ServedVersions<'_> {
     fn type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
-        if let Some(custom) = &self.0.custom {
-            return custom.definition.type_of(api_version);
-        }
-        if api_version == self.0.resource.api_version {
-            return Some(self.0.type_ref());
-        }
-        let registry = Registry::builtin();
-        let form = registry.forms_of(&self.0.resource).find(|form| form.api_version == api_version)?;
-        Schema::builtin().kind(&form.api_version, &form.kind)
+        self.served.type_at(api_version)
     }
 
     fn convert(&self, object: &Value, api_version: &str) -> Result<Value, String> {
-        if let Some(custom) = &self.0.custom {
-            return custom_at(custom, object, api_version).map_err(|failure| failure.to_string());
+        if let Some(custom) = &self.served.custom {
+            let known = || self.conversions.find(object, api_version);
+            return match (&custom.definition.conversion, custom.definition.convert(object, api_version)) {
+                (_, Some(converted)) => Ok(converted),
+                (Conversion::Webhook(_), None) => known().ok_or_else(|| "the webhook is to be asked".into()),
+                (Conversion::None, None) => Err(format!("there is no version {api_version}")),
+            };
         }
         let written = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
         let form = |version: &str| {
-            let mut forms = Registry::builtin().forms_of(&self.0.resource);
+            let mut forms = Registry::builtin().forms_of(&self.served.resource);
             forms.find(|form| form.api_version == version).ok_or_else(|| format!("{version} is not served"))
         };
-        self.0.kinds.convert(object, form(written)?, form(api_version)?)
+        self.served.kinds.convert(object, form(written)?, form(api_version)?)
     }
 
     fn former_type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
-        let custom = self.0.custom.as_ref()?;
+        let custom = self.served.custom.as_ref()?;
         custom.former.as_ref()?.kind(api_version, &custom.definition.names.kind)
     }
 
     fn evolves(&self) -> Evolution {
-        if self.0.is_custom() { Evolution::Possible } else { Evolution::None }
+        if self.served.is_custom() { Evolution::Possible } else { Evolution::None }
     }
 
     fn emptied(&self) -> Emptied {
-        if self.0.is_custom() { Emptied::Stays } else { Emptied::IsNull }
+        if self.served.is_custom() { Emptied::Stays } else { Emptied::IsNull }
     }
 }
 
@@ -539,10 +564,8 @@ impl Versions for ServedVersions<'_> {
 fn custom_at(custom: &CustomKind, object: &Value, api_version: &str) -> Result<Value, Failure> {
     custom.definition.convert(object, api_version).ok_or_else(|| {
         let written = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-        Failure::internal(format!(
-            "conversion of {} from {written} to {api_version} needs the definition's webhook, which this server does not call",
-            custom.definition.name
-        ))
+        let name = &custom.definition.name;
+        Failure::internal(format!("{name}: an object of {written} cannot be converted to {api_version}"))
     })
 }
 

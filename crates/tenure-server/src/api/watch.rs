@@ -3,7 +3,7 @@
 
 use super::{
     Api, Request,
-    feed::Shared,
+    feed::{Shared, Side},
     object::{Stored, prefix, shown},
     read::{Selection, parse_version},
     target::Target,
@@ -255,9 +255,13 @@ impl Watcher {
 
     /// Tells what a change is to this watcher, if it is anything.
     async fn change(&mut self, revision: Revision, shared: &Shared) -> Result<(), Over> {
-        let at = |stored: &Stored| self.target.served.for_reading(stored.clone()).ok();
-        let was = shared.previous().and_then(at).filter(|stored| self.selection.matches(&stored.object));
-        let is = shared.current().and_then(at).filter(|stored| self.selection.matches(&stored.object));
+        let (was, is) = match self.sides(shared).await {
+            Ok(sides) => sides,
+            Err(failure) => {
+                self.fail(&failure).await?;
+                return Err(Over);
+            }
+        };
         let (event, stored) = match (was, is) {
             (None, None) => return Ok(()),
             (None, Some(is)) => (Event::Added, is),
@@ -273,6 +277,18 @@ impl Watcher {
             self.frame(event, &stored)
         };
         self.send(frame).await
+    }
+
+    /// Returns the object before and after a change, each if this watcher sees it.
+    async fn sides(&self, shared: &Shared) -> Result<(Option<Stored>, Option<Stored>), Failure> {
+        let (api, served) = (&self.api, &self.target.served);
+        let seen = |stored: &Stored| self.selection.matches(&stored.object);
+        let is = shared.at(Side::Current, api, served).await?.filter(seen);
+        // Of a change that stays in sight nobody looks at the past, so it need not be converted.
+        if is.is_some() && self.selection.is_everything() {
+            return Ok((shared.previous().cloned(), is));
+        }
+        Ok((shared.at(Side::Previous, api, served).await?.filter(seen), is))
     }
 
     fn frame(&mut self, event: Event, stored: &Stored) -> Bytes {

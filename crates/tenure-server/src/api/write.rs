@@ -5,6 +5,7 @@
 use super::{
     Api, Request,
     allocate::{self, Claims},
+    convert::Conversions,
     object::{Stored, bare, encode, key, meta_text, metadata, with_metadata},
     read::parse_version,
     served::Endpoint,
@@ -32,6 +33,8 @@ pub(crate) struct Writing<'a> {
     pub manager: Text,
     pub now: Timestamp,
     pub endpoint: Endpoint,
+    /// What a webhook converted so that ownership could be decided.
+    conversions: Conversions,
 }
 
 /// What became of a write.
@@ -79,7 +82,15 @@ impl<'a> Writing<'a> {
     pub fn new(api: &'a Api, target: &'a Target, request: &Request, options: WriteOptions) -> Writing<'a> {
         let manager = options.manager.clone().unwrap_or_else(|| request.default_manager());
         let endpoint = Endpoint::of(&target.subresource);
-        Writing { api, target, options, manager, now: api.now(), endpoint }
+        Writing {
+            api,
+            target,
+            options,
+            manager,
+            now: api.now(),
+            endpoint,
+            conversions: Conversions::default(),
+        }
     }
 
     /// The write of a binding, which may set what no other write of a pod may.
@@ -96,7 +107,7 @@ impl<'a> Writing<'a> {
     pub fn ownership<T>(&self, subresource: &str, with: impl FnOnce(&Write<'_>) -> T) -> T {
         let served = &self.target.served;
         let (versions, empty, reset) =
-            (served.versions(), served.empty(), served.reset_fields(&self.endpoint));
+            (served.versions(&self.conversions), served.empty(), served.reset_fields(&self.endpoint));
         with(&Write {
             manager: &self.manager,
             api_version: &served.resource.api_version,
@@ -115,7 +126,7 @@ impl<'a> Writing<'a> {
     ) -> Result<Written, Failure> {
         for _ in 0..ATTEMPTS {
             let live = self.api.read(self.target).await?;
-            let next = make(live.as_ref())?;
+            let next = self.decided(|| make(live.as_ref())).await?;
             let attempt = match &live {
                 Some(live) => self.replace(live, next).await?,
                 None => self.insert(next).await?,
@@ -126,6 +137,43 @@ impl<'a> Writing<'a> {
             self.api.metrics.retries.fetch_add(1, Relaxed);
         }
         Err(self.target.conflict(MODIFIED))
+    }
+
+    /// Decides ownership; as often as that needs an object at a version that only a webhook can tell, it is asked.
+    async fn decided<T>(&self, decide: impl Fn() -> Result<T, Failure> + Send + Sync) -> Result<T, Failure> {
+        loop {
+            match decide() {
+                Err(failure) => {
+                    if !self.api.fetch(&self.target.served, &self.conversions).await? {
+                        return Err(failure);
+                    }
+                }
+                decided => return decided,
+            }
+        }
+    }
+
+    /// Returns a valid object as the next read will give it: where its version is not that of storage, that is what
+    /// the way there and back leaves of it, and the object at storage comes with it.
+    async fn as_read(&self, object: Value) -> Result<(Value, Option<Value>), Failure> {
+        let served = &self.target.served;
+        let object = served.as_read(object);
+        if !served.is_custom() || served.resource.version == served.resource.storage.1 {
+            return Ok((object, None));
+        }
+        let at_storage = self.api.for_storing(served, &object).await?;
+        let stored =
+            Stored { object: at_storage.clone(), managers: Managers::default(), revision: Revision::ZERO };
+        let back = self.api.for_reading_one(served, stored).await?;
+        Ok((back.object, Some(at_storage)))
+    }
+
+    /// Returns an object at the version of storage, if it is not known yet.
+    async fn at_storage(&self, known: Option<Value>, object: &Value) -> Result<Value, Failure> {
+        match known {
+            Some(at_storage) => Ok(at_storage),
+            None => self.api.for_storing(&self.target.served, object).await,
+        }
     }
 
     /// Tries to put a new object in the place of a live one; nothing if somebody was faster.
@@ -146,10 +194,13 @@ impl<'a> Writing<'a> {
                 warnings = body.warnings;
                 let found =
                     Live { object: &live.object, managers: &live.managers, presence: Presence::Stored };
-                self.ownership(&target.subresource, |write| {
-                    tenure_apply::update(found, &object, requested, write)
+                self.decided(|| {
+                    let decided = self.ownership(&target.subresource, |write| {
+                        tenure_apply::update(found, &object, requested, write)
+                    });
+                    decided.map_err(|error| self.refusal(error))
                 })
-                .map_err(|error| self.refusal(error))?
+                .await?
             }
             Next::Applied(state) => {
                 let object = self.complete_applied(&state.object, &mut warnings)?;
@@ -163,7 +214,7 @@ impl<'a> Writing<'a> {
         let mut faults = served.validate_update(&self.endpoint, &live.object, &object);
         faults.extend(allocate::faults(self.api, served, &live.object, &state.object, &object).await?);
         self.check(&object, faults)?;
-        let object = served.as_read(object);
+        let (object, at_storage) = self.as_read(object).await?;
         let found = Live { object: &live.object, managers: &live.managers, presence: Presence::Stored };
         let state = match (State { object, ..state }).settle(found) {
             Settled::Unchanged(_) => {
@@ -180,7 +231,7 @@ impl<'a> Writing<'a> {
         let key = key(&served.resource, &target.namespace, &target.name);
         let expected = Expected::At(live.revision);
         let claims = Claims::between(served, &live.object, &stored.object);
-        let at_storage = served.for_storing(&stored.object)?;
+        let at_storage = self.at_storage(at_storage, &stored.object).await?;
         let transaction = if gone {
             Claims::release(served, &live.object, Transaction::new().delete(key.clone(), expected))
         } else {
@@ -209,13 +260,15 @@ impl<'a> Writing<'a> {
                 warnings = odd;
                 let name = meta_text(&object, "name").to_string();
                 let empty = served.empty();
-                let found = Live { object: &empty, managers: &Managers::default(), presence: Presence::New };
-                let state = self
-                    .ownership(&target.subresource, |write| {
+                let none = Managers::default();
+                let found = Live { object: &empty, managers: &none, presence: Presence::New };
+                let state = self.decided(|| {
+                    let decided = self.ownership(&target.subresource, |write| {
                         tenure_apply::update(found, &object, Requested::Live, write)
-                    })
-                    .map_err(|error| self.refusal(error))?;
-                (state, name)
+                    });
+                    decided.map_err(|error| self.refusal(error))
+                });
+                (state.await?, name)
             }
             Next::Applied(state) => {
                 let object = self.complete_applied(&state.object, &mut warnings)?;
@@ -231,7 +284,7 @@ impl<'a> Writing<'a> {
         let mut faults = served.validate_create(&object);
         faults.extend(allocate::faults(self.api, served, &Value::Null, &born, &object).await?);
         self.check(&object, faults)?;
-        let object = served.as_read(object);
+        let (object, at_storage) = self.as_read(object).await?;
         let mut stored = Stored { object, managers: state.managers, revision: Revision::ZERO };
         let key = key(&served.resource, &target.namespace, &name);
         let namespace = self.namespace_for_new(&name).await?;
@@ -241,7 +294,7 @@ impl<'a> Writing<'a> {
             }
             return Ok(Some(Written { stored, created: true, warnings }));
         }
-        let at_storage = served.for_storing(&stored.object)?;
+        let at_storage = self.at_storage(at_storage, &stored.object).await?;
         let put =
             Transaction::new().put(key.clone(), Expected::Absent, encode(&at_storage, &stored.managers)?);
         let claims = Claims::between(served, &Value::Null, &stored.object);

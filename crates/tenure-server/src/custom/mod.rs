@@ -1,6 +1,6 @@
 //! Custom resources without HTTP and store: a definition is checked and read, an object of it is pruned, defaulted,
-//! validated, shown in a table and published as OpenAPI. Times come in as arguments; webhooks are described, not
-//! called.
+//! validated, shown in a table and published as OpenAPI. Times come in as arguments; webhooks are described and
+//! their answers checked, not called.
 
 mod definition;
 mod fault;
@@ -13,6 +13,7 @@ mod path;
 mod pattern;
 mod prune;
 mod publish;
+mod review;
 mod rules;
 mod table;
 mod validate;
@@ -24,4 +25,5 @@ pub use definition::{
 };
 pub use json_path::JsonPath;
 pub use path::SimplePath;
+pub(crate) use review::Review;
 pub use table::Column;

@@ -2,7 +2,7 @@
 //! rules. It says what the topology in `tenure-schema` leaves out (bounds, patterns, rules, words of the
 //! schema), and is compiled once per definition.
 
-use super::{pattern::Pattern, rules::Rule};
+use super::{fill, pattern::Pattern, rules::Rule};
 use tenure_value::{Object, Text, Value};
 
 /// What a value must be.
@@ -158,7 +158,6 @@ impl Node {
         let items = from.get("items").filter(|items| items.as_object().is_some());
         let items = items.map(|items| Box::new(Node::compile(items, Identity::None)));
         let rules: Box<[Rule]> = list(from, "x-kubernetes-validations").iter().map(Rule::new).collect();
-        let default = from.get("default").filter(|value| !value.is_null()).cloned();
         let mut node = Node {
             of: node_type(from),
             nullable: flag(from, "nullable"),
@@ -167,7 +166,7 @@ impl Node {
                 false => Unknown::Pruned,
             },
             identity,
-            default,
+            default: None,
             format: word(from, "format"),
             fields,
             required: words(from, "required"),
@@ -186,6 +185,10 @@ impl Node {
             rules_within: false,
             embedded_within: false,
         };
+        // A `null` in a default that would be dropped from an object is not filled in either.
+        let default = from.get("default").filter(|value| !value.is_null());
+        node.default =
+            default.map(|default| fill::drop_nulls(&node, default).unwrap_or_else(|| default.clone()));
         let within = [
             node.below().any(|below| below.default.is_some() || below.defaults_within),
             !node.rules.is_empty() || node.below().any(|below| below.rules_within),

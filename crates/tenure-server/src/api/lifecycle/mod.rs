@@ -224,7 +224,8 @@ async fn replace(api: &Api, target: &Target, live: &Stored, object: Value) -> Re
     let transaction = if is_finished(&object, &target.served) {
         Claims::release(&target.served, &object, Transaction::new().delete(key, expected))
     } else {
-        Transaction::new().put(key, expected, encode(&target.served.for_storing(&object)?, &live.managers)?)
+        let object = api.for_storing(&target.served, &object).await?;
+        Transaction::new().put(key, expected, encode(&object, &live.managers)?)
     };
     match api.store.commit(transaction).await {
         Ok(_) => Ok(Outcome::Done),

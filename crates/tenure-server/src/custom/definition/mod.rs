@@ -175,8 +175,19 @@ impl Definition {
         if fields.get("apiVersion").and_then(Value::as_str) == Some(api_version) {
             return Some(object.clone());
         }
-        let version = self.version_of(api_version).filter(|_| self.conversion == Conversion::None)?;
-        Some(version.trim(&fields.with("apiVersion", api_version).into()))
+        self.version_of(api_version).filter(|_| self.conversion == Conversion::None)?;
+        Some(self.trimmed(&fields.with("apiVersion", api_version).into(), api_version))
+    }
+
+    /// Returns an object of a version without what that version does not know.
+    pub(crate) fn trimmed(&self, object: &Value, api_version: &str) -> Value {
+        self.version_of(api_version).map_or_else(|| object.clone(), |version| version.trim(object))
+    }
+
+    /// Returns an object of the store as it reads today at the version that it was written in.
+    pub(crate) fn as_written(&self, object: &Value) -> Value {
+        let written = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        self.version_of(written).map_or_else(|| object.clone(), |version| version.read_stored(object))
     }
 }
 

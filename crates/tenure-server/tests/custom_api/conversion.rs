@@ -1,0 +1,320 @@
+//! Conversion by a webhook on every path that an object takes, and what is said when the webhook does not do its work.
+
+use crate::{
+    http::Request,
+    server::{MERGE_PATCH, Server, metadata, version},
+    webhook::{Hook, Manner},
+};
+use tenure_value::Value;
+
+const V1: &str = "/apis/stable.example.com/v1/namespaces/default/endpoints";
+const V2: &str = "/apis/stable.example.com/v2/namespaces/default/endpoints";
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+/// A definition of two versions whose objects are stored in one of them.
+fn definition(client: &str, storage: &str) -> String {
+    let version = |name: &str, fields: &str| {
+        format!(
+            r#"{{"name":"{name}","served":true,"storage":{},"subresources":{{"status":{{}},"scale":{{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"}}}},
+            "schema":{{"openAPIV3Schema":{{"type":"object","properties":{{
+              "spec":{{"type":"object","properties":{{{fields},"replicas":{{"type":"integer"}},"note":{{"type":"string"}}}}}},
+              "status":{{"type":"object","properties":{{"replicas":{{"type":"integer"}}}}}}}}}}}}}}"#,
+            name == storage
+        )
+    };
+    let text = r#""TYPE":"string""#;
+    let string = |name: &str| format!(r#""{name}":{{{}}}"#, text.replace("TYPE", "type"));
+    format!(
+        r#"{{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{{"name":"endpoints.stable.example.com"}},
+        "spec":{{"group":"stable.example.com","scope":"Namespaced","names":{{"plural":"endpoints","singular":"endpoint","kind":"Endpoint","listKind":"EndpointList"}},
+        "versions":[{},{}],
+        "conversion":{{"strategy":"Webhook","webhook":{{"conversionReviewVersions":["v1","v1beta1"],"clientConfig":{client}}}}}}}}}"#,
+        version("v1", &string("hostPort")),
+        version("v2", &format!("{},{}", string("host"), string("port"))),
+    )
+}
+
+fn by_url(hook: &Hook) -> String {
+    format!(r#"{{"url":"https://{}/convert","caBundle":"{}"}}"#, hook.address, hook.ca_bundle)
+}
+
+/// A server with the definition, whose objects are stored in `v1`.
+fn served(hook: &Hook) -> Server {
+    let server = Server::start();
+    server.create(DEFINITIONS, &definition(&by_url(hook), "v1"));
+    server
+}
+
+fn object(version: &str, name: &str, spec: &str) -> String {
+    format!(
+        r#"{{"apiVersion":"stable.example.com/{version}","kind":"Endpoint","metadata":{{"name":"{name}"}},"spec":{spec}}}"#
+    )
+}
+
+fn spec(of: &Value) -> String {
+    of.get("spec").map(Value::to_string).unwrap_or_default()
+}
+
+const SPLIT: &str = r#"{"host":"h","port":"80"}"#;
+const JOINED: &str = r#"{"hostPort":"h:80"}"#;
+
+#[test]
+fn an_object_is_read_and_written_at_every_version() {
+    let hook = Hook::start("hook.default.svc");
+    let server = served(&hook);
+    let made = server.create(V1, &object("v1", "a", JOINED));
+    assert_eq!(hook.questions(), 0, "the version of storage needs nobody");
+    let got = server.get(&format!("{V2}/a")).document();
+    assert_eq!((spec(&got).as_str(), got.get("apiVersion")), (SPLIT, Some(&"stable.example.com/v2".into())));
+    assert_eq!(metadata(&got, "uid"), metadata(&made, "uid"));
+    // Created at the version that is not stored, and stored in the one that is.
+    let made = server.create(V2, &object("v2", "b", r#"{"host":"i","port":"81"}"#));
+    assert_eq!(spec(&made), r#"{"host":"i","port":"81"}"#);
+    assert_eq!(spec(&server.get(&format!("{V1}/b")).document()), r#"{"hostPort":"i:81"}"#);
+    // PUT, merge patch, status and scale at the other version.
+    let put = object("v2", "b", r#"{"host":"j","port":"82","replicas":1}"#)
+        .replace(r#""name":"b""#, &format!(r#""name":"b","resourceVersion":"{}""#, version(&made)));
+    let answer = server.send(&Request::new("PUT", &format!("{V2}/b")).body("application/json", put));
+    assert_eq!(
+        (answer.code, spec(&answer.document()).as_str()),
+        (200, r#"{"host":"j","port":"82","replicas":1}"#)
+    );
+    let answer = server.patch(&format!("{V2}/b"), MERGE_PATCH, r#"{"spec":{"port":"83"}}"#);
+    assert_eq!(spec(&answer.document()), r#"{"host":"j","port":"83","replicas":1}"#);
+    let answer = server.patch(&format!("{V2}/b/status"), MERGE_PATCH, r#"{"status":{"replicas":5}}"#);
+    assert_eq!(answer.document().at(["status", "replicas"]), Some(&5.into()));
+    let answer = server.patch(&format!("{V2}/b/scale"), MERGE_PATCH, r#"{"spec":{"replicas":3}}"#);
+    assert_eq!(answer.code, 200, "{}", answer.text());
+    let now = server.get(&format!("{V1}/b")).document();
+    assert_eq!(spec(&now), r#"{"hostPort":"j:83","replicas":3}"#);
+    assert_eq!(now.at(["status", "replicas"]), Some(&5.into()));
+    // A deletion that has to wait, and one that has not.
+    server.patch(&format!("{V2}/b"), MERGE_PATCH, r#"{"metadata":{"finalizers":["x.example.com/wait"]}}"#);
+    let marked = server.delete(&format!("{V2}/b")).document();
+    assert_eq!(spec(&marked), r#"{"host":"j","port":"83","replicas":3}"#);
+    assert!(metadata(&marked, "deletionTimestamp").as_str().is_some());
+    server.patch(&format!("{V2}/b"), MERGE_PATCH, r#"{"metadata":{"finalizers":null}}"#);
+    assert_eq!(server.get(&format!("{V1}/b")).code, 404);
+    assert_eq!(server.delete(&format!("{V2}/a")).code, 200);
+    assert_eq!(server.get(&format!("{V1}/a")).code, 404);
+}
+
+#[test]
+fn a_list_of_objects_in_several_versions_of_storage_is_converted_in_one_question() {
+    let hook = Hook::start("hook.default.svc");
+    let server = served(&hook);
+    for name in ["a", "b", "c"] {
+        server.create(V1, &object("v1", name, JOINED));
+    }
+    let stored = server.get(&format!("{DEFINITIONS}/endpoints.stable.example.com")).document();
+    let flipped = definition(&by_url(&hook), "v2").replace(
+        r#""metadata":{"name":"endpoints.stable.example.com"}"#,
+        &format!(
+            r#""metadata":{{"name":"endpoints.stable.example.com","resourceVersion":"{}"}}"#,
+            version(&stored)
+        ),
+    );
+    let path = format!("{DEFINITIONS}/endpoints.stable.example.com");
+    let answer = server.send(&Request::new("PUT", &path).body("application/json", flipped));
+    assert_eq!(answer.code, 200, "{}", answer.text());
+    server.create(V2, &object("v2", "d", SPLIT));
+    for (path, expected, questions) in [(V1, JOINED, 1), (V2, SPLIT, 1)] {
+        let before = hook.questions();
+        let list = server.get(path).document();
+        let items = list.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
+        assert_eq!(items.len(), 4);
+        for item in items.iter() {
+            assert_eq!(spec(item), expected, "{path}");
+        }
+        assert_eq!(hook.questions() - before, questions, "{path}");
+    }
+    // What is written again is stored in the new version.
+    server.patch(&format!("{V1}/a"), MERGE_PATCH, r#"{"spec":{"note":"moved"}}"#);
+    let before = hook.questions();
+    assert_eq!(
+        spec(&server.get(&format!("{V2}/a")).document()),
+        r#"{"host":"h","note":"moved","port":"80"}"#
+    );
+    assert_eq!(hook.questions(), before);
+    let deleted = server.delete(V1);
+    assert_eq!(deleted.code, 200, "{}", deleted.text());
+    assert_eq!(server.get(V2).document().get("items"), Some(&Value::array([])));
+}
+
+#[test]
+fn a_watch_shows_every_change_at_its_version() {
+    let hook = Hook::start("hook.default.svc");
+    let server = served(&hook);
+    let start = version(&server.get(V1).document());
+    server.create(V1, &object("v1", "a", JOINED));
+    server.patch(&format!("{V1}/a"), MERGE_PATCH, r#"{"spec":{"hostPort":"h:81"}}"#);
+    server.delete(&format!("{V1}/a"));
+    let frames = server.get(&format!("{V2}?watch=1&timeoutSeconds=1&resourceVersion={start}")).frames();
+    let seen: Vec<(String, String)> = frames
+        .iter()
+        .map(|frame| {
+            let word = frame.get("type").and_then(Value::as_str).unwrap_or_default().to_string();
+            (word, frame.get("object").map(spec).unwrap_or_default())
+        })
+        .collect();
+    let second = r#"{"host":"h","port":"81"}"#;
+    let expected = [("ADDED", SPLIT), ("MODIFIED", second), ("DELETED", second)];
+    assert_eq!(seen, expected.map(|(word, spec)| (word.to_string(), spec.to_string())));
+    // A watch that cannot be kept up says why and ends.
+    hook.behave(Manner::Refuses);
+    let start = version(&server.get(V1).document());
+    server.create(V1, &object("v1", "b", JOINED));
+    let frames = server.get(&format!("{V2}?watch=1&timeoutSeconds=1&resourceVersion={start}")).frames();
+    assert_eq!(frames.len(), 1);
+    assert_eq!(frames[0].get("type"), Some(&"ERROR".into()));
+    let message = frames[0].at(["object", "message"]).and_then(Value::as_str).unwrap_or_default();
+    assert!(message.contains("not in the mood"), "{message}");
+}
+
+#[test]
+fn managers_hold_their_fields_in_the_words_of_their_version() {
+    let hook = Hook::start("hook.default.svc");
+    let server = served(&hook);
+    let config = object("v1", "a", JOINED);
+    assert_eq!(server.apply(&format!("{V1}/a"), "alice", &config).code, 201);
+    // The same value in the words of the other version is shared; a change of it is a conflict, in either.
+    let same = server.apply(&format!("{V2}/a"), "bob", &object("v2", "a", SPLIT));
+    assert_eq!(same.code, 200, "{}", same.text());
+    let managers = metadata(&same.document(), "managedFields");
+    let mut entries: Vec<(String, String, String)> = managers
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| {
+            let text = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
+            (
+                text("manager"),
+                text("apiVersion"),
+                entry.get("fieldsV1").map(Value::to_string).unwrap_or_default(),
+            )
+        })
+        .collect();
+    entries.sort();
+    let held = |manager: &str, version: &str, fields: &str| {
+        (manager.to_string(), format!("stable.example.com/{version}"), fields.to_string())
+    };
+    assert_eq!(
+        entries,
+        [
+            held("alice", "v1", r#"{"f:spec":{"f:hostPort":{}}}"#),
+            held("bob", "v2", r#"{"f:spec":{"f:host":{},"f:port":{}}}"#)
+        ]
+    );
+    let changed = object("v2", "a", r#"{"host":"h","port":"99"}"#);
+    let conflict = server.apply(&format!("{V2}/a"), "bob", &changed);
+    assert_eq!(conflict.code, 409, "{}", conflict.text());
+    let message = conflict.says("message");
+    assert!(message.contains("\"alice\"") && message.contains(".spec.hostPort"), "{message}");
+    let forced = server.patch(
+        &format!("{V2}/a?fieldManager=bob&force=true"),
+        "application/apply-patch+yaml",
+        &changed,
+    );
+    assert_eq!(forced.code, 200, "{}", forced.text());
+    let managers = metadata(&forced.document(), "managedFields");
+    assert!(!managers.to_string().contains("alice"), "{managers}");
+    assert_eq!(spec(&server.get(&format!("{V1}/a")).document()), r#"{"hostPort":"h:99"}"#);
+    // Applying the same again is no write.
+    let before = server.revision();
+    assert_eq!(server.apply(&format!("{V2}/a"), "bob", &changed).code, 200);
+    assert_eq!(server.revision(), before);
+}
+
+#[test]
+fn a_webhook_changes_labels_and_annotations_and_nothing_else_of_the_metadata() {
+    let hook = Hook::start("hook.default.svc");
+    let server = served(&hook);
+    let body = object("v1", "a", JOINED)
+        .replace(r#""name":"a""#, r#""name":"a","finalizers":["x.example.com/wait"]"#);
+    server.create(V1, &body);
+    hook.behave(Manner::Annotates);
+    let got = server.get(&format!("{V2}/a")).document();
+    assert_eq!(metadata(&got, "annotations").to_string(), r#"{"converted-to":"stable.example.com/v2"}"#);
+    assert_eq!(metadata(&got, "generation"), 1.into());
+    assert_eq!(metadata(&got, "finalizers"), Value::array(["x.example.com/wait".into()]));
+}
+
+#[test]
+fn a_webhook_that_does_not_do_its_work_is_named_with_what_is_wrong() {
+    let hook = Hook::start("hook.default.svc");
+    let server = served(&hook);
+    server.create(V1, &object("v1", "a", JOINED));
+    let named = "conversion webhook for stable.example.com/v1, Kind=Endpoint";
+    for (manner, words) in [
+        (Manner::Refuses, "failed: not in the mood"),
+        (Manner::Fails, "it answered 503 Service Unavailable: come back later"),
+        (
+            Manner::Renames,
+            "returned an invalid object at index 0: must have the same name: \"a\" != \"another\"",
+        ),
+        (Manner::Forgets, "returned 0 objects, expected 1"),
+    ] {
+        hook.behave(manner);
+        for path in [format!("{V2}/a"), V2.to_string()] {
+            let answer = server.get(&path);
+            assert_eq!(answer.code, 500, "{manner:?}");
+            let message = answer.says("message");
+            assert!(message.starts_with(named) && message.contains(words), "{manner:?}: {message}");
+        }
+        // Nothing is written that could not be converted.
+        let answer = server.post(V2, &object("v2", "b", SPLIT));
+        assert_eq!(answer.code, 500, "{manner:?}");
+        assert_eq!(server.get(&format!("{V1}/b")).code, 404, "{manner:?}");
+        let answer = server.patch(&format!("{V2}/a"), MERGE_PATCH, r#"{"spec":{"port":"1"}}"#);
+        assert_eq!(answer.code, 500, "{manner:?}");
+        // The version of storage is served all the while.
+        assert_eq!(server.get(&format!("{V1}/a")).code, 200, "{manner:?}");
+    }
+    hook.behave(Manner::Right);
+    assert_eq!(server.get(&format!("{V2}/a")).code, 200);
+    drop(hook);
+    let message = server.get(&format!("{V2}/a")).says("message");
+    assert!(message.starts_with(&format!("{named} failed: Post \"https://127.0.0.1:")), "{message}");
+}
+
+#[test]
+fn a_certificate_that_is_not_vouched_for_is_not_trusted() {
+    let (hook, other) = (Hook::start("hook.default.svc"), Hook::start("hook.default.svc"));
+    let server = Server::start();
+    let client = format!(r#"{{"url":"https://{}/convert","caBundle":"{}"}}"#, hook.address, other.ca_bundle);
+    server.create(DEFINITIONS, &definition(&client, "v1"));
+    server.create(V1, &object("v1", "a", JOINED));
+    let message = server.get(&format!("{V2}/a")).says("message");
+    assert!(message.contains("certificate"), "{message}");
+    assert_eq!(hook.questions(), 0);
+}
+
+#[test]
+fn a_service_is_looked_up_and_missed_with_a_reason() {
+    let hook = Hook::start("hook.hooks.svc");
+    let server = Server::start();
+    server.create_namespace("hooks");
+    let client = format!(
+        r#"{{"service":{{"namespace":"hooks","name":"hook","path":"/convert","port":9443}},"caBundle":"{}"}}"#,
+        hook.ca_bundle
+    );
+    server.create(DEFINITIONS, &definition(&client, "v1"));
+    server.create(V1, &object("v1", "a", JOINED));
+    let why = || server.get(&format!("{V2}/a")).says("message");
+    assert!(why().contains("service \"hook\" in namespace \"hooks\" not found"), "{}", why());
+    let service = r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"hook"},"spec":{"clusterIP":"None","ports":[{"name":"web","port":PORT}]}}"#;
+    server.create("/api/v1/namespaces/hooks/services", &service.replace("PORT", "443"));
+    assert!(why().contains("has no port 9443"), "{}", why());
+    server.delete("/api/v1/namespaces/hooks/services/hook");
+    server.create("/api/v1/namespaces/hooks/services", &service.replace("PORT", "9443"));
+    assert!(why().contains("no endpoints available for service \"hook\""), "{}", why());
+    server.delete("/api/v1/namespaces/hooks/services/hook");
+    // A name that the service stands for is where it is.
+    let client = client.replace("9443", &hook.address.port().to_string());
+    let path = format!("{DEFINITIONS}/endpoints.stable.example.com");
+    let moved = format!(r#"{{"spec":{{"conversion":{{"webhook":{{"clientConfig":{client}}}}}}}}}"#);
+    assert_eq!(server.patch(&path, MERGE_PATCH, &moved).code, 200);
+    let named = r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"hook"},"spec":{"type":"ExternalName","externalName":"localhost"}}"#;
+    server.create("/api/v1/namespaces/hooks/services", named);
+    assert_eq!(spec(&server.get(&format!("{V2}/a")).document()), SPLIT, "{}", why());
+}

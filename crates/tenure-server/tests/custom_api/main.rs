@@ -1,0 +1,11 @@
+//! Custom resources as clients see them, at a server in this process: conversion by webhooks, and the promises that
+//! Kubernetes makes of definitions and their objects.
+
+mod conversion;
+#[path = "../api/http.rs"]
+#[allow(dead_code)]
+mod http;
+#[path = "../api/server.rs"]
+#[allow(dead_code)]
+mod server;
+mod webhook;

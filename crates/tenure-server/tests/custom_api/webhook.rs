@@ -1,0 +1,152 @@
+//! A conversion webhook in this process: `v1` of its kind has `spec.hostPort`, `v2` has `spec.host` and `spec.port`.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+use tenure_server::{
+    Answer, PLAIN,
+    listen::{Handler, bind, read_body, serve},
+};
+use tenure_value::{Limits, Object, Value, json};
+use tokio::runtime::Runtime;
+use tokio_rustls::rustls::{
+    ServerConfig,
+    crypto::ring,
+    pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
+};
+
+/// How the webhook behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    Right,
+    /// It says that it cannot.
+    Refuses,
+    /// It answers with a code that is none of success.
+    Fails,
+    /// It answers with something else than was asked for.
+    Renames,
+    /// It leaves the last object out.
+    Forgets,
+    /// It marks what it converts with an annotation, and lies about the rest of the metadata.
+    Annotates,
+}
+
+/// A running webhook.
+pub struct Hook {
+    pub address: SocketAddr,
+    pub ca_bundle: String,
+    state: Arc<State>,
+    runtime: Option<Runtime>,
+}
+
+struct State {
+    manner: Mutex<Manner>,
+    questions: AtomicUsize,
+}
+
+impl Hook {
+    /// Starts a webhook whose certificate is for an address of this machine and for a service.
+    pub fn start(service: &str) -> Hook {
+        let certified =
+            rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_string(), service.to_string()]).unwrap();
+        let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(certified.signing_key.serialize_der()));
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certified.cert.der().clone()], key)
+            .unwrap();
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let listener = runtime.block_on(bind(([127, 0, 0, 1], 0).into())).unwrap();
+        let address = listener.local_addr().unwrap();
+        let state = Arc::new(State { manner: Mutex::new(Manner::Right), questions: AtomicUsize::new(0) });
+        runtime.spawn(serve(listener, Some(Arc::new(config)), state.clone(), std::future::pending()));
+        Hook { address, ca_bundle: STANDARD.encode(certified.cert.pem()), state, runtime: Some(runtime) }
+    }
+
+    pub fn behave(&self, manner: Manner) {
+        *self.state.manner.lock().unwrap() = manner;
+    }
+
+    /// How often it has been asked.
+    pub fn questions(&self) -> usize {
+        self.state.questions.load(SeqCst)
+    }
+}
+
+impl Drop for Hook {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Handler for State {
+    async fn handle(self: Arc<Self>, request: hyper::Request<hyper::body::Incoming>) -> Answer {
+        self.questions.fetch_add(1, SeqCst);
+        let manner = *self.manner.lock().unwrap();
+        if manner == Manner::Fails {
+            return Answer::text(hyper::StatusCode::SERVICE_UNAVAILABLE, "come back later");
+        }
+        let body = read_body(request.into_body(), 64 << 20, Duration::from_secs(5)).await.unwrap();
+        let review = json::parse(&body, &Limits::TRUSTED).unwrap();
+        let asked = review.get("request").unwrap();
+        let desired = asked.get("desiredAPIVersion").and_then(Value::as_str).unwrap();
+        let objects = asked.get("objects").and_then(Value::as_array).unwrap();
+        let mut converted: Vec<Value> =
+            objects.iter().map(|object| convert(object, desired, manner)).collect();
+        if manner == Manner::Forgets {
+            converted.pop();
+        }
+        let result = match manner {
+            Manner::Refuses => r#"{"status":"Failure","message":"not in the mood"}"#,
+            _ => r#"{"status":"Success"}"#,
+        };
+        let response = Value::object([
+            ("uid", asked.get("uid").cloned().unwrap()),
+            ("result", result.parse().unwrap()),
+            ("convertedObjects", Value::array(converted)),
+        ]);
+        let answer = Value::object([
+            ("apiVersion", review.get("apiVersion").cloned().unwrap()),
+            ("kind", review.get("kind").cloned().unwrap()),
+            ("response", response),
+        ]);
+        Answer::document(hyper::StatusCode::OK, &answer, PLAIN)
+    }
+}
+
+fn convert(object: &Value, desired: &str, manner: Manner) -> Value {
+    let fields = object.as_object().unwrap().with("apiVersion", desired);
+    let spec = fields.get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
+    let text = |name: &str| spec.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
+    let spec: Object = match desired.rsplit('/').next() {
+        Some("v2") => match text("hostPort").split_once(':') {
+            Some((host, port)) => spec.without("hostPort").with("host", host).with("port", port),
+            None => spec,
+        },
+        _ if text("host").is_empty() => spec,
+        _ => {
+            let joined = format!("{}:{}", text("host"), text("port"));
+            spec.without("host").without("port").with("hostPort", joined)
+        }
+    };
+    let mut metadata = fields.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+    match manner {
+        Manner::Renames => metadata = metadata.with("name", "another"),
+        Manner::Annotates => {
+            let mark = Object::default().with("converted-to", desired);
+            metadata = metadata.with("annotations", mark).with("generation", 77).without("finalizers");
+        }
+        _ => {}
+    }
+    fields.with("spec", spec).with("metadata", metadata).into()
+}
