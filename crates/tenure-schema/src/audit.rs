@@ -1,19 +1,21 @@
 //! An audit of merge keys: which lists are merged by a key that two legal entries may share. Such a list
 //! is where a patch loses an entry or changes the wrong one, unless the client sends better keys.
 
-use crate::{Field, List, ListTopology, Schema, Type, TypeRef};
-use std::fmt;
+use crate::{Field, Key, List, ListTopology, Schema, Type, TypeId, TypePath, TypeRef, TypeStep};
+use std::{collections::HashMap, fmt};
 use tenure_value::Text;
 
 /// A merged list whose key cannot tell two legal entries apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WeakKey {
-    /// The type that has the list; empty if it has no name.
+    /// The type that has the list, by its name, or by a kind and the way to it where it has none.
     pub holder: Text,
     /// The list's field.
     pub field: Text,
     /// The key it is merged by.
     pub merge_key: Option<Text>,
+    /// The keys by which entries are told apart on apply; none where the list is one value or a set.
+    pub map_keys: Box<[Text]>,
     /// Better keys, if there are some.
     pub recommended_keys: Box<[Text]>,
     /// Why the key is weak, all that is known.
@@ -57,11 +59,12 @@ const REPEATS: [(&str, &str); 5] = [
 /// assert_eq!(ports.to_string(), "io.k8s.api.core.v1.ServiceSpec.ports by port, better port+protocol: map keys say more");
 /// ```
 pub fn weak_keys(schema: &Schema) -> Vec<WeakKey> {
+    let places = Places::of(schema);
     let mut weak: Vec<_> = schema
         .types()
         .flat_map(|of| of.fields().map(move |(field, below)| (of, field, below)))
         .filter_map(|(holder, field, below)| match below.get() {
-            Type::List(list) if field.patch.strategy.merge => examine(holder, field, list, below),
+            Type::List(list) if field.patch.strategy.merge => examine(&places, holder, field, list, below),
             _ => None,
         })
         .collect();
@@ -69,14 +72,20 @@ pub fn weak_keys(schema: &Schema) -> Vec<WeakKey> {
     weak
 }
 
-fn examine(holder: TypeRef, field: &Field, list: &List, of: TypeRef) -> Option<WeakKey> {
-    let holder = holder.name().cloned().unwrap_or_default();
+fn examine(places: &Places, holder: TypeRef, field: &Field, list: &List, of: TypeRef) -> Option<WeakKey> {
+    let holder = places.name(holder);
     let patch = &field.patch;
+    let item = of.slot(&list.item);
     let mut reasons = Vec::new();
-    match &patch.merge_key {
-        Some(key) => reasons.extend(weaknesses(key, list, of)),
-        None if matches!(of.slot(&list.item).get(), Type::Scalar(_)) => {}
-        None => reasons.push(Weakness::NoKey),
+    match (&patch.merge_key, &list.topology) {
+        (Some(key), _) => reasons.extend(weaknesses(key, list, item)),
+        // All of the list's own keys count where there is no merge key.
+        (None, ListTopology::Keyed(keys)) => {
+            let missing = |key: &Key| key.default.is_none() && may_be_missing(&key.name, item);
+            reasons.extend(keys.iter().any(missing).then_some(Weakness::KeyMayBeMissing));
+        }
+        (None, _) if matches!(item.get(), Type::Scalar(_)) => {}
+        (None, _) => reasons.push(Weakness::NoKey),
     }
     if let ListTopology::Keyed(keys) = &list.topology
         && patch.recommended_keys.iter().any(|recommended| keys.iter().all(|key| key.name != *recommended))
@@ -90,12 +99,16 @@ fn examine(holder: TypeRef, field: &Field, list: &List, of: TypeRef) -> Option<W
         holder,
         field: field.name.clone(),
         merge_key: patch.merge_key.clone(),
+        map_keys: match &list.topology {
+            ListTopology::Keyed(keys) => keys.iter().map(|key| key.name.clone()).collect(),
+            ListTopology::Atomic | ListTopology::Set => Box::default(),
+        },
         recommended_keys: patch.recommended_keys.clone(),
         reasons,
     })
 }
 
-fn weaknesses(key: &Text, list: &List, of: TypeRef) -> impl Iterator<Item = Weakness> {
+fn weaknesses(key: &Text, list: &List, item: TypeRef) -> impl Iterator<Item = Weakness> {
     let declared = match &list.topology {
         ListTopology::Keyed(keys) if keys.iter().any(|other| other.name != *key) => {
             Some(Weakness::MapKeysSayMore)
@@ -103,9 +116,45 @@ fn weaknesses(key: &Text, list: &List, of: TypeRef) -> impl Iterator<Item = Weak
         ListTopology::Keyed(_) => None,
         ListTopology::Atomic | ListTopology::Set => Some(Weakness::NotDeclaredUnique),
     };
-    let field = of.slot(&list.item).field(key);
-    let may_be_missing = field.is_none_or(|field| !field.required && field.slot.default.is_none());
-    declared.into_iter().chain(may_be_missing.then_some(Weakness::KeyMayBeMissing))
+    declared.into_iter().chain(may_be_missing(key, item).then_some(Weakness::KeyMayBeMissing))
+}
+
+fn may_be_missing(key: &Text, item: TypeRef) -> bool {
+    item.field(key).is_none_or(|field| !field.required && field.slot.default.is_none())
+}
+
+/// How types are called that have no name: by a kind and the way from it.
+struct Places(HashMap<TypeId, Text>);
+
+impl Places {
+    fn of(schema: &Schema) -> Places {
+        let mut places = Places(schema.names().map(|(name, of)| (of.id(), name.clone())).collect());
+        for (kind, of) in schema.kinds() {
+            places.walk(of, kind, &TypePath::default());
+        }
+        places
+    }
+
+    fn walk(&mut self, of: TypeRef, kind: &Text, path: &TypePath) {
+        if self.0.contains_key(&of.id()) && !path.steps().is_empty() {
+            return;
+        }
+        self.0.entry(of.id()).or_insert_with(|| Text::from(format!("{kind}{path}")));
+        match of.get() {
+            Type::Struct(_) => {
+                for (field, below) in of.fields() {
+                    self.walk(below, kind, &path.with(TypeStep::Field(field.name.clone())));
+                }
+            }
+            Type::List(list) => self.walk(of.slot(&list.item), kind, &path.with(TypeStep::Item)),
+            Type::Map(map) => self.walk(of.slot(&map.value), kind, &path.with(TypeStep::Value)),
+            Type::Scalar(_) | Type::Untyped => {}
+        }
+    }
+
+    fn name(&self, of: TypeRef) -> Text {
+        self.0.get(&of.id()).cloned().unwrap_or_default()
+    }
 }
 
 impl fmt::Display for Weakness {
@@ -121,10 +170,20 @@ impl fmt::Display for Weakness {
     }
 }
 
+impl WeakKey {
+    /// Returns what entries are matched by, as `port` or `port+protocol`; `nothing` where there is no key.
+    pub fn keys(&self) -> String {
+        match &self.merge_key {
+            Some(key) => key.to_string(),
+            None if self.map_keys.is_empty() => "nothing".to_owned(),
+            None => self.map_keys.join("+"),
+        }
+    }
+}
+
 impl fmt::Display for WeakKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let key = self.merge_key.as_deref().unwrap_or("nothing");
-        write!(f, "{}.{} by {key}", self.holder, self.field)?;
+        write!(f, "{}.{} by {}", self.holder, self.field, self.keys())?;
         if !self.recommended_keys.is_empty() {
             write!(f, ", better {}", self.recommended_keys.join("+"))?;
         }

@@ -77,6 +77,16 @@ pub enum SchemaError {
         /// The key.
         key: String,
     },
+    /// A name that leads nowhere from a place within a type.
+    #[error("{at}{}there is no field {name:?}; {hint}", if .at.is_empty() { "" } else { ": " })]
+    NoField {
+        /// The place; empty for the type itself.
+        at: String,
+        /// The name.
+        name: String,
+        /// What may be meant.
+        hint: String,
+    },
     /// Types nested in each other beyond the limit.
     #[error(
         "{at}: types are nested more than {limit} deep; give the inner ones a definition and refer to it"

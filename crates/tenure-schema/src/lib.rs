@@ -14,11 +14,14 @@ pub mod audit;
 pub mod builtin;
 pub mod crd;
 mod error;
+pub mod merging;
 pub mod openapi;
 mod outline;
 mod pack;
 mod schema;
+mod spelling;
 mod topology;
+mod type_path;
 mod type_ref;
 
 pub use error::SchemaError;
@@ -28,4 +31,5 @@ pub use topology::{
     Field, Key, List, ListTopology, Map, PatchMarks, PatchStrategy, Relation, Scalar, ScalarKind, Slot,
     Struct, Type, TypeId, UnknownFields,
 };
+pub use type_path::{Located, TypePath, TypeStep};
 pub use type_ref::TypeRef;

@@ -1,6 +1,6 @@
 //! The merge keys of the built-in types: which are too weak, and what is recommended instead.
 
-use tenure_schema::{ListTopology, Schema, Type, audit, openapi};
+use tenure_schema::{ListTopology, Schema, Type, audit, crd, openapi};
 use tenure_value::{Limits, json};
 
 fn told(schema: &Schema) -> Vec<String> {
@@ -69,5 +69,24 @@ fn lists_of_objects_without_a_key_and_keys_that_may_be_missing_are_found_in_any_
             "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "a"}}}}}}"#;
     let schema = openapi::compile_v3(&json::parse(document, &Limits::TRUSTED).unwrap()).unwrap();
     let expected = ["T.loose by a: an entry may be without the key", "T.none by nothing: there is no key"];
+    assert_eq!(told(&schema), expected);
+}
+
+#[test]
+fn lists_of_custom_resources_are_named_by_their_kind_and_place() {
+    let definition = br#"{"spec": {"group": "example.com", "names": {"kind": "Widget"}, "versions": [{"name": "v1",
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object", "properties": {
+            "good": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["a", "b"],
+                "items": {"type": "object", "required": ["a"],
+                    "properties": {"a": {"type": "string"}, "b": {"type": "string", "default": "x"}}}},
+            "loose": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["a", "b"],
+                "items": {"type": "object", "required": ["a"],
+                    "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}},
+            "set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "object"}}}}}}}}]}}"#;
+    let schema = crd::compile(&json::parse(definition, &Limits::TRUSTED).unwrap()).unwrap();
+    let expected = [
+        "example.com/v1 Widget.spec.loose by a+b: an entry may be without the key",
+        "example.com/v1 Widget.spec.set by nothing: there is no key",
+    ];
     assert_eq!(told(&schema), expected);
 }

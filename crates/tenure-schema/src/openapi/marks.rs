@@ -2,7 +2,7 @@
 //! Kubernetes does not have is an error, since a misspelled one changes how lists merge without a sound.
 
 use super::place::Place;
-use crate::{PatchMarks, PatchStrategy, Relation, SchemaError};
+use crate::{PatchMarks, PatchStrategy, Relation, SchemaError, spelling};
 use tenure_value::{Object, Text, Value, json};
 
 pub(crate) const LIST_TYPE: &str = "x-kubernetes-list-type";
@@ -153,10 +153,12 @@ fn marker_hint(name: &str) -> Option<String> {
     let mut spellings = MARKERS.iter().chain(&OTHER_SPELLINGS);
     match spellings.find(|(_, spelling)| bare(name).eq(spelling.bytes())) {
         Some((marker, _)) => Some(format!("it is written {marker:?}")),
-        None if name.starts_with("x-ku") => Some(match nearest(name) {
-            Some(marker) => format!("{marker:?} may be meant"),
-            None => format!("markers are {}", MARKERS.map(|(marker, _)| marker).join(", ")),
-        }),
+        None if name.starts_with("x-ku") => {
+            Some(match spelling::nearest(name, MARKERS.iter().map(|(marker, _)| *marker)) {
+                Some(marker) => format!("{marker:?} may be meant"),
+                None => format!("markers are {}", MARKERS.map(|(marker, _)| marker).join(", ")),
+            })
+        }
         None => None,
     }
 }
@@ -169,30 +171,6 @@ fn bare(name: &str) -> impl Iterator<Item = u8> {
         _ => name,
     };
     name.bytes().filter(|byte| *byte != b'-').map(|byte| byte.to_ascii_lowercase())
-}
-
-fn nearest(name: &str) -> Option<&'static str> {
-    let (distance, marker) = MARKERS.into_iter().map(|(marker, _)| (distance(name, marker), marker)).min()?;
-    (distance <= 4).then_some(marker)
-}
-
-/// Counts the letters to change, add or leave out between two names.
-fn distance(from: &str, to: &str) -> usize {
-    // Names from outside may be long; past this length they are near to nothing.
-    if from.len() > 64 {
-        return from.len();
-    }
-    let to = to.as_bytes();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (line, letter) in from.bytes().enumerate() {
-        let mut corner = std::mem::replace(&mut row[0], line + 1);
-        for column in 1..row.len() {
-            let replaced = corner + usize::from(to[column - 1] != letter);
-            corner = row[column];
-            row[column] = replaced.min(corner + 1).min(row[column - 1] + 1);
-        }
-    }
-    row[to.len()]
 }
 
 /// Reads a marker that is a boolean or absent.
@@ -269,20 +247,5 @@ mod tests {
             assert_eq!(marker_hint(keyword), None, "{keyword}");
         }
         assert!(marker_hint(&format!("x-kubernetes-{}", "a".repeat(1000))).is_some());
-    }
-
-    #[test]
-    fn distance_counts_changed_added_and_left_out_letters() {
-        let cases = [
-            ("", "", 0),
-            ("abc", "abc", 0),
-            ("abc", "abd", 1),
-            ("abc", "ab", 1),
-            ("", "abc", 3),
-            ("ab", "ba", 2),
-        ];
-        for (from, to, expected) in cases {
-            assert_eq!(distance(from, to), expected, "{from} {to}");
-        }
     }
 }
