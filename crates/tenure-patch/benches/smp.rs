@@ -11,7 +11,7 @@ use std::{
     hint::black_box,
     time::{Duration, Instant},
 };
-use tenure_patch::strategic::{self, DifferenceOptions, LiveChanges, Options};
+use tenure_patch::strategic::{self, DifferenceOptions, LiveChanges, Options, text};
 use tenure_schema::{Schema, TypeRef};
 use tenure_value::{Limits, Value, json};
 
@@ -67,18 +67,23 @@ impl Case {
 
     /// The operations from bytes to bytes, by name.
     fn run_bytes(&self, operation: &str) -> Vec<u8> {
+        let (original, limits) = (black_box(self.original), Limits::default());
+        let options = DifferenceOptions::default();
         match operation {
-            "apply" => json::to_vec(&self.apply(&read(self.original), &read(self.patch))),
-            "two-way" => json::to_vec(&self.two_way(&read(self.original), &read(self.modified))),
+            "apply" => text::apply(original, black_box(self.patch), self.ty, &Options::default(), &limits),
+            "two-way" => text::two_way(original, black_box(self.modified), self.ty, &options, &limits),
             "three-way" => {
-                json::to_vec(&self.three_way(&read(self.original), &read(self.modified), &read(self.current)))
+                let (modified, current) = (black_box(self.modified), black_box(self.current));
+                let overwrite = LiveChanges::Overwrite;
+                text::three_way(original, modified, current, self.ty, overwrite, &options, &limits)
             }
             _ => {
-                let value: serde_json::Value = serde_json::from_slice(black_box(self.original)).unwrap();
+                let value: serde_json::Value = serde_json::from_slice(original).unwrap();
                 drop(black_box(value));
-                Vec::new()
+                Ok(Vec::new())
             }
         }
+        .unwrap()
     }
 }
 

@@ -18,6 +18,13 @@ pub enum Fault {
         /// What was found.
         found: Value,
     },
+    /// A text is not the JSON of a document, or is past a limit.
+    Unreadable {
+        /// What was to be read: "the patch", "the live document".
+        what: Text,
+        /// What is wrong with it, and where.
+        error: Box<tenure_value::Error>,
+    },
     /// `$patch` holds something other than `replace` or `delete`.
     UnknownPatchValue {
         /// The value of `$patch`.
@@ -289,6 +296,7 @@ impl fmt::Display for Fault {
             Fault::WrongKind { what, expected, found } => {
                 write!(f, "{what} is {} {found}; it has to be {}", found.kind(), article(*expected))
             }
+            Fault::Unreadable { what, error } => write!(f, "{what} cannot be read: {error}"),
             Fault::UnknownPatchValue { value, map } => {
                 write!(f, "$patch is {value} in {map:?}; it can be \"replace\" or \"delete\"")
             }

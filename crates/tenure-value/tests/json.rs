@@ -214,6 +214,52 @@ fn the_deepest_document_can_be_walked_by_recursion() {
     assert_eq!(tenure_value::yaml::parse(shown.as_bytes(), &Limits::default()), Ok(value));
 }
 
+#[test]
+fn documents_read_together_share_what_is_alike_in_the_corresponding_place() {
+    let mut reader = json::Reader::new(Limits::default());
+    let first =
+        reader.read_first(br#"{"a":{"x":[1]},"b":{"y":{"z":1}},"list":[{"n":1},{"n":2},{"n":3}]}"#).unwrap();
+    let text = br#"{"new":{},"b":{"more":{},"y":{"z":1}},"list":[{"n":0},{"n":1},{"n":2},{"n":4},{"n":3}]}"#;
+    let alike = reader.read_alike(text).unwrap();
+    assert_eq!(Ok(&alike), json::parse(text, &Limits::default()).as_ref());
+    assert!(first.at(["b", "y"]).unwrap().ptr_eq(alike.at(["b", "y"]).unwrap()));
+    let items = |value: &Value| value.get("list").and_then(Value::as_array).cloned().unwrap();
+    let shared = |at: usize, other: usize| items(&alike)[at].ptr_eq(&items(&first)[other]);
+    assert!(shared(1, 0) && shared(2, 1) && shared(4, 2));
+}
+
+#[test]
+fn documents_read_together_are_each_held_to_the_limits() {
+    let limits = Limits { nodes: 6, ..Limits::default() };
+    let mut reader = json::Reader::new(limits);
+    assert!(reader.read_first(br#"{"a":[1,2,3]}"#).is_ok());
+    assert!(reader.read_alike(br#"{"a":[1,2,3]}"#).is_ok());
+    let more = br#"{"a":[1,2,3],"b":1,"c":2}"#;
+    assert_eq!(reader.read_alike(more), json::parse(more, &limits));
+    assert!(matches!(reader.read_alike(more), Err(Error::TooManyNodes { limit: 6, .. })));
+}
+
+/// Puts a part in the place of another, that of the number in the order of the text or near it.
+fn grafted(value: &Value, part: &Value, place: usize) -> Value {
+    match value {
+        Value::Object(object) if place > 0 && !object.is_empty() => {
+            let (name, old) = &object.fields()[place % object.len()];
+            object.with(name.clone(), grafted(old, part, place / 2)).into()
+        }
+        Value::Array(items) if place > 0 && !items.is_empty() => {
+            let at = place % items.len();
+            let mut items = items.to_vec();
+            match place % 3 {
+                0 => items.insert(at, part.clone()),
+                1 => drop(items.remove(at)),
+                _ => items[at] = grafted(&items[at], part, place / 2),
+            }
+            Value::array(items)
+        }
+        _ => part.clone(),
+    }
+}
+
 proptest! {
     #[test]
     fn what_is_written_reads_back(value in values()) {
@@ -234,6 +280,24 @@ proptest! {
             }
             // It refuses lone surrogates, which Go replaces.
             Err(_) => prop_assert!(ours.is_err() || text.contains("\\u"), "{ours:?}"),
+        }
+    }
+
+    #[test]
+    fn documents_read_together_are_what_they_are_alone(
+        first in values(),
+        parts in prop::collection::vec((values(), any::<prop::sample::Index>()), 1..4),
+    ) {
+        let written = first.to_string();
+        let mut alike = first;
+        for (part, place) in parts {
+            alike = grafted(&alike, &part, place.index(16));
+        }
+        let mut reader = json::Reader::new(Limits::default());
+        prop_assert_eq!(reader.read_first(written.as_bytes()), parse(&written));
+        for text in [alike.to_string(), written.clone(), "[".to_owned(), alike.to_string()] {
+            prop_assert_eq!(reader.read_alike(text.as_bytes()), parse(&text));
+            prop_assert_eq!(reader.read(text.as_bytes()), parse(&text));
         }
     }
 

@@ -11,6 +11,7 @@ mod order;
 pub(crate) mod plan;
 mod sent_keys;
 mod set;
+pub mod text;
 mod trace;
 
 pub use difference::{DifferenceKeys, DifferenceOptions, LiveChanges, Precondition, three_way, two_way};

@@ -3,7 +3,7 @@
 use crate::line::Line;
 use tenure_patch::{Class, PatchError, strategic};
 use tenure_schema::Schema;
-use tenure_value::Value;
+use tenure_value::{Limits, Value};
 
 pub type Verdict = Result<(), String>;
 
@@ -53,18 +53,32 @@ pub fn run(line: &Line, schema: &Schema) -> Outcome {
     let modified = line.input("modified").unwrap_or_default();
     let current = line.input("current").unwrap_or_default();
     let options = strategic::DifferenceOptions::default();
-    match line.op.as_str() {
-        "two-way" => Outcome::of(strategic::two_way(&original, &modified, ty, &options)),
-        "three-way" => {
-            let live_changes = match line.flag("overwrite") {
-                true => strategic::LiveChanges::Overwrite,
-                false => strategic::LiveChanges::Keep,
-            };
-            Outcome::of(strategic::three_way(&original, &modified, &current, ty, live_changes, &options))
-        }
-        "apply" => Outcome::of(strategic::apply(&original, &patch, ty, &strategic::Options::default())),
+    let live_changes = match line.flag("overwrite") {
+        true => strategic::LiveChanges::Overwrite,
+        false => strategic::LiveChanges::Keep,
+    };
+    let tree = match line.op.as_str() {
+        "two-way" => strategic::two_way(&original, &modified, ty, &options),
+        "three-way" => strategic::three_way(&original, &modified, &current, ty, live_changes, &options),
+        "apply" => strategic::apply(&original, &patch, ty, &strategic::Options::default()),
         op => panic!("{}: unknown operation {op}", line.id),
+    };
+    if [&original, &modified, &current, &patch].into_iter().all(|input| read_back(input) == *input) {
+        let limits = Limits::default();
+        let [original, modified, current, patch] =
+            [&original, &modified, &current, &patch].map(|input| input.to_string().into_bytes());
+        let text = match line.op.as_str() {
+            "two-way" => strategic::text::two_way(&original, &modified, ty, &options, &limits),
+            "three-way" => {
+                let inputs = (&original, &modified, &current);
+                strategic::text::three_way(inputs.0, inputs.1, inputs.2, ty, live_changes, &options, &limits)
+            }
+            _ => strategic::text::apply(&original, &patch, ty, &strategic::Options::default(), &limits),
+        };
+        let written = tree.clone().map(|value| value.to_string().into_bytes());
+        assert_eq!(text, written, "{}: from text to text it is another", line.id);
     }
+    Outcome::of(tree)
 }
 
 /// Applies a calculated patch to where the line says it goes.

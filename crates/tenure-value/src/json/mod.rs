@@ -1,10 +1,13 @@
 //! JSON in and out. What is read is what Go reads into `any` with integers kept; what is written is,
 //! byte for byte, what Kubernetes writes for the same document.
 
+mod alike;
+mod known;
 mod names;
 mod number;
 mod parse;
 mod print;
+mod reader;
 mod stack;
 mod string;
 
@@ -12,6 +15,7 @@ pub(crate) use number::rewritten;
 pub(crate) use parse::parse_as_yaml;
 pub use parse::{parse, parse_checked};
 pub use print::{Style, write_styled, write_text};
+pub use reader::Reader;
 
 use crate::{Error, Limits, Value};
 use std::{fmt, str::FromStr};

@@ -2,39 +2,75 @@
 //! a finished [`Text`] is several times cheaper than making one; a name that finds its slot taken by
 //! another simply takes it over.
 
-use super::string;
+use super::{known, string};
 use crate::Text;
 
-/// The first sixteen bytes of a name, zero behind its end; a name is never longer than this here and
-/// holds no zero, so equal keys are equal names.
-type Key = [u64; 2];
+/// The first sixteen bytes of a name, zero behind its end; a name holds no zero, so equal keys of shorter
+/// names are equal names.
+pub(super) type Key = [u64; 2];
 
+#[derive(Default)]
 pub(super) struct Names(Vec<(Key, Text)>);
 
 impl Names {
     /// Makes room for the names of a text of that length; in a short one few repeat.
-    pub(super) fn new(length: usize) -> Names {
-        Names(vec![([0; 2], Text::default()); if length < 4096 { 8 } else { 64 }])
+    pub(super) fn make_room(&mut self, length: usize) {
+        let slots = if length < 4096 { 16 } else { 64 };
+        if self.0.len() < slots {
+            self.0.clear();
+            self.0.resize(slots, ([0; 2], Text::default()));
+        }
     }
 
-    /// Returns the name `plain`, which begins at `start` in the text, and its [`order_of`]; none for a
-    /// long one, or one near the text's end.
+    /// Reads the name that begins at `start` in the text, and returns it with its [`order_of`] and the offset
+    /// behind its closing quote; none for a long one, one to be decoded, and one near the text's end.
     #[inline]
-    pub(super) fn name(&mut self, text: &[u8], start: usize, plain: &str) -> Option<(&Text, u64)> {
-        let key = key(text, start, plain.len())?;
-        let mixed = (key[0] ^ key[1].rotate_left(29)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let place = (mixed >> 32) as usize & (self.0.len() - 1);
-        let slot = self.0.get_mut(place)?;
-        if slot.0 != key {
-            slot.0 = key;
-            slot.1 = string::text(plain);
+    pub(super) fn read(
+        &mut self,
+        bytes: &[u8],
+        text: Option<&str>,
+        start: usize,
+    ) -> Option<(&Text, u64, usize)> {
+        let rest = bytes.get(start..)?;
+        let (key, length) = key(rest)?;
+        if length == 16 {
+            return long(key, rest).map(|name| (name, key[0].swap_bytes(), start + name.len() + 1));
         }
-        Some((&slot.1, key[0].swap_bytes()))
+        let end = start + length;
+        if let Some(name) = known::find(key, |_| true) {
+            return Some((name, key[0].swap_bytes(), end + 1));
+        }
+        let slots = self.0.len();
+        let slot = self.0.get_mut(mix(key) as usize & slots.wrapping_sub(1))?;
+        if slot.0 != key {
+            if string::plain_end(bytes, start) != end {
+                return None;
+            }
+            slot.1 = string::text(text?.get(start..end)?);
+            slot.0 = key;
+        }
+        Some((&slot.1, key[0].swap_bytes(), end + 1))
     }
+}
+
+/// Returns the known name with which a text begins; it has sixteen bytes or more.
+#[inline(never)]
+fn long(key: Key, text: &[u8]) -> Option<&'static Text> {
+    let quoted = |behind: &[u8]| behind.first() == Some(&b'"');
+    known::find(key, |name| text.strip_prefix(name.as_bytes()).is_some_and(quoted))
+}
+
+/// Spreads keys over slots.
+#[inline]
+pub(super) const fn mix(key: Key) -> u64 {
+    (key[0] ^ key[1].rotate_left(29)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32
 }
 
 /// The first eight bytes of a name as a number: where two numbers differ, their names differ alike.
 pub(super) fn order_of(name: &str) -> u64 {
+    if let Some(bytes) = name.as_bytes().first_chunk() {
+        return u64::from_be_bytes(*bytes);
+    }
     let mut bytes = [0; 8];
     for (byte, letter) in bytes.iter_mut().zip(name.bytes()) {
         *byte = letter;
@@ -42,17 +78,22 @@ pub(super) fn order_of(name: &str) -> u64 {
     u64::from_be_bytes(bytes)
 }
 
-/// Reads a name of at most sixteen bytes as two words; none for a longer one, or near the text's end.
+/// Reads a name up to its closing quote, or its first sixteen bytes, and returns how many they are. Whether
+/// it holds an escape or a control character is not looked at: no name that is known does.
 #[inline]
-fn key(text: &[u8], start: usize, length: usize) -> Option<Key> {
-    let bytes = text.get(start..)?.first_chunk::<16>()?;
-    let words = u128::from_le_bytes(*bytes);
-    let words = match length {
-        0 => 0,
-        1..=16 => words & (u128::MAX >> (128 - 8 * length)),
-        _ => return None,
-    };
-    Some([words as u64, (words >> 64) as u64])
+fn key(text: &[u8]) -> Option<(Key, usize)> {
+    let words = u128::from_le_bytes(*text.first_chunk()?);
+    let (low, high) = (words as u64, (words >> 64) as u64);
+    let before = |quotes: u64| !(u64::MAX << (quotes.trailing_zeros() & 0x38));
+    let quotes = string::quotes(low);
+    if quotes != 0 {
+        return Some(([low & before(quotes), 0], (quotes.trailing_zeros() / 8) as usize));
+    }
+    let quotes = string::quotes(high);
+    if quotes != 0 {
+        return Some(([low, high & before(quotes)], 8 + (quotes.trailing_zeros() / 8) as usize));
+    }
+    Some(([low, high], 16))
 }
 
 #[cfg(test)]
@@ -61,16 +102,18 @@ mod tests {
 
     #[test]
     fn names_come_back_as_they_are_whoever_had_their_slot_before() {
-        let text: String =
-            (0..500).map(|number| format!("{}name", number * 7919)).collect::<Vec<_>>().join("\0");
-        let mut names = Names::new(1 << 20);
+        let text: String = (0..500).map(|number| format!("{}name\"", number * 7919)).collect();
+        let mut names = Names::default();
+        names.make_room(1 << 20);
         for _ in 0..2 {
             let mut start = 0;
-            for plain in text.split('\0') {
-                if let Some((name, order)) = names.name(text.as_bytes(), start, plain) {
-                    assert_eq!((name.as_str(), order), (plain, order_of(plain)));
+            for plain in text.split_terminator('"') {
+                let end = start + plain.len() + 1;
+                if start + 16 <= text.len() {
+                    let (name, order, behind) = names.read(text.as_bytes(), Some(&text), start).unwrap();
+                    assert_eq!((name.as_str(), order, behind), (plain, order_of(plain), end));
                 }
-                start += plain.len() + 1;
+                start = end;
             }
         }
     }

@@ -3,33 +3,34 @@
 //! closes. The stacks also hold the path, which is spelled out only for an error or a duplicate.
 
 use super::{
+    alike::{Found, Parts, Siblings, Step},
     names::{self, Names},
     number,
     stack::Stack,
     string,
 };
 use crate::{Duplicate, Error, Limits, Object, Position, Text, Value};
-use std::{fmt::Write, mem::take, slice::IterMut};
+use std::{cmp::Ordering, fmt::Write, mem::take, slice::IterMut};
 
 /// Reads one JSON document; of two fields with one name the later wins.
 pub fn parse(text: &[u8], limits: &Limits) -> Result<Value, Error> {
-    Parser::new(text, limits)?.document().map_err(|fault| *fault)
+    Parser::new(text, limits, Buffers::new())?.document().map_err(|fault| *fault)
 }
 
 /// Reads one JSON document and reports names that occur more than once in an object, in the order of the
 /// text, each once per object and [`Duplicate::MOST`] at most.
 pub fn parse_checked(text: &[u8], limits: &Limits) -> Result<(Value, Vec<Duplicate>), Error> {
-    check(Parser::new(text, limits)?)
+    check(Parser::new(text, limits, Buffers::new())?)
 }
 
 /// Reads one JSON document as YAML would: a whole float is an integer where one holds it.
 pub(crate) fn parse_as_yaml(text: &[u8], limits: &Limits) -> Result<(Value, Vec<Duplicate>), Error> {
-    let mut parser = Parser::new(text, limits)?;
+    let mut parser = Parser::new(text, limits, Buffers::new())?;
     parser.whole_floats = number::Whole::Integer;
     check(parser)
 }
 
-fn check(mut parser: Parser<'_>) -> Result<(Value, Vec<Duplicate>), Error> {
+fn check(mut parser: Parser<'_, '_>) -> Result<(Value, Vec<Duplicate>), Error> {
     parser.duplicates = Some(Vec::new());
     let value = parser.document().map_err(|fault| *fault)?;
     let mut duplicates = parser.duplicates.unwrap_or_default();
@@ -40,25 +41,55 @@ fn check(mut parser: Parser<'_>) -> Result<(Value, Vec<Duplicate>), Error> {
 /// An error on its way up; boxed, as the way is hot and the error is not.
 type Fault = Box<Error>;
 
-struct Parser<'a> {
+pub(super) struct Parser<'a, 't> {
     bytes: &'a [u8],
     /// The same text, where all of it is UTF-8.
     text: Option<&'a str>,
     at: usize,
     limits: Limits,
     nodes: usize,
+    pub(super) buffers: Buffers,
+    duplicates: Option<Vec<Duplicate>>,
+    whole_floats: number::Whole,
+    pub(super) recall: Recall,
+    pub(super) parts: Parts<'t>,
+}
+
+/// What a parser does with the parts of a text it has been given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Recall {
+    /// There are none.
+    Nothing,
+    /// They are those of the text being read, and are noted.
+    Remember,
+    /// They are those of a text like it, and are shared.
+    Share,
+}
+
+/// What a parser needs in memory while it reads, empty between two documents but for the names.
+#[derive(Default)]
+pub(super) struct Buffers {
     open: Vec<Open>,
     /// The names of the fields of all open objects; the last one of each may await its value.
     names: Stack<Text>,
     /// The finished values of all open objects and lists.
     values: Stack<Value>,
-    /// The fields of one object whose names do not ascend, while they are sorted.
-    unsorted: Vec<(Text, Value)>,
+    /// The fields of one object whose names do not ascend: the order of each name, and which it is.
+    unsorted: Vec<(u64, u32)>,
     /// The last string that had to be decoded.
     decoded: String,
     known: Names,
-    duplicates: Option<Vec<Duplicate>>,
-    whole_floats: number::Whole,
+}
+
+impl Buffers {
+    pub(super) fn new() -> Buffers {
+        Buffers {
+            open: Vec::with_capacity(16),
+            names: Stack::with_capacity(24),
+            values: Stack::with_capacity(32),
+            ..Buffers::default()
+        }
+    }
 }
 
 /// An object or list whose end has not been read.
@@ -74,6 +105,10 @@ struct Open {
     last: u64,
     /// Whether its names ascend so far.
     ascending: bool,
+    /// The number of this part, where parts are remembered.
+    part: usize,
+    /// The parts inside the one that corresponds to it, where parts are shared.
+    siblings: Siblings,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -89,52 +124,62 @@ enum Reach {
     Value,
 }
 
-impl<'a> Parser<'a> {
-    fn new(bytes: &'a [u8], limits: &Limits) -> Result<Parser<'a>, Error> {
+/// Whether a container has been entered, or was found whole.
+enum Entered {
+    Inside,
+    Whole,
+}
+
+impl<'a, 't> Parser<'a, 't> {
+    pub(super) fn new(
+        bytes: &'a [u8],
+        limits: &Limits,
+        mut buffers: Buffers,
+    ) -> Result<Parser<'a, 't>, Error> {
         if bytes.len() > limits.bytes {
             return Err(Error::TooLarge { bytes: bytes.len(), limit: limits.bytes });
         }
+        buffers.known.make_room(bytes.len());
         Ok(Parser {
             bytes,
             text: std::str::from_utf8(bytes).ok(),
             at: 0,
             limits: *limits,
             nodes: 0,
-            open: Vec::with_capacity(16),
-            names: Stack::with_capacity(32),
-            values: Stack::with_capacity(64),
-            unsorted: Vec::new(),
-            decoded: String::new(),
-            known: Names::new(bytes.len()),
+            buffers,
             duplicates: None,
             whole_floats: number::Whole::Float,
+            recall: Recall::Nothing,
+            parts: Parts::default(),
         })
     }
 
-    fn document(&mut self) -> Result<Value, Fault> {
+    pub(super) fn document(&mut self) -> Result<Value, Fault> {
         'value: loop {
             match self.skip_space() {
                 Some(b'"') => {
                     self.at += 1;
                     self.string_value()?;
                 }
-                Some(b'{') => {
-                    self.enter(Container::Object)?;
-                    if self.skip_space() != Some(b'}') {
+                Some(b'{') => match self.enter(Container::Object)? {
+                    Entered::Whole => {}
+                    Entered::Inside if self.skip_space() != Some(b'}') => {
                         self.name()?;
                         continue 'value;
                     }
-                    self.at += 1;
-                    self.close_object()?;
-                }
-                Some(b'[') => {
-                    self.enter(Container::Array)?;
-                    if self.skip_space() != Some(b']') {
-                        continue 'value;
+                    Entered::Inside => {
+                        self.at += 1;
+                        self.close_object()?;
                     }
-                    self.at += 1;
-                    self.close_array();
-                }
+                },
+                Some(b'[') => match self.enter(Container::Array)? {
+                    Entered::Whole => {}
+                    Entered::Inside if self.skip_space() != Some(b']') => continue 'value,
+                    Entered::Inside => {
+                        self.at += 1;
+                        self.close_array();
+                    }
+                },
                 Some(b'-' | b'0'..=b'9') => self.number()?,
                 Some(b't') => self.literal("true", Value::Bool(true))?,
                 Some(b'f') => self.literal("false", Value::Bool(false))?,
@@ -147,7 +192,7 @@ impl<'a> Parser<'a> {
                 if self.nodes > self.limits.nodes {
                     return Err(self.too_many_nodes());
                 }
-                let container = self.open.last().map(|open| open.kind);
+                let container = self.buffers.open.last().map(|open| open.kind);
                 match (self.skip_space(), container) {
                     (Some(b','), Some(Container::Object)) => {
                         self.at += 1;
@@ -166,7 +211,9 @@ impl<'a> Parser<'a> {
                         self.at += 1;
                         self.close_array();
                     }
-                    (None, None) => return Ok(self.values.drain(0).next().map(take).unwrap_or_default()),
+                    (None, None) => {
+                        return Ok(self.buffers.values.drain(0).next().map(take).unwrap_or_default());
+                    }
                     (_, container) => return Err(self.unexpected(after(container), Reach::Container)),
                 }
             }
@@ -185,20 +232,67 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn enter(&mut self, kind: Container) -> Result<(), Fault> {
-        if self.open.len() >= self.limits.depth {
+    #[inline]
+    fn enter(&mut self, kind: Container) -> Result<Entered, Fault> {
+        if self.buffers.open.len() >= self.limits.depth {
             return Err(Box::new(Error::TooDeep { position: self.position(), limit: self.limits.depth }));
         }
-        self.open.push(Open {
+        let (mut part, mut siblings) = (0, Siblings::default());
+        if self.recall != Recall::Nothing {
+            match self.recalled() {
+                Some(found) => (part, siblings) = found,
+                None => return Ok(Entered::Whole),
+            }
+        }
+        self.buffers.open.push(Open {
             kind,
-            names: self.names.len(),
-            values: self.values.len(),
+            names: self.buffers.names.len(),
+            values: self.buffers.values.len(),
             offset: self.at,
             last: 0,
             ascending: true,
+            part,
+            siblings,
         });
         self.at += 1;
-        Ok(())
+        Ok(Entered::Inside)
+    }
+
+    /// Notes the container that begins here, or takes it whole if it is known; otherwise returns its number,
+    /// and the parts to which those inside it may correspond.
+    #[inline(never)]
+    fn recalled(&mut self) -> Option<(usize, Siblings)> {
+        let around = self.buffers.open.last_mut();
+        let step = match &around {
+            Some(open) if open.kind == Container::Object => Step::Name(open.last),
+            _ => Step::Item,
+        };
+        if self.recall == Recall::Remember {
+            return Some((self.parts.begin(step, self.at, self.nodes), Siblings::default()));
+        }
+        let mut document = self.parts.document();
+        let siblings = around.map_or(&mut document, |open| &mut open.siblings);
+        match self.parts.find(siblings, step, self.bytes.get(self.at..).unwrap_or_default()) {
+            Found::Other(inside) => Some((0, inside)),
+            Found::Same(part) => {
+                let value = part.value.clone();
+                self.buffers.values.push(|| value);
+                self.nodes += part.nodes as usize;
+                self.at += part.length();
+                None
+            }
+        }
+    }
+
+    /// Takes a container that has been read whole.
+    #[inline]
+    fn close(&mut self, container: Value) {
+        if let Some(open) = self.buffers.open.pop()
+            && self.recall == Recall::Remember
+        {
+            self.parts.end(open.part, self.at, self.nodes, &container);
+        }
+        self.buffers.values.push(|| container);
     }
 
     /// Reads a field's name and the colon, and leaves the field waiting for its value.
@@ -208,15 +302,17 @@ impl<'a> Parser<'a> {
             return Err(self.unexpected("looking for beginning of object key string", Reach::Container));
         }
         self.at += 1;
-        match self.plain_string() {
-            Some((start, plain)) => match self.known.name(self.bytes, start, plain) {
-                Some((name, order)) => push_name(&mut self.open, &mut self.names, order, || name.clone()),
-                None => self.push_new_name(string::text(plain)),
-            },
-            None => {
-                let name = self.string()?;
-                self.push_new_name(name);
-            }
+        let Buffers { open, names, known, .. } = &mut self.buffers;
+        if let Some((name, order, end)) = known.read(self.bytes, self.text, self.at) {
+            push_name(open, names, order, || name.clone());
+            self.at = end;
+        } else {
+            let name = match self.plain_string() {
+                Some(plain) => string::text(plain),
+                None => self.string()?,
+            };
+            let order = names::order_of(&name);
+            push_name(&mut self.buffers.open, &mut self.buffers.names, order, || name);
         }
         if self.skip_space() != Some(b':') {
             return Err(self.unexpected("after object key", Reach::Container));
@@ -225,48 +321,59 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn push_new_name(&mut self, name: Text) {
-        let order = names::order_of(&name);
-        push_name(&mut self.open, &mut self.names, order, || name);
-    }
-
     fn close_array(&mut self) {
-        let start = self.open.pop().map_or(0, |open| open.values);
-        let array = self.values.drain(start).map(take).collect();
-        self.values.push(|| Value::Array(array));
+        let start = self.buffers.open.last().map_or(0, |open| open.values);
+        let array = self.buffers.values.drain(start).map(take).collect();
+        self.close(Value::Array(array));
     }
 
     fn close_object(&mut self) -> Result<(), Fault> {
-        let Some(&Open { names, values, ascending, .. }) = self.open.last() else { return Ok(()) };
-        let object = if names == self.names.len() {
+        let Buffers { open, names, values, .. } = &mut self.buffers;
+        let Some(&Open { names: first, values: value, ascending, .. }) = open.last() else { return Ok(()) };
+        let object = if first == names.len() {
             Object::default()
         } else if ascending {
-            Object::from_sorted(fields(self.names.drain(names), self.values.drain(values)))
+            Object::from_sorted(fields(names.drain(first), values.drain(value)))
         } else {
-            self.sort_fields(names, values)?;
-            Object::from_sorted(self.unsorted.drain(..))
+            self.sorted(first, value)?
         };
-        self.open.pop();
-        self.values.push(|| Value::Object(object));
+        self.close(Value::Object(object));
         Ok(())
     }
 
-    /// Takes the innermost object's fields aside and in order; of those with one name the last stays.
-    fn sort_fields(&mut self, names: usize, values: usize) -> Result<(), Fault> {
-        self.unsorted.extend(fields(self.names.drain(names), self.values.drain(values)));
-        self.unsorted.sort_by(|a, b| a.0.cmp(&b.0));
-        let mut repeated = Vec::new();
-        self.unsorted.dedup_by(|later, kept| {
-            let same = later.0 == kept.0;
-            if same {
-                std::mem::swap(later, kept);
-                if repeated.last() != Some(&kept.0) {
-                    repeated.push(kept.0.clone());
-                }
-            }
-            same
-        });
-        if repeated.is_empty() || self.duplicates.is_none() { Ok(()) } else { self.report(repeated) }
+    /// Takes the innermost object's fields in order; of those with one name the last stays.
+    fn sorted(&mut self, first: usize, value: usize) -> Result<Object, Fault> {
+        let Buffers { names, values, unsorted, .. } = &mut self.buffers;
+        let names = names.drain(first).into_slice();
+        let values = values.drain(value).into_slice();
+        unsorted.clear();
+        unsorted.extend(names.iter().zip(0..).map(|(name, number)| (names::order_of(name), number)));
+        let name = |number: u32| names.get(number as usize);
+        let compare = |a: &(u64, u32), b: &(u64, u32)| match a.0.cmp(&b.0) {
+            Ordering::Equal => name(a.1).cmp(&name(b.1)).then(a.1.cmp(&b.1)),
+            order => order,
+        };
+        unsorted.sort_unstable_by(compare);
+        let same = |pair: &[(u64, u32)]| pair[0].0 == pair[1].0 && name(pair[0].1) == name(pair[1].1);
+        let repeated = match unsorted.windows(2).any(same) {
+            true => drop_repeated(unsorted, names),
+            false => Vec::new(),
+        };
+        let field = |&(_, number): &(u64, u32)| {
+            let number = number as usize;
+            (
+                names.get_mut(number).map(take).unwrap_or_default(),
+                values.get_mut(number).map(take).unwrap_or_default(),
+            )
+        };
+        let object = Object::from_sorted(unsorted.iter().map(field));
+        // Those that were not taken would otherwise stay behind the stacks' ends.
+        names.iter_mut().for_each(|name| *name = Text::default());
+        values.iter_mut().for_each(|value| *value = Value::Null);
+        if !repeated.is_empty() && self.duplicates.is_some() {
+            self.report(repeated)?;
+        }
+        Ok(object)
     }
 
     /// Finds the repeated names of the object that has just ended in the text again, to say where they are.
@@ -279,7 +386,7 @@ impl<'a> Parser<'a> {
         let mut first_seen: Vec<Option<usize>> = vec![None; repeated.len()];
         let mut reported = 0;
         let object = self.path(Reach::Container);
-        self.at = self.open.last().map_or(0, |open| open.offset) + 1;
+        self.at = self.buffers.open.last().map_or(0, |open| open.offset) + 1;
         let mut depth = 1;
         let mut at_name = true;
         while self.at < end && reported < repeated.len() {
@@ -321,13 +428,13 @@ impl<'a> Parser<'a> {
     fn number(&mut self) -> Result<(), Fault> {
         if let Some((number, end)) = number::short_integer(self.bytes, self.at) {
             self.at = end;
-            self.values.push(|| Value::Int(number));
+            self.buffers.values.push(|| Value::Int(number));
             return Ok(());
         }
         match number::scan(self.bytes, self.at, self.whole_floats) {
             Ok((value, end)) => {
                 self.at = end;
-                self.values.push(|| value);
+                self.buffers.values.push(|| value);
                 Ok(())
             }
             Err(fault) => Err(self.bad_number(fault)),
@@ -357,7 +464,7 @@ impl<'a> Parser<'a> {
             }
             self.at += 1;
         }
-        self.values.push(|| value);
+        self.buffers.values.push(|| value);
         Ok(())
     }
 
@@ -365,35 +472,34 @@ impl<'a> Parser<'a> {
     #[inline]
     fn string_value(&mut self) -> Result<(), Fault> {
         match self.plain_string() {
-            Some((_, plain)) => self.values.push(|| Value::String(string::text(plain))),
+            Some(plain) => self.buffers.values.push(|| Value::String(string::text(plain))),
             None => {
                 let text = self.string()?;
-                self.values.push(|| Value::String(text));
+                self.buffers.values.push(|| Value::String(text));
             }
         }
         Ok(())
     }
 
-    /// Takes a string that stands in the text as it is, and returns it with its offset; takes nothing
-    /// if it must be decoded.
+    /// Takes a string that stands in the text as it is; takes nothing if it must be decoded.
     #[inline]
-    fn plain_string(&mut self) -> Option<(usize, &'a str)> {
+    fn plain_string(&mut self) -> Option<&'a str> {
         let (start, end) = (self.at, string::plain_end(self.bytes, self.at));
         if self.bytes.get(end) != Some(&b'"') {
             return None;
         }
         let plain = self.text?.get(start..end)?;
         self.at = end + 1;
-        Some((start, plain))
+        Some(plain)
     }
 
     /// Reads any string whose opening quote has been taken.
     fn string(&mut self) -> Result<Text, Fault> {
         let (start, end) = (self.at, string::plain_end(self.bytes, self.at));
-        match string::decode(self.bytes, start, end, &mut self.decoded) {
+        match string::decode(self.bytes, start, end, &mut self.buffers.decoded) {
             Ok(end) => {
                 self.at = end;
-                Ok(string::text(&self.decoded))
+                Ok(string::text(&self.buffers.decoded))
             }
             Err((at, place)) => {
                 self.at = at;
@@ -425,22 +531,22 @@ impl<'a> Parser<'a> {
     #[cold]
     fn path(&self, reach: Reach) -> String {
         let steps = match reach {
-            Reach::Container => self.open.len().saturating_sub(1),
-            Reach::Value => self.open.len(),
+            Reach::Container => self.buffers.open.len().saturating_sub(1),
+            Reach::Value => self.buffers.open.len(),
         };
         let mut path = String::new();
-        for (step, open) in self.open.iter().enumerate().take(steps) {
-            let inner = self.open.get(step + 1);
+        for (step, open) in self.buffers.open.iter().enumerate().take(steps) {
+            let inner = self.buffers.open.get(step + 1);
             match open.kind {
                 Container::Object => {
-                    let waiting = inner.map_or(self.names.len(), |inner| inner.names).checked_sub(1);
-                    if let Some(name) = waiting.and_then(|at| self.names.get(at)) {
+                    let waiting = inner.map_or(self.buffers.names.len(), |inner| inner.names).checked_sub(1);
+                    if let Some(name) = waiting.and_then(|at| self.buffers.names.get(at)) {
                         path.push_str(if path.is_empty() { "" } else { "." });
                         path.push_str(name);
                     }
                 }
                 Container::Array => {
-                    let index = inner.map_or(self.values.len(), |inner| inner.values) - open.values;
+                    let index = inner.map_or(self.buffers.values.len(), |inner| inner.values) - open.values;
                     // Writing to a string cannot fail.
                     let _ = write!(path, "[{index}]");
                 }
@@ -461,6 +567,25 @@ fn push_name(open: &mut [Open], names: &mut Stack<Text>, order: u64, name: impl 
         }
         open.last = order;
     }
+}
+
+/// Leaves of fields with one name the last, and returns the names that were repeated.
+#[cold]
+fn drop_repeated(unsorted: &mut Vec<(u64, u32)>, names: &[Text]) -> Vec<Text> {
+    let mut repeated: Vec<Text> = Vec::new();
+    unsorted.dedup_by(|later, kept| {
+        let (Some(name), Some(other)) = (names.get(later.1 as usize), names.get(kept.1 as usize)) else {
+            return false;
+        };
+        if name == other {
+            *kept = *later;
+            if repeated.last() != Some(name) {
+                repeated.push(name.clone());
+            }
+        }
+        name == other
+    });
+    repeated
 }
 
 /// Takes names and values as fields.

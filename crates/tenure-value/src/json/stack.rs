@@ -3,6 +3,7 @@
 //! makes the processor wait for every part: that alone was half the time of reading a document.
 
 /// A stack of items that cost nothing while they are the default.
+#[derive(Default)]
 pub(super) struct Stack<T> {
     /// The items, and behind them slots that hold the default.
     slots: Vec<T>,

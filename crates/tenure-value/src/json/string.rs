@@ -7,16 +7,25 @@ use crate::Text;
 /// character, or the length of the text.
 #[inline]
 pub(super) fn plain_end(text: &[u8], start: usize) -> usize {
+    let (words, rest) = text.get(start..).unwrap_or_default().as_chunks::<8>();
     let mut at = start;
-    while let Some(word) = text.get(at..).and_then(<[u8]>::first_chunk) {
+    for word in words {
         let ends = ends_plain(u64::from_le_bytes(*word));
         if ends != 0 {
             return at + (ends.trailing_zeros() / 8) as usize;
         }
         at += 8;
     }
-    let rest = text.get(at..).unwrap_or_default();
     at + rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | ..0x20)).unwrap_or(rest.len())
+}
+
+/// Looks at eight bytes at once: the lowest bit set in the result belongs to the first quote; bits above it
+/// mean nothing.
+#[inline]
+pub(super) fn quotes(word: u64) -> u64 {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    let word = word ^ (ONES * 0x22);
+    word.wrapping_sub(ONES) & !word & (ONES * 0x80)
 }
 
 /// Looks at eight bytes at once: the lowest bit set in the result belongs to the first byte that ends a

@@ -8,7 +8,12 @@ pub fn json(bytes: &[u8]) {
     match json::parse_checked(bytes, &Limits::default()) {
         Ok((value, _)) => {
             assert_eq!(json::parse(bytes, &Limits::default()).as_ref(), Ok(&value));
+            let mut reader = json::Reader::new(Limits::default());
+            assert_eq!(reader.read_first(bytes).as_ref(), Ok(&value));
+            assert_eq!(reader.read_alike(bytes).as_ref(), Ok(&value));
             let written = json::to_vec(&value);
+            let again = json::parse(&written, &Limits::default());
+            assert_eq!(reader.read_alike(&written), again);
             let read = json::parse(&written, &Limits::default()).unwrap();
             assert!(read.same(&value));
             assert_eq!(json::parse(&json::to_vec(&read), &Limits::default()), Ok(read));

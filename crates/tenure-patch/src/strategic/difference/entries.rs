@@ -7,6 +7,7 @@ use super::{
     dress::{dress, dress_map},
     fields::{ListPatch, Sides, Walk},
     key_text,
+    settled::map_is_settled,
 };
 use crate::{
     Fault, PatchError,
@@ -151,6 +152,9 @@ impl Walk<'_> {
                 continue;
             }
             let sides = Sides { original: in_original, live: in_live };
+            if sides.share(entry) && map_is_settled(entry, item, self.options.unmarked_lists) {
+                continue;
+            }
             let begun = self
                 .object(sides, entry, item, retain)
                 .map_err(|error| error.under(PathElement::Key(keys.keys.of(entry))))?;

@@ -1,7 +1,7 @@
 //! The walk over maps: original, modified and live fields in step. What the modified document has and the
 //! live one lacks or has otherwise goes into the patch; what only the original has is removed.
 
-use super::{DifferenceOptions, LiveChanges, dress::dress};
+use super::{DifferenceOptions, LiveChanges, dress::dress, settled::is_settled};
 use crate::{
     PatchError,
     strategic::{
@@ -34,6 +34,22 @@ impl<'v, T> Sides<'v, T> {
             (Some(original), Some(live)) => std::ptr::eq(original, live),
             _ => false,
         }
+    }
+}
+
+impl Sides<'_, Object> {
+    /// Whether both have a map in memory, not just one like it.
+    pub(super) fn share(self, map: &Object) -> bool {
+        let shares = |side: Option<&Object>| side.is_some_and(|side| side.ptr_eq(map));
+        shares(self.live) && shares(self.original)
+    }
+}
+
+impl Sides<'_, Value> {
+    /// Whether both have a value in memory, not just one like it.
+    fn share(self, value: &Value) -> bool {
+        let shares = |side: Option<&Value>| side.is_some_and(|side| side.ptr_eq(value));
+        shares(self.live) && shares(self.original)
     }
 }
 
@@ -237,12 +253,18 @@ impl<'o> Walk<'o> {
             }
             Value::Object(map) if alike(sides.original) || alike(sides.live) => {
                 let Some(position) = self.position(sides, name, modified, ty)? else { return Ok(()) };
+                if sides.share(modified) && is_settled(modified, position, self.options.unmarked_lists) {
+                    return Ok(());
+                }
                 if let Some(value) = self.map(sides, map, position)? {
                     self.fields.push((name.clone(), value));
                 }
             }
             Value::Array(list) if alike(sides.original) || alike(sides.live) => {
                 let Some(position) = self.position(sides, name, modified, ty)? else { return Ok(()) };
+                if sides.share(modified) && is_settled(modified, position, self.options.unmarked_lists) {
+                    return Ok(());
+                }
                 let list = self.list(sides, list, position)?;
                 if list.new || !list.items.is_empty() {
                     self.fields.push((name.clone(), Array::from(list.items).into()));

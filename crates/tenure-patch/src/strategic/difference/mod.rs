@@ -9,6 +9,7 @@ mod fields;
 mod key_text;
 mod repeated;
 mod scalars;
+mod settled;
 
 use super::{UnmarkedLists, root};
 use crate::{Fault, PatchError};
