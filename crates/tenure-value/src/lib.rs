@@ -37,6 +37,7 @@ mod object;
 mod order;
 #[cfg(feature = "serde")]
 mod serde;
+mod step;
 mod value;
 pub mod yaml;
 
@@ -48,4 +49,5 @@ pub use object::{Object, ObjectBuilder};
 pub use serde::{from_value, to_value};
 /// A short or shared string: up to 23 bytes stay inline, longer ones are reference counted.
 pub use smol_str::SmolStr as Text;
+pub use step::Step;
 pub use value::{Kind, Value};

@@ -8,7 +8,7 @@ mod write;
 
 pub use message::{duplicates_message, error_message};
 pub use read::{parse, parse_all, parse_checked};
-pub use write::to_string;
+pub use write::{Line, to_lines, to_string};
 
 use crate::{Duplicate, Error, Limits, Value, json};
 

@@ -3,7 +3,7 @@
 //! where it would otherwise be read as something else.
 
 use super::scalar;
-use crate::{Object, Value, json};
+use crate::{Object, Step, Value, json};
 
 /// Where lines are folded: at the first space past this column.
 const WIDTH: usize = 80;
@@ -13,31 +13,83 @@ const LONGEST_SIMPLE_KEY: usize = 128;
 
 /// Returns the value as a YAML document.
 pub fn to_string(value: &Value) -> String {
-    let mut writer = Writer { out: String::new(), line: 0 };
-    match value {
-        Value::Object(object) if !object.is_empty() => writer.object(object, 0),
-        Value::Array(items) if !items.is_empty() => writer.array(items, 0),
-        scalar => {
-            writer.scalar(scalar, 2);
-            writer.end_line();
-        }
-    }
+    let mut writer = Writer { out: String::new(), line: 0, walk: None };
+    writer.document(value);
     writer.out
+}
+
+/// A line of a document, and the innermost value that begins or goes on in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The line without its break.
+    pub text: String,
+    /// The way from the document to the value.
+    pub at: Vec<Step>,
+}
+
+/// Returns the lines that [`to_string`] writes, each with the value that it shows.
+///
+/// ```
+/// use tenure_value::{Value, yaml};
+///
+/// let value = Value::object([("ports", Value::array([Value::object([("name", Value::from("http"))])]))]);
+/// let lines = yaml::to_lines(&value);
+/// assert_eq!(lines[1].text, "- name: http");
+/// assert_eq!(lines[1].at.len(), 3);
+/// ```
+pub fn to_lines(value: &Value) -> Vec<Line> {
+    let walk = Walk { at: Vec::new(), lines: Vec::new() };
+    let mut writer = Writer { out: String::new(), line: 0, walk: Some(walk) };
+    writer.document(value);
+    let places = writer.walk.map(|walk| walk.lines).unwrap_or_default();
+    let texts = writer.out.lines().map(String::from);
+    texts.zip(places).map(|(text, at)| Line { text, at }).collect()
 }
 
 struct Writer {
     out: String,
     /// Where the last line begins.
     line: usize,
+    /// Where in the document the writer is, for those who ask.
+    walk: Option<Walk>,
+}
+
+struct Walk {
+    at: Vec<Step>,
+    lines: Vec<Vec<Step>>,
 }
 
 impl Writer {
+    fn document(&mut self, value: &Value) {
+        match value {
+            Value::Object(object) if !object.is_empty() => self.object(object, 0),
+            Value::Array(items) if !items.is_empty() => self.array(items, 0),
+            scalar => {
+                self.scalar(scalar, 2);
+                self.end_line();
+            }
+        }
+    }
+
+    fn enter(&mut self, step: impl FnOnce() -> Step) {
+        if let Some(walk) = &mut self.walk {
+            walk.at.push(step());
+        }
+    }
+
+    fn leave(&mut self) {
+        if let Some(walk) = &mut self.walk {
+            walk.at.pop();
+        }
+    }
+
     /// Writes fields, the first one where the line stands and the others at the indent.
     fn object(&mut self, object: &Object, indent: usize) {
         for (at, (name, value)) in object.iter().enumerate() {
             if at > 0 {
                 self.indent(indent);
             }
+            self.enter(|| Step::Field(name.clone()));
             if name.len() > LONGEST_SIMPLE_KEY {
                 self.out.push_str("? ");
                 self.string(name, indent + 2, Place::Value);
@@ -52,6 +104,7 @@ impl Writer {
                 indent,
                 if name.len() > LONGEST_SIMPLE_KEY { Lead::Inline } else { Lead::Name },
             );
+            self.leave();
         }
     }
 
@@ -61,7 +114,9 @@ impl Writer {
                 self.indent(indent);
             }
             self.out.push('-');
+            self.enter(|| Step::Item(at));
             self.value(item, indent, Lead::Inline);
+            self.leave();
         }
     }
 
@@ -199,6 +254,9 @@ impl Writer {
     fn end_line(&mut self) {
         self.out.push('\n');
         self.line = self.out.len();
+        if let Some(walk) = &mut self.walk {
+            walk.lines.push(walk.at.clone());
+        }
     }
 
     /// How many characters the line has.
@@ -316,4 +374,39 @@ fn escape(character: char, out: &mut String) {
     };
     out.push('\\');
     out.push(letter);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Limits, yaml};
+
+    #[test]
+    fn every_line_says_what_it_shows() {
+        let text = "a:\n- b: 1\n  c: |-\n    x\n    y\n- - 2\nd: {}\n";
+        let value = yaml::parse(text.as_bytes(), &Limits::default()).unwrap();
+        let lines = to_lines(&value);
+        let show = |step: &Step| match step {
+            Step::Field(name) => format!(".{name}"),
+            Step::Item(at) => format!("[{at}]"),
+        };
+        let shown: Vec<String> = lines
+            .iter()
+            .map(|line| format!("{}  {}", line.text, line.at.iter().map(show).collect::<String>()))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "a:  .a",
+                "- b: 1  .a[0].b",
+                "  c: |-  .a[0].c",
+                "    x  .a[0].c",
+                "    y  .a[0].c",
+                "- - 2  .a[1][0]",
+                "d: {}  .d"
+            ]
+        );
+        let joined: String = lines.iter().map(|line| format!("{}\n", line.text)).collect();
+        assert_eq!(joined, to_string(&value));
+    }
 }
