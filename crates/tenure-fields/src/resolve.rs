@@ -3,7 +3,7 @@
 
 use crate::{Path, PathElement, order};
 use tenure_schema::{Key, ListTopology, Type, TypeRef};
-use tenure_value::{Object, Value};
+use tenure_value::{Object, Step, Value};
 
 impl Path {
     /// Returns the part of a document of this type where the path leads, if there is one; of items that share
@@ -18,6 +18,37 @@ impl Path {
             at = (step(at.0, element, at.1)?, below.unwrap_or_else(TypeRef::untyped));
         }
         Some(at.0)
+    }
+
+    /// Returns the way to where the path leads in a document of this type, step by step, if it leads anywhere.
+    ///
+    /// ```
+    /// use tenure_fields::Path;
+    /// use tenure_schema::Schema;
+    /// use tenure_value::Step;
+    ///
+    /// let pod = r#"{"spec":{"containers":[{"name":"a"},{"name":"b"}]}}"#.parse().unwrap();
+    /// let path = Path::parse(r#".spec.containers[name="b"]"#).unwrap();
+    /// let way = path.steps(&pod, Schema::builtin().kind("v1", "Pod").unwrap()).unwrap();
+    /// assert_eq!(way.last(), Some(&Step::Item(1)));
+    /// ```
+    pub fn steps(&self, value: &Value, of: TypeRef<'_>) -> Option<Vec<Step>> {
+        let (mut value, mut of) = (value, of);
+        let mut way = Vec::with_capacity(self.len());
+        for element in self.elements() {
+            let next = step(value, element, of)?;
+            let (taken, below) = match element {
+                PathElement::Field(name) => (Step::Field(name.clone()), of.below(name)),
+                // The item itself is told from equal ones by where it is.
+                _ => (
+                    Step::Item(value.as_array()?.iter().position(|item| std::ptr::eq(item, next))?),
+                    of.item(),
+                ),
+            };
+            way.push(taken);
+            (value, of) = (next, below.unwrap_or_else(TypeRef::untyped));
+        }
+        Some(way)
     }
 }
 
