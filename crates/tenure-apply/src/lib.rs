@@ -88,7 +88,7 @@ pub use extract::extract;
 pub use last_applied::LAST_APPLIED;
 pub use manager::{Identity, Manager, Operation};
 pub use managers::{MAX_MANAGERS, Managers};
-pub use report::{Change, Leaf, changes, ownership};
+pub use report::{Change, Leaf, changes, holdings, ownership};
 pub use reset::Reset;
 pub use scale::{ReplicasAt, SCALE_VERSION, from_scale, to_scale};
 pub use time::Timestamp;

@@ -23,19 +23,41 @@ pub struct Leaf {
 /// Returns every leaf of an object with its holders. Managers at other versions count where their version
 /// names the field in the same words.
 pub fn ownership(object: &Value, managers: &Managers, ty: TypeRef<'_>) -> Vec<Leaf> {
-    let mut report = Report { managers, path: Path::default(), leaves: Vec::new() };
-    let whole: Vec<Option<FieldSet>> = managers.iter().map(|manager| Some(manager.fields.clone())).collect();
-    report.parts(object, &whole, ty);
-    report.leaves
+    Report::of(object, managers, ty, Depth::Leaves)
+}
+
+/// Returns every place of an object that has holders of its own, each before what is inside it: what
+/// [`ownership`] returns, and the objects, maps, lists and items on the way, whose holders are those who hold the
+/// place as such.
+pub fn holdings(object: &Value, managers: &Managers, ty: TypeRef<'_>) -> Vec<Leaf> {
+    Report::of(object, managers, ty, Depth::Places)
+}
+
+/// What is reported.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    /// What has no parts with holders of their own.
+    Leaves,
+    /// All that can be held.
+    Places,
 }
 
 struct Report<'a> {
     managers: &'a Managers,
+    depth: Depth,
     path: Path,
     leaves: Vec<Leaf>,
 }
 
 impl Report<'_> {
+    fn of(object: &Value, managers: &Managers, ty: TypeRef<'_>, depth: Depth) -> Vec<Leaf> {
+        let mut report = Report { managers, depth, path: Path::default(), leaves: Vec::new() };
+        let whole: Vec<Option<FieldSet>> =
+            managers.iter().map(|manager| Some(manager.fields.clone())).collect();
+        report.parts(object, &whole, ty);
+        report.leaves
+    }
+
     fn parts(&mut self, value: &Value, below_here: &[Option<FieldSet>], ty: TypeRef<'_>) {
         match (shape(ty), value) {
             (Shape::Granular | Shape::Deduced, Value::Object(object)) => {
@@ -62,17 +84,18 @@ impl Report<'_> {
             }
             _ => false,
         };
+        if !entered || self.depth == Depth::Places {
+            let held = nodes().zip(self.managers).filter(|(node, _)| node.is_some_and(|node| node.included));
+            let holders = held.map(|(_, manager)| Holder::from(manager)).collect();
+            self.leaves.push(Leaf { path: self.path.with(element.clone()), value: value.clone(), holders });
+        }
         if entered {
             let below: Vec<Option<FieldSet>> =
                 nodes().map(|node| node.map(|node| node.children.clone())).collect();
             self.path.push(element);
             self.parts(value, &below, ty);
             self.path.pop();
-            return;
         }
-        let held = nodes().zip(self.managers).filter(|(node, _)| node.is_some_and(|node| node.included));
-        let holders = held.map(|(_, manager)| Holder::from(manager)).collect();
-        self.leaves.push(Leaf { path: self.path.with(element), value: value.clone(), holders });
     }
 }
 

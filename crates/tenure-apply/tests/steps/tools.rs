@@ -4,7 +4,9 @@ use crate::{
     SPEC,
     story::{Story, value},
 };
-use tenure_apply::{Force, Identity, Operation, Rule, Timestamp, adopt, changes, extract, ownership};
+use tenure_apply::{
+    Force, Identity, Operation, Rule, Timestamp, adopt, changes, extract, holdings, ownership,
+};
 
 #[test]
 fn every_leaf_is_reported_with_its_holders_or_none() {
@@ -32,6 +34,37 @@ fn every_leaf_is_reported_with_its_holders_or_none() {
             ".spec.whole alice",
         ]
     );
+}
+
+#[test]
+fn holdings_tell_of_all_that_can_be_held_each_before_what_is_inside() {
+    let story = Story::of(SPEC)
+        .applies("alice", "{items: [{name: x, value: '1'}], map: {k: v}}")
+        .applies("bob", "{items: [{name: x}], map: {}}");
+    let state = story.state();
+    let told: Vec<String> = holdings(&state.object, &state.managers, story.ty())
+        .iter()
+        .map(|place| {
+            let holders: Vec<&str> = place.holders.iter().map(|holder| holder.name.as_str()).collect();
+            format!("{} {}", place.path, holders.join("+"))
+        })
+        .filter(|line| line.starts_with(".spec"))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ".spec ",
+            ".spec.items ",
+            ".spec.items[name=\"x\"] alice+bob",
+            ".spec.items[name=\"x\"].name alice+bob",
+            ".spec.items[name=\"x\"].value alice",
+            ".spec.map bob",
+            ".spec.map.k alice",
+        ]
+    );
+    let leaves = ownership(&state.object, &state.managers, story.ty());
+    let places = holdings(&state.object, &state.managers, story.ty());
+    assert!(leaves.iter().all(|leaf| places.contains(leaf)), "every leaf is a place");
 }
 
 #[test]
