@@ -1,8 +1,17 @@
 //! The `tenure` binary: reads the command line, runs the command, and turns what went wrong into one clear line.
+//! Whatever reaches the terminal goes through [`terminal`]; how a command ends is an [`Outcome`].
 
-mod serve;
+mod command;
+mod document;
+mod error;
+mod live;
+mod outcome;
+mod terminal;
+mod types;
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
+use error::Error;
+use outcome::Outcome;
 use std::process::ExitCode;
 
 /// Allocation is a third of a request's cost with the system's allocator; this one was measured to be faster.
@@ -13,25 +22,32 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[derive(Parser)]
 #[command(name = "tenure", version, about, propagate_version = true)]
 struct Arguments {
+    #[command(flatten)]
+    appearance: terminal::Appearance,
     #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Run the control plane.
-    Serve(serve::Options),
+    command: command::Command,
 }
 
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse().command {
-        Command::Serve(options) => serve::run(options),
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(said) => return explain(&said),
     };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+    let terminal = arguments.appearance.terminal();
+    match arguments.command.run(&terminal) {
+        Ok(outcome) => outcome.into(),
+        Err(Error::ClosedOutput) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("tenure: {error}");
-            ExitCode::FAILURE
+            terminal.complain(&error);
+            Outcome::of_error(&error)
         }
     }
+}
+
+/// Prints help, the version or what is wrong with the command line. The parser's own code for the latter is what
+/// `plan` says when there are changes.
+fn explain(said: &clap::Error) -> ExitCode {
+    // There is nobody to tell where printing fails.
+    let _ = said.print();
+    if said.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }

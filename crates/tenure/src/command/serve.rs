@@ -1,5 +1,6 @@
 //! `tenure serve`: opens the store, makes the credentials, listens, and says how to talk to it.
 
+use crate::{Outcome, terminal::Terminal};
 use clap::{Args, ValueEnum};
 use std::{
     net::SocketAddr,
@@ -54,7 +55,12 @@ enum Kind {
 type Error = Box<dyn std::error::Error>;
 
 /// Runs the control plane until it is told to stop.
-pub fn run(options: Options) -> Result<(), Error> {
+pub fn run(options: Options, _: &Terminal) -> Result<Outcome, crate::Error> {
+    start(options).map_err(crate::Error::Serve)?;
+    Ok(Outcome::Done)
+}
+
+fn start(options: Options) -> Result<(), Error> {
     if options.insecure_http && !options.listen.ip().is_loopback() {
         return Err(format!(
             "--insecure-http lets everyone in who reaches {}; use a loopback address such as 127.0.0.1, or leave the flag out",

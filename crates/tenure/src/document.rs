@@ -1,0 +1,244 @@
+//! Documents from files, directories and standard input, each with the place it was read from. A list of objects
+//! counts as the objects in it, as it does for `kubectl`.
+
+use crate::Error;
+use clap::Args;
+use std::{
+    fmt,
+    io::Read,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use tenure_value::{Limits, Value, yaml};
+
+/// What a file may hold: many objects, each within what a request may carry.
+const LIMITS: Limits = Limits { bytes: 256 << 20, depth: Limits::DEPTH, nodes: 20_000_000 };
+
+/// The files of a directory that hold documents.
+const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
+
+/// The name that stands for standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// Where a document was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file; `-` for standard input.
+    file: Arc<Path>,
+    /// Which of its documents, counted from 1, where there are several.
+    number: Option<usize>,
+    /// Which item of a list, counted from 0.
+    item: Option<usize>,
+}
+
+impl Place {
+    fn of(file: &Path) -> Place {
+        Place { file: Arc::from(file), number: None, item: None }
+    }
+
+    /// Returns the file; `-` for standard input.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.file.as_os_str() == STANDARD_INPUT {
+            true => f.write_str("standard input")?,
+            false => write!(f, "{}", self.file.display())?,
+        }
+        if let Some(number) = self.number {
+            write!(f, ", document {number}")?;
+        }
+        match self.item {
+            Some(item) => write!(f, ", items[{item}]"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A document and where it was read.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// What it says.
+    pub value: Value,
+    /// Where it was read.
+    pub place: Place,
+}
+
+impl Document {
+    /// Returns its apiVersion and kind, without which it is no object.
+    pub fn kind(&self) -> Result<(&str, &str), Error> {
+        let text = |name: &str| {
+            let found = self.value.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+            found.ok_or_else(|| {
+                Error::document(
+                    &self.place,
+                    format!("there is no {name}; every object says its apiVersion and kind"),
+                )
+            })
+        };
+        Ok((text("apiVersion")?, text("kind")?))
+    }
+
+    #[allow(dead_code)]
+    /// Returns the name of the object.
+    pub fn name(&self) -> Result<&str, Error> {
+        let name =
+            self.value.at(["metadata", "name"]).and_then(Value::as_str).filter(|name| !name.is_empty());
+        name.ok_or_else(|| Error::document(&self.place, "there is no metadata.name; give the object one"))
+    }
+
+    #[allow(dead_code)]
+    /// Returns the namespace that the object names.
+    pub fn namespace(&self) -> Option<&str> {
+        self.value.at(["metadata", "namespace"]).and_then(Value::as_str).filter(|name| !name.is_empty())
+    }
+}
+
+/// The flags that name files.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Files {
+    /// A file or directory with objects, or - for standard input; may be repeated.
+    #[arg(short = 'f', long = "filename", value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Look into the directories within directories too.
+    #[arg(short = 'R', long)]
+    pub recursive: bool,
+}
+
+impl Files {
+    /// Reads every document of every file, in the order of the flags and then of the names.
+    pub fn read(&self) -> Result<Vec<Document>, Error> {
+        let mut documents = Vec::new();
+        for file in &self.files {
+            if file.is_dir() {
+                let mut found = Vec::new();
+                self.list(file, &mut found)?;
+                if found.is_empty() {
+                    return Err(Error::usage(format!(
+                        "{}: no file in it ends in .yaml, .yml or .json; with -R the directories in it are looked into too",
+                        file.display()
+                    )));
+                }
+                for file in found {
+                    documents.extend(read(&file)?);
+                }
+            } else {
+                documents.extend(read(file)?);
+            }
+        }
+        Ok(documents)
+    }
+
+    fn list(&self, directory: &Path, found: &mut Vec<PathBuf>) -> Result<(), Error> {
+        let failed = |source| Error::Read { path: directory.into(), source };
+        let entries = std::fs::read_dir(directory).map_err(failed)?;
+        let mut entries =
+            entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        entries.sort();
+        for path in entries {
+            if path.is_dir() {
+                if self.recursive {
+                    self.list(&path, found)?;
+                }
+            } else if path.extension().is_some_and(|end| EXTENSIONS.iter().any(|known| end == *known)) {
+                found.push(path);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads every document of a file, or of standard input where it is `-`.
+pub fn read(file: &Path) -> Result<Vec<Document>, Error> {
+    let failed = |source| Error::Read { path: file.into(), source };
+    let mut text = Vec::new();
+    if file.as_os_str() == STANDARD_INPUT {
+        std::io::stdin().lock().read_to_end(&mut text).map_err(failed)?;
+    } else {
+        text = std::fs::read(file).map_err(failed)?;
+    }
+    parse(&text, file)
+}
+
+#[allow(dead_code)]
+/// Reads the one document of a file.
+pub fn read_one(file: &Path) -> Result<Document, Error> {
+    let mut documents = read(file)?;
+    match (documents.pop(), documents.len()) {
+        (Some(document), 0) => Ok(document),
+        (None, _) => Err(Error::document(&Place::of(file), "there is no document in it")),
+        (Some(_), more) => {
+            Err(Error::document(&Place::of(file), format!("it has {} documents; one is needed", more + 1)))
+        }
+    }
+}
+
+/// Reads the documents of a text.
+fn parse(text: &[u8], file: &Path) -> Result<Vec<Document>, Error> {
+    let whole = Place::of(file);
+    // JSON is YAML, but reading it as what it is is far faster.
+    let json = text.trim_ascii_start().starts_with(b"{").then(|| tenure_value::json::parse(text, &LIMITS));
+    let values = match json {
+        Some(Ok(value)) => vec![value],
+        _ => yaml::parse_all(text, &LIMITS).map_err(|error| Error::document(&whole, error))?,
+    };
+    let several = values.len() > 1;
+    let mut documents = Vec::with_capacity(values.len());
+    for (at, value) in values.into_iter().enumerate() {
+        let place = Place { number: several.then_some(at + 1), ..whole.clone() };
+        match items(&value) {
+            Some(items) => {
+                for (at, item) in items.iter().enumerate() {
+                    documents.push(Document {
+                        value: item.clone(),
+                        place: Place { item: Some(at), ..place.clone() },
+                    });
+                }
+            }
+            None => documents.push(Document { value, place }),
+        }
+    }
+    Ok(documents)
+}
+
+/// Returns the objects of a list of objects.
+fn items(value: &Value) -> Option<&[Value]> {
+    let list = value.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
+    let items = value.get("items").filter(|_| list)?;
+    items.as_array().map(|items| items.items())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(text: &str) -> Vec<String> {
+        let documents = parse(text.as_bytes(), Path::new("a.yaml")).unwrap();
+        documents.iter().map(|document| document.place.to_string()).collect()
+    }
+
+    #[test]
+    fn every_document_knows_where_it_was_read() {
+        assert_eq!(places("kind: A\n"), ["a.yaml"]);
+        assert_eq!(places("---\nkind: A\n---\n---\nkind: B\n"), ["a.yaml, document 1", "a.yaml, document 2"]);
+        assert_eq!(
+            places("kind: List\nitems: [{kind: A}, {kind: B}]\n"),
+            ["a.yaml, items[0]", "a.yaml, items[1]"]
+        );
+        assert_eq!(places(r#"{"kind": "A"}"#), ["a.yaml"]);
+        assert_eq!(places("{\"kind\": \"A\"}\n---\n{\"kind\": \"B\"}\n").len(), 2);
+        assert_eq!(Place::of(Path::new("-")).to_string(), "standard input");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_with_its_place() {
+        let error = parse(b"a: [1\n", Path::new("a.yaml")).unwrap_err().to_string();
+        assert!(error.starts_with("a.yaml: line "), "{error}");
+        let documents = parse(b"metadata: {name: x}\n", Path::new("a.yaml")).unwrap();
+        let error = documents[0].kind().unwrap_err().to_string();
+        assert_eq!(error, "a.yaml: there is no apiVersion; every object says its apiVersion and kind");
+    }
+}

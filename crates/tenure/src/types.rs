@@ -1,0 +1,57 @@
+//! Where the types of documents come from without a server: the built-in pack, and files given with `--schema`. What
+//! is found in a file goes before what is built in; nothing is compiled before it is asked for.
+
+use crate::{Error, document};
+use clap::Args;
+use std::path::PathBuf;
+use tenure_schema::{Schema, TypeRef, crd, openapi};
+use tenure_value::Value;
+
+/// The flag that names files with types.
+#[derive(Args, Clone, Debug, Default)]
+pub struct SchemaFiles {
+    /// A file with more types: a CustomResourceDefinition, or an OpenAPI document of version 2 or 3; may be repeated.
+    #[arg(long = "schema", value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+}
+
+impl SchemaFiles {
+    /// Compiles the types of all files.
+    pub fn types(&self) -> Result<Types, Error> {
+        let mut schemas = Vec::new();
+        for file in &self.files {
+            for document in document::read(file)? {
+                let compiled = compile(&document.value);
+                schemas.push(compiled.map_err(|problem| Error::document(&document.place, problem))?);
+            }
+        }
+        Ok(Types { schemas })
+    }
+}
+
+fn compile(value: &Value) -> Result<Schema, String> {
+    let compiled = if value.get("kind").and_then(Value::as_str) == Some("CustomResourceDefinition") {
+        crd::compile(value)
+    } else if value.get("swagger").is_some() {
+        openapi::compile_v2(value)
+    } else if value.get("openapi").is_some() {
+        openapi::compile_v3(value)
+    } else {
+        return Err("it holds no types; a CustomResourceDefinition or an OpenAPI document does".into());
+    };
+    compiled.map_err(|error| error.to_string())
+}
+
+/// Types that are known without a server.
+#[derive(Debug, Default)]
+pub struct Types {
+    schemas: Vec<Schema>,
+}
+
+impl Types {
+    /// Returns the type of a kind, if it is known.
+    pub fn of(&self, api_version: &str, kind: &str) -> Option<TypeRef<'_>> {
+        let given = self.schemas.iter().find_map(|schema| schema.kind(api_version, kind));
+        given.or_else(|| Schema::builtin().kind(api_version, kind))
+    }
+}
