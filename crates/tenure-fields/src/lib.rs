@@ -13,6 +13,7 @@ mod error;
 pub mod fields_v1;
 mod order;
 mod path;
+mod places;
 mod recent;
 mod resolve;
 mod set;

@@ -90,6 +90,61 @@ fn difference(original: &Object, modified: &Object) -> Vec<(Text, Value)> {
     }
 }
 
+/// Calculates the merge patch that brings a live document to a manifest: what the manifest has and the live
+/// document lacks is set, what the manifest of the last apply had and this one lacks is removed, and what
+/// others have set is left alone. Lists are replaced.
+///
+/// ```
+/// use tenure_patch::merge;
+/// use tenure_value::Value;
+///
+/// let read = |text: &str| text.parse::<Value>().unwrap();
+/// let (last, manifest) = (read(r#"{"a": 1, "b": 1}"#), read(r#"{"a": 2}"#));
+/// let patch = merge::three_way(&last, &manifest, &read(r#"{"a": 1, "b": 1, "c": 1}"#));
+/// assert_eq!(patch.to_string(), r#"{"a":2,"b":null}"#);
+/// ```
+pub fn three_way(last_applied: &Value, modified: &Value, live: &Value) -> Value {
+    let set = keep(&diff(live, modified), Kept::Values).unwrap_or_else(|| Object::default().into());
+    match keep(&diff(last_applied, modified), Kept::Removals) {
+        Some(removals) => joined(&removals, &set),
+        None => set,
+    }
+}
+
+/// Which half of a patch is meant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// What it sets.
+    Values,
+    /// What it removes.
+    Removals,
+}
+
+fn keep(patch: &Value, kept: Kept) -> Option<Value> {
+    match (patch, kept) {
+        (Value::Object(fields), _) if !fields.is_empty() => {
+            let fields = fields.iter().filter_map(|(name, value)| Some((name.clone(), keep(value, kept)?)));
+            let fields: Vec<(Text, Value)> = fields.collect();
+            (!fields.is_empty()).then(|| Object::from_sorted(fields).into())
+        }
+        (Value::Null, Kept::Removals) => Some(Value::Null),
+        (Value::Null, Kept::Values) | (_, Kept::Removals) => None,
+        (value, Kept::Values) => Some(value.clone()),
+    }
+}
+
+/// Returns one patch for two, of which the second wins.
+fn joined(first: &Value, second: &Value) -> Value {
+    let (Value::Object(fields), Value::Object(others)) = (first, second) else { return second.clone() };
+    others
+        .iter()
+        .fold(fields.clone(), |fields, (name, other)| {
+            let both = fields.get(name).map_or_else(|| other.clone(), |value| joined(value, other));
+            fields.with(name.clone(), both)
+        })
+        .into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,6 +186,27 @@ mod tests {
             if modified.get("e").is_none() {
                 assert_eq!(apply(&original, &diff(&original, &modified)), modified);
             }
+        }
+    }
+
+    #[test]
+    fn three_documents_make_the_patch_of_a_manifest() {
+        for (last, modified, live, expected) in [
+            (r#"{"a":1}"#, r#"{"a":1}"#, r#"{"a":1}"#, "{}"),
+            (
+                r#"{"a":1,"b":{"c":1,"d":1}}"#,
+                r#"{"a":2,"b":{"c":1}}"#,
+                r#"{"a":1,"b":{"c":1,"d":1,"e":1}}"#,
+                r#"{"a":2,"b":{"d":null}}"#,
+            ),
+            (r#"{"b":{"c":1}}"#, "{}", r#"{"b":{"c":1,"e":1}}"#, r#"{"b":null}"#),
+            (r#"{"a":1}"#, r#"{"a":1,"m":{}}"#, r#"{"a":3,"x":1}"#, r#"{"a":1,"m":{}}"#),
+            (r#"{"l":[1,2]}"#, r#"{"l":[1]}"#, r#"{"l":[1,2,3]}"#, r#"{"l":[1]}"#),
+            ("{}", r#"{"a":{"b":{"c":1}}}"#, "{}", r#"{"a":{"b":{"c":1}}}"#),
+            (r#"{"a":{"x":1}}"#, r#"{"a":5}"#, r#"{"a":{"x":1}}"#, r#"{"a":5}"#),
+        ] {
+            let patch = three_way(&value(last), &value(modified), &value(live));
+            assert_eq!(patch, value(expected), "{last} {modified} {live}");
         }
     }
 

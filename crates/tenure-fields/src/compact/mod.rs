@@ -7,6 +7,7 @@ mod fingerprint;
 mod form;
 pub mod generate;
 pub mod nested_lists;
+mod record;
 mod table;
 pub mod tables;
 
