@@ -128,7 +128,10 @@ pub enum BodyFault {
 }
 
 /// Reads a body within its limits of size and time.
-pub async fn read_body(body: Incoming, limit: usize, patience: Duration) -> Result<Bytes, BodyFault> {
+pub async fn read_body<B>(body: B, limit: usize, patience: Duration) -> Result<Bytes, BodyFault>
+where
+    B: hyper::body::Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+{
     use http_body_util::{BodyExt, LengthLimitError, Limited};
     match timeout(patience, Limited::new(body, limit).collect()).await {
         Err(_) => Err(BodyFault::Broken(format!("the body did not arrive within {} s", patience.as_secs()))),

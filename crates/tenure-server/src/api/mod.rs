@@ -36,6 +36,7 @@ use bytes::Bytes;
 use feed::Feed;
 use hyper::{HeaderMap, Method, StatusCode, body::Incoming, header};
 use std::{
+    error::Error,
     sync::Arc,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
@@ -138,9 +139,9 @@ impl Api {
         crate::kinds::scalar::Timestamp { seconds: since.as_secs() as i64, nanos: since.subsec_nanos() }
     }
 
-    async fn answer(
+    async fn answer<B: RequestBody>(
         self: Arc<Self>,
-        request: hyper::Request<Incoming>,
+        request: hyper::Request<B>,
         seen: &mut Seen,
     ) -> Result<Answer, Failure> {
         let (head, incoming) = request.into_parts();
@@ -205,8 +206,23 @@ struct Seen {
     offer: Offer,
 }
 
+/// What carries the bytes of a request.
+pub trait RequestBody:
+    hyper::body::Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send
+{
+}
+
+impl<B: hyper::body::Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send> RequestBody for B {}
+
 impl Handler for Api {
     async fn handle(self: Arc<Self>, request: hyper::Request<Incoming>) -> Answer {
+        self.respond(request).await
+    }
+}
+
+impl Api {
+    /// Answers a request, wherever it comes from: a connection, or the same process.
+    pub async fn respond<B: RequestBody>(self: Arc<Self>, request: hyper::Request<B>) -> Answer {
         let start = Instant::now();
         let (method, path) = (request.method().clone(), request.uri().path().to_string());
         let compressed = accepts_gzip(request.headers());
