@@ -2,7 +2,7 @@
 //! bytes and from tree to tree, beside what reading the original as `serde_json::Value` costs in the same
 //! run, which is the unit of the bars.
 //!
-//! `cargo bench -p tenure-patch --bench smp -- count "NAME OPERATION"` runs one operation a hundred times and
+//! `cargo bench -p tenure-patch --bench smp -- count "NAME OPERATION"` runs one operation a thousand times and
 //! nothing else, for tools that count instructions; `-- least` prints the least time of each operation from
 //! bytes to bytes and its ratio to the unit, which other work on the machine hardly changes.
 
@@ -140,7 +140,7 @@ fn main() {
             for operation in
                 OPERATIONS.into_iter().filter(|operation| wanted == format!("{} {operation}", case.name))
             {
-                (0..100).for_each(|_| drop(black_box(case.run_bytes(operation))));
+                (0..1_000).for_each(|_| drop(black_box(case.run_bytes(operation))));
             }
         }
         return;

@@ -51,6 +51,44 @@ fn the_survivor_of_two_entries_with_one_key_survives() {
 }
 
 #[test]
+fn one_member_of_a_union_excludes_the_others() {
+    let pod = kind("v1", "Pod");
+    let from = "{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}";
+    let table = [
+        // Set live by somebody else, and by the last apply.
+        ("{name: A}", from, "{name: A, value: x}"),
+        ("{name: A, value: x}", from, "{name: A, value: x}"),
+        ("{name: A}", "{name: A, value: y}", from),
+        ("", from, "{name: A, value: x}"),
+    ];
+    for (last, manifest, live) in table {
+        for keys in [DifferenceKeys::Default, DifferenceKeys::Recommended] {
+            let documents = [env(last), env(manifest), env(live)];
+            let documents = documents.each_ref().map(String::as_str);
+            let result = applied(pod, documents, LiveChanges::Overwrite, keys).unwrap();
+            assert_eq!(result, doc(&env(manifest)), "{last} {manifest} {live}");
+        }
+    }
+    // Without overwriting, a member that was set live is a conflict, with its path.
+    let documents = [env("{name: A}"), env(from), env("{name: A, value: x}")];
+    let error =
+        applied(pod, documents.each_ref().map(String::as_str), LiveChanges::Keep, DifferenceKeys::Default)
+            .unwrap_err();
+    let [conflict] = error.conflicts() else { panic!("{error}") };
+    assert_eq!(conflict.path.to_string(), r#".spec.containers[name="c"].env[name="A"].value"#);
+    assert_eq!((&conflict.patch, &conflict.live), (&Value::Null, &Value::from("x")));
+    // A member beside the other in the manifest itself is the writer's own affair.
+    let both = env("{name: A, value: x, valueFrom: {fieldRef: {fieldPath: metadata.name}}}");
+    let result = applied(
+        pod,
+        [&env("{name: A}"), &both, &env("{name: A, value: x}")],
+        LiveChanges::Overwrite,
+        DifferenceKeys::Default,
+    );
+    assert_eq!(result.unwrap(), doc(&both));
+}
+
+#[test]
 fn an_entry_that_others_added_stays_when_a_list_with_repeated_keys_is_written_whole() {
     let last = env("{name: '2', value: dup1}, {name: '2', value: dup2}");
     let live = env("{name: s, value: sidecar}, {name: '2', value: dup1}, {name: '2', value: dup2}");

@@ -2,7 +2,8 @@
 //! defaulting and validation need. Fields are sorted by name, as the fields of a document are, so that
 //! type and document are walked in step.
 
-use tenure_value::{Text, Value};
+use std::cmp::Ordering;
+use tenure_value::{Text, Value, beginning};
 
 /// The number of a type within its [`Schema`](crate::Schema).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -75,7 +76,12 @@ pub struct Struct {
 impl Struct {
     /// Returns the field of that name.
     pub fn field(&self, name: &str) -> Option<&Field> {
-        self.fields.binary_search_by(|field| field.name.as_str().cmp(name)).ok().map(|at| &self.fields[at])
+        let wanted = beginning(name);
+        let compare = |field: &Field| match beginning(&field.name).cmp(&wanted) {
+            Ordering::Equal => field.name.as_str().cmp(name),
+            order => order,
+        };
+        self.fields.binary_search_by(compare).ok().map(|at| &self.fields[at])
     }
 }
 

@@ -45,6 +45,7 @@ pub use array::Array;
 pub use error::{Duplicate, Error, Position};
 pub use limits::Limits;
 pub use object::{Object, ObjectBuilder};
+pub use order::beginning;
 #[cfg(feature = "serde")]
 pub use serde::{from_value, to_value};
 /// A short or shared string: up to 23 bytes stay inline, longer ones are reference counted.

@@ -1,8 +1,8 @@
 //! A map of fields: a slice sorted by name, behind an `Arc`. Two objects merge and compare by walking
 //! both in step, so the order is the invariant that everything else relies on.
 
-use crate::{Text, Value};
-use std::sync::Arc;
+use crate::{Text, Value, beginning};
+use std::{cmp::Ordering, sync::Arc};
 
 /// An immutable, shared map from names to values, in the bytewise order of the names.
 #[derive(Clone, Default)]
@@ -65,7 +65,11 @@ impl Object {
 
     /// Returns where a field stands, or where it would.
     pub fn position(&self, name: &str) -> Result<usize, usize> {
-        self.0.binary_search_by(|(field, _)| field.as_str().cmp(name))
+        let wanted = beginning(name);
+        self.0.binary_search_by(|(field, _)| match beginning(field).cmp(&wanted) {
+            Ordering::Equal => field.as_str().cmp(name),
+            order => order,
+        })
     }
 
     /// Whether both share the same memory.

@@ -10,11 +10,15 @@ use tenure_value::Value;
 
 /// The number of entries from which on hashing pays.
 const LONG: usize = 128;
+/// The number of entries up to which keys are compared as they are.
+const SHORT: usize = 8;
 
 /// The keys of entries numbered from zero: `width` values for each.
 pub(crate) struct Index<'v> {
     width: usize,
+    length: usize,
     keys: Vec<Option<&'v Value>>,
+    /// The fingerprints of the keys; none in a short list.
     prints: Vec<u64>,
     buckets: Option<Buckets>,
 }
@@ -32,8 +36,9 @@ impl<'v> Index<'v> {
     pub(crate) fn new(width: usize, expected: usize) -> Index<'v> {
         Index {
             width,
+            length: 0,
             keys: Vec::with_capacity(width * expected),
-            prints: Vec::with_capacity(expected),
+            prints: if expected > SHORT { Vec::with_capacity(expected) } else { Vec::new() },
             buckets: (expected >= LONG).then(Buckets::default),
         }
     }
@@ -45,7 +50,11 @@ impl<'v> Index<'v> {
 
     /// Numbers the entry whose keys were appended.
     pub(crate) fn seal(&mut self) {
-        let number = self.prints.len();
+        let number = self.length;
+        self.length += 1;
+        if self.prints.capacity() == 0 {
+            return;
+        }
         let keys = &self.keys[number * self.width..];
         self.prints.push(fingerprint(keys));
         if let Some(buckets) = &mut self.buckets {
@@ -60,13 +69,13 @@ impl<'v> Index<'v> {
 
     /// Returns the number of entries.
     pub(crate) fn len(&self) -> usize {
-        self.prints.len()
+        self.length
     }
 
     /// Returns the first entry at or behind `from` that has these keys.
     pub(crate) fn find(&self, wanted: &[Option<&Value>], from: usize) -> Option<usize> {
         match &self.buckets {
-            None => self.look(wanted, fingerprint(wanted), from),
+            None => self.look(wanted, from),
             Some(buckets) => {
                 let fits = |number: u32| number as usize >= from && self.keys(number as usize) == wanted;
                 buckets.find(wanted, fits)
@@ -77,26 +86,30 @@ impl<'v> Index<'v> {
     /// Returns the first entry that has the keys of an entry of another list; looks at one place before all
     /// others, since lists that are compared are mostly alike.
     pub(crate) fn find_like(&self, other: &Index<'_>, number: usize, near: usize) -> Option<usize> {
-        let (wanted, print) = (other.keys(number), other.prints[number]);
-        if self.prints.get(near) == Some(&print) && self.keys(near) == wanted {
+        let wanted = other.keys(number);
+        if near < self.length && self.keys(near) == wanted {
             return Some(near);
         }
-        match self.buckets {
-            None => self.look(wanted, print, 0),
-            Some(_) => self.find(wanted, 0),
-        }
+        self.find(wanted, 0)
     }
 
     /// Returns the first entry that has the keys of this one; most often that is this one.
     pub(crate) fn first_like(&self, number: usize) -> usize {
-        let found = match self.buckets {
-            None => self.look(self.keys(number), self.prints[number], 0),
-            Some(_) => self.find(self.keys(number), 0),
+        let found = match (self.prints.get(number), &self.buckets) {
+            (Some(print), None) => self.look_printed(self.keys(number), *print, 0),
+            _ => self.find(self.keys(number), 0),
         };
         found.unwrap_or(number)
     }
 
-    fn look(&self, wanted: &[Option<&Value>], print: u64, from: usize) -> Option<usize> {
+    fn look(&self, wanted: &[Option<&Value>], from: usize) -> Option<usize> {
+        if self.prints.is_empty() {
+            return (from..self.length).find(|number| self.keys(*number) == wanted);
+        }
+        self.look_printed(wanted, fingerprint(wanted), from)
+    }
+
+    fn look_printed(&self, wanted: &[Option<&Value>], print: u64, from: usize) -> Option<usize> {
         let prints = self.prints.get(from..)?;
         let places = prints.iter().enumerate().filter(|(_, other)| **other == print);
         places.map(|(at, _)| from + at).find(|number| self.keys(*number) == wanted)

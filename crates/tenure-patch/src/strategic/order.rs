@@ -25,7 +25,7 @@ pub(crate) struct Standing {
 
 /// Returns the numbers of the items in their order; `None` are items that are gone.
 pub(crate) fn arrange(items: impl Iterator<Item = Option<Standing>>, live_only: LiveOnly) -> Vec<u32> {
-    let mut ranked: Vec<(u32, u32, u32)> = Vec::new();
+    let mut ranked: Vec<(u32, u32, u32)> = Vec::with_capacity(items.size_hint().0);
     let mut unranked: Vec<(u32, u32)> = Vec::new();
     for (number, standing) in items.enumerate() {
         match standing {

@@ -54,6 +54,17 @@ pub(crate) fn retains(marks: Option<&PatchMarks>) -> bool {
     marks.is_some_and(|marks| marks.strategy.retain_keys)
 }
 
+/// Fields of which a document has one at most, where the type has all of a row and no mark of its own for it.
+const UNIONS: [&[&str]; 1] = [&["value", "valueFrom"]];
+
+/// Whether a field of a live map has to go because another member of its union is set.
+pub(crate) fn is_displaced(name: &str, by: &Object, ty: TypeRef<'_>) -> bool {
+    let Some(members) = UNIONS.into_iter().find(|members| members.contains(&name)) else { return false };
+    let Type::Struct(of) = ty.get() else { return false };
+    let is_set = |member: &&str| by.get(member).is_some_and(|value| !value.is_null());
+    members.iter().any(is_set) && members.iter().all(|member| of.field(member).is_some())
+}
+
 /// The fields by which the entries of one list are told apart.
 #[derive(Clone, Debug)]
 pub(crate) enum Keys<'a> {

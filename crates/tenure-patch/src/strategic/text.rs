@@ -36,7 +36,7 @@ pub fn apply(
     let mut reader = Reader::new(*limits);
     let live_document = reader.read(live).map_err(unreadable("the live document"))?;
     let patch = reader.read(patch).map_err(unreadable("the patch"))?;
-    Ok(written(&super::apply(&live_document, &patch, ty, options)?, live.len()))
+    Ok(written(&super::apply(&live_document, &patch, ty, options)?, live.len() + 64))
 }
 
 /// Calculates the patch that leads from one document to another, as [`strategic::two_way`](super::two_way) does,
@@ -49,9 +49,10 @@ pub fn two_way(
     limits: &Limits,
 ) -> Result<Vec<u8>, PatchError> {
     let mut reader = Reader::new(*limits);
+    let room = modified.len() / 2;
     let original = reader.read_first(original).map_err(unreadable("the original document"))?;
     let modified = reader.read_alike(modified).map_err(unreadable("the modified document"))?;
-    Ok(written(&super::two_way(&original, &modified, ty, options)?, 0))
+    Ok(written(&super::two_way(&original, &modified, ty, options)?, room))
 }
 
 /// Calculates the patch that brings a live document to a manifest, as [`strategic::three_way`](super::three_way)
@@ -66,16 +67,17 @@ pub fn three_way(
     limits: &Limits,
 ) -> Result<Vec<u8>, PatchError> {
     let mut reader = Reader::new(*limits);
+    let room = modified.len() / 2;
     let last_applied = reader.read_first(last_applied).map_err(unreadable("the last applied document"))?;
     let modified = reader.read_alike(modified).map_err(unreadable("the modified document"))?;
     let live = reader.read_alike(live).map_err(unreadable("the live document"))?;
     let patch = super::three_way(&last_applied, &modified, &live, ty, live_changes, options)?;
-    Ok(written(&patch, 0))
+    Ok(written(&patch, room))
 }
 
 /// Writes a document that is expected to take about so many bytes.
 fn written(document: &Value, expected: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(expected + 256);
+    let mut out = Vec::with_capacity(expected);
     json::write(document, &mut out);
     out
 }

@@ -9,6 +9,8 @@ use crate::Value;
 pub(super) struct Parts<'t> {
     text: &'t [u8],
     parts: Vec<Part>,
+    /// The values of the parts, apart so that neither list of a small text asks for much memory at once.
+    values: Vec<Value>,
 }
 
 /// One object or list of the text.
@@ -20,15 +22,7 @@ pub(super) struct Part {
     /// The number of the part behind all those inside it.
     after: u32,
     /// How many values are inside it.
-    pub(super) nodes: u32,
-    pub(super) value: Value,
-}
-
-impl Part {
-    /// How many bytes it takes in the text.
-    pub(super) fn length(&self) -> usize {
-        (self.end - self.start) as usize
-    }
+    nodes: u32,
 }
 
 /// Where the parts of one container stand that have not been passed yet.
@@ -52,17 +46,27 @@ pub(super) enum Step {
 /// What was found for a container of a text that is being read.
 pub(super) enum Found<'p> {
     /// Its like, byte for byte.
-    Same(&'p Part),
+    Same {
+        value: &'p Value,
+        /// How many bytes it takes.
+        length: usize,
+        /// How many values are inside it.
+        nodes: usize,
+    },
     /// Another one in the corresponding place, perhaps; these are inside that.
     Other(Siblings),
 }
+
+/// How many parts have room at first. Up to here an allocator has memory at hand; from about a thousand bytes on
+/// some tidy up all that was freed before.
+const FIRST_ROOM: usize = 40;
 
 /// How many bytes at the beginning tell an item that changed from one that is another.
 const TELLING: usize = 16;
 
 impl<'t> Parts<'t> {
     pub(super) fn of(text: &'t [u8]) -> Parts<'t> {
-        Parts { text, parts: Vec::with_capacity(32) }
+        Parts { text, parts: Vec::with_capacity(FIRST_ROOM), values: Vec::with_capacity(FIRST_ROOM) }
     }
 
     /// Adds a container that begins at an offset; returns its number.
@@ -74,7 +78,8 @@ impl<'t> Parts<'t> {
         };
         // A text too long for these numbers is longer than any that is compared with it.
         let (start, nodes) = (u32::try_from(start).unwrap_or(u32::MAX), nodes as u32);
-        self.parts.push(Part { order, start, end: start, after: 0, nodes, value: Value::Null });
+        self.parts.push(Part { order, start, end: start, after: 0, nodes });
+        self.values.push(Value::Null);
         self.parts.len() - 1
     }
 
@@ -82,11 +87,11 @@ impl<'t> Parts<'t> {
     #[inline]
     pub(super) fn end(&mut self, number: usize, end: usize, nodes: usize, value: &Value) {
         let after = self.parts.len() as u32;
-        if let Some(part) = self.parts.get_mut(number) {
+        if let (Some(part), Some(own)) = (self.parts.get_mut(number), self.values.get_mut(number)) {
             part.end = u32::try_from(end).unwrap_or(part.start);
             part.after = after;
             part.nodes = (nodes as u32).wrapping_sub(part.nodes);
-            part.value = value.clone();
+            *own = value.clone();
         }
     }
 
@@ -111,10 +116,7 @@ impl<'t> Parts<'t> {
         while let Some(part) = self.get(number, *siblings) {
             if part.order == order {
                 siblings.next = part.after;
-                return match text.starts_with(self.text_of(part)) {
-                    true => Found::Same(part),
-                    false => Found::Other(Siblings { next: number + 1, last: number + 1, end: part.after }),
-                };
+                return self.compared(number, part, text);
             }
             number = part.after;
         }
@@ -144,9 +146,17 @@ impl<'t> Parts<'t> {
             return Found::Other(Siblings::default());
         };
         *siblings = Siblings { next: part.after, last: number, end: siblings.end };
-        match text.starts_with(self.text_of(part)) {
-            true => Found::Same(part),
-            false => Found::Other(Siblings { next: number + 1, last: number + 1, end: part.after }),
+        self.compared(number, part, text)
+    }
+
+    #[inline]
+    fn compared(&self, number: u32, part: &Part, text: &[u8]) -> Found<'_> {
+        let own = self.text_of(part);
+        match self.values.get(number as usize) {
+            Some(value) if text.starts_with(own) => {
+                Found::Same { value, length: own.len(), nodes: part.nodes as usize }
+            }
+            _ => Found::Other(Siblings { next: number + 1, last: number + 1, end: part.after }),
         }
     }
 

@@ -27,7 +27,7 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
 
 /// Returns the value as compact JSON.
 pub fn to_vec(value: &Value) -> Vec<u8> {
-    let mut out = Vec::with_capacity(1024);
+    let mut out = Vec::with_capacity(960);
     write(value, &mut out);
     out
 }

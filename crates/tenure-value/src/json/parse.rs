@@ -9,7 +9,7 @@ use super::{
     stack::Stack,
     string,
 };
-use crate::{Duplicate, Error, Limits, Object, Position, Text, Value};
+use crate::{Duplicate, Error, Limits, Object, Position, Text, Value, beginning};
 use std::{cmp::Ordering, fmt::Write, mem::take, slice::IterMut};
 
 /// Reads one JSON document; of two fields with one name the later wins.
@@ -82,11 +82,12 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
+    /// Makes room for a small document, each part of it less than what an allocator has to look for.
     pub(super) fn new() -> Buffers {
         Buffers {
-            open: Vec::with_capacity(16),
-            names: Stack::with_capacity(24),
-            values: Stack::with_capacity(32),
+            open: Vec::with_capacity(12),
+            names: Stack::with_capacity(32),
+            values: Stack::with_capacity(40),
             ..Buffers::default()
         }
     }
@@ -238,11 +239,13 @@ impl<'a, 't> Parser<'a, 't> {
             return Err(Box::new(Error::TooDeep { position: self.position(), limit: self.limits.depth }));
         }
         let (mut part, mut siblings) = (0, Siblings::default());
-        if self.recall != Recall::Nothing {
-            match self.recalled() {
-                Some(found) => (part, siblings) = found,
+        match self.recall {
+            Recall::Nothing => {}
+            Recall::Remember => part = self.parts.begin(step(self.buffers.open.last()), self.at, self.nodes),
+            Recall::Share => match self.recalled() {
+                Some(inside) => siblings = inside,
                 None => return Ok(Entered::Whole),
-            }
+            },
         }
         self.buffers.open.push(Open {
             kind,
@@ -258,27 +261,20 @@ impl<'a, 't> Parser<'a, 't> {
         Ok(Entered::Inside)
     }
 
-    /// Notes the container that begins here, or takes it whole if it is known; otherwise returns its number,
-    /// and the parts to which those inside it may correspond.
+    /// Takes the container that begins here whole if it is known; otherwise returns the parts to which those
+    /// inside it may correspond.
     #[inline(never)]
-    fn recalled(&mut self) -> Option<(usize, Siblings)> {
+    fn recalled(&mut self) -> Option<Siblings> {
         let around = self.buffers.open.last_mut();
-        let step = match &around {
-            Some(open) if open.kind == Container::Object => Step::Name(open.last),
-            _ => Step::Item,
-        };
-        if self.recall == Recall::Remember {
-            return Some((self.parts.begin(step, self.at, self.nodes), Siblings::default()));
-        }
+        let step = step(around.as_deref());
         let mut document = self.parts.document();
         let siblings = around.map_or(&mut document, |open| &mut open.siblings);
         match self.parts.find(siblings, step, self.bytes.get(self.at..).unwrap_or_default()) {
-            Found::Other(inside) => Some((0, inside)),
-            Found::Same(part) => {
-                let value = part.value.clone();
-                self.buffers.values.push(|| value);
-                self.nodes += part.nodes as usize;
-                self.at += part.length();
+            Found::Other(inside) => Some(inside),
+            Found::Same { value, length, nodes } => {
+                self.buffers.values.push(|| value.clone());
+                self.nodes += nodes;
+                self.at += length;
                 None
             }
         }
@@ -295,9 +291,24 @@ impl<'a, 't> Parser<'a, 't> {
         self.buffers.values.push(|| container);
     }
 
-    /// Reads a field's name and the colon, and leaves the field waiting for its value.
+    /// Reads a field's name and the colon, and leaves the field waiting for its value. Most names are known and
+    /// stand in the text without space around them; that way is kept short.
     #[inline]
     fn name(&mut self) -> Result<(), Fault> {
+        if let Some(rest) = self.bytes.get(self.at..)
+            && let Some((b'"', text)) = rest.split_first()
+            && let Some((name, order)) = names::known(text)
+            && rest.get(name.len() + 2) == Some(&b':')
+        {
+            push_name(&mut self.buffers.open, &mut self.buffers.names, order, || name.clone());
+            self.at += name.len() + 3;
+            return Ok(());
+        }
+        self.any_name()
+    }
+
+    #[inline(never)]
+    fn any_name(&mut self) -> Result<(), Fault> {
         if self.skip_space() != Some(b'"') {
             return Err(self.unexpected("looking for beginning of object key string", Reach::Container));
         }
@@ -311,7 +322,7 @@ impl<'a, 't> Parser<'a, 't> {
                 Some(plain) => string::text(plain),
                 None => self.string()?,
             };
-            let order = names::order_of(&name);
+            let order = beginning(&name);
             push_name(&mut self.buffers.open, &mut self.buffers.names, order, || name);
         }
         if self.skip_space() != Some(b':') {
@@ -347,7 +358,7 @@ impl<'a, 't> Parser<'a, 't> {
         let names = names.drain(first).into_slice();
         let values = values.drain(value).into_slice();
         unsorted.clear();
-        unsorted.extend(names.iter().zip(0..).map(|(name, number)| (names::order_of(name), number)));
+        unsorted.extend(names.iter().zip(0..).map(|(name, number)| (beginning(name), number)));
         let name = |number: u32| names.get(number as usize);
         let compare = |a: &(u64, u32), b: &(u64, u32)| match a.0.cmp(&b.0) {
             Ordering::Equal => name(a.1).cmp(&name(b.1)).then(a.1.cmp(&b.1)),
@@ -553,6 +564,15 @@ impl<'a, 't> Parser<'a, 't> {
             }
         }
         path
+    }
+}
+
+/// How a container is reached from the one around it.
+#[inline]
+fn step(around: Option<&Open>) -> Step {
+    match around {
+        Some(open) if open.kind == Container::Object => Step::Name(open.last),
+        _ => Step::Item,
     }
 }
 

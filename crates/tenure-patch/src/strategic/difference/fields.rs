@@ -115,21 +115,33 @@ impl<'o> Walk<'o> {
         let mut extra = false;
         let removals = self.removals;
         for (name, value) in modified {
-            while let Some((gone, value)) = original.get(at_original).filter(|field| field.0 < *name) {
-                at_original += 1;
-                extra |= !value.is_null();
-                self.removed(gone, value, sides.live, retain);
-            }
-            let in_original = original.get(at_original).filter(|field| field.0 == *name);
+            let in_original = loop {
+                match original.get(at_original) {
+                    // Most fields are on both sides, and that two names are the same is quickly seen.
+                    Some(field) if field.0 == *name => break Some(field),
+                    Some((gone, value)) if gone < name => {
+                        at_original += 1;
+                        extra |= !value.is_null();
+                        self.removed(gone, value, sides.live, retain);
+                    }
+                    _ => break None,
+                }
+            };
             at_original += usize::from(in_original.is_some());
             let in_live = if two_way {
                 in_original
             } else {
-                while let Some((_, value)) = live.get(at_live).filter(|field| field.0 < *name) {
-                    at_live += 1;
-                    extra |= !value.is_null();
-                }
-                let found = live.get(at_live).filter(|field| field.0 == *name);
+                let found = loop {
+                    match live.get(at_live) {
+                        Some(field) if field.0 == *name => break Some(field),
+                        Some((other, value)) if other < name => {
+                            at_live += 1;
+                            extra |= !value.is_null();
+                            self.live_only(other, value, sides.original, modified, ty);
+                        }
+                        _ => break None,
+                    }
+                };
                 at_live += usize::from(found.is_some());
                 found
             };
@@ -141,8 +153,13 @@ impl<'o> Walk<'o> {
             extra |= !value.is_null();
             self.removed(gone, value, sides.live, retain);
         }
+        if !two_way {
+            for (name, value) in &live[at_live..] {
+                extra |= !value.is_null();
+                self.live_only(name, value, sides.original, modified, ty);
+            }
+        }
         if retain {
-            extra |= !two_way && live[at_live.min(live.len())..].iter().any(|(_, value)| !value.is_null());
             // A map that is new to the live document needs no clearing, unless something was removed from it.
             let changed = match sides.live {
                 Some(_) => self.fields.len() > begun.0,
@@ -153,6 +170,22 @@ impl<'o> Walk<'o> {
             }
         }
         Ok(begun)
+    }
+
+    /// Removes a field that only the live map has, if what the modified one sets excludes it. What the original
+    /// has too is removed for that reason.
+    fn live_only(
+        &mut self,
+        name: &Text,
+        value: &Value,
+        original: Option<&Object>,
+        modified: &Object,
+        ty: TypeRef<'_>,
+    ) {
+        let removed = || original.is_some_and(|original| original.contains(name));
+        if !value.is_null() && plan::is_displaced(name, modified, ty) && !removed() {
+            self.fields.push((name.clone(), Value::Null));
+        }
     }
 
     fn retain(&mut self, modified: &Object) {
@@ -209,7 +242,7 @@ impl<'o> Walk<'o> {
         let name = match known {
             Some((_, _, name)) => name.clone(),
             None => {
-                let name = Text::from(format!("{prefix}/{list}"));
+                let name = Text::from([prefix, "/", list].concat());
                 self.directives.push((prefix, list.clone(), name.clone()));
                 name
             }

@@ -295,3 +295,35 @@ pub fn as_overwriting(line: &Line, schema: &Schema) -> Verdict {
         (outcome, _) => Err(outcome.show()),
     }
 }
+
+/// Whether an object somewhere has both members of a union.
+fn has_two_members(document: &Value) -> bool {
+    let is_set = |object: &Object, name: &str| object.get(name).is_some_and(|value| !value.is_null());
+    any(document, &|part| {
+        part.as_object().is_some_and(|object| is_set(object, "value") && is_set(object, "valueFrom"))
+    })
+}
+
+/// The recorded patch leaves a live member of a union beside the one that the manifest sets.
+pub fn two_members(line: &Line, schema: &Schema) -> bool {
+    let leads_to_both = |patch: &Value| {
+        let options = strategic::Options::default();
+        strategic::apply(&input(line, "current"), patch, line.ty(schema), &options)
+            .is_ok_and(|result| has_two_members(&result))
+    };
+    line.op == "three-way"
+        && !INPUTS.iter().any(|document| has_two_members(&input(line, document)))
+        && line.raw.get("result").is_some_and(leads_to_both)
+}
+
+/// The one that the manifest sets is left, or the live one is a conflict where nothing is to be overwritten.
+pub fn one_member(line: &Line, schema: &Schema) -> Verdict {
+    match run(line, schema) {
+        Outcome::Result(patch) => match applied(line, schema, &patch) {
+            Outcome::Result(result) if !has_two_members(&result) => Ok(()),
+            outcome => Err(outcome.show()),
+        },
+        Outcome::Error { conflict: true, .. } if keeps(line) => Ok(()),
+        outcome => Err(outcome.show()),
+    }
+}

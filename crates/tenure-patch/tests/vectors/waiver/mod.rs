@@ -60,6 +60,11 @@ const WAIVERS: &[Waiver] = &[
         promise: calculating::leads_there,
     },
     Waiver {
+        entry: "One member of a union excludes the others",
+        shows: calculating::two_members,
+        promise: calculating::one_member,
+    },
+    Waiver {
         entry: "The same deletion on both sides is no conflict",
         shows: calculating::same_deletion,
         promise: calculating::no_internal_error,
