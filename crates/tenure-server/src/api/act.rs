@@ -3,6 +3,7 @@
 
 use super::{
     Api, Request, body,
+    complaints::Complaints,
     object::{Stored, meta_text},
     target::Target,
     write::{Next, Writing},
@@ -128,7 +129,7 @@ impl Api {
                 .cloned()
                 .unwrap_or_default()
                 .with("nodeName", node);
-            writing.body(&object.with("spec", spec).into(), &[]).map(Next::Whole)
+            writing.body(&object.with("spec", spec).into(), &Complaints::default()).map(Next::Whole)
         });
         written.await.map(|_| ())
     }

@@ -1,6 +1,7 @@
 //! Reads the body of a request into a document, in whichever format it came, and collects what strict
 //! validation complains of: fields that stand twice.
 
+use super::{complaints::Complaints, target::Target};
 use crate::{Encoding, Failure, protobuf};
 use bytes::Bytes;
 use tenure_value::{Duplicate, Limits, Value, json, yaml};
@@ -14,6 +15,14 @@ pub(crate) struct Read {
     pub value: Value,
     /// `duplicate field "metadata.name"` and the like.
     pub complaints: Vec<String>,
+}
+
+impl Read {
+    /// Returns what is odd about the text, for a body that stands for an object.
+    pub fn about(&self, target: &Target, text: &Bytes, encoding: Encoding) -> Complaints {
+        let typed = encoding == Encoding::Json && !target.served.is_custom();
+        Complaints { duplicates: self.complaints.clone(), text: typed.then(|| text.clone()) }
+    }
 }
 
 /// Reads a document that stands for an object of a kind.

@@ -4,6 +4,7 @@
 use super::{
     Api,
     about::Documents,
+    former::{self, Formers},
     object::{Stored, prefix},
     served::Served,
 };
@@ -16,7 +17,6 @@ use std::{
     collections::HashMap,
     sync::{Arc, PoisonError, RwLock},
 };
-use tenure_schema::Schema;
 use tenure_store::ListRequest;
 use tenure_value::{Text, Value};
 
@@ -31,12 +31,12 @@ pub(crate) struct Catalog {
     pub documents: Documents,
 }
 
-/// A custom kind: its definition, and the types it had before its last change.
+/// A custom kind: its definition, and the types it had before.
 pub(crate) struct CustomKind {
-    pub definition: Definition,
+    pub definition: Arc<Definition>,
     /// What it was compiled from.
     object: Value,
-    pub former: Option<Arc<Schema>>,
+    pub formers: Formers,
 }
 
 impl Catalog {
@@ -128,6 +128,8 @@ impl Api {
             return Ok(());
         };
         let listing = self.store.list(ListRequest::prefix(prefix(definitions, ""))).await?;
+        let known = |name: &str| old.definitions.get(name).map(|kind| &kind.formers);
+        let mut formers = former::read_all(self, known).await?;
         let mut kinds = HashMap::with_capacity(listing.entries.len());
         for entry in &listing.entries {
             let object = Stored::read(entry)?.object;
@@ -135,16 +137,16 @@ impl Api {
                 continue;
             }
             let name = Text::new(super::object::meta_text(&object, "name"));
+            let formers = formers.remove(&name).unwrap_or_default();
             let known = old.definitions.get(&name);
             if let Some(kind) = known.filter(|kind| kind.object.get("spec") == object.get("spec")) {
-                kinds.insert(name, kind.clone());
+                let definition = kind.definition.clone();
+                kinds.insert(name, Arc::new(CustomKind { definition, object, formers }));
                 continue;
             }
-            match Definition::read(&object) {
+            match Definition::read(&object).map(Arc::new) {
                 Ok(definition) => {
-                    let same = known.filter(|kind| kind.definition.uid == definition.uid);
-                    let former = same.map(|kind| kind.definition.schema().clone());
-                    kinds.insert(name, Arc::new(CustomKind { definition, object, former }));
+                    kinds.insert(name, Arc::new(CustomKind { definition, object, formers }));
                 }
                 Err(error) => {
                     tracing::warn!(%name, %error, "a stored definition cannot be read and is not served")

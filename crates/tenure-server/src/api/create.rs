@@ -4,6 +4,7 @@ use super::{
     Api, Request,
     allocate::Allocator,
     body,
+    complaints::Complaints,
     object::{key, meta_text, metadata, with_metadata},
     target::Target,
     write::{Next, Writing},
@@ -51,6 +52,7 @@ impl Api {
             return Ok(answer);
         }
         let writing = Writing::new(self, target, request, options);
+        let odd = read.about(target, &request.body, encoding);
         let (given, generate) =
             (meta_text(&object, "name").to_string(), meta_text(&object, "generateName").to_string());
         for _ in 0..NAMES {
@@ -58,7 +60,7 @@ impl Api {
                 if given.is_empty() && !generate.is_empty() { generated(&generate) } else { given.clone() };
             let named = with_metadata(&object, metadata(&object).with("name", name.as_str()));
             let document = if name.is_empty() { &object } else { &named };
-            let next = Next::Whole(writing.body(document, &read.complaints)?);
+            let next = Next::Whole(writing.body(document, &odd)?);
             if let Some(written) = writing.insert(next).await? {
                 let answer = self.show(StatusCode::CREATED, target, request, format, &written.stored)?;
                 return Ok(answer.with_warnings(&written.warnings));
@@ -128,7 +130,7 @@ impl Api {
                 let mut options = request.query.write_options("CreateOptions")?;
                 options.manager = Some("tenure".into());
                 let writing = Writing::new(self, &target, &request, options);
-                writing.insert(Next::Whole(writing.body(&body, &[])?)).await?;
+                writing.insert(Next::Whole(writing.body(&body, &Complaints::default())?)).await?;
             }
         }
         Ok(())

@@ -2,11 +2,12 @@
 
 use super::{
     Api, Request, body,
+    complaints::Complaints,
     object::{Stored, meta_text},
     report,
     served::Endpoint,
     target::{Target, Verb},
-    write::{Next, Writing},
+    write::{Next, UNWRITTEN, Writing},
 };
 use crate::{Answer, Cause, Encoding, Failure, FieldValidation, Reason, WriteOptions, media::essence};
 use hyper::StatusCode;
@@ -62,7 +63,7 @@ impl Api {
         check_name(target, &object)?;
         self.check_address(target, &object)?;
         let writing = Writing::new(self, target, request, options);
-        let body = writing.body(&object, &read.complaints)?;
+        let body = writing.body(&object, &read.about(target, &request.body, encoding))?;
         writing
             .change(|live| {
                 match live {
@@ -86,6 +87,7 @@ impl Api {
             PatchKind::Apply => self.apply(target, request, options).await,
             _ => {
                 let patch = patch_body(request, &options)?;
+                let odd = Complaints { duplicates: patch.complaints, text: None };
                 let writing = Writing::new(self, target, request, options);
                 writing
                     .change(|live| {
@@ -98,7 +100,7 @@ impl Api {
                         };
                         check_name(target, &object)?;
                         self.check_address(target, &object)?;
-                        writing.body(&object, &patch.complaints).map(Next::Whole)
+                        writing.body(&object, &odd).map(Next::Whole)
                     })
                     .await
             }
@@ -137,7 +139,8 @@ impl Api {
                         Live { object: &empty, managers: &none, presence: Presence::New }
                     }
                 };
-                let state = writing.ownership(&target.subresource, |write| {
+                let written = live.map_or(UNWRITTEN, |live| live.revision);
+                let state = writing.ownership(&target.subresource, written, |write| {
                     tenure_apply::apply(found, &config, write, forced.as_force())
                 });
                 let state = state.map_err(|error| writing.refusal(error))?;

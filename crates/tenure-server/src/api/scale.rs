@@ -161,7 +161,7 @@ fn through_scale(
     let managers = to_scale(&live.managers, &at);
     let found = Live { object: &before, managers: &managers, presence: Presence::Stored };
     let empty = number(None);
-    let state = writing.ownership("scale", |write| {
+    let state = writing.ownership("scale", live.revision, |write| {
         let own = Write {
             api_version: SCALE_VERSION,
             versions: &one,

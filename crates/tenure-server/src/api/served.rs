@@ -14,6 +14,7 @@ use std::sync::{Arc, OnceLock};
 use tenure_apply::{Emptied, Evolution, Requested, Reset, Versions};
 use tenure_fields::{FieldSet, PathElement};
 use tenure_schema::{Schema, TypeRef};
+use tenure_store::Revision;
 use tenure_value::{Object, Text, Value};
 
 /// Where below an object a write goes.
@@ -168,7 +169,7 @@ impl Served {
 
     /// Returns the definition that made this resource.
     pub fn definition(&self) -> Option<&Definition> {
-        self.custom.as_ref().map(|custom| &custom.definition)
+        self.custom.as_ref().map(|custom| &*custom.definition)
     }
 
     /// Returns the version of a custom resource that the path names.
@@ -185,9 +186,9 @@ impl Served {
         kind.unwrap_or_else(TypeRef::untyped)
     }
 
-    /// Returns what ownership needs to know of the kind's versions.
-    pub fn versions<'a>(&'a self, conversions: &'a Conversions) -> ServedVersions<'a> {
-        ServedVersions { served: self, conversions }
+    /// Returns what ownership needs to know of the kind's versions, for an object that was last written at a revision.
+    pub fn versions<'a>(&'a self, conversions: &'a Conversions, written: Revision) -> ServedVersions<'a> {
+        ServedVersions { served: self, conversions, written }
     }
 
     /// Returns the type of the kind at a version, or nothing where there is no such version.
@@ -522,6 +523,8 @@ impl Served {
 pub(crate) struct ServedVersions<'a> {
     served: &'a Served,
     conversions: &'a Conversions,
+    /// When the object was last written.
+    written: Revision,
 }
 
 impl Versions for ServedVersions<'_> {
@@ -548,7 +551,7 @@ impl Versions for ServedVersions<'_> {
 
     fn former_type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
         let custom = self.served.custom.as_ref()?;
-        custom.former.as_ref()?.kind(api_version, &custom.definition.names.kind)
+        custom.formers.at(self.written)?.kind(api_version, &custom.definition.names.kind)
     }
 
     fn evolves(&self) -> Evolution {

@@ -5,7 +5,9 @@
 use super::{
     Api, Request,
     allocate::{self, Claims},
+    complaints::Complaints,
     convert::Conversions,
+    former,
     object::{Stored, bare, encode, key, meta_text, metadata, with_metadata},
     read::parse_version,
     served::Endpoint,
@@ -24,6 +26,9 @@ use tenure_value::{Text, Value};
 const MANAGERS: usize = 1000;
 /// How often a write starts over because somebody else was faster.
 const ATTEMPTS: usize = 16;
+
+/// What stands for the revision of an object that is not there yet: nothing ended after it.
+pub(crate) const UNWRITTEN: Revision = Revision::from_number(u64::MAX);
 
 /// What a write knows besides its body.
 pub(crate) struct Writing<'a> {
@@ -67,7 +72,7 @@ pub(crate) struct Body {
 
 impl<'a> Writing<'a> {
     /// Reads a document as an object of the target's kind; `complaints` are those about its text.
-    pub fn body(&self, document: &Value, complaints: &[String]) -> Result<Body, Failure> {
+    pub fn body(&self, document: &Value, complaints: &Complaints) -> Result<Body, Failure> {
         let mut warnings = Vec::new();
         check_shape(document)?;
         let object = self.complete(&bare(document), complaints, &mut warnings)?;
@@ -103,11 +108,19 @@ impl<'a> Writing<'a> {
         Writing { endpoint: Endpoint::Other("binding".into()), ..Writing::new(api, target, request, options) }
     }
 
-    /// Runs a function on the ownership of this write.
-    pub fn ownership<T>(&self, subresource: &str, with: impl FnOnce(&Write<'_>) -> T) -> T {
+    /// Runs a function on the ownership of this write, of an object that was last written at a revision.
+    pub fn ownership<T>(
+        &self,
+        subresource: &str,
+        written: Revision,
+        with: impl FnOnce(&Write<'_>) -> T,
+    ) -> T {
         let served = &self.target.served;
-        let (versions, empty, reset) =
-            (served.versions(&self.conversions), served.empty(), served.reset_fields(&self.endpoint));
+        let (versions, empty, reset) = (
+            served.versions(&self.conversions, written),
+            served.empty(),
+            served.reset_fields(&self.endpoint),
+        );
         with(&Write {
             manager: &self.manager,
             api_version: &served.resource.api_version,
@@ -195,7 +208,7 @@ impl<'a> Writing<'a> {
                 let found =
                     Live { object: &live.object, managers: &live.managers, presence: Presence::Stored };
                 self.decided(|| {
-                    let decided = self.ownership(&target.subresource, |write| {
+                    let decided = self.ownership(&target.subresource, live.revision, |write| {
                         tenure_apply::update(found, &object, requested, write)
                     });
                     decided.map_err(|error| self.refusal(error))
@@ -240,6 +253,13 @@ impl<'a> Writing<'a> {
                 Transaction::new().put(key.clone(), expected, encode(&at_storage, &stored.managers)?),
             )
         };
+        let transaction = match served.is_definition() && !gone {
+            true => {
+                let old = (&live.object, live.revision);
+                former::keep(self.api, transaction, old, &stored.object).await?
+            }
+            false => transaction,
+        };
         Ok(self.commit(transaction).await?.map(|revision| {
             // An object that is gone was not written again.
             if !gone {
@@ -263,7 +283,7 @@ impl<'a> Writing<'a> {
                 let none = Managers::default();
                 let found = Live { object: &empty, managers: &none, presence: Presence::New };
                 let state = self.decided(|| {
-                    let decided = self.ownership(&target.subresource, |write| {
+                    let decided = self.ownership(&target.subresource, UNWRITTEN, |write| {
                         tenure_apply::update(found, &object, Requested::Live, write)
                     });
                     decided.map_err(|error| self.refusal(error))
@@ -355,7 +375,7 @@ impl<'a> Writing<'a> {
     fn complete(
         &self,
         body: &Value,
-        complaints: &[String],
+        complaints: &Complaints,
         warnings: &mut Vec<String>,
     ) -> Result<Value, Failure> {
         let body = self.unscoped(body);
@@ -367,7 +387,7 @@ impl<'a> Writing<'a> {
     fn complete_applied(&self, object: &Value, warnings: &mut Vec<String>) -> Result<Value, Failure> {
         let object = self.unscoped(object);
         let decoded = self.target.served.complete_applied(&object, self.now);
-        self.complained(&object, decoded, &[], warnings)
+        self.complained(&object, decoded, &Complaints::default(), warnings)
     }
 
     /// An object of the cluster is in no namespace, whatever its body says.
@@ -386,17 +406,17 @@ impl<'a> Writing<'a> {
         &self,
         body: &Value,
         decoded: Result<Decoded, Box<DecodeError>>,
-        complaints: &[String],
+        complaints: &Complaints,
         warnings: &mut Vec<String>,
     ) -> Result<Value, Failure> {
         let served = &self.target.served;
         let decoded = decoded.map_err(|error| served.cannot_handle(body, &error.to_string()))?;
-        let complaints: Vec<String> = complaints.iter().cloned().chain(decoded.complaints).collect();
         match self.options.validation {
-            _ if complaints.is_empty() => {}
+            _ if decoded.complaints.is_empty() && complaints.duplicates.is_empty() => {}
             FieldValidation::Ignore => {}
-            FieldValidation::Warn => warnings.extend(complaints),
+            FieldValidation::Warn => warnings.extend(complaints.with(decoded.complaints)),
             FieldValidation::Strict => {
+                let complaints = complaints.with(decoded.complaints);
                 let why = format!("strict decoding error: {}", complaints.join(", "));
                 return Err(served.cannot_handle(body, &why));
             }

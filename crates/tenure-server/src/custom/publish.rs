@@ -7,8 +7,8 @@ use tenure_value::{Object, Text, Value};
 
 const METADATA: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 const LIST_METADATA: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
-const API_VERSION: &str = "The version of the schema that this object is written in.";
-const KIND: &str = "The kind of this object, in camel case.";
+const API_VERSION: &str = "APIVersion defines the version of the schema that this object is written in.";
+const KIND: &str = "Kind is the type of this object, in camel case.";
 const STANDARD: &str = "Standard object's metadata.";
 
 /// Keywords that version 2 does not have.

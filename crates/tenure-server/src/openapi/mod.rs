@@ -4,6 +4,7 @@
 
 mod operations;
 mod schemas;
+mod words;
 
 use crate::kinds::Registry;
 use operations::paths;

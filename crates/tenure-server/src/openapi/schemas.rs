@@ -1,6 +1,7 @@
 //! Types as OpenAPI schemas. Named types become definitions, referred to by name; a type that carries marks of
 //! its own place (an atomic use of a named struct) is written out where it stands.
 
+use super::words;
 use std::collections::{BTreeMap, HashMap};
 use tenure_schema::{
     Field, List, ListTopology, PatchMarks, Relation, Scalar, ScalarKind, Schema, Slot, Type, TypeId, TypeRef,
@@ -103,11 +104,14 @@ impl<'s> Publisher<'s> {
     fn content(&mut self, of: TypeRef<'s>) -> Vec<(Text, Value)> {
         match of.get() {
             Type::Struct(structure) => {
+                let name = self.names.get(&of.id()).map_or("", |name| name.as_str());
                 let mut content = vec![("type".into(), Value::from("object"))];
                 let fields: Vec<(Text, Value)> = structure
                     .fields
                     .iter()
-                    .map(|field| (field.name.clone(), self.field(of, field)))
+                    .map(|field| {
+                        (field.name.clone(), words::described(name, &field.name, self.field(of, field)))
+                    })
                     .collect();
                 if !fields.is_empty() {
                     content.push(("properties".into(), Value::object(fields)));

@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 /// A running server; it stops with its last request when dropped.
 pub struct Server {
     pub address: SocketAddr,
-    store: Arc<MemoryStore>,
+    pub store: Arc<MemoryStore>,
     runtime: Option<Runtime>,
 }
 
@@ -25,6 +25,11 @@ impl Server {
     }
 
     pub fn with(access: Access) -> Server {
+        Server::over(Arc::new(MemoryStore::new()), access)
+    }
+
+    /// Starts a server over a store, new or left by another server.
+    pub fn over(store: Arc<MemoryStore>, access: Access) -> Server {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -32,7 +37,6 @@ impl Server {
             .expect("a runtime starts");
         let listener = runtime.block_on(bind(([127, 0, 0, 1], 0).into())).expect("a free port");
         let address = listener.local_addr().expect("a bound address");
-        let store = Arc::new(MemoryStore::new());
         let api = runtime.block_on(Api::open(store.clone(), access)).expect("an empty store opens");
         runtime.spawn(serve(listener, None, api, std::future::pending()));
         Server { address, store, runtime: Some(runtime) }

@@ -7,6 +7,7 @@ use crate::{
     api::{
         Api,
         delete::{DeleteOptions, Dependents},
+        former,
         object::{metadata, with_metadata},
     },
     custom::CLEANUP_FINALIZER,
@@ -46,6 +47,7 @@ pub(super) async fn remove(api: &Arc<Api>, name: &str) -> Result<Outcome, Failur
     if left {
         return Ok(Outcome::Later);
     }
+    former::forget(api, name).await?;
     let held = fields.get("finalizers").and_then(Value::as_array).cloned().unwrap_or_default();
     let others: Vec<Value> =
         held.iter().filter(|name| name.as_str() != Some(CLEANUP_FINALIZER)).cloned().collect();

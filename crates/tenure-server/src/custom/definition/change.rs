@@ -52,9 +52,7 @@ fn compare(old: &Node, new: &Node, version: &str, path: &FieldPath<'_>, warnings
             "replaced as a whole" => {
                 "whoever holds a part of it holds all of it from their next apply, and two of them conflict"
             }
-            _ => {
-                "whoever holds all of it holds only the parts that they apply next; parts that others add stay"
-            }
+            _ => "whoever holds all of it holds every part of it that is there; parts that others add stay",
         };
         warnings.push(format!("{version}: {path} was {before} and is {after} from now on: {consequence}"));
     }

@@ -3,6 +3,7 @@
 
 use super::{Definition, Version};
 use crate::kinds::{Bumps, Group, Resource, StatusOnCreate, Strategy, Subresource, scalar::base64};
+use ring::digest::{SHA256, digest};
 use std::cmp::Reverse;
 use tenure_value::Text;
 
@@ -31,7 +32,6 @@ impl Definition {
     /// Returns the row of a version.
     pub fn resource(&self, version: &Version) -> Resource {
         let storage = self.storage_version().map_or(&version.name, |storage| &storage.name);
-        let hash = fingerprint(&format!("{}/{storage}/{}", self.group, self.names.kind));
         Resource {
             group: self.group.clone(),
             version: version.name.clone(),
@@ -44,7 +44,7 @@ impl Definition {
             scope: self.scope,
             verbs: VERBS.map(Text::new).into(),
             subresources: self.subresources(version),
-            storage_version_hash: base64::encode(&hash.to_be_bytes()).into(),
+            storage_version_hash: storage_version_hash(&self.group, storage, &self.names.kind),
             storage: (self.group.clone(), storage.clone()),
             strategy: Strategy {
                 generation: true,
@@ -80,6 +80,12 @@ impl Definition {
     }
 }
 
+/// Returns what tells the form in which objects are stored from others.
+fn storage_version_hash(group: &str, version: &str, kind: &str) -> Text {
+    let hash = digest(&SHA256, format!("{group}/{version}/{kind}").as_bytes());
+    base64::encode(hash.as_ref().get(..8).unwrap_or_default()).into()
+}
+
 /// How versions are preferred: `v2` before `v1` before `v1beta2` before `v1alpha1` before any other name, those by
 /// their letters.
 pub(crate) fn version_rank(name: &str) -> (u8, u64, u64, Reverse<Text>) {
@@ -98,12 +104,6 @@ pub(crate) fn version_rank(name: &str) -> (u8, u64, u64, Reverse<Text>) {
     (stage, major, minor, Reverse(Text::default()))
 }
 
-/// A number that tells storage versions apart (FNV-1a).
-fn fingerprint(text: &str) -> u64 {
-    text.bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,5 +117,15 @@ mod tests {
             names,
             ["v10", "v2", "v1", "v11beta2", "v3beta1", "v12alpha1", "v11alpha2", "v1alpha1", "foo1", "foo10"]
         );
+    }
+    #[test]
+    fn the_hash_of_a_storage_version_is_derived_as_recorded_of_built_in_kinds() {
+        for (group, kind, recorded) in [
+            ("", "ConfigMap", "qFsyl6wFWjQ="),
+            ("", "Pod", "xPOwRZ+Yhw8="),
+            ("apps", "Deployment", "8aSe+NMegvE="),
+        ] {
+            assert_eq!(storage_version_hash(group, "v1", kind), recorded, "{kind}");
+        }
     }
 }

@@ -1,0 +1,176 @@
+//! What strict validation complains of, in the order in which clients know it. A typed object is read in one go, so its
+//! unknown fields and those that stand twice are told as they come in the text; of any other document those that
+//! stand twice are told first.
+
+use bytes::Bytes;
+use std::collections::{HashMap, HashSet};
+use tenure_value::{Limits, json};
+
+/// What is odd about the text of a document.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Complaints {
+    /// `duplicate field "metadata.name"` and the like.
+    pub duplicates: Vec<String>,
+    /// The JSON of a typed object.
+    pub text: Option<Bytes>,
+}
+
+impl Complaints {
+    /// Returns all complaints, with those about unknown fields.
+    pub fn with(&self, unknown: Vec<String>) -> Vec<String> {
+        match &self.text {
+            Some(text) if !(unknown.is_empty() && self.duplicates.is_empty()) => {
+                in_order(text, &self.duplicates, &unknown)
+            }
+            _ => self.duplicates.iter().cloned().chain(unknown).collect(),
+        }
+    }
+}
+
+/// Brings complaints into the order of the text; what stands in an unknown field is not looked at.
+fn in_order(text: &[u8], duplicates: &[String], unknown: &[String]) -> Vec<String> {
+    let mut order = Order {
+        duplicates: duplicates.iter().collect(),
+        unknown: unknown.iter().collect(),
+        seen: HashMap::new(),
+        told: Vec::new(),
+    };
+    Walk { text, at: 0 }.value("", &mut order, Look::Closely);
+    let known: HashSet<String> = order.told.iter().cloned().collect();
+    let rest = unknown.iter().filter(|words| !known.contains(*words)).cloned();
+    let rest: Vec<String> = rest.collect();
+    order.told.into_iter().chain(rest).collect()
+}
+
+struct Order<'c> {
+    duplicates: HashSet<&'c String>,
+    unknown: HashSet<&'c String>,
+    /// How often each field was seen.
+    seen: HashMap<String, usize>,
+    told: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Closely,
+    Away,
+}
+
+impl Order<'_> {
+    /// Takes note of a field, and says whether what stands in it counts.
+    fn field(&mut self, path: &str) -> Look {
+        let times = self.seen.entry(path.to_string()).or_insert(0);
+        *times += 1;
+        let unknown = format!("unknown field \"{path}\"");
+        if self.unknown.contains(&unknown) {
+            if *times == 1 {
+                self.told.push(unknown);
+            }
+            return Look::Away;
+        }
+        let duplicate = format!("duplicate field {path:?}");
+        if *times == 2 && self.duplicates.contains(&duplicate) {
+            self.told.push(duplicate);
+        }
+        Look::Closely
+    }
+}
+
+/// A walk through the text of a document that has been read before.
+struct Walk<'t> {
+    text: &'t [u8],
+    at: usize,
+}
+
+impl Walk<'_> {
+    fn next(&mut self) -> Option<u8> {
+        while self.text.get(self.at).is_some_and(|byte| byte.is_ascii_whitespace() || b",:".contains(byte)) {
+            self.at += 1;
+        }
+        self.text.get(self.at).copied()
+    }
+
+    fn value(&mut self, path: &str, order: &mut Order<'_>, look: Look) {
+        match self.next() {
+            Some(b'{') => {
+                self.at += 1;
+                while self.next() == Some(b'"') {
+                    let name = self.string();
+                    let below = if path.is_empty() { name } else { format!("{path}.{name}") };
+                    let look = if look == Look::Closely { order.field(&below) } else { look };
+                    self.value(&below, order, look);
+                }
+                self.at += 1;
+            }
+            Some(b'[') => {
+                self.at += 1;
+                let mut index = 0;
+                while self.next().is_some_and(|byte| byte != b']') {
+                    self.value(&format!("{path}[{index}]"), order, look);
+                    index += 1;
+                }
+                self.at += 1;
+            }
+            Some(b'"') => {
+                self.string();
+            }
+            _ => {
+                let rest = self.text.get(self.at..).unwrap_or_default();
+                let end = rest.iter().position(|byte| b",]} \t\r\n".contains(byte)).unwrap_or(rest.len());
+                self.at += end.max(1);
+            }
+        }
+    }
+
+    fn string(&mut self) -> String {
+        let start = self.at;
+        self.at += 1;
+        while let Some(byte) = self.text.get(self.at) {
+            match byte {
+                b'\\' => self.at += 2,
+                b'"' => break,
+                _ => self.at += 1,
+            }
+        }
+        self.at += 1;
+        let written = self.text.get(start..self.at).unwrap_or_default();
+        let read = json::parse(written, &Limits::default()).unwrap_or_default();
+        read.as_str().unwrap_or_default().to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn complaints_about_a_typed_object_come_as_they_stand_in_its_text() {
+        let text = r#"{"spec": {"unknown1": {"a":1,"a":2}, "twice": "x\"]}", "twice": [], "unknownTwice": 1, "unknownTwice": 2,
+            "list": [{"n":1.5e3}, {"b": true, "b": null, "c": {}, "b": 1}], "last": 1}}"#;
+        let words = |of: &[&str], what: &str| -> Vec<String> {
+            of.iter().map(|path| format!("{what} field \"{path}\"")).collect()
+        };
+        let complaints = Complaints {
+            duplicates: words(
+                &["spec.unknown1.a", "spec.twice", "spec.unknownTwice", "spec.list[1].b"],
+                "duplicate",
+            ),
+            text: Some(text.into()),
+        };
+        let unknown =
+            words(&["spec.last", "spec.list[1].c", "spec.unknown1", "spec.unknownTwice"], "unknown");
+        assert_eq!(
+            complaints.with(unknown.clone()),
+            [
+                "unknown field \"spec.unknown1\"",
+                "duplicate field \"spec.twice\"",
+                "unknown field \"spec.unknownTwice\"",
+                "duplicate field \"spec.list[1].b\"",
+                "unknown field \"spec.list[1].c\"",
+                "unknown field \"spec.last\"",
+            ]
+        );
+        let plain = Complaints { text: None, ..complaints };
+        assert_eq!(plain.with(unknown).len(), 8);
+    }
+}

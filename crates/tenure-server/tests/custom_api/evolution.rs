@@ -1,0 +1,104 @@
+//! What becomes of ownership when a definition changes how its lists merge, and the server starts anew in between.
+
+use crate::{
+    http::Request,
+    server::{Server, metadata, version},
+};
+use tenure_server::Access;
+use tenure_value::Value;
+
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
+
+/// A definition with a list, and what is said of how it merges.
+fn definition(list: &str, version: &str) -> String {
+    format!(
+        r#"{{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{{"name":"widgets.example.com"{version}}},
+        "spec":{{"group":"example.com","scope":"Namespaced","names":{{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"}},
+        "versions":[{{"name":"v1","served":true,"storage":true,"schema":{{"openAPIV3Schema":{{"type":"object","properties":{{"spec":{{"type":"object","properties":{{
+          "l":{{"type":"array","items":{{"type":"string"}}{list}}},"n":{{"type":"integer"}}}}}}}}}}}}}}]}}}}"#
+    )
+}
+
+/// Starts another server over the same store, as after a restart: it knows what the store knows.
+fn started_again(server: &Server) -> Server {
+    Server::over(server.store.clone(), Access::Anyone)
+}
+
+const ATOMIC: &str = "";
+const SET: &str = r#","x-kubernetes-list-type":"set""#;
+
+/// Changes the definition, and returns what its author is warned of.
+fn change(server: &Server, list: &str) -> String {
+    let path = format!("{DEFINITIONS}/widgets.example.com");
+    let at = version(&server.get(&path).document());
+    let body = definition(list, &format!(r#","resourceVersion":"{at}""#));
+    let answer = server.send(&Request::new("PUT", &path).body("application/json", body));
+    assert_eq!(answer.code, 200, "{}", answer.text());
+    answer.header("warning").unwrap_or_default().to_string()
+}
+
+fn apply(server: &Server, manager: &str, name: &str, spec: &str) -> Value {
+    let config = format!(
+        r#"{{"apiVersion":"example.com/v1","kind":"Widget","metadata":{{"name":"{name}"}},"spec":{spec}}}"#
+    );
+    let answer = server.apply(&format!("{WIDGETS}/{name}"), manager, &config);
+    assert!(matches!(answer.code, 200 | 201), "{}", answer.text());
+    answer.document()
+}
+
+fn held(object: &Value, manager: &str) -> String {
+    let managers = metadata(object, "managedFields");
+    let entries = managers.as_array().cloned().unwrap_or_default();
+    let entry = entries.iter().find(|entry| entry.get("manager") == Some(&manager.into()));
+    entry.and_then(|entry| entry.get("fieldsV1")).map(Value::to_string).unwrap_or_default()
+}
+
+#[test]
+fn the_holder_of_a_whole_holds_its_parts_however_late_the_next_write_comes() {
+    let first = Server::start();
+    first.create(DEFINITIONS, &definition(ATOMIC, ""));
+    let object = apply(&first, "alice", "w", r#"{"l":["a","b"]}"#);
+    assert_eq!(held(&object, "alice"), r#"{"f:spec":{"f:l":{}}}"#);
+    let warned = change(&first, SET);
+    assert!(warned.contains("spec.l was replaced as a whole and is merged as a set from now on"), "{warned}");
+    // A further change that has nothing to do with it, and two starts, lose nothing.
+    let second = started_again(&first);
+    change(&second, r#","x-kubernetes-list-type":"set","maxItems":9"#);
+    let third = started_again(&second);
+    let object = apply(&third, "bob", "w", r#"{"l":["c"]}"#);
+    assert_eq!(object.at(["spec", "l"]).map(Value::to_string).unwrap_or_default(), r#"["a","b","c"]"#);
+    assert_eq!(held(&object, "alice"), r#"{"f:spec":{"f:l":{"v:\"a\"":{},"v:\"b\"":{}}}}"#);
+    assert_eq!(held(&object, "bob"), r#"{"f:spec":{"f:l":{"v:\"c\"":{}}}}"#);
+    // What alice leaves out goes; what bob added stays.
+    let object = apply(&third, "alice", "w", r#"{"l":["b"]}"#);
+    assert_eq!(object.at(["spec", "l"]).map(Value::to_string).unwrap_or_default(), r#"["b","c"]"#);
+}
+
+#[test]
+fn whoever_writes_after_the_change_holds_what_they_declare() {
+    let server = Server::start();
+    server.create(DEFINITIONS, &definition(ATOMIC, ""));
+    apply(&server, "carol", "w", r#"{"n":1}"#);
+    change(&server, SET);
+    apply(&server, "alice", "w", r#"{"l":["a"]}"#);
+    apply(&server, "bob", "w", r#"{"l":["b"]}"#);
+    let object = apply(&started_again(&server), "carol", "w", r#"{"n":2}"#);
+    assert_eq!(held(&object, "alice"), r#"{"f:spec":{"f:l":{"v:\"a\"":{}}}}"#);
+    assert_eq!(held(&object, "bob"), r#"{"f:spec":{"f:l":{"v:\"b\"":{}}}}"#);
+}
+
+#[test]
+fn there_and_back_is_told_apart_by_when_an_object_was_written() {
+    let server = Server::start();
+    server.create(DEFINITIONS, &definition(SET, ""));
+    apply(&server, "alice", "early", r#"{"l":["a"]}"#);
+    change(&server, ATOMIC);
+    apply(&server, "alice", "late", r#"{"l":["a"]}"#);
+    change(&server, SET);
+    let server = started_again(&server);
+    for name in ["early", "late"] {
+        let object = apply(&server, "bob", name, r#"{"l":["b"]}"#);
+        assert_eq!(held(&object, "alice"), r#"{"f:spec":{"f:l":{"v:\"a\"":{}}}}"#, "{name}");
+    }
+}
