@@ -37,6 +37,7 @@ mod object;
 mod order;
 #[cfg(feature = "serde")]
 mod serde;
+mod stack;
 mod step;
 mod value;
 pub mod yaml;
@@ -50,5 +51,6 @@ pub use order::beginning;
 pub use serde::{from_value, to_value};
 /// A short or shared string: up to 23 bytes stay inline, longer ones are reference counted.
 pub use smol_str::SmolStr as Text;
+pub use stack::Stack;
 pub use step::Step;
 pub use value::{Kind, Value};

@@ -1,41 +1,43 @@
 //! Bytes to document. Limits hold before anything is made: a length is checked against the bytes there are, and
-//! depth and number of values are counted on the way. Fields that the table does not know are skipped.
+//! depth and number of values are counted on the way. Fields that the table does not know are skipped. Finished
+//! values wait on stacks that all open messages share, and each object or list takes its share in one allocation.
 
 use super::{
     MAGIC,
     error::{Error, Fault},
     scalar,
-    table::{Field, Form, Layout, MessageId, Place, Presence, Shape, Table},
+    table::{Field, Form, Message, MessageId, Place, Presence, Shape, Table},
     wire::{Payload, Reader},
 };
 use crate::kinds::scalar::{base64, time::Precision};
-use tenure_value::{Limits, Object, Text, Value, json};
+use std::{collections::BTreeMap, mem::take};
+use tenure_value::{Limits, Object, Stack, Text, Value, json};
 
 /// Reads a document: the prefix, the envelope with its kind, and the object, which is as its JSON form would be.
 pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Value, Error> {
     if bytes.len() > limits.bytes {
         return Err(Fault::Bytes(limits.bytes).into());
     }
-    let mut decoder = Decoder { table: Table::builtin(), limits, nodes: 0, slots: Vec::new() };
-    decoder.document(bytes, 0)
+    let mut decoder = Decoder {
+        table: Table::builtin(),
+        limits,
+        nodes: 0,
+        slots: Vec::with_capacity(64),
+        values: Stack::with_capacity(64),
+        items: Stack::with_capacity(64),
+        entries: Vec::new(),
+        order: Vec::with_capacity(64),
+    };
+    decoder.document(bytes, 0).map_err(|error| *error)
 }
 
-/// What has been read of a field so far.
-enum Slot {
-    Empty,
-    One(Value),
-    List(Vec<Value>),
-    Map(Vec<(Text, Value)>),
-}
+/// An error on its way up; boxed, as the way is hot and the error is not.
+type Boxed = Box<Error>;
 
-impl Slot {
-    fn value(self) -> Option<Value> {
-        match self {
-            Slot::Empty => None,
-            Slot::One(value) => Some(value),
-            Slot::List(items) => Some(Value::Array(items.into())),
-            Slot::Map(fields) => Some(Value::Object(Object::from_unsorted(fields))),
-        }
+impl From<Fault> for Boxed {
+    #[cold]
+    fn from(fault: Fault) -> Boxed {
+        Box::new(fault.into())
     }
 }
 
@@ -43,12 +45,36 @@ struct Decoder<'a> {
     table: &'static Table,
     limits: &'a Limits,
     nodes: usize,
-    /// The slots of all objects that are being read, the innermost last.
-    slots: Vec<Slot>,
+    /// The slots of the finished fields of all messages that are being read, the innermost last.
+    slots: Vec<u8>,
+    /// The values of those fields.
+    values: Stack<Value>,
+    /// The items of all lists that are being read.
+    items: Stack<Value>,
+    /// The entries of all maps that are being read.
+    entries: Vec<(Text, Value)>,
+    /// Where the fields of one object are among its values, in the order of their names.
+    order: Vec<u8>,
+}
+
+/// A list or a map whose end has not been seen: its items come one by one.
+#[derive(Clone, Copy)]
+struct Open {
+    slot: u8,
+    shape: Shape,
+    /// Where its items begin on their stack.
+    start: usize,
+}
+
+/// Whether a field came before in its message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Occurrence {
+    First,
+    Again,
 }
 
 impl Decoder<'_> {
-    fn document(&mut self, bytes: &[u8], depth: usize) -> Result<Value, Error> {
+    fn document(&mut self, bytes: &[u8], depth: usize) -> Result<Value, Boxed> {
         let envelope = Envelope::read(bytes.strip_prefix(MAGIC).ok_or(Fault::NoPrefix)?)?;
         let Envelope { api_version, kind, raw } = envelope;
         let (id, _) = self
@@ -61,109 +87,246 @@ impl Decoder<'_> {
         Ok(if api_version.is_empty() { object } else { object.with("apiVersion", api_version) }.into())
     }
 
-    fn message(&mut self, id: MessageId, bytes: &[u8], depth: usize) -> Result<Value, Error> {
+    fn message(&mut self, id: MessageId, bytes: &[u8], depth: usize) -> Result<Value, Boxed> {
         if depth >= self.limits.depth {
             return Err(Fault::Depth(self.limits.depth).into());
         }
         let Some(message) = self.table.get(id) else { return Ok(Value::Null) };
         let base = self.slots.len();
-        self.slots.resize_with(base + message.names.len(), || Slot::Empty);
-        self.layout(&message.layout, &message.names, bytes, base, depth)?;
-        for slot in &message.nulls {
-            if let Some(slot @ Slot::Empty) = self.slots.get_mut(base + slot) {
-                *slot = Slot::One(Value::Null);
-            }
-        }
-        let named = message.names.iter().zip(self.slots.drain(base..));
-        let fields = named.filter_map(|(name, slot)| Some((name.clone(), slot.value()?)));
-        Ok(Value::Object(Object::from_sorted(fields)))
+        self.layout(message, 0, bytes, &mut 0, depth)?;
+        Ok(Value::Object(self.close_object(message, base)))
     }
 
+    /// Reads the fields of a message, or of one that is embedded in it.
     fn layout(
         &mut self,
-        layout: &'static Layout,
-        names: &'static [Text],
+        message: &'static Message,
+        which: u8,
         bytes: &[u8],
-        base: usize,
+        seen: &mut u64,
         depth: usize,
-    ) -> Result<(), Error> {
+    ) -> Result<(), Boxed> {
+        let Some(layout) = message.layouts.get(usize::from(which)) else { return Ok(()) };
+        let mut open: Option<Open> = None;
         let mut reader = Reader(bytes);
-        let mut near = 0;
-        while let Some((number, payload)) = reader.next()? {
-            match layout.find(number, &mut near) {
-                Some(Place::Field(field)) => {
-                    self.field(*field, payload, base, depth).map_err(|error| {
-                        error.within(names.get(field.slot).map_or("", |name| name.as_str()))
-                    })?;
+        loop {
+            let (number, payload) = match reader.short() {
+                Some(field) => field,
+                None => match reader.next()? {
+                    Some(field) => field,
+                    None => break,
+                },
+            };
+            let Some((_, place)) = layout.find(number).and_then(|bit| message.places.get(bit)) else {
+                continue;
+            };
+            let field = match place {
+                Place::Field(field) => field,
+                Place::Embedded(which) => {
+                    self.layout(message, *which, payload.bytes()?, seen, depth)?;
+                    continue;
                 }
-                Some(Place::Embedded(layout)) => self.layout(layout, names, payload.bytes()?, base, depth)?,
-                None => {}
+            };
+            let read = if field.shape == Shape::One {
+                let (bit, before) = (1 << (field.slot & 63), *seen);
+                *seen |= bit;
+                let occurrence = if before & bit == 0 { Occurrence::First } else { Occurrence::Again };
+                self.single(field, payload, occurrence, depth)
+            } else {
+                let list = match open {
+                    Some(list) if list.slot == field.slot => list,
+                    other => {
+                        self.close(other);
+                        let start = match field.shape {
+                            Shape::Map => self.entries.len(),
+                            _ => self.items.len(),
+                        };
+                        Open { slot: field.slot, shape: field.shape, start }
+                    }
+                };
+                open = Some(list);
+                match field.shape {
+                    Shape::Map => self.entry(field.form, payload, depth + 1),
+                    _ => self.item(field.form, payload, list, depth + 1),
+                }
+            };
+            if let Err(error) = read {
+                let name = message.names.get(usize::from(field.slot)).map_or("", |name| name.as_str());
+                return Err(Box::new(error.within(name)));
             }
         }
+        self.close(open);
         Ok(())
     }
 
-    fn field(&mut self, field: Field, payload: Payload<'_>, base: usize, depth: usize) -> Result<(), Error> {
-        match field.shape {
-            Shape::One => {
-                let value = self.one(field.form, payload, depth)?;
-                let kept = match field.presence {
-                    Presence::Quiet if is_zero(&value) => None,
-                    Presence::Optional | Presence::Shown if value.is_null() => None,
-                    _ => Some(value),
-                };
-                if let Some(slot) = self.slots.get_mut(base + field.slot) {
-                    *slot = kept.map_or(Slot::Empty, Slot::One);
-                }
-                Ok(())
-            }
-            Shape::List => self.item(field, payload, base, depth),
+    /// Makes a list or a map of the items that were read for it, and a field of that.
+    #[inline]
+    fn close(&mut self, open: Option<Open>) {
+        let Some(Open { slot, shape, start }) = open else { return };
+        let value = match shape {
             Shape::Map => {
-                let (key, value) = self.entry(field.form, payload.bytes()?, depth + 1)?;
-                match self.slots.get_mut(base + field.slot) {
-                    Some(Slot::Map(fields)) => fields.push((key, value)),
-                    Some(slot) => *slot = Slot::Map(vec![(key, value)]),
-                    None => {}
-                }
-                Ok(())
+                let entries = self.entries.get(start..).unwrap_or_default();
+                let ascending = entries.windows(2).all(|pair| matches!(pair, [a, b] if a.0 < b.0));
+                let entries = self.entries.drain(start..);
+                Value::Object(if ascending {
+                    Object::from_sorted(entries)
+                } else {
+                    Object::from_unsorted(entries.collect())
+                })
             }
+            _ => Value::Array(self.items.drain(start).map(take).collect()),
+        };
+        self.push(slot, || value);
+    }
+
+    /// Adds a finished field.
+    #[inline(always)]
+    fn push(&mut self, slot: u8, value: impl FnOnce() -> Value) {
+        self.slots.push(slot);
+        self.values.push(value);
+    }
+
+    /// Makes an object of the fields from `base` on, which came in the order of their numbers.
+    fn close_object(&mut self, message: &'static Message, base: usize) -> Object {
+        let mut found = 0u64;
+        let mut positions = [0u8; 64];
+        let slots = self.slots.get(base..).unwrap_or_default();
+        if slots.len() > positions.len() {
+            return self.close_repeated(message, base);
+        }
+        for (position, slot) in (0..).zip(slots) {
+            let bit = 1u64 << (slot & 63);
+            if found & bit != 0 {
+                return self.close_repeated(message, base);
+            }
+            found |= bit;
+            positions[usize::from(slot & 63)] = position;
+        }
+        if message.nulls & !found != 0 {
+            self.add_nulls(message.nulls & !found);
+            return self.close_object(message, base);
+        }
+        self.order.clear();
+        while found != 0 {
+            self.order.push(positions[found.trailing_zeros() as usize & 63]);
+            found &= found - 1;
+        }
+        let values = self.values.drain(base).into_slice();
+        let object = Object::from_sorted(self.order.iter().map(|at| {
+            let slot = slots.get(usize::from(*at)).copied().unwrap_or_default();
+            let name = message.names.get(usize::from(slot)).cloned().unwrap_or_default();
+            (name, values.get_mut(usize::from(*at)).map(take).unwrap_or_default())
+        }));
+        self.slots.truncate(base);
+        object
+    }
+
+    #[cold]
+    fn add_nulls(&mut self, mut slots: u64) {
+        while slots != 0 {
+            self.push(slots.trailing_zeros() as u8, || Value::Null);
+            slots &= slots - 1;
         }
     }
 
-    fn item(&mut self, field: Field, payload: Payload<'_>, base: usize, depth: usize) -> Result<(), Error> {
-        // Numbers may come one by one or all in one field.
-        if let (Form::Bool | Form::Int32 | Form::Int64, Payload::Bytes(packed)) = (field.form, payload) {
-            let mut reader = Reader(packed);
-            while !reader.0.is_empty() {
-                let number = Payload::Varint(reader.varint()?);
-                let value = self.one(field.form, number, depth + 1)?;
-                self.push(base + field.slot, value);
+    /// Makes an object some fields of which came more than once: lists and maps go on, of others the last stays.
+    #[cold]
+    fn close_repeated(&mut self, message: &'static Message, base: usize) -> Object {
+        let mut pieces: BTreeMap<u8, Vec<Value>> = BTreeMap::new();
+        for (slot, value) in self.slots.drain(base..).zip(self.values.drain(base)) {
+            pieces.entry(slot).or_default().push(take(value));
+        }
+        for (slot, mut pieces) in pieces {
+            let value = match message.field(slot).map(|field| field.shape) {
+                Some(Shape::List) => {
+                    let items = pieces.iter().filter_map(Value::as_array).flat_map(|items| items.iter());
+                    Value::array(items.cloned())
+                }
+                Some(Shape::Map) => {
+                    let entries = pieces.iter().filter_map(Value::as_object).flat_map(|map| map.iter());
+                    Value::object(entries.map(|(key, value)| (key.clone(), value.clone())))
+                }
+                _ => pieces.pop().unwrap_or_default(),
+            };
+            if !value.is_null() {
+                self.push(slot, || value);
+            }
+        }
+        self.close_object(message, base)
+    }
+
+    /// Reads a field of one value.
+    #[inline]
+    fn single(
+        &mut self,
+        field: &Field,
+        payload: Payload<'_>,
+        occurrence: Occurrence,
+        depth: usize,
+    ) -> Result<(), Boxed> {
+        if let (Form::Text, Payload::Bytes(bytes @ [_, ..])) = (field.form, payload) {
+            self.count()?;
+            let text = std::str::from_utf8(bytes).map_err(|_| Fault::Utf8)?;
+            // Two ways, so that a short text is made where it stays.
+            if text.len() <= Text::INLINE_CAP {
+                self.push(field.slot, || Value::String(Text::new_inline(text)));
+            } else {
+                self.push(field.slot, || Value::String(Text::new(text)));
             }
             return Ok(());
         }
-        let value = self.one(field.form, payload, depth + 1).map_err(|error| {
-            let at = match self.slots.get(base + field.slot) {
-                Some(Slot::List(items)) => items.len(),
-                _ => 0,
-            };
-            error.within(&format!("[{at}]"))
-        })?;
-        self.push(base + field.slot, value);
+        // Many texts and flags are there and empty.
+        let empty = field.presence == Presence::Quiet
+            && matches!(
+                (field.form, payload),
+                (Form::Text, Payload::Bytes([]))
+                    | (Form::Bool | Form::Int32 | Form::Int64, Payload::Varint(0))
+            );
+        let value = if empty { Value::Null } else { self.one(field.form, payload, depth)? };
+        let kept = match field.presence {
+            Presence::Quiet => !is_zero(&value),
+            Presence::Optional | Presence::Shown | Presence::Null => !value.is_null(),
+        };
+        if kept {
+            self.push(field.slot, || value);
+        } else if occurrence == Occurrence::Again {
+            // What came before no longer holds.
+            self.push(field.slot, || Value::Null);
+        }
         Ok(())
     }
 
-    fn push(&mut self, slot: usize, value: Value) {
-        match self.slots.get_mut(slot) {
-            Some(Slot::List(items)) => items.push(value),
-            Some(slot) => *slot = Slot::List(vec![value]),
-            None => {}
+    /// Counts a value.
+    #[inline]
+    fn count(&mut self) -> Result<(), Boxed> {
+        self.nodes += 1;
+        if self.nodes > self.limits.nodes { Err(Fault::Nodes(self.limits.nodes).into()) } else { Ok(()) }
+    }
+
+    fn item(&mut self, form: Form, payload: Payload<'_>, list: Open, depth: usize) -> Result<(), Boxed> {
+        // Numbers may come one by one or all in one field.
+        if let (Form::Bool | Form::Int32 | Form::Int64, Payload::Bytes(packed)) = (form, payload) {
+            let mut reader = Reader(packed);
+            while !reader.0.is_empty() {
+                let number = Payload::Varint(reader.varint()?);
+                let value = self.one(form, number, depth)?;
+                self.items.push(|| value);
+            }
+            return Ok(());
+        }
+        match self.one(form, payload, depth) {
+            Ok(value) => {
+                self.items.push(|| value);
+                Ok(())
+            }
+            Err(error) => Err(Box::new(error.within(&format!("[{}]", self.items.len() - list.start)))),
         }
     }
 
     /// Reads an entry of a map: a message of a key and a value, each of which may be left out when zero.
-    fn entry(&mut self, form: Form, bytes: &[u8], depth: usize) -> Result<(Text, Value), Error> {
+    fn entry(&mut self, form: Form, payload: Payload<'_>, depth: usize) -> Result<(), Boxed> {
         let (mut key, mut content) = ("", None);
-        let mut reader = Reader(bytes);
+        let mut reader = Reader(payload.bytes()?);
         while let Some((number, payload)) = reader.next()? {
             match number {
                 1 => key = payload.text()?,
@@ -176,17 +339,19 @@ impl Decoder<'_> {
             Form::Double => Payload::Fixed64(0),
             _ => Payload::Bytes(&[]),
         });
-        let value = self.one(form, content, depth).map_err(|error| error.within(key))?;
-        Ok((key.into(), value))
+        match self.one(form, content, depth) {
+            Ok(value) => {
+                self.entries.push((scalar::text(key), value));
+                Ok(())
+            }
+            Err(error) => Err(Box::new(error.within(key))),
+        }
     }
 
-    fn one(&mut self, form: Form, payload: Payload<'_>, depth: usize) -> Result<Value, Error> {
-        self.nodes += 1;
-        if self.nodes > self.limits.nodes {
-            return Err(Fault::Nodes(self.limits.nodes).into());
-        }
+    fn one(&mut self, form: Form, payload: Payload<'_>, depth: usize) -> Result<Value, Boxed> {
+        self.count()?;
         Ok(match form {
-            Form::Text => Value::from(payload.text()?),
+            Form::Text => Value::String(scalar::text(payload.text()?)),
             Form::Bytes => Value::from(base64::encode(payload.bytes()?)),
             Form::Bool => Value::Bool(payload.varint()? != 0),
             // Negative numbers are written with all 64 bits; a 32-bit field keeps the low ones.
@@ -231,7 +396,7 @@ impl Decoder<'_> {
     }
 
     /// Reads a message that is either one schema or a list.
-    fn either(&mut self, bytes: &[u8], schema: MessageId, items: Form, depth: usize) -> Result<Value, Error> {
+    fn either(&mut self, bytes: &[u8], schema: MessageId, items: Form, depth: usize) -> Result<Value, Boxed> {
         let (mut one, mut many) = (None, Vec::new());
         let mut reader = Reader(bytes);
         while let Some((number, payload)) = reader.next()? {
@@ -245,7 +410,7 @@ impl Decoder<'_> {
     }
 
     /// Reads a message that carries a document of any kind: as JSON text, or as protobuf with its envelope.
-    fn json(&mut self, bytes: &[u8], depth: usize) -> Result<Value, Error> {
+    fn json(&mut self, bytes: &[u8], depth: usize) -> Result<Value, Boxed> {
         let mut raw: &[u8] = &[];
         let mut reader = Reader(bytes);
         while let Some((number, payload)) = reader.next()? {
@@ -279,7 +444,7 @@ struct Envelope<'a> {
 }
 
 impl<'a> Envelope<'a> {
-    fn read(bytes: &'a [u8]) -> Result<Envelope<'a>, Error> {
+    fn read(bytes: &'a [u8]) -> Result<Envelope<'a>, Fault> {
         let mut envelope = Envelope::default();
         let mut reader = Reader(bytes);
         while let Some((number, payload)) = reader.next()? {
@@ -298,7 +463,7 @@ impl<'a> Envelope<'a> {
                 3 if !payload.bytes()?.is_empty() => {
                     let message =
                         "the envelope's contentEncoding must be empty; compress the whole body instead";
-                    return Err(Fault::Value(message.into()).into());
+                    return Err(Fault::Value(message.into()));
                 }
                 _ => {}
             }

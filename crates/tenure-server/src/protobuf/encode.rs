@@ -3,149 +3,162 @@
 
 use super::{
     MAGIC,
+    compose::event_of,
     error::{Error, Fault},
+    plan::{Action, Plans},
     scalar,
-    table::{Field, Form, Layout, MessageId, Place, Presence, Shape, Table},
-    wire::{Backwards, FIXED64},
+    table::{Field, Form, Message, MessageId, Place, Shape, Table},
+    wire::{LENGTH, Writer},
 };
 use crate::kinds::scalar::{base64, time::Precision};
 use bytes::Bytes;
 use tenure_value::{Object, Value, json};
 
+/// What stands behind a document's message: the encoding and the type of the content, which are there and empty.
+pub(super) const TAIL: &[u8] = &[3 << 3 | LENGTH, 0, 4 << 3 | LENGTH, 0];
+
 /// Writes a document that names its kind: the prefix, the envelope, and the object.
 pub fn encode(document: &Value) -> Result<Bytes, Error> {
-    let mut encoder = Encoder::new();
+    let mut encoder = Encoder::new(Plans::recall());
     encoder.document(document)?;
-    Ok(encoder.out.finish())
+    Ok(encoder.finish())
 }
 
 /// Writes a frame of a watch: its length in four bytes, and an event with the object.
 pub fn event(word: &str, object: &Value) -> Result<Bytes, Error> {
-    let mut encoder = Encoder::new();
-    encoder.document(object)?;
-    let out = &mut encoder.out;
-    out.close(1, 0);
-    out.close(2, 0);
-    out.field(1, word.as_bytes());
-    let length = u32::try_from(out.len()).map_err(|_| Fault::Bytes(u32::MAX as usize))?;
-    out.bytes(&length.to_be_bytes());
-    Ok(encoder.out.finish())
+    event_of(word, &encode(object)?)
 }
 
-struct Encoder<'v> {
+pub(super) struct Encoder {
     table: &'static Table,
-    out: Backwards,
-    /// The fields of all objects that are being written, the innermost last.
-    slots: Vec<Option<&'v Value>>,
+    pub out: Writer,
+    plans: Plans,
+    /// Where the embedded messages that are being written begin, the innermost last.
+    embedded: Vec<usize>,
+    /// JSON on its way into the bytes.
+    json: Vec<u8>,
 }
 
-impl<'v> Encoder<'v> {
-    fn new() -> Encoder<'v> {
-        Encoder {
-            table: Table::builtin(),
-            out: Backwards::with_capacity(1024),
-            slots: Vec::with_capacity(128),
-        }
+impl Encoder {
+    pub fn new(plans: Plans) -> Encoder {
+        let out = Writer(Vec::with_capacity(2048));
+        Encoder { table: Table::builtin(), out, plans, embedded: Vec::new(), json: Vec::new() }
     }
 
-    fn document(&mut self, document: &'v Value) -> Result<(), Error> {
-        let text = |name: &str| document.get(name).and_then(Value::as_str).unwrap_or_default();
-        let (api_version, kind) = (text("apiVersion"), text("kind"));
+    /// Returns the bytes.
+    pub fn finish(self) -> Bytes {
+        self.plans.remember();
+        self.out.0.into()
+    }
+
+    fn document(&mut self, document: &Value) -> Result<(), Error> {
+        self.head(document);
+        let raw = self.out.begin();
+        self.bare(document)?;
+        self.out.end(raw);
+        self.out.bytes(TAIL);
+        Ok(())
+    }
+
+    /// Writes what stands before the length of a document's message: the prefix and the kind.
+    pub fn head(&mut self, document: &Value) {
+        let (api_version, kind) = kind_of(document);
+        self.out.bytes(MAGIC);
+        self.out.key(1, LENGTH);
+        let names = self.out.begin();
+        self.out.field(1, api_version.as_bytes());
+        self.out.field(2, kind.as_bytes());
+        self.out.end(names);
+        self.out.key(2, LENGTH);
+    }
+
+    /// Writes the message of a document that names its kind, without the envelope.
+    pub fn bare(&mut self, document: &Value) -> Result<(), Error> {
+        let (api_version, kind) = kind_of(document);
         let (id, _) = self
             .table
             .kind(api_version, kind)
             .ok_or_else(|| Fault::Kind { api_version: api_version.into(), kind: kind.into() })?;
-        // The type and the encoding of the content are there and empty.
-        self.out.field(4, &[]);
-        self.out.field(3, &[]);
-        let end = self.out.len();
         self.message(id, document.as_object());
-        self.out.close(2, end);
-        let end = self.out.len();
-        self.out.field(2, kind.as_bytes());
-        self.out.field(1, api_version.as_bytes());
-        self.out.close(1, end);
-        self.out.bytes(MAGIC);
         Ok(())
     }
 
-    fn message(&mut self, id: MessageId, object: Option<&'v Object>) {
+    fn message(&mut self, id: MessageId, object: Option<&Object>) {
         let Some(message) = self.table.get(id) else { return };
-        let base = self.slots.len();
-        self.slots.resize(base + message.names.len(), None);
-        if let (Some(object), Some(slots)) = (object, self.slots.get_mut(base..)) {
-            // Both are in order, so that one walk over both finds every slot.
-            let mut places = message.names.iter().zip(slots).peekable();
-            for (name, value) in object.iter().filter(|(_, value)| !value.is_null()) {
-                while places.next_if(|(of, _)| *of < name).is_some() {}
-                if let Some((_, slot)) = places.next_if(|(of, _)| *of == name) {
-                    *slot = Some(value);
+        let fields = object.map(Object::fields).unwrap_or_default();
+        if fields.is_empty() {
+            return self.out.bytes(message.zeros().whole());
+        }
+        let plan = self.plans.plan(id, message, fields);
+        for step in &plan.steps {
+            plan.write_constants(step, &mut self.out);
+            match &step.action {
+                Action::Text { at } => match fields.get(*at) {
+                    Some((_, Value::String(text))) => self.out.text(text.as_bytes()),
+                    _ => self.out.text(&[]),
+                },
+                Action::Content { at, form } => {
+                    self.content(*form, fields.get(*at).map(|(_, value)| value));
                 }
+                Action::Repeat { at, number, field } => {
+                    if let Some((_, value)) = fields.get(*at) {
+                        self.repeat(*number, field, value);
+                    }
+                }
+                Action::Enter => self.embedded.push(self.out.begin()),
+                Action::Leave => {
+                    let start = self.embedded.pop().unwrap_or_default();
+                    self.out.end(start);
+                }
+                Action::Nothing => {}
             }
         }
-        self.layout(&message.layout, base);
-        self.slots.truncate(base);
     }
 
-    /// Writes the fields of a message, the last one first.
-    fn layout(&mut self, layout: &'static Layout, base: usize) {
-        for (number, place) in layout.0.iter().rev() {
-            match place {
-                Place::Field(field) => self.field(*number, *field, base),
-                Place::Embedded(layout) => {
-                    let end = self.out.len();
-                    self.layout(layout, base);
-                    self.out.close(*number, end);
-                }
-            }
-        }
-    }
-
-    fn field(&mut self, number: u32, field: Field, base: usize) {
-        let value = self.slots.get(base + field.slot).copied().flatten();
-        match field.shape {
-            Shape::One => {
-                if value.is_some() || is_written_without_value(field) {
-                    self.one(number, field.form, value);
-                }
-            }
-            Shape::List => {
-                for item in value.and_then(Value::as_array).into_iter().flat_map(|items| items.iter().rev()) {
-                    self.one(number, field.form, Some(item));
-                }
-            }
-            Shape::Map => {
-                for (key, value) in
-                    value.and_then(Value::as_object).into_iter().flat_map(|map| map.iter().rev())
-                {
-                    let end = self.out.len();
-                    self.one(2, field.form, Some(value));
+    /// Writes a list or a map.
+    fn repeat(&mut self, number: u32, field: &Field, value: &Value) {
+        match (field.shape, value) {
+            (Shape::Map, Value::Object(map)) => {
+                for (key, value) in map {
+                    self.out.key(number, LENGTH);
+                    let start = self.out.begin();
                     self.out.field(1, key.as_bytes());
-                    self.out.close(number, end);
+                    self.one(2, field.form, Some(value));
+                    self.out.end(start);
                 }
             }
+            (Shape::List, Value::Array(items)) => self.items(number, field.form, items),
+            _ => {}
+        }
+    }
+
+    fn items(&mut self, number: u32, form: Form, items: &[Value]) {
+        for item in items {
+            self.one(number, form, Some(item));
         }
     }
 
     /// Writes a field of one value; without a value, its zero.
-    fn one(&mut self, number: u32, form: Form, value: Option<&'v Value>) {
+    fn one(&mut self, number: u32, form: Form, value: Option<&Value>) {
+        self.out.key(number, form.wire_type());
+        self.content(form, value);
+    }
+
+    /// Writes what follows the key of a field.
+    fn content(&mut self, form: Form, value: Option<&Value>) {
         let text = || value.and_then(Value::as_str).unwrap_or_default();
         let out = &mut self.out;
         match form {
-            Form::Text => return out.field(number, text().as_bytes()),
-            Form::Bytes => return out.field(number, &base64::decode(text()).unwrap_or_default()),
-            Form::Bool => {
-                return out.number(number, value.and_then(Value::as_bool).unwrap_or_default().into());
-            }
-            Form::Int32 | Form::Int64 => return out.number(number, integer(value) as u64),
+            Form::Text => return out.text(text().as_bytes()),
+            Form::Bytes => return out.text(&base64::decode(text()).unwrap_or_default()),
+            Form::Bool => return out.varint(value.and_then(Value::as_bool).unwrap_or_default().into()),
+            Form::Int32 | Form::Int64 => return out.varint(integer(value) as u64),
             Form::Double => {
-                let amount = value.and_then(Value::as_f64).unwrap_or_default();
-                out.bytes(&amount.to_le_bytes());
-                return out.key(number, FIXED64);
+                return out.bytes(&value.and_then(Value::as_f64).unwrap_or_default().to_le_bytes());
             }
             _ => {}
         }
-        let end = out.len();
+        let start = out.begin();
         match form {
             Form::Time => scalar::write_time(out, text(), Precision::Seconds),
             Form::MicroTime => scalar::write_time(out, text(), Precision::Micros),
@@ -153,47 +166,59 @@ impl<'v> Encoder<'v> {
             Form::IntOrString => scalar::write_int_or_string(out, value.unwrap_or(&Value::Null)),
             Form::Json => {
                 if let Some(value) = value {
-                    out.field(1, &json::to_vec(value));
+                    self.json.clear();
+                    json::write(value, &mut self.json);
+                    out.field(1, &self.json);
                 }
             }
-            Form::Strings => self.items(1, Form::Text, value),
+            Form::Strings => self.items(1, Form::Text, list(value)),
             Form::SchemaOrArray(schema) => match value {
-                Some(Value::Array(_)) => self.items(2, Form::Message(schema), value),
+                Some(Value::Array(items)) => self.items(2, Form::Message(schema), items),
                 _ => self.one(1, Form::Message(schema), value),
             },
             Form::SchemaOrStrings(schema) => match value {
-                Some(Value::Array(_)) => self.items(2, Form::Text, value),
+                Some(Value::Array(items)) => self.items(2, Form::Text, items),
                 _ => self.one(1, Form::Message(schema), value),
             },
             Form::SchemaOrBool(schema) => {
                 let schema_given = matches!(value, Some(Value::Object(_)));
+                let allows = schema_given || value.and_then(Value::as_bool).unwrap_or_default();
+                self.out.number(1, allows.into());
                 if schema_given {
                     self.one(2, Form::Message(schema), value);
                 }
-                let allows = schema_given || value.and_then(Value::as_bool).unwrap_or_default();
-                self.out.number(1, allows.into());
             }
             Form::Message(id) => self.message(id, value.and_then(Value::as_object)),
             Form::Text | Form::Bytes | Form::Bool | Form::Int32 | Form::Int64 | Form::Double => {}
         }
-        self.out.close(number, end);
-    }
-
-    fn items(&mut self, number: u32, form: Form, list: Option<&'v Value>) {
-        for item in list.and_then(Value::as_array).into_iter().flat_map(|items| items.iter().rev()) {
-            self.one(number, form, Some(item));
-        }
+        self.out.end(start);
     }
 }
 
-/// Whether a field that has no value is on the wire all the same.
-fn is_written_without_value(field: Field) -> bool {
-    match field.presence {
-        Presence::Quiet | Presence::Shown => field.form != Form::Bytes,
-        // These are never set to nothing, only empty.
-        Presence::Null => matches!(field.form, Form::Time | Form::MicroTime | Form::Json),
-        Presence::Optional => false,
+fn kind_of(document: &Value) -> (&str, &str) {
+    let text = |name: &str| document.get(name).and_then(Value::as_str).unwrap_or_default();
+    (text("apiVersion"), text("kind"))
+}
+
+/// Writes what one field of a message is without a value.
+pub(super) fn zero(message: &Message, bit: usize) -> Vec<u8> {
+    let mut encoder = Encoder::new(Plans::default());
+    match message.places.get(bit) {
+        Some((number, Place::Field(field))) if field.is_always_written() => {
+            encoder.one(*number, field.form, None);
+        }
+        Some((number, Place::Embedded(which))) => {
+            let bits = message.layouts.get(usize::from(*which)).map_or(0, |layout| layout.bits);
+            let inner = (0..64).filter(|inner| bits >> inner & 1 == 1);
+            encoder.out.field(*number, &inner.flat_map(|inner| zero(message, inner)).collect::<Vec<u8>>());
+        }
+        _ => {}
     }
+    encoder.out.0
+}
+
+fn list(value: Option<&Value>) -> &[Value] {
+    value.and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
 }
 
 fn integer(value: Option<&Value>) -> i64 {

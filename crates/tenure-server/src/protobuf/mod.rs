@@ -2,13 +2,16 @@
 //! (`data/protobuf.json`); no kind has code of its own. What stands on the wire although JSON leaves it out, and
 //! the other way round, follows from how the table says each field is present: see `table.rs` first.
 
+mod compose;
 mod decode;
 mod encode;
 mod error;
+mod plan;
 mod scalar;
 mod table;
 mod wire;
 
+pub use compose::{event_of, item, list_around};
 pub use decode::decode;
 pub use encode::{encode, event};
 pub use error::Error;

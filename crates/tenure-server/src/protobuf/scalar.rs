@@ -3,13 +3,19 @@
 
 use super::{
     error::Fault,
-    wire::{Backwards, Reader},
+    wire::{Reader, Writer},
 };
 use crate::kinds::scalar::{Timestamp, time::Precision};
-use tenure_value::Value;
+use tenure_value::{Text, Value};
 
 /// The seconds of the first and the last year that have four digits.
 const YEARS: std::ops::RangeInclusive<i64> = -62_167_219_200..=253_402_300_799;
+
+/// Makes a string; a short one without a call, as most are.
+#[inline]
+pub(super) fn text(plain: &str) -> Text {
+    if plain.len() <= Text::INLINE_CAP { Text::new_inline(plain) } else { Text::new(plain) }
+}
 
 /// Reads a number with a fraction; one without is an integer, as it would be in JSON.
 pub(super) fn double(number: f64) -> Result<Value, Fault> {
@@ -51,14 +57,14 @@ pub(super) fn time(bytes: &[u8], precision: Precision) -> Result<Value, Fault> {
 }
 
 /// Writes the content of a point in time; what is none is no bytes.
-pub(super) fn write_time(out: &mut Backwards, text: &str, precision: Precision) {
+pub(super) fn write_time(out: &mut Writer, text: &str, precision: Precision) {
     let Some(time) = Timestamp::parse(text, precision) else { return };
     let nanos = match precision {
         Precision::Seconds => 0,
         Precision::Micros => time.nanos / 1000 * 1000,
     };
-    out.number(2, u64::from(nanos));
     out.number(1, time.seconds as u64);
+    out.number(2, u64::from(nanos));
 }
 
 /// Reads an amount.
@@ -70,7 +76,7 @@ pub(super) fn quantity(bytes: &[u8]) -> Result<Value, Fault> {
             text = payload.text()?;
         }
     }
-    Ok(Value::from(if text.is_empty() { "0" } else { text }))
+    Ok(Value::String(self::text(if text.is_empty() { "0" } else { text })))
 }
 
 /// Reads a number or a word: which of the two, the number, the word.
@@ -87,17 +93,17 @@ pub(super) fn int_or_string(bytes: &[u8]) -> Result<Value, Fault> {
     }
     match which {
         0 => Ok(Value::from(amount)),
-        1 => Ok(Value::from(text)),
+        1 => Ok(Value::String(self::text(text))),
         other => Err(Fault::Value(format!("the type of a number or string is 0 or 1, got {other}"))),
     }
 }
 
 /// Writes the content of a number or a word.
-pub(super) fn write_int_or_string(out: &mut Backwards, value: &Value) {
+pub(super) fn write_int_or_string(out: &mut Writer, value: &Value) {
     let text = value.as_str();
-    out.field(3, text.unwrap_or_default().as_bytes());
-    out.number(2, value.as_i64().unwrap_or_default() as u64);
     out.number(1, u64::from(text.is_some()));
+    out.number(2, value.as_i64().unwrap_or_default() as u64);
+    out.field(3, text.unwrap_or_default().as_bytes());
 }
 
 #[cfg(test)]
@@ -111,9 +117,9 @@ mod tests {
             ("1969-12-31T23:59:59Z", Precision::Seconds),
             ("2026-11-15T00:45:20.123456Z", Precision::Micros),
         ] {
-            let mut out = Backwards::with_capacity(0);
+            let mut out = Writer::default();
             write_time(&mut out, text, precision);
-            assert_eq!(time(&out.finish(), precision), Ok(Value::from(text)));
+            assert_eq!(time(&out.0, precision), Ok(Value::from(text)));
         }
         assert_eq!(time(&[], Precision::Seconds), Ok(Value::Null));
         assert!(
@@ -125,9 +131,9 @@ mod tests {
     #[test]
     fn a_number_and_a_word_are_told_apart() {
         for value in [Value::Int(80), Value::Int(-1), Value::from("25%"), Value::from("")] {
-            let mut out = Backwards::with_capacity(0);
+            let mut out = Writer::default();
             write_int_or_string(&mut out, &value);
-            assert_eq!(int_or_string(&out.finish()), Ok(value));
+            assert_eq!(int_or_string(&out.0), Ok(value));
         }
         assert!(int_or_string(&[0x08, 0x02]).is_err());
     }

@@ -2,7 +2,14 @@
 //! same shape: fields of an embedded message stand among those of the object around it. So an object type has
 //! numbered slots, one per JSON name in order, and a layout says which slot each field of the wire fills.
 
-use std::{collections::HashMap, sync::LazyLock};
+use super::{
+    encode,
+    wire::{FIXED64, LENGTH, VARINT},
+};
+use std::{
+    collections::HashMap,
+    sync::{LazyLock, OnceLock},
+};
 use tenure_value::{Text, Value};
 
 /// How a field is present on the wire and in JSON.
@@ -49,6 +56,17 @@ pub(super) enum Form {
     Message(MessageId),
 }
 
+impl Form {
+    /// Returns how a value is written.
+    pub fn wire_type(self) -> u8 {
+        match self {
+            Form::Bool | Form::Int32 | Form::Int64 => VARINT,
+            Form::Double => FIXED64,
+            _ => LENGTH,
+        }
+    }
+}
+
 /// The words of the data for forms other than messages.
 const FORMS: [(&str, Form); 12] = [
     ("string", Form::Text),
@@ -71,38 +89,58 @@ const SCHEMA: &str = "apiextensions.v1.JSONSchemaProps";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MessageId(u32);
 
+impl MessageId {
+    /// Returns the position of the message in the table.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// A field of the wire that is a field of JSON.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field {
-    pub slot: usize,
+    pub slot: u8,
     pub presence: Presence,
     pub shape: Shape,
     pub form: Form,
 }
 
-/// What a field of the wire is.
-#[derive(Debug)]
-pub(super) enum Place {
-    Field(Field),
-    /// A message whose fields are among those of the object around.
-    Embedded(Layout),
+impl Field {
+    /// Whether the field is on the wire even without a value.
+    pub fn is_always_written(&self) -> bool {
+        match (self.shape, self.presence) {
+            (Shape::List | Shape::Map, _) | (_, Presence::Optional) => false,
+            (_, Presence::Quiet | Presence::Shown) => self.form != Form::Bytes,
+            // These are never set to nothing, only empty.
+            (_, Presence::Null) => matches!(self.form, Form::Time | Form::MicroTime | Form::Json),
+        }
+    }
 }
 
-/// The fields of a message in the order of their numbers.
+/// What a field of the wire is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    Field(Field),
+    /// A message whose fields are among those of the object around: which of the message's layouts it has.
+    Embedded(u8),
+}
+
+/// The fields of a message, or of one embedded in it. A field's bit is its position among all places of the message.
 #[derive(Debug, Default)]
-pub(super) struct Layout(pub Box<[(u32, Place)]>);
+pub(super) struct Layout {
+    /// The bits of the fields, which ascend with their numbers.
+    pub bits: u64,
+    /// The same, and the bits of fields of embedded messages.
+    pub within: u64,
+    /// By number, one more than the field's bit; 0 where there is none.
+    by_number: Box<[u8]>,
+}
 
 impl Layout {
-    /// Finds a field by its number; `near` is where the last one was found, since fields come in order.
-    pub fn find(&self, number: u32, near: &mut usize) -> Option<&Place> {
-        for at in [*near, *near + 1] {
-            if self.0.get(at).is_some_and(|(of, _)| *of == number) {
-                *near = at;
-                return self.0.get(at).map(|(_, place)| place);
-            }
-        }
-        *near = self.0.binary_search_by_key(&number, |(of, _)| *of).ok()?;
-        self.0.get(*near).map(|(_, place)| place)
+    /// Finds the bit of a field by its number.
+    #[inline]
+    pub fn find(&self, number: u32) -> Option<usize> {
+        usize::from(*self.by_number.get(number as usize)?).checked_sub(1)
     }
 }
 
@@ -111,9 +149,106 @@ impl Layout {
 pub(super) struct Message {
     /// The names of the object's fields in order; a slot is a position here.
     pub names: Box<[Text]>,
-    /// The slots that are `null` when absent.
-    pub nulls: Box<[usize]>,
-    pub layout: Layout,
+    /// The slots that are `null` when absent, a bit each.
+    pub nulls: u64,
+    /// The numbers and places of all fields of the wire, by their bits.
+    pub places: Box<[(u32, Place)]>,
+    /// The layout of the message itself, and those of the messages embedded in it.
+    pub layouts: Box<[Layout]>,
+    /// Bits by name: a table of open addressing, [`Message::ABSENT`] where nothing is.
+    by_name: Box<[(u8, u8)]>,
+    /// What the fields without a value are on the wire, written when first needed.
+    zeros: OnceLock<Zeros>,
+}
+
+/// The bytes of the fields that are on the wire even without a value.
+#[derive(Debug, Default)]
+pub(super) struct Zeros {
+    /// By the bits of the fields.
+    fields: Box<[Vec<u8>]>,
+    whole: Vec<u8>,
+}
+
+impl Zeros {
+    fn new(message: &Message) -> Zeros {
+        let fields: Box<[_]> = (0..message.places.len()).map(|bit| encode::zero(message, bit)).collect();
+        // The fields of the message itself come first.
+        let own = message.layouts.first().map_or(0, |layout| layout.bits.trailing_ones() as usize);
+        let whole = fields.iter().take(own).flatten().copied().collect();
+        Zeros { fields, whole }
+    }
+
+    /// Returns the bytes of the field with a bit.
+    pub fn of(&self, bit: usize) -> &[u8] {
+        self.fields.get(bit).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns the bytes of a message of which no field has a value.
+    pub fn whole(&self) -> &[u8] {
+        &self.whole
+    }
+}
+
+impl Message {
+    const ABSENT: u8 = u8::MAX;
+
+    /// Finds the bit of the field that has a name in JSON.
+    #[inline]
+    pub fn find(&self, name: &Text) -> Option<usize> {
+        let last = self.by_name.len().checked_sub(1)?;
+        let mut at = place_of(name) & last;
+        loop {
+            let (slot, bit) = *self.by_name.get(at)?;
+            if slot == Self::ABSENT {
+                return None;
+            }
+            if self.names.get(usize::from(slot)) == Some(name) {
+                return Some(usize::from(bit));
+            }
+            at = (at + 1) & last;
+        }
+    }
+
+    /// Returns what the fields without a value are on the wire.
+    #[inline]
+    pub fn zeros(&self) -> &Zeros {
+        self.zeros.get_or_init(|| Zeros::new(self))
+    }
+
+    /// Returns the field of a slot.
+    pub fn field(&self, slot: u8) -> Option<&Field> {
+        self.places.iter().find_map(|(_, place)| match place {
+            Place::Field(field) if field.slot == slot => Some(field),
+            _ => None,
+        })
+    }
+
+    fn index_names(&mut self) {
+        // Half of it stays free, so that a search for what is absent ends soon.
+        let mut by_name = vec![(Self::ABSENT, 0); (2 * self.names.len() + 1).next_power_of_two()];
+        for (bit, (_, place)) in (0..).zip(&self.places) {
+            let Place::Field(field) = place else { continue };
+            let Some(name) = self.names.get(usize::from(field.slot)) else { continue };
+            let mut at = place_of(name) & (by_name.len() - 1);
+            while by_name.get(at).is_some_and(|(slot, _)| *slot != Self::ABSENT) {
+                at = (at + 1) & (by_name.len() - 1);
+            }
+            if let Some(free) = by_name.get_mut(at) {
+                *free = (field.slot, bit);
+            }
+        }
+        self.by_name = by_name.into();
+    }
+}
+
+/// Where the search for a name begins: three letters and the length tell most names apart.
+#[inline]
+fn place_of(name: &str) -> usize {
+    let bytes = name.as_bytes();
+    let letter = |at: usize| bytes.get(at).map_or(0, |byte| u32::from(*byte));
+    let (middle, last) = (bytes.len() / 2, bytes.len().saturating_sub(1));
+    let mixed = bytes.len() as u32 | letter(0) << 8 | letter(middle) << 16 | letter(last) << 24;
+    (mixed.wrapping_mul(0x9E37_79B1) >> 20) as usize
 }
 
 /// All messages.
@@ -197,10 +332,21 @@ impl Compiler<'_> {
         let mut names = Vec::new();
         self.names(name, &mut names)?;
         names.sort();
-        let layout = self.layout(name, &names)?;
-        let mut nulls = Vec::new();
-        find_nulls(&layout, &mut nulls);
-        Some(Message { names: names.into(), nulls: nulls.into(), layout })
+        let mut message = Message { names: names.into(), ..Message::default() };
+        let (mut places, mut layouts) = (Vec::new(), Vec::new());
+        self.layout(name, &message.names, &mut places, &mut layouts)?;
+        // Bits are kept in words of 64.
+        if places.len() > 64 {
+            return None;
+        }
+        for (_, place) in &places {
+            if let Place::Field(Field { presence: Presence::Null, slot, .. }) = place {
+                message.nulls |= 1 << slot;
+            }
+        }
+        (message.places, message.layouts) = (places.into(), layouts.into());
+        message.index_names();
+        Some(message)
     }
 
     /// Collects the names of the object that a message stands for.
@@ -208,30 +354,54 @@ impl Compiler<'_> {
         for (name, text) in self.rows.get(message)?.as_object()?.iter() {
             let row = Row::parse(text.as_str()?)?;
             match row.presence {
-                Some(_) => names.push(name.clone()),
+                Some(_) => names.push(lasting(name)),
                 None => self.names(row.word, names)?,
             }
         }
         Some(())
     }
 
-    fn layout(&self, message: &str, names: &[Text]) -> Option<Layout> {
-        let mut entries = Vec::new();
+    /// Adds the layout of a message and those of the ones embedded in it, and returns which one it is.
+    fn layout(
+        &self,
+        message: &str,
+        names: &[Text],
+        places: &mut Vec<(u32, Place)>,
+        layouts: &mut Vec<Layout>,
+    ) -> Option<u8> {
+        let mut rows = Vec::new();
         for (name, text) in self.rows.get(message)?.as_object()?.iter() {
-            let row = Row::parse(text.as_str()?)?;
+            rows.push((name, Row::parse(text.as_str()?)?));
+        }
+        rows.sort_by_key(|(_, row)| row.number);
+        let (which, first) = (layouts.len(), places.len());
+        layouts.push(Layout::default());
+        // The places stand together; those of embedded messages follow.
+        places.extend(rows.iter().map(|(_, row)| (row.number, Place::Embedded(0))));
+        let mut layout = Layout::default();
+        let mut by_number = vec![0; rows.last().map_or(0, |(_, row)| row.number as usize + 1)];
+        for (bit, (name, row)) in (first..).zip(&rows) {
             let place = match row.presence {
                 Some(presence) => Place::Field(Field {
-                    slot: names.binary_search(name).ok()?,
+                    slot: u8::try_from(names.binary_search(name).ok()?).ok()?,
                     presence,
                     shape: row.shape,
                     form: self.form(row.word)?,
                 }),
-                None => Place::Embedded(self.layout(row.word, names)?),
+                None => Place::Embedded(self.layout(row.word, names, places, layouts)?),
             };
-            entries.push((row.number, place));
+            let word = 1u64.checked_shl(u32::try_from(bit).ok()?)?;
+            layout.bits |= word;
+            layout.within |= word;
+            if let Place::Embedded(inner) = place {
+                layout.within |= layouts.get(usize::from(inner))?.within;
+            }
+            *by_number.get_mut(row.number as usize)? = u8::try_from(bit + 1).ok()?;
+            *places.get_mut(bit)? = (row.number, place);
         }
-        entries.sort_by_key(|(number, _)| *number);
-        Some(Layout(entries.into()))
+        layout.by_number = by_number.into();
+        *layouts.get_mut(which)? = layout;
+        u8::try_from(which).ok()
     }
 
     fn form(&self, word: &str) -> Option<Form> {
@@ -248,13 +418,12 @@ impl Compiler<'_> {
     }
 }
 
-fn find_nulls(layout: &Layout, nulls: &mut Vec<usize>) {
-    for (_, place) in &layout.0 {
-        match place {
-            Place::Field(field) if field.presence == Presence::Null => nulls.push(field.slot),
-            Place::Field(_) => {}
-            Place::Embedded(layout) => find_nulls(layout, nulls),
-        }
+/// Keeps a name for as long as the table, which is for ever: copies of it count no references.
+fn lasting(name: &str) -> Text {
+    if name.len() <= Text::INLINE_CAP {
+        Text::new_inline(name)
+    } else {
+        Text::new_static(Box::leak(name.to_owned().into_boxed_str()))
     }
 }
 
@@ -286,10 +455,22 @@ mod tests {
         let table = Table::builtin();
         let volume = table.messages.iter().find(|of| of.names.contains(&"emptyDir".into())).unwrap();
         assert!(volume.names.is_sorted());
-        let embedding = table
-            .messages
-            .iter()
-            .filter(|of| of.layout.0.iter().any(|(_, place)| matches!(place, Place::Embedded(_))));
-        assert!(embedding.count() > 10);
+        assert!(table.messages.iter().filter(|of| of.layouts.len() > 1).count() > 10);
+    }
+
+    #[test]
+    fn every_name_and_number_leads_to_its_field() {
+        for message in &Table::builtin().messages {
+            for (bit, (number, place)) in message.places.iter().enumerate() {
+                let layout = message.layouts.iter().find(|of| of.bits >> bit & 1 == 1).unwrap();
+                assert_eq!(layout.find(*number), Some(bit));
+                if let Place::Field(field) = place {
+                    assert_eq!(message.find(&message.names[usize::from(field.slot)]), Some(bit));
+                }
+            }
+            assert_eq!(message.find(&"absent".into()), None);
+            assert_eq!(message.layouts[0].find(0), None);
+            assert_eq!(message.layouts[0].find(u32::MAX), None);
+        }
     }
 }

@@ -1,8 +1,7 @@
-//! The wire format itself: keys, numbers and lengths. Reading never looks past its slice; writing goes from the end
-//! to the beginning, so that a length is known when its turn comes.
+//! The wire format itself: keys, numbers and lengths. Reading never looks past its slice; writing leaves one byte for
+//! a length that is not known yet, and moves what follows if the length takes more.
 
 use super::error::Fault;
-use bytes::Bytes;
 
 pub(super) const VARINT: u8 = 0;
 pub(super) const FIXED64: u8 = 1;
@@ -64,6 +63,25 @@ impl<'a> Payload<'a> {
 pub(super) struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {
+    /// Returns the next field if its key and its number or length take a byte each, as most do.
+    #[inline(always)]
+    pub fn short(&mut self) -> Option<(u32, Payload<'a>)> {
+        let [key @ 8..0x80, second @ ..0x80, rest @ ..] = self.0 else { return None };
+        let payload = match key & 7 {
+            LENGTH => {
+                let (content, behind) = rest.split_at_checked(usize::from(*second))?;
+                self.0 = behind;
+                Payload::Bytes(content)
+            }
+            VARINT => {
+                self.0 = rest;
+                Payload::Varint(u64::from(*second))
+            }
+            _ => return None,
+        };
+        Some((u32::from(key >> 3), payload))
+    }
+
     /// Returns the next field; groups, which no message has, are skipped.
     pub fn next(&mut self) -> Result<Option<(u32, Payload<'a>)>, Fault> {
         let mut open: usize = 0;
@@ -101,7 +119,19 @@ impl<'a> Reader<'a> {
         if open == 0 { Ok(None) } else { Err(Fault::Cut) }
     }
 
+    #[inline]
     pub fn varint(&mut self) -> Result<u64, Fault> {
+        // Most numbers are keys and lengths of one byte.
+        match self.0 {
+            [byte @ ..0x80, rest @ ..] => {
+                self.0 = rest;
+                Ok(u64::from(*byte))
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Result<u64, Fault> {
         let mut number = 0u64;
         for (at, byte) in self.0.iter().enumerate().take(10) {
             if at == 9 && *byte > 1 {
@@ -129,86 +159,95 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Bytes that grow at their beginning.
-pub(super) struct Backwards {
-    buffer: Vec<u8>,
-    start: usize,
-}
+/// Bytes that are being written.
+#[derive(Default)]
+pub(super) struct Writer(pub Vec<u8>);
 
-impl Backwards {
-    pub fn with_capacity(bytes: usize) -> Backwards {
-        Backwards { buffer: vec![0; bytes], start: bytes }
-    }
-
-    /// Returns how many bytes there are so far.
-    pub fn len(&self) -> usize {
-        self.buffer.len() - self.start
-    }
-
-    /// Returns the bytes.
-    pub fn finish(self) -> Bytes {
-        Bytes::from(self.buffer).slice(self.start..)
-    }
-
-    fn room(&mut self, bytes: usize) -> &mut [u8] {
-        if self.start < bytes {
-            self.grow(bytes);
-        }
-        self.start -= bytes;
-        &mut self.buffer[self.start..self.start + bytes]
-    }
-
-    #[cold]
-    fn grow(&mut self, bytes: usize) {
-        let more = self.buffer.len().max(bytes).max(256);
-        let mut buffer = vec![0; self.buffer.len() + more];
-        buffer[self.start + more..].copy_from_slice(&self.buffer[self.start..]);
-        self.buffer = buffer;
-        self.start += more;
-    }
-
+impl Writer {
+    /// Adds bytes.
+    #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {
-        self.room(bytes.len()).copy_from_slice(bytes);
+        self.0.extend_from_slice(bytes);
     }
 
-    pub fn varint(&mut self, mut number: u64) {
-        if number < 0x80 {
-            self.room(1)[0] = number as u8;
-            return;
-        }
-        let length = (64 - number.leading_zeros() as usize).div_ceil(7);
-        let room = self.room(length);
-        let last = length - 1;
-        for byte in &mut room[..last] {
-            *byte = number as u8 | 0x80;
+    /// Adds the first `length` bytes of a block; copying all of it costs less than asking how many.
+    #[inline]
+    pub fn some(&mut self, block: &[u8; BLOCK], length: usize) {
+        let end = self.0.len() + length;
+        self.0.extend_from_slice(block);
+        self.0.truncate(end);
+    }
+
+    /// Adds a number.
+    #[inline]
+    pub fn varint(&mut self, number: u64) {
+        if number < 0x80 { self.0.push(number as u8) } else { self.long_varint(number) }
+    }
+
+    fn long_varint(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.0.push(number as u8 | 0x80);
             number >>= 7;
         }
-        room[last] = number as u8;
+        self.0.push(number as u8);
     }
 
+    /// Adds the key of a field.
+    #[inline]
     pub fn key(&mut self, number: u32, wire_type: u8) {
-        self.varint(u64::from(number) << 3 | u64::from(wire_type));
+        self.varint(u64::from(number << 3 | u32::from(wire_type)));
     }
 
-    /// Writes a field that is a number.
-    pub fn number(&mut self, number: u32, value: u64) {
-        self.varint(value);
-        self.key(number, VARINT);
-    }
-
-    /// Writes a field of bytes.
-    pub fn field(&mut self, number: u32, bytes: &[u8]) {
-        let end = self.len();
+    /// Adds bytes with their length.
+    #[inline]
+    pub fn text(&mut self, bytes: &[u8]) {
+        self.varint(bytes.len() as u64);
         self.bytes(bytes);
-        self.close(number, end);
     }
 
-    /// Makes what was written since there were `end` bytes the content of a field.
-    pub fn close(&mut self, number: u32, end: usize) {
-        self.varint((self.len() - end) as u64);
+    /// Adds a field that is a number.
+    pub fn number(&mut self, number: u32, value: u64) {
+        self.key(number, VARINT);
+        self.varint(value);
+    }
+
+    /// Adds a field of bytes.
+    pub fn field(&mut self, number: u32, bytes: &[u8]) {
         self.key(number, LENGTH);
+        self.text(bytes);
+    }
+
+    /// Begins content whose length is not known yet, and returns where.
+    #[inline]
+    pub fn begin(&mut self) -> usize {
+        self.0.push(0);
+        self.0.len()
+    }
+
+    /// Ends the content that began there.
+    #[inline]
+    pub fn end(&mut self, start: usize) {
+        let length = self.0.len() - start;
+        match self.0.get_mut(start.wrapping_sub(1)) {
+            Some(place) if length < 0x80 => *place = length as u8,
+            _ => self.long_end(start, length),
+        }
+    }
+
+    fn long_end(&mut self, start: usize, length: usize) {
+        let mut header = Writer::default();
+        header.varint(length as u64);
+        let more = header.0.len() - 1;
+        self.0.resize(start + length + more, 0);
+        self.0.copy_within(start..start + length, start + more);
+        if let Some(place) = self.0.get_mut(start - 1..start + more) {
+            place.copy_from_slice(&header.0);
+        }
     }
 }
+
+/// How many bytes are copied at once.
+pub(super) const BLOCK: usize = 16;
 
 #[cfg(test)]
 mod tests {
@@ -217,12 +256,26 @@ mod tests {
     #[test]
     fn numbers_are_read_as_they_were_written() {
         for number in [0, 1, 127, 128, 300, 16_383, 16_384, u64::from(u32::MAX), u64::MAX - 1, u64::MAX] {
-            let mut out = Backwards::with_capacity(0);
+            let mut out = Writer::default();
             out.number(7, number);
-            let bytes = out.finish();
-            let mut reader = Reader(&bytes);
+            let mut reader = Reader(&out.0);
             assert_eq!(reader.next(), Ok(Some((7, Payload::Varint(number)))));
             assert_eq!(reader.next(), Ok(None));
+        }
+    }
+
+    #[test]
+    fn a_length_is_right_whatever_room_it_takes() {
+        for length in [0, 1, 127, 128, 16_383, 16_384, 2_097_152] {
+            let mut out = Writer::default();
+            out.key(3, LENGTH);
+            let start = out.begin();
+            out.bytes(&vec![7; length]);
+            out.end(start);
+            out.number(4, 5);
+            let mut reader = Reader(&out.0);
+            assert_eq!(reader.next(), Ok(Some((3, Payload::Bytes(&vec![7; length])))));
+            assert_eq!(reader.next(), Ok(Some((4, Payload::Varint(5)))));
         }
     }
 

@@ -83,6 +83,38 @@ fn unknown_fields_are_skipped() {
 }
 
 #[test]
+fn fields_that_come_again_go_on_or_take_the_place_of_the_first() {
+    let read = |raw: &[u8]| protobuf::decode(&document("v1", "ConfigMap", raw), &Limits::default()).unwrap();
+    let names = |names: &[&str]| names.iter().flat_map(|name| wrap(1, name.as_bytes())).collect::<Vec<u8>>();
+    let name = |object: &Value| object.at(["metadata", "name"]).cloned();
+    assert_eq!(name(&read(&wrap(1, &names(&["a", "b"])))), Some(Value::from("b")));
+    assert_eq!(name(&read(&wrap(1, &names(&["a", ""])))), None);
+    // Lists and maps whose entries stand between those of others are whole all the same.
+    let entry = |number, key: &[u8], value: &[u8]| wrap(number, &[wrap(1, key), wrap(2, value)].concat());
+    let (label, note) = (|key: &[u8]| entry(11, key, b"v"), |key: &[u8]| entry(12, key, b"w"));
+    let metadata = [label(b"b"), note(b"x"), wrap(14, b"one"), label(b"a"), wrap(14, b"two"), note(b"x")];
+    let metadata = read(&wrap(1, &metadata.concat()));
+    let expected: Value =
+        r#"{"labels":{"a":"v","b":"v"},"annotations":{"x":"w"},"finalizers":["one","two"]}"#.parse().unwrap();
+    assert_eq!(metadata.get("metadata"), Some(&expected));
+    // However many pieces there are, they are put together once.
+    let pieces = [label(b"k"), wrap(14, b"f")].concat().repeat(100_000);
+    let finalizers = read(&wrap(1, &pieces)).at(["metadata", "finalizers"]).cloned();
+    assert_eq!(finalizers.and_then(|list| list.as_array().map(|items| items.len())), Some(100_000));
+}
+
+#[test]
+fn a_null_is_written_as_what_is_not_there() {
+    let read = |text: &str| protobuf::encode(&text.parse().unwrap()).unwrap();
+    let with = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","labels":null},"spec":null}"#;
+    let without = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}"#;
+    // Once before and once after the shape without nulls has been seen.
+    for _ in 0..2 {
+        assert_eq!(read(with), read(without));
+    }
+}
+
+#[test]
 fn the_corpus_and_its_neighbours_give_an_error_or_a_document() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/protobuf");
     let mut seen = 0;

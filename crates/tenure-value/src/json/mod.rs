@@ -8,7 +8,6 @@ mod number;
 mod parse;
 mod print;
 mod reader;
-mod stack;
 mod string;
 
 pub(crate) use number::rewritten;

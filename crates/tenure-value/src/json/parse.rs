@@ -5,11 +5,9 @@
 use super::{
     alike::{Found, Parts, Siblings, Step},
     names::{self, Names},
-    number,
-    stack::Stack,
-    string,
+    number, string,
 };
-use crate::{Duplicate, Error, Limits, Object, Position, Text, Value, beginning};
+use crate::{Duplicate, Error, Limits, Object, Position, Stack, Text, Value, beginning};
 use std::{cmp::Ordering, fmt::Write, mem::take, slice::IterMut};
 
 /// Reads one JSON document; of two fields with one name the later wins.
