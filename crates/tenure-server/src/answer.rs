@@ -1,6 +1,6 @@
 //! What goes back to a client: a code, headers, and a body that is either at hand or still to come.
 
-use crate::{Encoding, Failure, Format, View, protobuf};
+use crate::{Encoding, Failure, Format, View, pieces::Pieces, protobuf, stream::Stream};
 use bytes::Bytes;
 use hyper::{
     HeaderMap, StatusCode,
@@ -13,7 +13,6 @@ use std::{
     task::{Context, Poll},
 };
 use tenure_value::{Value, json, yaml};
-use tokio::sync::mpsc;
 
 /// An answer to a request.
 #[derive(Debug)]
@@ -31,8 +30,10 @@ pub struct Answer {
 pub enum AnswerBody {
     /// Bytes at hand.
     Whole(Bytes),
-    /// Bytes still to come, piece by piece; the channel's bound is the client's backpressure.
-    Stream(mpsc::Receiver<Bytes>),
+    /// Pieces at hand that are joined as the client reads.
+    Pieces(Box<Pieces>),
+    /// Bytes still to come, made as the client reads.
+    Stream(Stream),
 }
 
 impl Answer {
@@ -44,9 +45,16 @@ impl Answer {
     }
 
     /// Makes an answer of bytes to come.
-    pub fn stream(media_type: &'static str, body: mpsc::Receiver<Bytes>) -> Answer {
+    pub fn stream(media_type: &'static str, body: Stream) -> Answer {
         let mut answer = Answer::new(StatusCode::OK, media_type, Bytes::new());
         answer.body = AnswerBody::Stream(body);
+        answer
+    }
+
+    /// Makes an answer of pieces.
+    pub fn pieces(media_type: &'static str, body: Pieces) -> Answer {
+        let mut answer = Answer::new(StatusCode::OK, media_type, Bytes::new());
+        answer.body = AnswerBody::Pieces(Box::new(body));
         answer
     }
 
@@ -108,8 +116,9 @@ impl Body for AnswerBody {
         match &mut *self {
             AnswerBody::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
             AnswerBody::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            AnswerBody::Stream(pieces) => {
-                pieces.poll_recv(context).map(|piece| piece.map(|bytes| Ok(Frame::data(bytes))))
+            AnswerBody::Pieces(pieces) => Poll::Ready(pieces.take_next().map(|bytes| Ok(Frame::data(bytes)))),
+            AnswerBody::Stream(stream) => {
+                stream.poll_next(context).map(|piece| piece.map(|bytes| Ok(Frame::data(bytes))))
             }
         }
     }
@@ -121,6 +130,9 @@ impl Body for AnswerBody {
     fn size_hint(&self) -> SizeHint {
         match self {
             AnswerBody::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            AnswerBody::Pieces(pieces) => {
+                pieces.left().map_or_else(SizeHint::default, |left| SizeHint::with_exact(left as u64))
+            }
             AnswerBody::Stream(_) => SizeHint::default(),
         }
     }

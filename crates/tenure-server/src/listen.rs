@@ -89,11 +89,9 @@ async fn converse<H: Handler>(
         async move { Ok::<_, Infallible>(respond(handler.handle(request).await)) }
     });
     let mut http = auto::Builder::new(TokioExecutor::new());
-    http.http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME)
-        .max_buf_size(HEAD_BYTES)
-        .pipeline_flush(true);
+    // Without flushing of pipelines: with it, a body goes into the buffer as fast as it is made, whether or not the
+    // client reads.
+    http.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(HEAD_BYTES);
     http.http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(STREAMS)

@@ -15,10 +15,16 @@ use crate::{
 };
 use std::{
     collections::HashMap,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 use tenure_store::ListRequest;
 use tenure_value::{Text, Value};
+
+/// The next number of a definition.
+static SERIAL: AtomicU64 = AtomicU64::new(1);
 
 /// The resources that are served, and the documents about them.
 pub(crate) struct Catalog {
@@ -37,6 +43,8 @@ pub(crate) struct CustomKind {
     /// What it was compiled from.
     object: Value,
     pub formers: Formers,
+    /// Tells this definition from all that were there before, its own former ones included; never 0.
+    pub serial: u64,
 }
 
 impl Catalog {
@@ -146,7 +154,8 @@ impl Api {
             }
             match Definition::read(&object).map(Arc::new) {
                 Ok(definition) => {
-                    kinds.insert(name, Arc::new(CustomKind { definition, object, formers }));
+                    let serial = SERIAL.fetch_add(1, Relaxed);
+                    kinds.insert(name, Arc::new(CustomKind { definition, object, formers, serial }));
                 }
                 Err(error) => {
                     tracing::warn!(%name, %error, "a stored definition cannot be read and is not served")

@@ -49,6 +49,11 @@ impl DeleteOptions {
         DeleteOptions { dependents: Some(dependents), ..DeleteOptions::default() }
     }
 
+    /// Leaves the object no time to end by itself.
+    pub fn at_once(self) -> DeleteOptions {
+        DeleteOptions { grace: Some(0), ..self }
+    }
+
     /// Requires that the object is still this one.
     pub fn only(self, uid: &str, version: &str) -> DeleteOptions {
         DeleteOptions { uid: Some(uid.into()), version: Some(version.into()), ..self }

@@ -1,110 +1,178 @@
 //! Changes that several watchers see, decoded once and encoded once per format. Only the newest are kept: watchers
-//! are mostly at the end of the history, and one that is behind decodes for itself.
+//! are mostly at the end of the history, and those that are behind share nothing.
 
-use super::{Api, object::Stored, served::Served, watch::Event};
-use crate::{Failure, Format};
+use super::{
+    Api,
+    forms::{Form, Standing},
+    object::{Stored, shown},
+    served::Served,
+    view::partial,
+    watch::Event,
+};
+use crate::{Encoding, Failure, Format, View, protobuf};
 use bytes::Bytes;
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
-use tenure_store::{Change, Revision};
-use tenure_value::Text;
+use tenure_store::{Change, Entry, Revision};
+use tenure_value::{Value, json};
+use tokio::sync::OnceCell;
 
 /// How many changes are kept.
 const KEPT: usize = 256;
+/// How many bytes of values the kept changes have, at most.
+const KEPT_BYTES: usize = 4 * 1024 * 1024;
 
 /// The newest changes.
 #[derive(Default)]
-pub(crate) struct Feed(Mutex<VecDeque<(Revision, Bytes, Arc<Shared>)>>);
+pub(crate) struct Feed(Mutex<Kept>);
 
-/// One change, shared by all who see it.
-pub(crate) struct Shared {
-    change: Change,
-    previous: OnceLock<Option<Stored>>,
-    current: OnceLock<Option<Stored>>,
-    /// What a webhook made of the two, by version.
-    converted: Mutex<Vec<(Side, Text, Stored)>>,
-    frames: Mutex<Vec<(Key, Bytes)>>,
+#[derive(Default)]
+struct Kept {
+    sights: VecDeque<Arc<Sight>>,
+    bytes: usize,
 }
 
-/// One of the two states around a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    Previous,
-    Current,
+/// One change as everyone sees it who watches one version of its resource.
+pub(crate) struct Sight {
+    pub revision: Revision,
+    pub change: Change,
+    served: Served,
+    previous: OnceCell<Option<Stored>>,
+    current: OnceCell<Option<Stored>>,
+    frames: Mutex<Vec<(Format, Event, Bytes)>>,
 }
-
-/// What frames of one change differ by: the version shown, the format, and what the change is to the watcher.
-pub(crate) type Key = (Text, Format, Event);
 
 impl Feed {
     /// Returns the change that a watch of the store gave, shared with whoever saw it before.
-    pub fn change(&self, revision: Revision, change: &Change) -> Arc<Shared> {
+    pub fn sight(&self, served: &Served, revision: Revision, change: &Change) -> Arc<Sight> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |(at, key, _): &&(Revision, Bytes, Arc<Shared>)| *at == revision && *key == change.key;
-        if let Some((_, _, shared)) = kept.iter().rev().find(same) {
-            return shared.clone();
+        let same = |sight: &&Arc<Sight>| {
+            sight.revision == revision && sight.change.key == change.key && sight.served.reads_like(served)
+        };
+        if let Some(sight) = kept.sights.iter().rev().find(same) {
+            return sight.clone();
         }
-        let shared = Arc::new(Shared {
+        let sight = Arc::new(Sight {
+            revision,
             change: change.clone(),
-            previous: OnceLock::new(),
-            current: OnceLock::new(),
-            converted: Mutex::default(),
+            served: served.clone(),
+            previous: OnceCell::new(),
+            current: OnceCell::new(),
             frames: Mutex::default(),
         });
-        if kept.len() == KEPT {
-            kept.pop_front();
+        kept.bytes += sight.weight();
+        kept.sights.push_back(sight.clone());
+        while kept.sights.len() > KEPT || kept.bytes > KEPT_BYTES {
+            let Some(oldest) = kept.sights.pop_front() else { break };
+            kept.bytes -= oldest.weight();
         }
-        kept.push_back((revision, change.key.clone(), shared.clone()));
-        shared
+        sight
     }
 }
 
-impl Shared {
+impl Sight {
+    fn weight(&self) -> usize {
+        let size = |entry: &Option<Entry>| entry.as_ref().map_or(0, |entry| entry.value.len());
+        size(&self.change.previous) + size(&self.change.current)
+    }
+
     /// Returns the object before the change; nothing if there was none.
-    pub fn previous(&self) -> Option<&Stored> {
-        self.previous
-            .get_or_init(|| self.change.previous.as_ref().and_then(|entry| Stored::read(entry).ok()))
-            .as_ref()
+    pub async fn previous(&self, api: &Api) -> Result<Option<&Stored>, Failure> {
+        self.read(api, &self.previous, self.change.previous.as_ref()).await
     }
 
     /// Returns the object after the change; nothing if it is gone.
-    pub fn current(&self) -> Option<&Stored> {
-        self.current
-            .get_or_init(|| self.change.current.as_ref().and_then(|entry| Stored::read(entry).ok()))
-            .as_ref()
+    pub async fn current(&self, api: &Api) -> Result<Option<&Stored>, Failure> {
+        self.read(api, &self.current, self.change.current.as_ref()).await
     }
 
-    /// Returns the object before or after the change at the version of a resource, made by the first who needs it.
-    pub async fn at(&self, side: Side, api: &Api, served: &Served) -> Result<Option<Stored>, Failure> {
-        let stored = match side {
-            Side::Previous => self.previous(),
-            Side::Current => self.current(),
+    async fn read<'a>(
+        &self,
+        api: &Api,
+        kept: &'a OnceCell<Option<Stored>>,
+        entry: Option<&Entry>,
+    ) -> Result<Option<&'a Stored>, Failure> {
+        let read = async || match entry {
+            Some(entry) => api.for_reading_one(&self.served, api.decoded(entry)?).await.map(Some),
+            None => Ok(None),
         };
-        let Some(stored) = stored else { return Ok(None) };
-        if !served.asks_webhook(&stored.object) {
-            return served.for_reading(stored.clone()).map(Some);
-        }
-        let version = &served.resource.api_version;
-        let known = || self.converted.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |(of, at, _): &&(Side, Text, Stored)| *of == side && at == version;
-        if let Some((_, _, stored)) = known().iter().find(same) {
-            return Ok(Some(stored.clone()));
-        }
-        let stored = api.for_reading_one(served, stored.clone()).await?;
-        known().push((side, version.clone(), stored.clone()));
-        Ok(Some(stored))
+        kept.get_or_try_init(read).await.map(Option::as_ref)
     }
 
-    /// Returns the frame of this change, made by the first who needs it.
-    pub fn frame(&self, key: Key, make: impl FnOnce() -> Bytes) -> Bytes {
-        let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, frame)) = frames.iter().find(|(of, _)| *of == key) {
-            return frame.clone();
+    /// Returns the frame that tells a watcher of this change, made by the first who needs it.
+    pub async fn frame(&self, api: &Api, format: Format, event: Event) -> Result<Bytes, Failure> {
+        // Two watchers who come at once may both make it; neither waits for the other.
+        let known = |frames: &[(Format, Event, Bytes)]| {
+            frames.iter().find(|of| (of.0, of.1) == (format, event)).map(|(_, _, frame)| frame.clone())
+        };
+        if let Some(frame) = known(&self.frames.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return Ok(frame);
         }
-        let frame = make();
-        frames.push((key, frame.clone()));
-        frame
+        let frame = self.make_frame(api, format, event).await?;
+        self.frames.lock().unwrap_or_else(PoisonError::into_inner).push((format, event, frame.clone()));
+        Ok(frame)
     }
+
+    async fn make_frame(&self, api: &Api, format: Format, event: Event) -> Result<Bytes, Failure> {
+        let gone = || Failure::internal("a change without an object");
+        match (&self.change.current, event) {
+            (Some(entry), Event::Added | Event::Modified) if !self.served.asks() => {
+                entry_frame(api, &self.served, entry, format, event).await
+            }
+            (Some(_), Event::Added | Event::Modified) => {
+                let is = self.current(api).await?.ok_or_else(gone)?;
+                Ok(object_frame(is, is.revision, format, event))
+            }
+            // What it last was, with the version of the change that took it away.
+            _ => {
+                let was = self.previous(api).await?.ok_or_else(gone)?;
+                Ok(object_frame(was, self.revision, format, event))
+            }
+        }
+    }
+}
+
+/// Returns the frame that tells a watcher of an entry of the store.
+pub(crate) async fn entry_frame(
+    api: &Api,
+    served: &Served,
+    entry: &Entry,
+    format: Format,
+    event: Event,
+) -> Result<Bytes, Failure> {
+    let view = if format.view == View::Whole { View::Whole } else { View::PartialObjectMetadata };
+    let form = Form::of(served, Format { view, ..format }, Standing::Alone)
+        .ok_or_else(|| Failure::internal("a watch in a format that has no frames"))?;
+    let printed = api.printed(served, entry, &form).await?;
+    Ok(around(event, &printed.bytes, format.encoding))
+}
+
+/// Writes a frame with an object as it is shown at a revision.
+pub(crate) fn object_frame(stored: &Stored, revision: Revision, format: Format, event: Event) -> Bytes {
+    let managers = (!format.without_managers).then_some(&stored.managers);
+    let object = shown(&stored.object, managers, Some(revision));
+    let object = if format.view == View::Whole { object } else { partial(&object) };
+    frame(event, &object, format.encoding)
+}
+
+/// Writes a frame with a document.
+pub(crate) fn frame(event: Event, object: &Value, encoding: Encoding) -> Bytes {
+    match encoding {
+        Encoding::Protobuf => protobuf::event(event.word(), object).unwrap_or_else(|error| {
+            let failure = Failure::internal(error.to_string());
+            protobuf::event(Event::Error.word(), &failure.status()).unwrap_or_default()
+        }),
+        _ => around(event, &json::to_vec(object), encoding),
+    }
+}
+
+/// Writes a frame around a document that is encoded already.
+fn around(event: Event, document: &[u8], encoding: Encoding) -> Bytes {
+    if encoding == Encoding::Protobuf {
+        return protobuf::event_of(event.word(), document).unwrap_or_default();
+    }
+    let parts: [&[u8]; 5] = [b"{\"type\":\"", event.word().as_bytes(), b"\",\"object\":", document, b"}\n"];
+    Bytes::from(parts.concat())
 }

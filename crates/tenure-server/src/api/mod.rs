@@ -12,7 +12,9 @@ mod create;
 mod delete;
 mod feed;
 mod former;
+mod forms;
 mod lifecycle;
+mod listing;
 mod modify;
 mod object;
 mod page;
@@ -21,6 +23,7 @@ mod recent;
 mod report;
 mod route;
 mod scale;
+mod scan;
 mod served;
 mod target;
 mod view;
@@ -32,6 +35,7 @@ use crate::{
     answer::AnswerBody,
     listen::{BodyFault, Handler, read_body},
     metrics,
+    pieces::Pieces,
     webhook::Webhooks,
 };
 use bytes::Bytes;
@@ -64,6 +68,7 @@ pub struct Api {
     current: catalog::Current,
     refreshing: tokio::sync::Mutex<()>,
     feed: Feed,
+    forms: forms::Forms,
     recent: recent::Recent,
     webhooks: Webhooks,
     stop: tokio::sync::watch::Sender<bool>,
@@ -111,6 +116,7 @@ impl Api {
             current: catalog::Current::default(),
             refreshing: tokio::sync::Mutex::default(),
             feed: Feed::default(),
+            forms: forms::Forms::default(),
             recent: recent::Recent::default(),
             webhooks: Webhooks::default(),
             stop: tokio::sync::watch::Sender::new(false),
@@ -259,22 +265,21 @@ fn accepts_gzip(headers: &HeaderMap) -> bool {
     accepted.split(',').any(|coding| coding.split(';').next().is_some_and(|coding| coding.trim() == "gzip"))
 }
 
-/// Compresses a large answer, fast rather than small.
+/// Compresses a large answer, as it is sent.
 fn compress(mut answer: Answer) -> Answer {
-    use std::io::Write;
-    if let AnswerBody::Whole(bytes) = &answer.body
-        && bytes.len() >= COMPRESS_FROM
-        && answer.code == StatusCode::OK
-    {
-        let mut encoder =
-            flate2::write::GzEncoder::new(Vec::with_capacity(bytes.len() / 4), flate2::Compression::fast());
-        if encoder.write_all(bytes).is_ok()
-            && let Ok(packed) = encoder.finish()
-        {
-            answer.body = AnswerBody::Whole(packed.into());
-            answer.headers.insert(header::CONTENT_ENCODING, header::HeaderValue::from_static("gzip"));
-            answer.headers.append(header::VARY, header::HeaderValue::from_static("Accept-Encoding"));
+    let pieces = match answer.body {
+        AnswerBody::Whole(bytes) if bytes.len() >= COMPRESS_FROM => {
+            Pieces::new(bytes, Vec::new(), b"", Bytes::new())
         }
+        AnswerBody::Pieces(pieces) if pieces.length() >= COMPRESS_FROM => *pieces,
+        _ => return answer,
+    };
+    if answer.code != StatusCode::OK {
+        answer.body = AnswerBody::Pieces(Box::new(pieces));
+        return answer;
     }
+    answer.body = AnswerBody::Pieces(Box::new(pieces.packed()));
+    answer.headers.insert(header::CONTENT_ENCODING, header::HeaderValue::from_static("gzip"));
+    answer.headers.append(header::VARY, header::HeaderValue::from_static("Accept-Encoding"));
     answer
 }

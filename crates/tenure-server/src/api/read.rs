@@ -1,29 +1,37 @@
-//! GET and LIST. A list is read at one revision however many pages it takes; selectors choose while reading.
+//! GET and LIST. What is there and at which revision the store says; the bytes of an object that somebody has read
+//! before are at hand. Selectors choose while reading.
 
 use super::{
     Api, Request,
-    object::{Stored, key, prefix},
-    page::Page,
+    forms::{Form, Printed, Standing},
+    listing::list_of,
+    object::{Stored, key},
     target::Target,
     view::ListMetadata,
 };
-use crate::{Answer, Failure, FieldSelector, LabelSelector, Reason};
+use crate::{Answer, Failure, FieldSelector, LabelSelector};
 use hyper::StatusCode;
-use tenure_store::{Error, ListRequest, Revision};
+use std::collections::VecDeque;
+use tenure_store::Entry;
 use tenure_value::Value;
-
-/// How many entries are read from the store at once while a selector chooses among them.
-const CHUNK: usize = 1000;
 
 impl Api {
     /// Answers with one object, or with a subresource that is read like one.
     pub(crate) async fn get(&self, target: &Target, request: &Request) -> Result<Answer, Failure> {
         let format = request.format(target.offer())?;
+        let whole = matches!(
+            target.subresource.as_str(),
+            "" | "status" | "ephemeralcontainers" | "resize" | "approval"
+        );
+        if whole && let Some(form) = Form::of(&target.served, format, Standing::Alone) {
+            let key = key(&target.served.resource, &target.namespace, &target.name);
+            let entry = self.store.get(key.as_bytes()).await?.ok_or_else(|| target.not_found())?;
+            let printed = self.printed(&target.served, &entry, &form).await?;
+            return Ok(Answer::new(StatusCode::OK, format.encoding.media_type(), printed.bytes));
+        }
         let stored = self.read(target).await?.ok_or_else(|| target.not_found())?;
         match target.subresource.as_str() {
-            "" | "status" | "ephemeralcontainers" | "resize" | "approval" => {
-                self.show(StatusCode::OK, target, request, format, &stored)
-            }
+            _ if whole => self.show(StatusCode::OK, target, request, format, &stored),
             "scale" => self.show_scale(StatusCode::OK, target, &stored, format),
             "log" => self.log(&stored, request),
             _ => Err(Failure::method_not_allowed()),
@@ -53,8 +61,47 @@ impl Api {
     pub(crate) async fn list(&self, target: &Target, request: &Request) -> Result<Answer, Failure> {
         let format = request.format(target.offer())?;
         let selection = Selection::of(target, request)?;
-        let (items, metadata) = self.select(target, request, &selection).await?;
-        self.show_list(target, request, format, &items, &metadata)
+        let form = Form::of(&target.served, format, Standing::InList).filter(|_| !target.served.asks());
+        let Some(form) = form else {
+            let (items, metadata) = self.select(target, request, &selection).await?;
+            return self.show_list(target, request, format, &items, &metadata);
+        };
+        let mut scan = self.scan(target, request, &selection).await?;
+        let mut items = Vec::new();
+        while let Some(entry) = scan.next().await? {
+            if let Some(printed) = self.selected(target, &selection, &entry, &form).await? {
+                items.push(printed.bytes);
+                scan.keep();
+            }
+        }
+        list_of(&target.served, format, items, &scan.metadata())
+    }
+
+    /// Returns an entry in a form if it is meant. Most are decided on without being decoded.
+    async fn selected(
+        &self,
+        target: &Target,
+        selection: &Selection,
+        entry: &Entry,
+        form: &Form,
+    ) -> Result<Option<Printed>, Failure> {
+        match selection.decide(&entry.key, None) {
+            Some(false) => return Ok(None),
+            Some(true) => return self.printed(&target.served, entry, form).await.map(Some),
+            None => {}
+        }
+        if let Some(printed) = self.forms.get(&entry.key, entry.modified, form)
+            && let Some(is_meant) = selection.decide(&entry.key, Some(&printed.labels))
+        {
+            return Ok(is_meant.then_some(printed));
+        }
+        let stored = self.for_reading_one(&target.served, self.decoded(entry)?).await?;
+        if !selection.matches(&stored.object) {
+            return Ok(None);
+        }
+        let printed = form.print(&target.served, &stored)?;
+        self.forms.put(&entry.key, entry.modified, form.clone(), printed.clone());
+        Ok(Some(printed))
     }
 
     /// Reads a page of a collection.
@@ -64,149 +111,25 @@ impl Api {
         request: &Request,
         selection: &Selection,
     ) -> Result<(Vec<Stored>, ListMetadata), Failure> {
-        let query = &request.query;
-        let limit = query.integer("limit")?.filter(|limit| *limit > 0).map(|limit| limit as usize);
-        let page = query.given("continue").map(|token| Page::parse(token)).transpose()?;
-        let mut at = self.revision_to_read(request, page.as_ref()).await?;
-        let prefix = prefix(&target.served.resource, &target.namespace);
-        let mut from = page.as_ref().map_or_else(String::new, |page| format!("{prefix}{}", page.start));
-        let mut items: Vec<Stored> = Vec::new();
-        loop {
-            let wanted = limit.map(|limit| limit - items.len());
-            let mut list = ListRequest::prefix(prefix.clone()).from(from.clone());
-            list.limit = if selection.is_everything() { wanted } else { Some(CHUNK) };
-            list.at = at;
-            let listing = self.store.list(list).await.map_err(|error| match (error, &page) {
-                (Error::TooOld { .. }, Some(page)) => page.expired(),
-                (Error::TooOld { .. }, None) => {
-                    Failure::new(Reason::Expired, "The resourceVersion for the provided list is too old.")
-                }
-                (error, _) => error.into(),
-            })?;
-            at = Some(listing.revision);
-            let mut metadata = ListMetadata { revision: listing.revision, ..ListMetadata::default() };
-            let read = listing.entries.iter().map(Stored::read).collect::<Result<Vec<_>, _>>()?;
-            let read = self.for_reading(&target.served, read).await?;
-            for (position, stored) in read.into_iter().enumerate() {
-                if !selection.matches(&stored.object) {
-                    continue;
-                }
+        let mut scan = self.scan(target, request, selection).await?;
+        let mut items = Vec::new();
+        let mut converted = VecDeque::new();
+        while let Some(entry) = scan.next().await? {
+            if converted.is_empty() {
+                // A webhook is asked for many at once.
+                let others = if target.served.asks() { scan.at_hand() } else { &[] };
+                let batch = std::iter::once(&entry).chain(others).map(|entry| self.decoded(entry));
+                let batch = batch.collect::<Result<Vec<_>, _>>()?;
+                converted = self.for_reading(&target.served, batch).await?.into();
+            }
+            let stored = converted.pop_front().filter(|stored| selection.matches(&stored.object));
+            if let Some(stored) = stored {
                 items.push(stored);
-                if limit.is_some_and(|limit| items.len() == limit) {
-                    let next =
-                        listing.entries.get(position + 1).map(|entry| &entry.key).or(listing.next.as_ref());
-                    if let Some(next) = next {
-                        let start = String::from_utf8_lossy(&next[prefix.len()..]).into_owned();
-                        metadata.resume = Some(Page { revision: Some(listing.revision), start }.token());
-                        let rest = listing.entries.len() - position - 1 + listing.remaining;
-                        metadata.remaining = selection.is_everything().then_some(rest);
-                    }
-                    return Ok((items, metadata));
-                }
-            }
-            match &listing.next {
-                Some(next) => from = String::from_utf8_lossy(next).into_owned(),
-                None => return Ok((items, metadata)),
+                scan.keep();
             }
         }
+        Ok((items, scan.metadata()))
     }
-
-    /// Reads all of a collection that a selection means, at one revision.
-    pub(crate) async fn select_all(
-        &self,
-        target: &Target,
-        selection: &Selection,
-    ) -> Result<(Vec<Stored>, Revision), Failure> {
-        let listing =
-            self.store.list(ListRequest::prefix(prefix(&target.served.resource, &target.namespace))).await?;
-        let read = listing.entries.iter().map(Stored::read).collect::<Result<Vec<_>, _>>()?;
-        let mut items = self.for_reading(&target.served, read).await?;
-        items.retain(|stored| selection.matches(&stored.object));
-        Ok((items, listing.revision))
-    }
-
-    /// Finds the revision a list is read at; none for the current one.
-    async fn revision_to_read(
-        &self,
-        request: &Request,
-        page: Option<&Page>,
-    ) -> Result<Option<Revision>, Failure> {
-        let query = &request.query;
-        let option = |reason: &str, field: &str, message: String| {
-            Failure::invalid_option("ListOptions", reason, field, message)
-        };
-        if query.get("sendInitialEvents").is_some() {
-            return Err(option(
-                "FieldValueForbidden",
-                "sendInitialEvents",
-                "Forbidden: sendInitialEvents is forbidden for list".into(),
-            ));
-        }
-        let version = query.given("resourceVersion");
-        let matching = query.given("resourceVersionMatch").map(|word| word.as_str());
-        let forbidden = |message: String| {
-            option("FieldValueForbidden", "resourceVersionMatch", format!("Forbidden: {message}"))
-        };
-        match (matching, version) {
-            (None | Some("Exact" | "NotOlderThan"), Some(_)) | (None, None) => {}
-            (Some("Exact" | "NotOlderThan"), None) => {
-                return Err(forbidden(
-                    "resourceVersionMatch is forbidden unless resourceVersion is provided".into(),
-                ));
-            }
-            (Some(other), _) => {
-                let message = format!(
-                    "Unsupported value: {other:?}: supported values: \"Exact\", \"NotOlderThan\", \"\""
-                );
-                return Err(option("FieldValueNotSupported", "resourceVersionMatch", message));
-            }
-        }
-        if let Some(page) = page {
-            if version.is_some_and(|version| version != "0") {
-                return Err(Failure::bad_request(
-                    "specifying resource version is not allowed when using continue",
-                ));
-            }
-            return Ok(page.revision);
-        }
-        let Some(version) = version else { return Ok(None) };
-        let revision = parse_version(version)
-            .map_err(|why| Failure::bad_request(format!("invalid resource version: {why}")))?;
-        if matching == Some("Exact") && revision == Revision::ZERO {
-            return Err(forbidden(
-                "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"".into(),
-            ));
-        }
-        let current = self.store.revision().await?;
-        if revision > current {
-            return Err(too_large(revision, current));
-        }
-        // A first page without a match asks for exactly that version where the version is not 0.
-        let exact = matching == Some("Exact")
-            || matching.is_none()
-                && revision != Revision::ZERO
-                && query.integer("limit")?.is_some_and(|limit| limit > 0);
-        Ok(exact.then_some(revision))
-    }
-}
-
-/// Reads a resource version.
-pub(crate) fn parse_version(text: &str) -> Result<Revision, String> {
-    text.parse().map(Revision::from_number).map_err(|_| {
-        format!("resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax; use a version that the server gave, or 0")
-    })
-}
-
-fn too_large(asked: Revision, current: Revision) -> Failure {
-    let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
-    let mut failure = Failure::new(Reason::Timeout, message);
-    failure.retry_after = Some(1);
-    failure.with_causes(vec![crate::Cause {
-        reason: "ResourceVersionTooLarge".into(),
-        message: "Too large resource version".into(),
-        field: String::new(),
-        extension: None,
-    }])
 }
 
 /// Which objects of a collection a request means.
@@ -232,6 +155,36 @@ impl Selection {
     /// Whether all objects are meant.
     pub fn is_everything(&self) -> bool {
         self.labels.is_everything() && self.fields.is_everything() && self.name.is_none()
+    }
+
+    /// Decides on an object from its key in the store, and its labels if they are known; nothing if that is not enough.
+    pub fn decide(&self, key: &[u8], labels: Option<&Value>) -> Option<bool> {
+        let mut segments =
+            key.rsplit(|byte| *byte == b'/').map(|part| std::str::from_utf8(part).unwrap_or(""));
+        let name = segments.next().unwrap_or_default();
+        // Above the name of an object without a namespace is its resource, which the fields do not ask for.
+        let namespace = (key.iter().filter(|byte| **byte == b'/').count() == 4)
+            .then(|| segments.next())
+            .flatten()
+            .unwrap_or_default();
+        if self.name.as_deref().is_some_and(|wanted| wanted != name) {
+            return Some(false);
+        }
+        let by_labels = match labels {
+            _ if self.labels.is_everything() => Some(true),
+            Some(labels) => Some(self.labels.matches(Some(labels))),
+            None => None,
+        };
+        match (self.fields.decide(name, namespace), by_labels) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (Some(true), Some(true)) => Some(true),
+            _ => None,
+        }
+    }
+
+    /// Returns the one name that can be meant, if there is but one.
+    pub fn only_name(&self) -> Option<&str> {
+        self.name.as_deref().or_else(|| self.fields.name().map(|name| name.as_str()))
     }
 
     /// Whether an object is meant.

@@ -172,6 +172,21 @@ impl Served {
         self.custom.as_ref().map(|custom| &*custom.definition)
     }
 
+    /// Whether objects of other versions than the one of the path are converted by a webhook.
+    pub fn asks(&self) -> bool {
+        self.definition().is_some_and(|of| of.conversion != Conversion::None)
+    }
+
+    /// Returns the number of the rules by which objects are read; another definition has other rules.
+    pub fn rules(&self) -> u64 {
+        self.custom.as_ref().map_or(0, |custom| custom.serial)
+    }
+
+    /// Whether objects are read in the same version and by the same rules as those of another resource.
+    pub fn reads_like(&self, other: &Served) -> bool {
+        self.rules() == other.rules() && self.resource.api_version == other.resource.api_version
+    }
+
     /// Returns the version of a custom resource that the path names.
     fn version(&self) -> Option<&Version> {
         self.custom.as_ref()?.definition.version(&self.resource.version)
@@ -334,12 +349,6 @@ impl Served {
             }
             None => Ok(stored),
         }
-    }
-
-    /// Whether a webhook must be asked for an object of the store.
-    pub fn asks_webhook(&self, stored: &Value) -> bool {
-        let converts = self.definition().is_some_and(|of| of.conversion != Conversion::None);
-        converts && stored.get("apiVersion").and_then(Value::as_str) != Some(&self.resource.api_version)
     }
 
     /// Returns the form in which objects are stored, where it is not that of the path.

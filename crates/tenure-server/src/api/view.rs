@@ -20,7 +20,8 @@ pub(crate) struct ListMetadata {
 }
 
 impl ListMetadata {
-    fn value(&self) -> Value {
+    /// Returns the `metadata` of the list.
+    pub fn value(&self) -> Value {
         let mut fields = vec![("resourceVersion", Value::from(self.revision.to_string()))];
         if let Some(token) = &self.resume {
             fields.push(("continue", Value::from(token.as_str())));

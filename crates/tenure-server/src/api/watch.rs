@@ -1,30 +1,27 @@
 //! WATCH: every change of a collection, in order, exactly once, as a stream of frames. A watcher is a cursor into the
-//! store's history; nothing is queued for a slow one, and what several watchers see is decoded and encoded once.
+//! store's history, moved on only when its client reads; nothing is queued for a slow one, and one that is slower than
+//! the history is kept is told so. What several watchers see is decoded and encoded once.
 
 use super::{
     Api, Request,
-    feed::{Shared, Side},
-    object::{Stored, prefix, shown},
-    read::{Selection, parse_version},
+    feed::{Sight, entry_frame, frame, object_frame},
+    object::{Stored, key, prefix, shown},
+    read::Selection,
+    scan::parse_version,
     target::Target,
     view::partial,
 };
-use crate::{Answer, Encoding, Failure, Format, Reason, View, protobuf};
+use crate::{Answer, Encoding, Failure, Format, Outlet, Reason, Stream, View};
 use bytes::Bytes;
 use hyper::header::{self, HeaderValue};
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
-use tenure_store::{Error, Revision, Signal, Watch, WatchRequest};
-use tenure_value::{Object, Value, json};
-use tokio::{
-    sync::mpsc,
-    time::{Instant, sleep_until},
-};
+use tenure_store::{Error, ListRequest, Revision, Signal, Watch, WatchRequest};
+use tenure_value::{Object, Value};
+use tokio::time::{Instant, sleep_until};
 
-/// How many frames may wait for a client to read them.
-const FRAMES: usize = 64;
 /// How long a watch lasts that does not say.
 const LASTING: Duration = Duration::from_secs(45 * 60);
 /// How often a client that wants it learns how far it is.
@@ -43,7 +40,7 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Event::Added => "ADDED",
             Event::Modified => "MODIFIED",
@@ -55,6 +52,7 @@ impl Event {
 }
 
 /// How a watch begins.
+#[derive(Clone, Copy)]
 enum Start {
     /// With everything that is there, and then what changes.
     Everything,
@@ -64,6 +62,14 @@ enum Start {
     After(Revision),
     /// With what changes from now on.
     Now,
+}
+
+/// What the rows of a table carry of their objects.
+#[derive(Clone, Copy)]
+enum RowObject {
+    Metadata,
+    Whole,
+    None,
 }
 
 impl Api {
@@ -78,26 +84,29 @@ impl Api {
         let start = start(&request)?;
         let seconds = request.query.integer("timeoutSeconds")?.filter(|seconds| *seconds > 0);
         let lasting = seconds.map_or(LASTING, |seconds| Duration::from_secs(seconds as u64));
-        let bookmarks = request.query.flag("allowWatchBookmarks");
         let media_type = match format.encoding {
             Encoding::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
             _ => "application/json",
         };
-        let (frames, answer) = mpsc::channel(FRAMES);
-        let end = Instant::now() + lasting;
+        let row_object = match request.query.get("includeObject").map_or("", |value| value.as_str()) {
+            "Object" => RowObject::Whole,
+            "None" => RowObject::None,
+            _ => RowObject::Metadata,
+        };
         let watcher = Watcher {
             api: self.clone(),
             target,
-            request,
             selection,
             format,
-            frames,
-            bookmarks,
-            end,
+            row_object,
+            outlet: Outlet::default(),
+            bookmarks: request.query.flag("allowWatchBookmarks"),
+            end: Instant::now().checked_add(lasting).unwrap_or_else(|| Instant::now() + LASTING),
             table_begun: false,
         };
-        tokio::spawn(watcher.run(start));
-        Ok(Answer::stream(media_type, answer)
+        self.metrics.watches.fetch_add(1, Relaxed);
+        let stream = Stream::new(|outlet| watcher.run(start, outlet));
+        Ok(Answer::stream(media_type, stream)
             .with_header(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private")))
     }
 }
@@ -139,182 +148,222 @@ fn start(request: &Request) -> Result<Start, Failure> {
 struct Watcher {
     api: Arc<Api>,
     target: Target,
-    request: Request,
     selection: Selection,
     format: Format,
-    frames: mpsc::Sender<Bytes>,
+    row_object: RowObject,
+    outlet: Outlet,
     bookmarks: bool,
     end: Instant,
     /// Whether the columns of a table have been sent.
     table_begun: bool,
 }
 
-/// The client is gone, or has been told that the watch is over.
-struct Over;
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.api.metrics.watches.fetch_sub(1, Relaxed);
+    }
+}
+
+/// When a watch says how far it is, and when it ends.
+struct Schedule {
+    bookmark: Option<Instant>,
+    farewell: Option<Instant>,
+    end: Instant,
+}
+
+impl Schedule {
+    fn next(&self) -> Instant {
+        [self.bookmark, self.farewell].into_iter().flatten().fold(self.end, Instant::min)
+    }
+}
 
 impl Watcher {
-    async fn run(mut self, start: Start) {
-        let metrics = self.api.clone();
-        metrics.metrics.watches.fetch_add(1, Relaxed);
-        // Whatever ends a watch has been told to the client, if there still is one.
-        let _ = self.follow(start).await;
-        metrics.metrics.watches.fetch_sub(1, Relaxed);
+    async fn run(mut self, start: Start, outlet: Outlet) {
+        self.outlet = outlet;
+        if let Err(failure) = self.follow(start).await {
+            let last = frame(Event::Error, &failure.status(), self.format.encoding);
+            self.send(last).await;
+        }
     }
 
-    async fn follow(&mut self, start: Start) -> Result<(), Over> {
-        let (after, marked) = match start {
-            Start::After(revision) => (Some(revision), false),
-            Start::Now => (None, false),
-            Start::Everything | Start::EverythingMarked => {
+    /// Sends what happens until the watch is over; a failure is for the client to know.
+    async fn follow(&mut self, start: Start) -> Result<(), Failure> {
+        let after = match start {
+            Start::After(revision) => Some(revision),
+            Start::Now => None,
+            Start::Everything => Some(self.everything().await?),
+            Start::EverythingMarked => {
                 let revision = self.everything().await?;
-                (Some(revision), matches!(start, Start::EverythingMarked))
+                if self.bookmarks {
+                    self.bookmark(revision, true).await;
+                }
+                Some(revision)
             }
         };
-        if marked && self.bookmarks {
-            self.bookmark(after.unwrap_or_default(), true).await?;
-        }
-        let prefix = prefix(&self.target.served.resource, &self.target.namespace);
+        let mut watch = self.open(after).await?;
         let mut stop = self.api.stopping();
-        let mut watch = self.open(prefix, after).await?;
         let mut told = after.unwrap_or_default();
-        let mut next_bookmark = Instant::now() + BOOKMARKS;
-        let farewell = self.end.checked_sub(FAREWELL).unwrap_or(self.end).max(Instant::now());
-        let mut parted = false;
+        let now = Instant::now();
+        let mut schedule = Schedule {
+            bookmark: self.bookmarks.then_some(now + BOOKMARKS),
+            farewell: self.bookmarks.then(|| self.end.checked_sub(FAREWELL).unwrap_or(now).max(now)),
+            end: self.end,
+        };
+        let alarm = sleep_until(schedule.next());
+        let stopped = async move {
+            // The sender lives as long as the server.
+            let _ = stop.wait_for(|stop| *stop).await;
+        };
+        tokio::pin!(alarm, stopped);
         loop {
+            // In this order, so that a watch that always has news ends all the same.
             tokio::select! {
-                signal = watch.next() => match signal {
-                    Ok(Signal::Changes(changes)) => {
-                        let revision = changes.revision();
-                        // A watch that was asked to start later than now begins there.
-                        if after.is_some_and(|after| revision <= after) {
-                            continue;
-                        }
-                        for change in &changes {
-                            let shared = self.api.feed.change(revision, change);
-                            self.change(revision, &shared).await?;
-                        }
+                biased;
+                () = &mut alarm => {
+                    let now = Instant::now();
+                    if now >= schedule.end {
+                        return Ok(());
                     }
-                    Ok(Signal::Progress(_)) => {}
-                    Err(error) => return self.fail(&error.into()).await,
-                },
-                () = sleep_until(next_bookmark), if self.bookmarks => {
-                    next_bookmark += BOOKMARKS;
-                    told = watch.progress();
-                    self.bookmark(told, false).await?;
-                }
-                () = sleep_until(farewell), if self.bookmarks && !parted => {
-                    parted = true;
+                    let parting = schedule.farewell.take_if(|at| *at <= now).is_some();
+                    let due = schedule.bookmark.is_some_and(|at| at <= now);
+                    if due {
+                        schedule.bookmark = Some(now + BOOKMARKS);
+                    }
                     let progress = watch.progress();
-                    if progress > told {
-                        self.bookmark(progress, false).await?;
+                    if due || parting && progress > told {
+                        told = progress;
+                        self.bookmark(progress, false).await;
                     }
+                    alarm.as_mut().reset(schedule.next());
                 }
-                () = sleep_until(self.end) => return Ok(()),
-                () = self.frames.closed() => return Err(Over),
-                _ = stop.changed() => return Ok(()),
+                () = &mut stopped => return Ok(()),
+                signal = watch.next() => if let Signal::Changes(changes) = signal? {
+                    let revision = changes.revision();
+                    // A watch that was asked to start later than now begins there.
+                    if after.is_some_and(|after| revision <= after) {
+                        continue;
+                    }
+                    for change in &changes {
+                        if self.selection.decide(&change.key, None) != Some(false) {
+                            let sight = self.api.feed.sight(&self.target.served, revision, change);
+                            self.change(&sight).await?;
+                        }
+                    }
+                },
             }
         }
     }
 
     /// Sends everything that is there as additions, and returns the revision it was read at.
-    async fn everything(&mut self) -> Result<Revision, Over> {
-        let listed = self.api.select_all(&self.target, &self.selection).await;
-        let (items, revision) = match listed {
-            Ok(listed) => listed,
-            Err(failure) => {
-                self.fail(&failure).await?;
-                return Err(Over);
+    async fn everything(&mut self) -> Result<Revision, Failure> {
+        let api = self.api.clone();
+        let listing = api.store.list(ListRequest::prefix(self.place())).await?;
+        if self.target.served.asks() {
+            // A webhook is asked for many at once.
+            let stored = listing.entries.iter().map(|entry| api.decoded(entry)).collect::<Result<_, _>>()?;
+            for stored in api.for_reading(&self.target.served, stored).await? {
+                self.addition(&stored).await;
             }
-        };
-        for stored in &items {
-            let frame = self.frame(Event::Added, stored);
-            self.send(frame).await?;
+            return Ok(listing.revision);
         }
-        Ok(revision)
+        for entry in listing.entries {
+            match self.selection.decide(&entry.key, None) {
+                Some(false) => {}
+                Some(true) if self.format.view != View::Table => {
+                    let frame = entry_frame(&api, &self.target.served, &entry, self.format, Event::Added);
+                    let frame = frame.await?;
+                    self.send(frame).await;
+                }
+                _ => {
+                    let stored = api.for_reading_one(&self.target.served, api.decoded(&entry)?).await?;
+                    self.addition(&stored).await;
+                }
+            }
+        }
+        Ok(listing.revision)
     }
 
-    async fn open(&mut self, prefix: String, after: Option<Revision>) -> Result<Watch, Over> {
-        let mut request = WatchRequest::prefix(prefix);
+    /// Sends an object that is there, if it is meant.
+    async fn addition(&mut self, stored: &Stored) {
+        if self.selection.matches(&stored.object) {
+            let frame = match self.format.view {
+                View::Table => self.row(Event::Added, stored, stored.revision),
+                _ => object_frame(stored, stored.revision, self.format, Event::Added),
+            };
+            self.send(frame).await;
+        }
+    }
+
+    /// Returns where in the store the objects are that can be meant.
+    fn place(&self) -> String {
+        let resource = &self.target.served.resource;
+        let namespaced = resource.scope == crate::kinds::Scope::Namespaced;
+        match self.selection.only_name() {
+            Some(name) if !namespaced || !self.target.namespace.is_empty() => {
+                key(resource, &self.target.namespace, name)
+            }
+            _ => prefix(resource, &self.target.namespace),
+        }
+    }
+
+    async fn open(&mut self, after: Option<Revision>) -> Result<Watch, Failure> {
+        let mut request = WatchRequest::prefix(self.place());
         request.after = after;
-        let opened = match self.api.store.watch(request.clone()).await {
+        match self.api.store.watch(request.clone()).await {
             // A version that has not been reached: start now and wait for it.
             Err(Error::Future { .. }) => {
                 request.after = None;
-                self.api.store.watch(request).await
+                Ok(self.api.store.watch(request).await?)
             }
-            opened => opened,
-        };
-        match opened {
-            Ok(watch) => Ok(watch),
-            Err(error) => {
-                self.fail(&error.into()).await?;
-                Err(Over)
-            }
+            opened => Ok(opened?),
         }
     }
 
     /// Tells what a change is to this watcher, if it is anything.
-    async fn change(&mut self, revision: Revision, shared: &Shared) -> Result<(), Over> {
-        let (was, is) = match self.sides(shared).await {
-            Ok(sides) => sides,
-            Err(failure) => {
-                self.fail(&failure).await?;
-                return Err(Over);
-            }
-        };
-        let (event, stored) = match (was, is) {
-            (None, None) => return Ok(()),
-            (None, Some(is)) => (Event::Added, is),
-            (Some(_), Some(is)) => (Event::Modified, is),
-            // What it last was, with the version of the change that took it away.
-            (Some(was), None) => (Event::Deleted, Stored { revision, ..was }),
-        };
-        let shareable = self.format.view != View::Table;
-        let key = (self.target.served.resource.api_version.clone(), self.format, event);
-        let frame = if shareable {
-            shared.frame(key, || self.frame(event, &stored))
+    async fn change(&mut self, sight: &Sight) -> Result<(), Failure> {
+        let (was, is) = if self.selection.decide(&sight.change.key, None) == Some(true) {
+            (sight.change.previous.is_some(), sight.change.current.is_some())
         } else {
-            self.frame(event, &stored)
+            let meant = |stored: Option<&Stored>| stored.is_some_and(|of| self.selection.matches(&of.object));
+            (meant(sight.previous(&self.api).await?), meant(sight.current(&self.api).await?))
         };
-        self.send(frame).await
+        let event = match (was, is) {
+            (false, false) => return Ok(()),
+            (false, true) => Event::Added,
+            (true, true) => Event::Modified,
+            (true, false) => Event::Deleted,
+        };
+        let frame = if self.format.view == View::Table {
+            let api = self.api.clone();
+            let stored = if is { sight.current(&api).await? } else { sight.previous(&api).await? };
+            match stored {
+                Some(stored) => self.row(event, stored, sight.revision),
+                None => return Ok(()),
+            }
+        } else {
+            sight.frame(&self.api, self.format, event).await?
+        };
+        self.send(frame).await;
+        Ok(())
     }
 
-    /// Returns the object before and after a change, each if this watcher sees it.
-    async fn sides(&self, shared: &Shared) -> Result<(Option<Stored>, Option<Stored>), Failure> {
-        let (api, served) = (&self.api, &self.target.served);
-        let seen = |stored: &Stored| self.selection.matches(&stored.object);
-        let is = shared.at(Side::Current, api, served).await?.filter(seen);
-        // Of a change that stays in sight nobody looks at the past, so it need not be converted.
-        if is.is_some() && self.selection.is_everything() {
-            return Ok((shared.previous().cloned(), is));
-        }
-        Ok((shared.at(Side::Previous, api, served).await?.filter(seen), is))
-    }
-
-    fn frame(&mut self, event: Event, stored: &Stored) -> Bytes {
+    /// Writes an object as a table of one row.
+    fn row(&mut self, event: Event, stored: &Stored, revision: Revision) -> Bytes {
         let managers = (!self.format.without_managers).then_some(&stored.managers);
-        let object = shown(&stored.object, managers, Some(stored.revision));
-        self.event(event, object, stored.revision)
+        let object = shown(&stored.object, managers, Some(revision));
+        let table = self.table(&object, revision);
+        frame(event, &table, self.format.encoding)
     }
 
-    fn event(&mut self, event: Event, object: Value, revision: Revision) -> Bytes {
-        let object = match self.format.view {
-            View::Whole => object,
-            View::PartialObjectMetadata | View::PartialObjectMetadataList => partial(&object),
-            View::Table => self.table(&object, revision),
-        };
-        frame(event, &object, self.format.encoding)
-    }
-
-    /// Writes an object as a table of one row; the columns are told once.
+    /// Makes a table of one row; the columns are told once.
     fn table(&mut self, object: &Value, revision: Revision) -> Value {
         let now = self.api.now();
         let columns = if self.table_begun { Value::Null } else { self.target.served.columns() };
         self.table_begun = true;
-        let object_of = match self.request.query.get("includeObject").map_or("", |value| value.as_str()) {
-            "Object" => object.clone(),
-            "None" => Value::Null,
-            _ => partial(object),
+        let object_of = match self.row_object {
+            RowObject::Whole => object.clone(),
+            RowObject::None => Value::Null,
+            RowObject::Metadata => partial(object),
         };
         let row = Value::object([
             ("cells", Value::array(self.target.served.cells(object, now))),
@@ -330,7 +379,7 @@ impl Watcher {
     }
 
     /// Says how far the watch is.
-    async fn bookmark(&mut self, revision: Revision, initial: bool) -> Result<(), Over> {
+    async fn bookmark(&mut self, revision: Revision, initial: bool) {
         let mut metadata = Object::default().with("resourceVersion", revision.to_string());
         if initial {
             let end = Value::object([("k8s.io/initial-events-end", Value::from("true"))]);
@@ -342,37 +391,17 @@ impl Watcher {
             ("apiVersion", Value::from(resource.api_version.clone())),
             ("metadata", Value::Object(metadata)),
         ]);
-        let frame = self.event(Event::Bookmark, mark, revision);
-        self.send(frame).await
+        let mark = match self.format.view {
+            View::Whole => mark,
+            View::PartialObjectMetadata | View::PartialObjectMetadataList => partial(&mark),
+            View::Table => self.table(&mark, revision),
+        };
+        let mark = frame(Event::Bookmark, &mark, self.format.encoding);
+        self.send(mark).await;
     }
 
-    /// Tells the client why the watch ends.
-    async fn fail(&mut self, failure: &Failure) -> Result<(), Over> {
-        self.send(frame(Event::Error, &failure.status(), self.format.encoding)).await
-    }
-
-    async fn send(&mut self, frame: Bytes) -> Result<(), Over> {
+    async fn send(&mut self, frame: Bytes) {
         self.api.metrics.events.fetch_add(1, Relaxed);
-        let waiting = tokio::time::timeout_at(self.end + FAREWELL, self.frames.send(frame));
-        match waiting.await {
-            Ok(Ok(())) => Ok(()),
-            _ => Err(Over),
-        }
+        self.outlet.send(frame).await;
     }
-}
-
-fn frame(event: Event, object: &Value, encoding: Encoding) -> Bytes {
-    if encoding == Encoding::Protobuf {
-        return protobuf::event(event.word(), object).unwrap_or_else(|error| {
-            let failure = Failure::new(Reason::InternalError, error.to_string());
-            protobuf::event(Event::Error.word(), &failure.status()).unwrap_or_default()
-        });
-    }
-    let mut bytes = Vec::with_capacity(1024);
-    bytes.extend_from_slice(b"{\"type\":\"");
-    bytes.extend_from_slice(event.word().as_bytes());
-    bytes.extend_from_slice(b"\",\"object\":");
-    json::write(object, &mut bytes);
-    bytes.extend_from_slice(b"}\n");
-    bytes.into()
 }

@@ -9,7 +9,7 @@ use super::{
     convert::Conversions,
     former,
     object::{Stored, bare, encode, key, meta_text, metadata, with_metadata},
-    read::parse_version,
+    scan::parse_version,
     served::Endpoint,
     target::Target,
 };

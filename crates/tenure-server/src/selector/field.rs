@@ -53,6 +53,25 @@ impl FieldSelector {
         self.0.iter().find(|of| of.equal && of.field == "metadata.name").map(|of| &of.value)
     }
 
+    /// Decides on an object from its name and namespace; nothing if other fields are asked for too.
+    pub fn decide(&self, name: &str, namespace: &str) -> Option<bool> {
+        let mut known = true;
+        for of in &self.0 {
+            let is = match of.field.as_str() {
+                "metadata.name" => name,
+                "metadata.namespace" => namespace,
+                _ => {
+                    known = false;
+                    continue;
+                }
+            };
+            if (is == of.value.as_str()) != of.equal {
+                return Some(false);
+            }
+        }
+        known.then_some(true)
+    }
+
     /// Whether an object is meant; an absent field counts as its zero value, printed.
     pub fn matches(&self, object: &Value) -> bool {
         self.0.iter().all(|of| (shown(object, &of.field) == of.value.as_str()) == of.equal)
@@ -135,6 +154,21 @@ mod tests {
             ("spec.nodeName=", true),
         ] {
             assert_eq!(FieldSelector::parse(text).unwrap().matches(&object), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn name_and_namespace_decide_where_they_can() {
+        for (text, want) in [
+            ("", Some(true)),
+            ("metadata.name=a", Some(true)),
+            ("metadata.name!=a", Some(false)),
+            ("metadata.name=a,metadata.namespace=n", Some(true)),
+            ("metadata.namespace!=n", Some(false)),
+            ("metadata.name=a,status.phase=x", None),
+            ("status.phase=x,metadata.name=b", Some(false)),
+        ] {
+            assert_eq!(FieldSelector::parse(text).unwrap().decide("a", "n"), want, "{text}");
         }
     }
 

@@ -95,6 +95,16 @@ pub fn send(to: SocketAddr, request: &Request) -> Answer {
     })
 }
 
+/// Sends a request to a server that may be away; nothing if no whole answer comes.
+pub fn try_send(to: SocketAddr, request: &Request) -> Option<Answer> {
+    let mut stream = TcpStream::connect(to).ok()?;
+    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    stream.write_all(&request.bytes()).ok()?;
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).ok()?;
+    read_answer(&bytes)
+}
+
 /// Sends bytes and returns what comes back until the server hangs up.
 pub fn send_bytes(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(to).expect("the server listens");

@@ -1,6 +1,9 @@
 //! The API as its clients see it: a server in this process, plain HTTP, and what was recorded of Kubernetes. Every
 //! module starts servers of its own, so that they can run side by side.
 
+mod chunks;
+mod claims;
+mod consistency;
 mod conversations;
 mod deletion;
 mod discovery;
@@ -8,6 +11,10 @@ mod errors;
 mod facts;
 mod hostile;
 mod http;
+mod namespaces;
+mod owners;
 mod server;
+mod stream;
 mod watch;
+mod watchers;
 mod writes;

@@ -1,13 +1,18 @@
 //! A server in this process, over a store in memory, on a free port.
 
 use crate::http::{Answer, Request, send};
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    net::SocketAddr,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
 use tenure_server::{
     Access,
     api::Api,
     listen::{bind, serve},
 };
-use tenure_store::{Compaction, MemoryStore, Store};
+use tenure_store::{Compaction, ListRequest, MemoryStore, Store};
 use tenure_value::Value;
 use tokio::runtime::Runtime;
 
@@ -15,6 +20,7 @@ use tokio::runtime::Runtime;
 pub struct Server {
     pub address: SocketAddr,
     pub store: Arc<MemoryStore>,
+    api: Arc<Api>,
     runtime: Option<Runtime>,
 }
 
@@ -28,6 +34,18 @@ impl Server {
         Server::over(Arc::new(MemoryStore::new()), access)
     }
 
+    /// Starts a server in which owners and namespaces take along what is theirs.
+    pub fn living() -> Server {
+        Server::start().come_alive()
+    }
+
+    /// Starts the life of objects.
+    pub fn come_alive(self) -> Server {
+        let runtime = self.runtime.as_ref().expect("the server runs");
+        runtime.block_on(async { self.api.start_lifecycle() });
+        self
+    }
+
     /// Starts a server over a store, new or left by another server.
     pub fn over(store: Arc<MemoryStore>, access: Access) -> Server {
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -37,9 +55,22 @@ impl Server {
             .expect("a runtime starts");
         let listener = runtime.block_on(bind(([127, 0, 0, 1], 0).into())).expect("a free port");
         let address = listener.local_addr().expect("a bound address");
-        let api = runtime.block_on(Api::open(store.clone(), access)).expect("an empty store opens");
-        runtime.spawn(serve(listener, None, api, std::future::pending()));
-        Server { address, store, runtime: Some(runtime) }
+        let api = runtime.block_on(Api::open(store.clone(), access)).expect("the store opens");
+        runtime.spawn(serve(listener, None, api.clone(), std::future::pending()));
+        Server { address, store, api, runtime: Some(runtime) }
+    }
+
+    /// Returns the store, for a server that comes after this one.
+    pub fn store(&self) -> Arc<MemoryStore> {
+        self.store.clone()
+    }
+
+    /// Returns the keys under a prefix of the store.
+    pub fn keys(&self, prefix: &str) -> Vec<String> {
+        let runtime = self.runtime.as_ref().expect("the server runs");
+        let listing = runtime.block_on(self.store.list(ListRequest::prefix(prefix.to_string())));
+        let keys = listing.expect("a store in memory lists").entries;
+        keys.iter().map(|entry| String::from_utf8_lossy(&entry.key).into_owned()).collect()
     }
 
     pub fn send(&self, request: &Request) -> Answer {
@@ -64,6 +95,28 @@ impl Server {
 
     pub fn delete(&self, path: &str) -> Answer {
         self.send(&Request::new("DELETE", path))
+    }
+
+    /// Deletes an object with options; it must work.
+    pub fn delete_with(&self, path: &str, options: &str) {
+        let answer = self.send(&Request::new("DELETE", path).body("application/json", options));
+        assert_eq!(answer.code, 200, "DELETE {path} {options}: {}", answer.text());
+    }
+
+    /// Waits until something is so.
+    #[track_caller]
+    pub fn wait_until(&self, what: &str, is_so: impl Fn() -> bool) {
+        let start = Instant::now();
+        while !is_so() {
+            assert!(start.elapsed() < Duration::from_secs(30), "waited in vain until {what}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Waits until an object is gone.
+    #[track_caller]
+    pub fn wait_until_gone(&self, path: &str) {
+        self.wait_until(&format!("{path} is gone"), || self.get(path).code == 404);
     }
 
     /// Creates an object; it must work.

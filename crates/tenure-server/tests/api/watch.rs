@@ -14,7 +14,8 @@ use std::{
     thread,
     time::Duration,
 };
-use tenure_value::{Array, Value};
+use tenure_server::protobuf;
+use tenure_value::{Array, Limits, Value};
 
 /// How much longer than recorded a watch lasts, so that a busy machine has the time for all changes.
 const MORE_SECONDS: u64 = 3;
@@ -199,8 +200,69 @@ fn longer(query: &str) -> String {
     }
 }
 
+/// How a watch is carried.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Carrier {
+    Json,
+    Protobuf,
+}
+
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+
+/// Returns the events of an answer in protobuf: each has its length before it, and carries its object as a document.
+fn protobuf_events(answer: &Answer) -> Vec<Value> {
+    let document = |bytes: &[u8]| protobuf::decode(bytes, &Limits::default()).expect("a document");
+    // An answer that is no stream is one document, with what every document begins with.
+    if answer.body.starts_with(b"k8s\0") {
+        return vec![document(&answer.body)];
+    }
+    let mut rest = &answer.body[..];
+    let mut events = Vec::new();
+    while let Some((length, after)) = rest.split_first_chunk::<4>() {
+        let (frame, after) = after.split_at(u32::from_be_bytes(*length) as usize);
+        rest = after;
+        // The type is field 1; the object is field 2, in which the document is field 1.
+        let (kind, object) = (field(frame, 1), field(field(frame, 2), 1));
+        let kind = String::from_utf8_lossy(kind).into_owned();
+        events
+            .push(Value::object([("type", Value::from(kind)), ("object", without_nulls(document(object)))]));
+    }
+    events
+}
+
+/// Returns the content of a field of a message that has only fields with lengths.
+fn field(mut message: &[u8], number: u8) -> &[u8] {
+    while let Some((key, mut rest)) = message.split_first() {
+        let (mut length, mut shift) = (0, 0);
+        loop {
+            let (byte, after) = rest.split_first().expect("a length");
+            (length, rest) = (length | usize::from(byte & 0x7f) << shift, after);
+            shift += 7;
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+        let (content, after) = rest.split_at(length);
+        if *key == number << 3 | 2 {
+            return content;
+        }
+        message = after;
+    }
+    &[]
+}
+
+/// Returns a document whose metadata has no nulls: JSON as recorded leaves them out, and protobuf has none.
+fn without_nulls(document: Value) -> Value {
+    let fields = document.as_object().cloned().unwrap_or_default();
+    let metadata = fields.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+    let nulls: Vec<_> =
+        metadata.iter().filter(|(_, value)| value.is_null()).map(|(name, _)| name.clone()).collect();
+    let metadata = nulls.iter().fold(metadata, |metadata, name| metadata.without(name));
+    Value::Object(fields.with("metadata", metadata))
+}
+
 /// Runs a scenario and says what is different.
-fn run(recorded: &Value) -> Option<String> {
+fn run(recorded: &Value, carrier: Carrier) -> Option<String> {
     let mut scenario = Scenario::new(recorded);
     let mut versions = Vec::new();
     if recorded.get("path").is_some() {
@@ -225,7 +287,12 @@ fn run(recorded: &Value) -> Option<String> {
             format!("{}?{query}", collection(scenario.resource))
         }
     };
-    let answer = watch(scenario.server.address, &path, text(recorded, "accept"), || {
+    let accept = match (text(recorded, "accept"), carrier) {
+        (accept, Carrier::Json) => accept.to_string(),
+        ("", Carrier::Protobuf) => format!("{PROTOBUF};stream=watch"),
+        (accept, Carrier::Protobuf) => accept.replace("application/json", PROTOBUF),
+    };
+    let answer = watch(scenario.server.address, &path, &accept, || {
         for step in items(recorded, "then") {
             scenario.step(step);
         }
@@ -233,14 +300,18 @@ fn run(recorded: &Value) -> Option<String> {
     let code = recorded.get("code").and_then(Value::as_i64).unwrap_or_default();
     // A version that is none is the client's error.
     let code = if code == 500 { 400 } else { code };
-    let is =
-        answer.frames().iter().map(|event| summary(event, |of| scenario.name_of(of, &after_setup))).collect();
+    let events = if carrier == Carrier::Json { answer.frames() } else { protobuf_events(&answer) };
+    let is = events.iter().map(|event| summary(event, |of| scenario.name_of(of, &after_setup))).collect();
     let is = without_repeated_marks(is);
     let should = without_repeated_marks(items(recorded, "events").iter().map(recorded_event).collect());
     let headers = recorded.get("headers").and_then(Value::as_object).cloned().unwrap_or_default();
-    let wrong = headers.iter().find(|(name, value)| {
+    let wrong = headers.iter().find(|(name, value)| match (name.as_str(), carrier) {
         // Whether an answer that is at hand says its length is up to the server.
-        name.as_str() != "Cache-Control" && answer.header(name) != value.as_str()
+        ("Cache-Control", _) => false,
+        ("Content-Type", Carrier::Protobuf) => {
+            answer.header(name).is_none_or(|media_type| !media_type.starts_with(PROTOBUF))
+        }
+        _ => answer.header(name) != value.as_str(),
     });
     if i64::from(answer.code) == code && is == should && wrong.is_none() {
         return None;
@@ -256,9 +327,26 @@ fn every_recorded_watch_sees_the_same_events() {
     let scenarios: Vec<&Value> =
         items(&facts, "scenarios").iter().filter(|scenario| scenario.get("events").is_some()).collect();
     assert_eq!(scenarios.len(), 31);
+    run_all(&scenarios, Carrier::Json);
+}
+
+#[test]
+fn every_recorded_watch_sees_the_same_events_in_protobuf() {
+    let facts = facts::read("watch.json");
+    let has_protobuf = |scenario: &&Value| {
+        scenario.get("events").is_some() && !text(scenario, "accept").contains("as=Table")
+    };
+    let scenarios: Vec<&Value> = items(&facts, "scenarios").iter().filter(has_protobuf).collect();
+    assert!(scenarios.len() > 20, "{}", scenarios.len());
+    run_all(&scenarios, Carrier::Protobuf);
+}
+
+fn run_all(scenarios: &[&Value], carrier: Carrier) {
     let failures: Vec<String> = thread::scope(|scope| {
-        let running: Vec<_> =
-            scenarios.iter().map(|scenario| (scenario, scope.spawn(|| run(scenario)))).collect();
+        let running: Vec<_> = scenarios
+            .iter()
+            .map(|scenario| (scenario, scope.spawn(move || run(scenario, carrier))))
+            .collect();
         let ended = running.into_iter().map(|(scenario, running)| (scenario, running.join()));
         ended
             .filter_map(|(scenario, found)| match found {

@@ -1,19 +1,17 @@
 //! The end of a definition: its objects are deleted, finalizers are waited for, and when none is left the definition
 //! goes too and its resource is not served any more.
 
-use super::{Outcome, own_request, replace};
+use super::{Outcome, delete_all, replace};
 use crate::{
     Failure,
     api::{
         Api,
-        delete::{DeleteOptions, Dependents},
         former,
         object::{metadata, with_metadata},
     },
     custom::CLEANUP_FINALIZER,
 };
 use std::sync::Arc;
-use tenure_store::ListRequest;
 use tenure_value::Value;
 
 /// Where definitions are in the store.
@@ -32,19 +30,7 @@ pub(super) async fn remove(api: &Arc<Api>, name: &str) -> Result<Outcome, Failur
         live.object.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default().to_string()
     };
     let place = format!("objects/{}/{}/", text(&["spec", "group"]), text(&["spec", "names", "plural"]));
-    let mut left = false;
-    for entry in &api.store.list(ListRequest::prefix(place)).await?.entries {
-        let Some(of) = api.target_of_key(&super::key_text(&entry.key)) else { continue };
-        match api.delete_object(&of, &own_request(), &DeleteOptions::following(Dependents::Background)).await
-        {
-            Err(failure) if failure.code() == 404 => {}
-            other => {
-                other?;
-            }
-        }
-        left |= api.store.get(&entry.key).await?.is_some();
-    }
-    if left {
+    if !delete_all(api, &place).await?.is_empty() {
         return Ok(Outcome::Later);
     }
     former::forget(api, name).await?;

@@ -39,11 +39,6 @@ impl Dependents {
         }
     }
 
-    /// Whether an object names owners.
-    pub fn has_owners(&self, key: &str) -> bool {
-        self.owners.contains_key(key)
-    }
-
     /// Returns the dependents of an owner.
     pub fn of(&self, uid: &str) -> Vec<String> {
         self.of.get(uid).map(|dependents| dependents.iter().cloned().collect()).unwrap_or_default()

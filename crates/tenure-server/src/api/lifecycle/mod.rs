@@ -1,7 +1,9 @@
 //! What happens to objects after a request has been answered: a namespace that is being deleted loses its content and
-//! then itself, and objects whose owners are gone follow them. One task reads the store's history and does what is
-//! due; everything it knows can be told anew from the store, so a restart loses nothing.
+//! then itself, and objects whose owners are gone follow them. One task reads the store's history and starts what is
+//! due, many pieces at a time; everything it knows can be told anew from the store, so a restart loses nothing, and
+//! whatever is done is done by compare-and-swap, so that two servers over one store do no harm.
 
+mod agenda;
 mod definitions;
 mod dependents;
 mod namespaces;
@@ -10,32 +12,53 @@ mod owners;
 use super::{
     Api, Request,
     allocate::Claims,
-    delete::is_finished,
+    delete::{self, DeleteOptions, is_finished},
     object::{Stored, encode, key, meta_text},
     target::{Target, Verb},
 };
-use crate::{Failure, Query, kinds::Scope};
+use crate::{
+    Failure, Query,
+    kinds::{
+        Scope,
+        scalar::{Timestamp, time::Precision},
+    },
+};
+use agenda::Agenda;
 use dependents::Dependents;
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 use tenure_store::{
     Change, Entry, Error, Expected, ListRequest, Revision, Signal, Transaction, WatchRequest,
 };
 use tenure_value::{Text, Value};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep, sleep_until},
+};
 
-/// How long a mark stands before it is acted on: clients see the state they made, and bursts are done in one go.
+/// How long nobody must have written an object that waits for its end until that is brought about: clients see the
+/// state they made, and may change their minds.
+const QUIET: Duration = Duration::from_millis(500);
+/// How long an object may be put off by being written.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long an object may name an owner that is not there: owners and dependents may come in any order.
 const SETTLE: Duration = Duration::from_secs(2);
-/// How long to wait before trying again what could not be done yet.
-const AGAIN: Duration = Duration::from_secs(1);
+/// How long to wait before trying again what could not be done yet; twice as long each time, up to the second.
+const AGAIN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+/// How long to wait for more of the same when something has gone that a whole was waiting for.
+const GATHER: Duration = Duration::from_millis(100);
+/// How many pieces of work are under way at once: enough to share the commits of the store.
+const AT_ONCE: usize = 64;
+/// How often what nobody reads any more is forgotten.
+const REST: Duration = Duration::from_secs(120);
 /// Where all objects are in the store.
 const OBJECTS: &str = "objects/";
 
 /// Something to be done about an object.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Work {
     /// Remove the content of a namespace, and then the namespace.
     Namespace(Text),
@@ -55,77 +78,99 @@ impl Api {
             let mut stop = api.stopping();
             tokio::select! {
                 () = run(&api) => {}
+                () = rest(&api) => {}
                 _ = stop.changed() => {}
             }
         });
     }
 }
 
-async fn run(api: &Arc<Api>) {
+async fn rest(api: &Api) {
     loop {
-        // Whatever ends this, a fault of the store or a history that was compacted, is mended by starting over.
-        if let Err(failure) = (Lifecycle {
-            api,
-            dependents: Dependents::default(),
-            due: BTreeMap::new(),
-            waiting: BTreeSet::new(),
-        })
-        .follow()
-        .await
-        {
-            tracing::warn!(%failure, "the life of objects starts over");
-        }
-        sleep(AGAIN).await;
+        sleep(REST).await;
+        api.forms.rest();
     }
 }
 
-struct Lifecycle<'a> {
-    api: &'a Arc<Api>,
-    dependents: Dependents,
-    due: BTreeMap<(Instant, Work), ()>,
-    /// What is in `due`.
-    waiting: BTreeSet<Work>,
+async fn run(api: &Arc<Api>) {
+    loop {
+        // Whatever ends this, a fault of the store or a history that was compacted, is mended by starting over.
+        if let Err(failure) = Lifecycle::new(api).follow().await {
+            tracing::warn!(%failure, "the life of objects starts over");
+        }
+        sleep(AGAIN.0).await;
+    }
 }
 
-impl Lifecycle<'_> {
+struct Lifecycle {
+    world: Arc<World>,
+    agenda: Agenda<Work>,
+    under_way: JoinSet<(Work, Result<Outcome, Failure>)>,
+    /// Since when objects have been waiting for their end.
+    since: HashMap<Work, Instant>,
+    /// How long the next try of what could not be done waits.
+    patience: HashMap<Work, Duration>,
+}
+
+/// What all pieces of work know.
+struct World {
+    api: Arc<Api>,
+    dependents: Mutex<Dependents>,
+}
+
+impl World {
+    fn dependents(&self) -> MutexGuard<'_, Dependents> {
+        self.dependents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lifecycle {
+    fn new(api: &Arc<Api>) -> Lifecycle {
+        Lifecycle {
+            world: Arc::new(World { api: api.clone(), dependents: Mutex::default() }),
+            agenda: Agenda::default(),
+            under_way: JoinSet::new(),
+            since: HashMap::new(),
+            patience: HashMap::new(),
+        }
+    }
+
     async fn follow(&mut self) -> Result<(), Failure> {
-        let mut after = self.everything().await?;
-        let mut watch = self.api.store.watch(WatchRequest::prefix(OBJECTS).after(after)).await?;
+        let api = self.world.api.clone();
+        let after = self.everything().await?;
+        let mut watch = api.store.watch(WatchRequest::prefix(OBJECTS).after(after)).await?;
         loop {
-            let next = self.due.keys().next().map(|(at, _)| *at);
+            while self.agenda.running() < AT_ONCE
+                && let Some(work) = self.agenda.take(Instant::now())
+            {
+                self.since.remove(&work);
+                self.under_way.spawn(carry_out(self.world.clone(), work));
+            }
+            let next = self.agenda.next().filter(|_| self.agenda.running() < AT_ONCE);
             tokio::select! {
-                signal = watch.next() => match signal? {
-                    Signal::Changes(changes) => {
-                        after = changes.revision();
-                        for change in &changes {
-                            self.see(change);
-                        }
-                        // Another server may have changed a definition.
-                        if changes.iter().any(|change| change.key.starts_with(definitions::PLACE.as_bytes())) {
-                            self.api.refresh_catalog().await?;
-                        }
+                signal = watch.next() => if let Signal::Changes(changes) = signal? {
+                    for change in &changes {
+                        self.see(change);
                     }
-                    Signal::Progress(_) => {}
+                    // Another server may have changed a definition.
+                    if changes.iter().any(|change| change.key.starts_with(definitions::PLACE.as_bytes())) {
+                        api.refresh_catalog().await?;
+                    }
                 },
-                () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {
-                    if let Some(((_, work), ())) = self.due.pop_first() {
-                        self.waiting.remove(&work);
-                        self.carry_out(work, after).await;
-                    }
-                }
+                Some(ended) = self.under_way.join_next() => match ended {
+                    Ok((work, outcome)) => self.end(work, outcome),
+                    Err(error) => return Err(Failure::internal(format!("a piece of work failed: {error}"))),
+                },
+                () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {}
             }
         }
     }
 
     /// Reads all objects once, and returns the revision they were read at.
     async fn everything(&mut self) -> Result<Revision, Failure> {
-        let listing = self.api.store.list(ListRequest::prefix(OBJECTS)).await?;
+        let listing = self.world.api.store.list(ListRequest::prefix(OBJECTS)).await?;
         for entry in &listing.entries {
             self.look_at(entry);
-            let key = key_text(&entry.key);
-            if self.dependents.has_owners(&key) {
-                self.plan(Work::Owned(key), SETTLE);
-            }
         }
         Ok(listing.revision)
     }
@@ -134,20 +179,28 @@ impl Lifecycle<'_> {
     fn see(&mut self, change: &Change) {
         match &change.current {
             Some(entry) => self.look_at(entry),
-            None => {
-                let key = key_text(&change.key);
-                self.dependents.forget(&key);
-                let previous = change.previous.as_ref().and_then(|entry| Stored::read(entry).ok());
-                let Some(previous) = previous else { return };
-                let uid = Text::new(meta_text(&previous.object, "uid"));
-                for dependent in self.dependents.of(&uid) {
-                    self.plan(Work::Owned(dependent), Duration::ZERO);
-                }
-                // Owners that waited for this one look again.
-                for owner in owners::waiting_owners(self.api, &previous.object) {
-                    self.plan(Work::Waiting(owner), Duration::ZERO);
-                }
+            None => self.see_off(change),
+        }
+    }
+
+    /// Takes note of an object that is gone: whoever waited for that goes on at once.
+    fn see_off(&mut self, change: &Change) {
+        let key = key_text(&change.key);
+        self.world.dependents().forget(&key);
+        self.since.remove(&Work::Waiting(key.clone()));
+        for work in contained_in(&key) {
+            if self.patience.contains_key(&work) {
+                self.plan(work, GATHER);
             }
+        }
+        let previous = change.previous.as_ref().and_then(|entry| Stored::read(entry).ok());
+        let Some(previous) = previous else { return };
+        let dependents = self.world.dependents().of(meta_text(&previous.object, "uid"));
+        for dependent in dependents {
+            self.plan(Work::Owned(dependent), Duration::ZERO);
+        }
+        for owner in owners::waiting_owners(&self.world.api, &previous.object) {
+            self.plan(Work::Waiting(owner), GATHER);
         }
     }
 
@@ -157,49 +210,127 @@ impl Lifecycle<'_> {
         let owned = contains(&entry.value, b"\"ownerReferences\"");
         let going = contains(&entry.value, b"\"deletionTimestamp\"");
         if !owned {
-            self.dependents.forget(&key);
+            self.world.dependents().forget(&key);
         }
         if !owned && !going {
             return;
         }
         let Ok(stored) = Stored::read(entry) else { return };
         if owned {
-            self.dependents.learn(&key, &stored.object);
+            self.world.dependents().learn(&key, &stored.object);
             self.plan(Work::Owned(key.clone()), SETTLE);
         }
         if stored.object.at(["metadata", "deletionTimestamp"]).is_some() {
-            if let Some(name) = key.strip_prefix("objects/core/namespaces/") {
-                self.plan(Work::Namespace(name.into()), SETTLE);
+            if let Some(name) = key.strip_prefix(namespaces::PLACE) {
+                self.await_quiet(Work::Namespace(name.into()));
             } else if let Some(name) = key.strip_prefix(definitions::PLACE) {
-                self.plan(Work::Definition(name.into()), SETTLE);
+                self.await_quiet(Work::Definition(name.into()));
+            } else if owned {
+                // A part of something larger, which is waiting for it.
+                self.plan(Work::Waiting(key), Duration::ZERO);
             } else {
-                self.plan(Work::Waiting(key), SETTLE);
+                self.await_quiet(Work::Waiting(key));
             }
         }
+    }
+
+    /// Plans the end of an object that has just been written, for when nobody has written it for a while.
+    fn await_quiet(&mut self, work: Work) {
+        let now = Instant::now();
+        let since = *self.since.entry(work.clone()).or_insert(now);
+        let at = (now + QUIET).min(since + PATIENCE);
+        self.agenda.plan(work.clone(), at);
+        self.agenda.put_off(&work, at);
     }
 
     fn plan(&mut self, work: Work, after: Duration) {
-        if self.waiting.insert(work.clone()) {
-            self.due.insert((Instant::now() + after, work), ());
-        }
+        self.agenda.plan(work, Instant::now() + after);
     }
 
-    async fn carry_out(&mut self, work: Work, revision: Revision) {
-        let outcome = match &work {
-            Work::Namespace(name) => namespaces::remove(self.api, name).await,
-            Work::Definition(name) => definitions::remove(self.api, name).await,
-            Work::Waiting(key) => owners::release(self.api, &self.dependents, key).await,
-            Work::Owned(key) => owners::follow(self.api, key).await,
-        };
-        match outcome {
-            Ok(Outcome::Done) => {}
-            Ok(Outcome::Later) => self.plan(work, AGAIN),
-            Err(failure) => {
-                tracing::warn!(%failure, ?work, %revision, "will be tried again");
-                self.plan(work, AGAIN);
-            }
+    fn end(&mut self, work: Work, outcome: Result<Outcome, Failure>) {
+        if let Ok(Outcome::Done) = outcome {
+            self.patience.remove(&work);
+            return self.agenda.end(work, None);
+        }
+        if let Err(failure) = outcome {
+            tracing::warn!(%failure, ?work, "will be tried again");
+        }
+        let patience = self.patience.entry(work.clone()).or_insert(AGAIN.0);
+        let again = Instant::now() + *patience;
+        *patience = AGAIN.1.min(*patience * 2);
+        self.agenda.end(work, Some(again));
+    }
+}
+
+async fn carry_out(world: Arc<World>, work: Work) -> (Work, Result<Outcome, Failure>) {
+    let outcome = match &work {
+        Work::Namespace(name) => namespaces::remove(&world.api, name).await,
+        Work::Definition(name) => definitions::remove(&world.api, name).await,
+        Work::Waiting(key) => owners::release(&world, key).await,
+        Work::Owned(key) => owners::follow(&world, key).await,
+    };
+    (work, outcome)
+}
+
+/// Returns the work that may be waiting for an object under a key to go.
+fn contained_in(key: &str) -> Vec<Work> {
+    let mut segments = key.strip_prefix(OBJECTS).unwrap_or_default().split('/');
+    let (Some(group), Some(resource)) = (segments.next(), segments.next()) else { return Vec::new() };
+    let mut works = vec![Work::Definition(format!("{resource}.{group}").into())];
+    if let (Some(namespace), Some(_)) = (segments.next(), segments.next()) {
+        works.push(Work::Namespace(namespace.into()));
+    }
+    works
+}
+
+/// Deletes all objects under a prefix of the store, and returns those that are still there.
+async fn delete_all(api: &Arc<Api>, place: &str) -> Result<Vec<Entry>, Failure> {
+    let listing = api.store.list(ListRequest::prefix(place.to_string())).await?;
+    if listing.entries.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut entries = listing.entries.into_iter();
+    let mut under_way = JoinSet::new();
+    loop {
+        while under_way.len() < AT_ONCE
+            && let Some(entry) = entries.next()
+        {
+            let api = api.clone();
+            under_way.spawn(async move {
+                let Some(target) = api.target_of_key(&key_text(&entry.key)) else { return Ok(()) };
+                let Some(options) = next_deletion(&api, &entry)? else { return Ok(()) };
+                match api.delete_object(&target, &own_request(), &options).await {
+                    Err(failure) if failure.code() != 404 => Err(failure),
+                    _ => Ok(()),
+                }
+            });
+        }
+        match under_way.join_next().await {
+            Some(Ok(deleted)) => deleted?,
+            Some(Err(error)) => return Err(Failure::internal(format!("a deletion failed: {error}"))),
+            None => break,
         }
     }
+    Ok(api.store.list(ListRequest::prefix(place.to_string())).await?.entries)
+}
+
+/// Returns how an object is to be deleted next; not at all if that has been said already. One whose time to end by
+/// itself is over gets no more.
+fn next_deletion(api: &Api, entry: &Entry) -> Result<Option<DeleteOptions>, Failure> {
+    let options = DeleteOptions::following(delete::Dependents::Background);
+    if !contains(&entry.value, b"\"deletionTimestamp\"") {
+        return Ok(Some(options));
+    }
+    let object = Stored::read(entry)?.object;
+    let until = object.at(["metadata", "deletionTimestamp"]).and_then(Value::as_str);
+    let grace = object.at(["metadata", "deletionGracePeriodSeconds"]).and_then(Value::as_i64);
+    Ok(match until.and_then(|text| Timestamp::parse(text, Precision::Seconds)) {
+        None => Some(options),
+        Some(until) => {
+            let over = grace.is_some_and(|grace| grace > 0) && until.seconds < api.now().seconds;
+            over.then(|| options.at_once())
+        }
+    })
 }
 
 /// What became of a piece of work.

@@ -1,56 +1,71 @@
 //! The end of a namespace: everything in it is deleted, finalizers are waited for, and when nothing is left the
-//! namespace goes too.
+//! namespace goes too. A namespace that cannot go yet says what it is waiting for.
 
-use super::{Outcome, own_request, replace};
+use super::{Outcome, delete_all, replace};
 use crate::{
     Failure,
     api::{
         Api,
-        delete::{DeleteOptions, Dependents},
+        create::seconds,
         object::{Stored, prefix},
-        target::Target,
+        served::Served,
     },
 };
-use std::sync::Arc;
-use tenure_store::ListRequest;
+use std::{collections::BTreeMap, sync::Arc};
 use tenure_value::{Text, Value};
 
+/// Where namespaces are in the store.
+pub(super) const PLACE: &str = "objects/core/namespaces/";
 /// The finalizer of the spec that stands for the content.
 const CONTENT: &str = "kubernetes";
 
+/// What is still in a namespace.
+#[derive(Default)]
+struct Remaining {
+    /// How many there are of each resource.
+    objects: BTreeMap<String, usize>,
+    /// How many objects each finalizer holds.
+    finalizers: BTreeMap<String, usize>,
+}
+
 /// Removes what is in a namespace that is being deleted, and the namespace when it is empty.
 pub(super) async fn remove(api: &Arc<Api>, name: &str) -> Result<Outcome, Failure> {
-    let Some(target) = api.target_of_key(&format!("objects/core/namespaces/{name}")) else {
-        return Ok(Outcome::Done);
-    };
+    let Some(target) = api.target_of_key(&format!("{PLACE}{name}")) else { return Ok(Outcome::Done) };
     let Some(namespace) = api.read(&target).await? else { return Ok(Outcome::Done) };
     if namespace.object.at(["metadata", "deletionTimestamp"]).is_none() {
         return Ok(Outcome::Done);
     }
-    let mut left = false;
+    let mut remaining = Remaining::default();
     for served in api.namespaced_resources() {
-        let listing = api.store.list(ListRequest::prefix(prefix(&served.resource, name))).await?;
-        for entry in &listing.entries {
-            let Some(of) = api.target_of_key(&super::key_text(&entry.key)) else { continue };
-            let options = DeleteOptions::following(Dependents::Background);
-            match api.delete_object(&of, &own_request(), &options).await {
-                Err(failure) if failure.code() == 404 => {}
-                other => {
-                    other?;
-                }
+        let left = delete_all(api, &prefix(&served.resource, name)).await?;
+        if left.is_empty() {
+            continue;
+        }
+        let resource = &served.resource;
+        let dot = if resource.group.is_empty() { "" } else { "." };
+        *remaining.objects.entry(format!("{}{dot}{}", resource.name, resource.group)).or_default() +=
+            left.len();
+        for entry in &left {
+            let object = Stored::read(entry)?.object;
+            let held = object.at(["metadata", "finalizers"]).and_then(Value::as_array).cloned();
+            for finalizer in held.unwrap_or_default().iter().filter_map(Value::as_str) {
+                *remaining.finalizers.entry(finalizer.to_string()).or_default() += 1;
             }
-            left |= api.store.get(&entry.key).await?.is_some();
         }
     }
-    if left {
-        return Ok(Outcome::Later);
+    if remaining.objects.is_empty() {
+        return replace(api, &target, &namespace, emptied(&namespace.object)).await;
     }
-    finish(api, &target, &namespace).await
+    let told = tell(&namespace.object, &remaining, seconds(api.now()).into());
+    if told != namespace.object {
+        replace(api, &target, &namespace, told).await?;
+    }
+    Ok(Outcome::Later)
 }
 
 /// Takes the finalizer of the content away; a namespace without others goes with it.
-async fn finish(api: &Arc<Api>, target: &Target, namespace: &Stored) -> Result<Outcome, Failure> {
-    let fields = namespace.object.as_object().cloned().unwrap_or_default();
+fn emptied(namespace: &Value) -> Value {
+    let fields = namespace.as_object().cloned().unwrap_or_default();
     let spec = fields.get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
     let finalizers = spec.get("finalizers").and_then(Value::as_array).cloned().unwrap_or_default();
     let others: Vec<Value> =
@@ -60,13 +75,54 @@ async fn finish(api: &Arc<Api>, target: &Target, namespace: &Stored) -> Result<O
     } else {
         spec.with("finalizers", Value::array(others))
     };
-    let object = Value::Object(fields.with("spec", spec));
-    replace(api, target, namespace, object).await
+    Value::Object(fields.with("spec", spec))
+}
+
+/// Returns a namespace whose conditions say what it is waiting for.
+fn tell(namespace: &Value, remaining: &Remaining, now: Value) -> Value {
+    let list = |counts: &BTreeMap<String, usize>, word: &str| {
+        let each = counts.iter().map(|(of, count)| format!("{of}{word}{count} resource instances"));
+        each.collect::<Vec<_>>().join(", ")
+    };
+    let finalizers = if remaining.finalizers.is_empty() {
+        ("False", "ContentHasNoFinalizers", "All content-preserving finalizers finished".to_string())
+    } else {
+        let held = list(&remaining.finalizers, " in ");
+        let message = format!("Some content in the namespace has finalizers remaining: {held}");
+        ("True", "SomeFinalizersRemain", message)
+    };
+    let objects = list(&remaining.objects, " has ");
+    let content = ("True", "SomeResourcesRemain", format!("Some resources are remaining: {objects}"));
+    let deleted = "All content successfully deleted, may be waiting on finalization".to_string();
+    let told = [
+        ("NamespaceDeletionContentFailure", ("False", "ContentDeleted", deleted)),
+        ("NamespaceContentRemaining", content),
+        ("NamespaceFinalizersRemaining", finalizers),
+    ];
+    let fields = namespace.as_object().cloned().unwrap_or_default();
+    let status = fields.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
+    let old = status.get("conditions").and_then(Value::as_array).cloned().unwrap_or_default();
+    let is = |condition: &Value, kind: &str| condition.get("type").and_then(Value::as_str) == Some(kind);
+    let mut conditions: Vec<Value> =
+        old.iter().filter(|of| !told.iter().any(|(kind, _)| is(of, kind))).cloned().collect();
+    for (kind, (state, reason, message)) in told {
+        let before = old.iter().find(|of| is(of, kind));
+        let same = before.filter(|of| of.get("status").and_then(Value::as_str) == Some(state));
+        let since = same.and_then(|of| of.get("lastTransitionTime")).cloned().unwrap_or_else(|| now.clone());
+        conditions.push(Value::object([
+            ("type", Value::from(kind)),
+            ("status", Value::from(state)),
+            ("lastTransitionTime", since),
+            ("reason", Value::from(reason)),
+            ("message", Value::from(message)),
+        ]));
+    }
+    Value::Object(fields.with("status", status.with("conditions", Value::array(conditions))))
 }
 
 impl Api {
     /// Returns every resource whose objects live in namespaces, as it is stored.
-    fn namespaced_resources(&self) -> Vec<crate::api::served::Served> {
+    fn namespaced_resources(&self) -> Vec<Served> {
         let mut seen: Vec<(Text, Text)> = Vec::new();
         let mut found = Vec::new();
         for served in self.catalog().stored() {
@@ -77,5 +133,47 @@ impl Api {
             }
         }
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_namespace_says_what_it_waits_for_and_since_when() {
+        let namespace: Value =
+            r#"{"kind":"Namespace","status":{"phase":"Terminating","conditions":[{"type":"Other"}]}}"#
+                .parse()
+                .unwrap();
+        let mut remaining = Remaining::default();
+        remaining.objects.insert("pods".into(), 2);
+        remaining.finalizers.insert("example.com/held".into(), 1);
+        let first = tell(&namespace, &remaining, "then".into());
+        let messages: Vec<&str> = first
+            .at(["status", "conditions"])
+            .and_then(Value::as_array)
+            .unwrap()
+            .iter()
+            .filter_map(|of| of.get("message").and_then(Value::as_str))
+            .collect();
+        assert_eq!(
+            messages[1..],
+            [
+                "Some resources are remaining: pods has 2 resource instances",
+                "Some content in the namespace has finalizers remaining: example.com/held in 1 resource instances"
+            ]
+        );
+        assert_eq!(tell(&first, &remaining, "now".into()), first, "nothing new is nothing to write");
+    }
+
+    #[test]
+    fn only_the_finalizer_of_the_content_goes() {
+        let of = |text: &str| emptied(&text.parse().unwrap()).to_string();
+        assert_eq!(of(r#"{"spec":{"finalizers":["kubernetes"]}}"#), r#"{"spec":{}}"#);
+        assert_eq!(
+            of(r#"{"spec":{"finalizers":["kubernetes","x/y"]}}"#),
+            r#"{"spec":{"finalizers":["x/y"]}}"#
+        );
     }
 }

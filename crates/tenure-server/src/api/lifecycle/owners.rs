@@ -1,7 +1,7 @@
 //! Owners and their dependents: an object whose owners are all gone follows them; one that is deleted in the
 //! foreground waits for its dependents; one whose dependents are to be orphaned lets them go first.
 
-use super::{Dependents, Outcome, own_request, owner_references, replace};
+use super::{Outcome, OwnerReference, World, own_request, owner_references, replace};
 use crate::{
     Failure,
     api::{
@@ -10,12 +10,13 @@ use crate::{
         object::{Stored, key, meta_text, metadata, with_metadata},
         target::Target,
     },
+    kinds::Scope,
 };
-use std::sync::Arc;
 use tenure_value::{Text, Value};
 
-/// Deletes an object whose owners are all gone; drops the references to some that are.
-pub(super) async fn follow(api: &Arc<Api>, key: &str) -> Result<Outcome, Failure> {
+/// Deletes an object whose owners are all gone or wait for it; drops the references to some that are.
+pub(super) async fn follow(world: &World, key: &str) -> Result<Outcome, Failure> {
+    let api = &world.api;
     let Some(target) = api.target_of_key(key) else { return Ok(Outcome::Done) };
     let Some(live) = api.read(&target).await? else { return Ok(Outcome::Done) };
     if live.object.at(["metadata", "deletionTimestamp"]).is_some() {
@@ -23,10 +24,10 @@ pub(super) async fn follow(api: &Arc<Api>, key: &str) -> Result<Outcome, Failure
     }
     let (mut gone, mut going, mut there) = (Vec::new(), Vec::new(), 0);
     for owner in owner_references(&live.object) {
-        match state_of(api, &target.namespace, &owner).await? {
+        match state_of(api, &target, &owner).await? {
             State::Gone => gone.push(Text::new(owner.uid)),
-            State::WaitsForDependents if owner.blocks => going.push(Text::new(owner.uid)),
-            State::WaitsForDependents | State::There => there += 1,
+            State::WaitsForDependents => going.push(Text::new(owner.uid)),
+            State::There => there += 1,
         }
     }
     if gone.is_empty() && going.is_empty() {
@@ -35,9 +36,19 @@ pub(super) async fn follow(api: &Arc<Api>, key: &str) -> Result<Outcome, Failure
     if there > 0 {
         return disown(api, &target, &live, |uid| gone.iter().chain(&going).any(|of| of == uid)).await;
     }
-    // The last owner that deletes in the foreground waits for this object, so its own dependents go first too.
-    let dependents =
-        if going.is_empty() { delete::Dependents::Background } else { delete::Dependents::Foreground };
+    let own = world.dependents().of(meta_text(&live.object, "uid"));
+    // An owner that waits for this object wants its dependents gone too; otherwise the object itself says how.
+    let dependents = if !going.is_empty() && !own.is_empty() {
+        // In a circle somebody must stop holding back the others.
+        if waits_for(api, &own).await?
+            && let Some(object) = unblocking(&live.object)
+        {
+            return replace(api, &target, &live, object).await.map(|_| Outcome::Later);
+        }
+        delete::Dependents::Foreground
+    } else {
+        wish(&live.object)
+    };
     let options =
         DeleteOptions::following(dependents).only(meta_text(&live.object, "uid"), &live.revision.to_string());
     match api.delete_object(&target, &own_request(), &options).await {
@@ -48,8 +59,44 @@ pub(super) async fn follow(api: &Arc<Api>, key: &str) -> Result<Outcome, Failure
     }
 }
 
+/// Returns what an object says of its dependents by its finalizers.
+fn wish(object: &Value) -> delete::Dependents {
+    match finalizer_for_dependents(object) {
+        Some(delete::ORPHAN) => delete::Dependents::Orphan,
+        Some(_) => delete::Dependents::Foreground,
+        None => delete::Dependents::Background,
+    }
+}
+
+/// Whether any of these objects waits for its dependents.
+async fn waits_for(api: &Api, keys: &[String]) -> Result<bool, Failure> {
+    for key in keys {
+        if let Some(entry) = api.store.get(key.as_bytes()).await?
+            && waits_with(&Stored::read(&entry)?.object) == Some(delete::FOREGROUND)
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns the object with references that hold no owner back; nothing if none did.
+fn unblocking(object: &Value) -> Option<Value> {
+    let fields = metadata(object);
+    let references = fields.get("ownerReferences").and_then(Value::as_array)?;
+    if !owner_references(object).any(|owner| owner.blocks) {
+        return None;
+    }
+    let free = references.iter().map(|reference| {
+        let reference = reference.as_object().cloned().unwrap_or_default();
+        Value::Object(reference.with("blockOwnerDeletion", Value::Bool(false)))
+    });
+    Some(with_metadata(object, fields.with("ownerReferences", Value::array(free))))
+}
+
 /// Lets an object that waits for its dependents go on, if it can.
-pub(super) async fn release(api: &Arc<Api>, dependents: &Dependents, key: &str) -> Result<Outcome, Failure> {
+pub(super) async fn release(world: &World, key: &str) -> Result<Outcome, Failure> {
+    let api = &world.api;
     let Some(target) = api.target_of_key(key) else { return Ok(Outcome::Done) };
     let Some(live) = api.read(&target).await? else { return Ok(Outcome::Done) };
     let finalizer = match waits_with(&live.object) {
@@ -58,16 +105,16 @@ pub(super) async fn release(api: &Arc<Api>, dependents: &Dependents, key: &str) 
     };
     let uid = meta_text(&live.object, "uid").to_string();
     let mut blocked = false;
-    for dependent in dependents.of(&uid) {
+    let dependents = world.dependents().of(&uid);
+    for dependent in dependents {
         let Some(of) = api.target_of_key(&dependent) else { continue };
-        let Some(object) = api.read(&of).await? else { continue };
         if finalizer == delete::ORPHAN {
-            disown(api, &of, &object, |owner| owner == uid).await?;
-            blocked = true;
+            let Some(object) = api.read(&of).await? else { continue };
+            blocked |= matches!(disown(api, &of, &object, |owner| owner == uid).await?, Outcome::Later);
         } else {
-            let holds = owner_references(&object.object).any(|owner| owner.uid == uid && owner.blocks);
-            blocked |= holds;
-            follow(api, &dependent).await?;
+            follow(world, &dependent).await?;
+            let object = api.read(&of).await?.map(|stored| stored.object).unwrap_or_default();
+            blocked |= owner_references(&object).any(|owner| owner.uid == uid && owner.blocks);
         }
     }
     if blocked {
@@ -83,9 +130,13 @@ pub(super) async fn release(api: &Arc<Api>, dependents: &Dependents, key: &str) 
     replace(api, &target, &live, with_metadata(&live.object, fields)).await
 }
 
-/// Returns the finalizer with which an object waits for its dependents.
+/// Returns the finalizer with which an object that is being deleted waits for its dependents.
 fn waits_with(object: &Value) -> Option<&'static str> {
     object.at(["metadata", "deletionTimestamp"])?;
+    finalizer_for_dependents(object)
+}
+
+fn finalizer_for_dependents(object: &Value) -> Option<&'static str> {
     let held = object.at(["metadata", "finalizers"]).and_then(Value::as_array)?;
     [delete::ORPHAN, delete::FOREGROUND]
         .into_iter()
@@ -96,7 +147,10 @@ fn waits_with(object: &Value) -> Option<&'static str> {
 pub(super) fn waiting_owners(api: &Api, object: &Value) -> Vec<String> {
     let namespace = meta_text(object, "namespace");
     owner_references(object)
-        .filter_map(|owner| owner_key(api, namespace, owner.api_version, owner.kind, owner.name))
+        .filter_map(|owner| match owner_place(api, namespace, &owner) {
+            OwnerPlace::At(key) => Some(key),
+            OwnerPlace::Unknown => None,
+        })
         .collect()
 }
 
@@ -107,11 +161,8 @@ enum State {
     Gone,
 }
 
-async fn state_of(api: &Api, namespace: &str, owner: &super::OwnerReference<'_>) -> Result<State, Failure> {
-    let Some(key) = owner_key(api, namespace, owner.api_version, owner.kind, owner.name) else {
-        // A kind that is not served now may be served later; nothing is concluded from its absence.
-        return Ok(State::There);
-    };
+async fn state_of(api: &Api, target: &Target, owner: &OwnerReference<'_>) -> Result<State, Failure> {
+    let OwnerPlace::At(key) = owner_place(api, &target.namespace, owner) else { return Ok(State::There) };
     let Some(entry) = api.store.get(key.as_bytes()).await? else { return Ok(State::Gone) };
     let object = Stored::read(&entry)?.object;
     Ok(match meta_text(&object, "uid") == owner.uid {
@@ -121,10 +172,21 @@ async fn state_of(api: &Api, namespace: &str, owner: &super::OwnerReference<'_>)
     })
 }
 
-fn owner_key(api: &Api, namespace: &str, api_version: &str, kind: &str, name: &str) -> Option<String> {
-    let served = api.served_kind(api_version, kind)?;
-    let namespace = if served.resource.scope == crate::kinds::Scope::Namespaced { namespace } else { "" };
-    Some(key(&served.resource, namespace, name))
+/// Where an owner is in the store.
+enum OwnerPlace {
+    At(String),
+    /// Nothing is concluded from its absence: a kind that is not served now may be served later, and an object
+    /// outside of all namespaces cannot say in which one its owner is.
+    Unknown,
+}
+
+fn owner_place(api: &Api, namespace: &str, owner: &OwnerReference<'_>) -> OwnerPlace {
+    let Some(served) = api.served_kind(owner.api_version, owner.kind) else { return OwnerPlace::Unknown };
+    match served.resource.scope {
+        Scope::Cluster => OwnerPlace::At(key(&served.resource, "", owner.name)),
+        Scope::Namespaced if namespace.is_empty() => OwnerPlace::Unknown,
+        Scope::Namespaced => OwnerPlace::At(key(&served.resource, namespace, owner.name)),
+    }
 }
 
 /// Takes references to owners away from an object.

@@ -1,0 +1,141 @@
+//! Lists in pages: every page shows the same moment, and a client whose moment has been forgotten can go on.
+
+use crate::{
+    facts::{items, text},
+    http::Answer,
+    server::{Server, metadata, version},
+};
+use tenure_value::Value;
+
+const PATH: &str = "/api/v1/namespaces/default/podtemplates";
+const COUNT: usize = 40;
+
+fn server() -> Server {
+    let server = Server::start();
+    for at in 0..COUNT {
+        let body = format!(
+            r#"{{"metadata":{{"name":"template-{at:04}","labels":{{"half":"{}"}}}},"template":{{"spec":{{"containers":[{{"name":"c","image":"i"}}]}}}}}}"#,
+            at % 2
+        );
+        server.create(PATH, &body);
+    }
+    server
+}
+
+fn names(list: &Value) -> Vec<String> {
+    let name = |item: &Value| metadata(item, "name").as_str().unwrap_or_default().to_string();
+    items(list, "items").iter().map(name).collect()
+}
+
+fn expected(range: impl Iterator<Item = usize>) -> Vec<String> {
+    range.map(|at| format!("template-{at:04}")).collect()
+}
+
+fn page(server: &Server, query: &str, token: &str) -> Answer {
+    let token = if token.is_empty() { String::new() } else { format!("&continue={token}") };
+    server.get(&format!("{PATH}?{query}{token}"))
+}
+
+fn token(list: &Value) -> String {
+    metadata(list, "continue").as_str().unwrap_or_default().to_string()
+}
+
+#[test]
+fn pages_show_one_moment_and_count_what_is_left() {
+    let server = server();
+    let first = page(&server, "limit=17", "").document();
+    // What happens after the first page is not seen on the others.
+    server.delete(&format!("{PATH}/template-0030"));
+    server.create(PATH, r#"{"metadata":{"name":"template-9999"},"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}"#);
+    let (mut all, mut list) = (names(&first), first.clone());
+    let mut left = COUNT;
+    while !token(&list).is_empty() {
+        left -= names(&list).len();
+        assert_eq!(metadata(&list, "remainingItemCount"), Value::from(left as u64));
+        list = page(&server, "limit=17", &token(&list)).document();
+        assert_eq!(version(&list), version(&first));
+        all.extend(names(&list));
+    }
+    assert_eq!(metadata(&list, "remainingItemCount"), Value::Null);
+    assert_eq!(all, expected(0..COUNT));
+}
+
+#[test]
+fn pages_of_a_selection_are_full_and_do_not_guess_what_is_left() {
+    let server = server();
+    let (mut all, mut next) = (Vec::new(), String::new());
+    loop {
+        let list = page(&server, "limit=7&labelSelector=half%3D1", &next).document();
+        assert_eq!(metadata(&list, "remainingItemCount"), Value::Null);
+        all.extend(names(&list));
+        next = token(&list);
+        if next.is_empty() {
+            break;
+        }
+        assert_eq!(names(&list).len(), 7);
+    }
+    assert_eq!(all, expected((0..COUNT).filter(|at| at % 2 == 1)));
+}
+
+#[test]
+fn a_client_whose_moment_is_forgotten_can_go_on_with_the_present() {
+    let server = server();
+    let first = page(&server, "limit=15", "").document();
+    server.delete(&format!("{PATH}/template-0020"));
+    server.forget_history();
+    let answer = page(&server, "limit=15", &token(&first));
+    assert_eq!((answer.code, answer.says("reason").as_str()), (410, "Expired"), "{}", answer.text());
+    let token_of_failure = token(&answer.document());
+    assert!(!token_of_failure.is_empty(), "{}", answer.text());
+    let second = page(&server, "limit=15", &token_of_failure).document();
+    assert_eq!(text(&second, "kind"), "PodTemplateList");
+    assert_eq!(names(&second), expected((15..31).filter(|at| *at != 20)));
+    assert!(version(&second) > version(&first), "the present has a version of its own");
+    // From there on the pages are of one moment again.
+    server.delete(&format!("{PATH}/template-0035"));
+    let third = page(&server, "limit=15", &token(&second)).document();
+    assert_eq!((version(&third), names(&third)), (version(&second), expected(31..COUNT)));
+    let whole = page(&server, "resourceVersion=1&resourceVersionMatch=Exact", "");
+    assert_eq!((whole.code, whole.says("reason").as_str()), (410, "Expired"));
+}
+
+#[test]
+fn a_list_is_the_same_whoever_read_it_before() {
+    let server = server();
+    let accepts = [
+        "application/json",
+        "application/vnd.kubernetes.protobuf",
+        "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
+        "application/json;drop=metadata.managedFields",
+        "application/json;as=Table;v=v1;g=meta.k8s.io",
+        "application/yaml",
+    ];
+    let read = |accept: &str, query: &str| {
+        let request = crate::http::Request::new("GET", &format!("{PATH}?{query}")).header("Accept", accept);
+        let answer = server.send(&request);
+        assert_eq!(answer.code, 200, "{accept} {query}");
+        answer.body
+    };
+    for query in ["", "labelSelector=half%3D1", "fieldSelector=metadata.name%3Dtemplate-0003", "limit=3"] {
+        for accept in accepts {
+            let first = read(accept, query);
+            for other in accepts {
+                read(other, query);
+            }
+            // The age of what a table shows goes on.
+            if !accept.contains("Table") {
+                assert!(read(accept, query) == first, "{accept} {query}");
+            }
+        }
+    }
+    // A change is seen at once in every form.
+    let item = format!("{PATH}/template-0003");
+    server.patch(&item, crate::server::MERGE_PATCH, r#"{"metadata":{"labels":{"half":"changed"}}}"#);
+    for accept in &accepts[..5] {
+        let body = String::from_utf8_lossy(&read(accept, "")).into_owned();
+        let shown = accept.contains("Table") || body.contains("changed");
+        assert!(shown, "{accept}");
+    }
+    let selected = page(&server, "labelSelector=half%3Dchanged", "").document();
+    assert_eq!(names(&selected), expected(3..4));
+}

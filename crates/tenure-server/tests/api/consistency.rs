@@ -1,0 +1,269 @@
+//! Many write, many watch with selectors of all kinds, lose their connections, resume, and see the server restart and
+//! history forgotten. What a watcher has put together must be what a list at that very revision shows, whenever it
+//! looks.
+
+use crate::{
+    facts::{items, text},
+    http::{Request, try_send},
+    server::{MERGE_PATCH, Server, version},
+    stream::Stream,
+};
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+use tenure_server::Access;
+use tenure_store::MemoryStore;
+use tenure_value::{Limits, Value, json};
+
+const WRITERS: u64 = 4;
+const WATCHERS: u64 = 12;
+const LASTING: Duration = Duration::from_secs(8);
+const NAMESPACES: [&str; 2] = ["default", "kube-public"];
+const COLORS: [&str; 3] = ["red", "green", "blue"];
+/// After how many events a watcher compares, besides every bookmark.
+const COMPARE: u64 = 25;
+
+/// A small generator of numbers, so that a failing run can be told by its seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+
+    fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+        choices[self.below(choices.len() as u64) as usize]
+    }
+}
+
+/// What all threads share.
+struct World {
+    address: Mutex<SocketAddr>,
+    writing: AtomicBool,
+    /// The revision that every watcher must reach in the end.
+    last: AtomicU64,
+    compared: AtomicU64,
+    resumed: AtomicU64,
+    expired: AtomicU64,
+}
+
+impl World {
+    fn address(&self) -> SocketAddr {
+        *self.address.lock().expect("no thread has panicked")
+    }
+
+    /// Asks until there is a server that answers.
+    fn ask(&self, path: &str) -> (u16, Value) {
+        let start = Instant::now();
+        loop {
+            if let Some(answer) = try_send(self.address(), &Request::new("GET", path))
+                && let Ok(document) = json::parse(&answer.body, &Limits::default())
+            {
+                return (answer.code, document);
+            }
+            assert!(start.elapsed() < Duration::from_secs(20), "no answer to {path}");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn write(&self, mut random: Random) {
+        while self.writing.load(SeqCst) {
+            let collection = format!("/api/v1/namespaces/{}/configmaps", random.of(&NAMESPACES));
+            let name = format!("c{}", random.below(12));
+            let item = format!("{collection}/{name}");
+            let labels =
+                format!(r#""labels":{{"color":"{}","n":"{}"}}"#, random.of(&COLORS), random.below(3));
+            let request = match random.below(8) {
+                0..3 => Request::new("POST", &collection)
+                    .body("application/json", format!(r#"{{"metadata":{{"name":"{name}",{labels}}}}}"#)),
+                3..5 => {
+                    Request::new("PATCH", &item).body(MERGE_PATCH, format!(r#"{{"metadata":{{{labels}}}}}"#))
+                }
+                5 => Request::new("PATCH", &item)
+                    .body(MERGE_PATCH, format!(r#"{{"data":{{"k":"{}"}}}}"#, random.below(1000))),
+                6 => Request::new("PATCH", &item).body(MERGE_PATCH, r#"{"metadata":{"labels":null}}"#),
+                _ => Request::new("DELETE", &item),
+            };
+            // The server may be away, and most writes meet an object that is there or is not.
+            let _ = try_send(self.address(), &request);
+            thread::sleep(Duration::from_millis(random.below(12)));
+        }
+    }
+}
+
+/// What a watcher asks for: a collection and a selector.
+struct Question {
+    path: String,
+    selector: String,
+}
+
+impl Question {
+    fn random(random: &mut Random) -> Question {
+        let path = match random.below(3) {
+            0 => "/api/v1/configmaps".to_string(),
+            _ => format!("/api/v1/namespaces/{}/configmaps", random.of(&NAMESPACES)),
+        };
+        let color = random.of(&COLORS);
+        let selector = match random.below(7) {
+            0 => String::new(),
+            1 => format!("&labelSelector=color%3D{color}"),
+            2 => format!("&labelSelector=color!%3D{color}"),
+            3 => format!("&labelSelector=color%20in%20(red,{color}),n%20notin%20(1)"),
+            4 => "&labelSelector=!color".into(),
+            5 => format!("&fieldSelector=metadata.name!%3Dc{}", random.below(12)),
+            _ => format!("&fieldSelector=metadata.name%3Dc{}&labelSelector=n", random.below(12)),
+        };
+        Question { path, selector }
+    }
+}
+
+/// What a watcher knows: objects by their names, as of a revision.
+#[derive(Default)]
+struct Known {
+    objects: BTreeMap<String, Value>,
+    revision: u64,
+}
+
+fn place(object: &Value) -> String {
+    let part = |name| object.at(["metadata", name]).and_then(Value::as_str).unwrap_or_default();
+    format!("{}/{}", part("namespace"), part("name"))
+}
+
+fn listed(list: &Value) -> BTreeMap<String, Value> {
+    items(list, "items").iter().map(|item| (place(item), bare(item))).collect()
+}
+
+/// Returns an object without what items of a list do not repeat.
+fn bare(object: &Value) -> Value {
+    Value::Object(object.as_object().cloned().unwrap_or_default().without("apiVersion").without("kind"))
+}
+
+impl Known {
+    fn list(world: &World, question: &Question) -> Known {
+        let (code, list) = world.ask(&format!("{}?{}", question.path, question.selector));
+        assert_eq!(code, 200, "{list}");
+        Known { objects: listed(&list), revision: version(&list).parse().expect("a version") }
+    }
+
+    /// Takes an event in; it must fit what is known.
+    fn learn(&mut self, kind: &str, object: &Value) {
+        let revision: u64 = version(object).parse().expect("a version");
+        let newer = if kind == "BOOKMARK" { revision >= self.revision } else { revision > self.revision };
+        assert!(newer, "{kind} at {revision} after {}", self.revision);
+        self.revision = revision;
+        let fits = match kind {
+            "ADDED" => self.objects.insert(place(object), bare(object)).is_none(),
+            "MODIFIED" => self.objects.insert(place(object), bare(object)).is_some(),
+            "DELETED" => self.objects.remove(&place(object)).is_some(),
+            other => other == "BOOKMARK",
+        };
+        assert!(fits, "{kind} does not fit: {object}");
+    }
+
+    /// Compares with what a list at the same revision shows.
+    fn compare(&self, world: &World, question: &Question) {
+        let path = format!(
+            "{}?resourceVersion={}&resourceVersionMatch=Exact{}",
+            question.path, self.revision, question.selector
+        );
+        let (code, list) = world.ask(&path);
+        // History may have been forgotten just now.
+        if code != 410 {
+            assert_eq!(code, 200, "{list}");
+            assert_eq!(
+                self.objects,
+                listed(&list),
+                "at {} {}{}",
+                self.revision,
+                question.path,
+                question.selector
+            );
+            world.compared.fetch_add(1, SeqCst);
+        }
+    }
+}
+
+fn follow(world: &World, mut random: Random) {
+    let question = Question::random(&mut random);
+    let mut known = Known::list(world, &question);
+    loop {
+        let last = world.last.load(SeqCst);
+        if last > 0 && known.revision >= last {
+            return known.compare(world, &question);
+        }
+        let seconds = 2 + random.below(3);
+        let path = format!(
+            "{}?watch=1&allowWatchBookmarks=true&timeoutSeconds={seconds}&resourceVersion={}{}",
+            question.path, known.revision, question.selector
+        );
+        let Some(mut watch) = Stream::open(world.address(), &path) else {
+            thread::sleep(Duration::from_millis(10));
+            continue;
+        };
+        world.resumed.fetch_add(1, SeqCst);
+        let lasts = 1 + random.below(80);
+        for at in 1..lasts {
+            let Some(event) = watch.next() else { break };
+            let (kind, object) =
+                (text(&event, "type").to_string(), event.get("object").cloned().unwrap_or_default());
+            if kind == "ERROR" {
+                assert_eq!(text(&object, "reason"), "Expired", "{object}");
+                world.expired.fetch_add(1, SeqCst);
+                known = Known::list(world, &question);
+                break;
+            }
+            known.learn(&kind, &object);
+            if kind == "BOOKMARK" || at.is_multiple_of(COMPARE) {
+                known.compare(world, &question);
+            }
+        }
+    }
+}
+
+#[test]
+fn whatever_happens_a_watcher_knows_what_a_list_shows() {
+    let store = Arc::new(MemoryStore::new());
+    let server = Server::over(store.clone(), Access::Anyone);
+    let world = World {
+        address: Mutex::new(server.address),
+        writing: AtomicBool::new(true),
+        last: AtomicU64::new(0),
+        compared: AtomicU64::new(0),
+        resumed: AtomicU64::new(0),
+        expired: AtomicU64::new(0),
+    };
+    thread::scope(|scope| {
+        let world = &world;
+        let watchers: Vec<_> =
+            (0..WATCHERS).map(|seed| scope.spawn(move || follow(world, Random(seed * 7919 + 1)))).collect();
+        let writers: Vec<_> =
+            (0..WRITERS).map(|seed| scope.spawn(move || world.write(Random(seed * 104_729 + 5)))).collect();
+        let start = Instant::now();
+        let mut server = server;
+        while start.elapsed() < LASTING {
+            thread::sleep(Duration::from_millis(900));
+            server.forget_history();
+            thread::sleep(Duration::from_millis(900));
+            // Connections break in the middle of whatever they are at.
+            drop(server);
+            server = Server::over(store.clone(), Access::Anyone);
+            *world.address.lock().expect("no thread has panicked") = server.address;
+        }
+        world.writing.store(false, SeqCst);
+        writers.into_iter().for_each(|writer| writer.join().expect("a writer"));
+        world.last.store(server.revision().parse().expect("a version"), SeqCst);
+        watchers.into_iter().for_each(|watcher| watcher.join().expect("a watcher"));
+    });
+    let count = |of: &AtomicU64| of.load(SeqCst);
+    assert!(count(&world.compared) > 4 * WATCHERS, "{} comparisons", count(&world.compared));
+    assert!(count(&world.resumed) > 4 * WATCHERS, "{} resumptions", count(&world.resumed));
+    assert!(count(&world.expired) > 0, "nobody was too late");
+}
