@@ -29,7 +29,7 @@ spec:
 const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {k: v}\n";
 
 /// A server and a home directory for its clients.
-struct Cluster {
+pub struct Cluster {
     tenure: Tenure,
     home: TempDir,
     _data: TempDir,
@@ -38,11 +38,7 @@ struct Cluster {
 /// Returns a cluster for a client that reads OpenAPI as JSON; one older than 1.27 reads it as protobuf only, which
 /// this server does not write, and can neither validate nor calculate patches then.
 fn cluster() -> Option<Cluster> {
-    let said = run(Command::new("kubectl").args(["version", "--client", "-o", "json"]), "").out;
-    let minor = said
-        .split("\"minor\": \"")
-        .nth(1)
-        .and_then(|rest| rest.split(['"', '+']).next()?.parse::<u32>().ok());
+    let minor = Some(version()).filter(|minor| *minor > 0);
     if minor.is_some_and(|minor| minor < 27) {
         println!("kubectl 1.{} is too old for this test", minor.unwrap_or_default());
         return None;
@@ -50,29 +46,37 @@ fn cluster() -> Option<Cluster> {
     Some(Cluster::start())
 }
 
+/// Returns the minor version of the client, 0 if it does not say.
+pub fn version() -> u32 {
+    let said = run(Command::new("kubectl").args(["version", "--client", "-o", "json"]), "").out;
+    let minor =
+        said.split("\"minor\": \"").nth(1).and_then(|rest| rest.split(['"', '+']).next()?.parse().ok());
+    minor.unwrap_or_default()
+}
+
 impl Cluster {
-    fn start() -> Cluster {
+    pub fn start() -> Cluster {
         let data = TempDir::new().expect("a directory");
         Cluster { tenure: Tenure::secure(&data), home: TempDir::new().expect("a directory"), _data: data }
     }
 
-    fn command(&self, line: &str) -> Command {
+    pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new("kubectl");
         command.args(words(line)).env("KUBECONFIG", self.tenure.kubeconfig()).env("HOME", self.home.path());
         command
     }
 
     /// Runs a line of words, quoted where they have spaces, with something to read.
-    fn with(&self, input: &str, line: &str) -> Said {
+    pub fn with(&self, input: &str, line: &str) -> Said {
         run(&mut self.command(line), input)
     }
 
-    fn kubectl(&self, line: &str) -> Said {
+    pub fn kubectl(&self, line: &str) -> Said {
         self.with("", line)
     }
 
     /// Starts a command that goes on.
-    fn begin(&self, line: &str) -> Child {
+    pub fn begin(&self, line: &str) -> Child {
         self.command(line)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -1,6 +1,10 @@
 //! The binary as a person uses it: started, asked by the clients that people have, stopped and started again.
 
+mod client;
+mod controller;
+mod crash;
 mod curl;
 mod kubectl;
+mod life;
 mod process;
 mod serve;

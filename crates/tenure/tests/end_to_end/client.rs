@@ -1,0 +1,77 @@
+//! A client over plain HTTP that bears a server that goes away: requests that may stay without an answer, and a watch
+//! that is read event by event.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    time::Duration,
+};
+use tenure_value::{Limits, Value, json};
+
+/// A body of a request: its media type and its text.
+pub type Body<'a> = Option<(&'a str, &'a str)>;
+
+/// Sends a request; nothing if no whole answer comes.
+pub fn send(address: &str, method: &str, path: &str, body: Body<'_>) -> Option<(u16, Value)> {
+    let mut stream = connect(address)?;
+    let (media_type, body) = body.unwrap_or(("application/json", ""));
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: tenure\r\nConnection: close\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .ok()?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).ok()?;
+    let end = answer.windows(4).position(|window| window == b"\r\n\r\n")?;
+    let head = String::from_utf8_lossy(&answer[..end]).into_owned();
+    let code = head.split(' ').nth(1)?.parse().ok()?;
+    Some((code, json::parse(&answer[end + 4..], &Limits::default()).ok()?))
+}
+
+fn connect(address: &str) -> Option<TcpStream> {
+    let stream = TcpStream::connect(address.strip_prefix("http://").unwrap_or(address)).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
+    Some(stream)
+}
+
+/// A watch under way.
+pub struct Watch {
+    from: BufReader<TcpStream>,
+    rest: Vec<u8>,
+}
+
+impl Watch {
+    /// Asks for a watch; nothing if there is no server that answers with one.
+    pub fn open(address: &str, path: &str) -> Option<Watch> {
+        let mut stream = connect(address)?;
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: tenure\r\n\r\n").ok()?;
+        let mut from = BufReader::new(stream);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            from.read_line(&mut head).ok().filter(|count| *count > 0)?;
+        }
+        head.starts_with("HTTP/1.1 200").then_some(Watch { from, rest: Vec::new() })
+    }
+
+    /// Returns the next event; nothing when the watch is over.
+    pub fn next(&mut self) -> Option<Value> {
+        loop {
+            if let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.rest.drain(..=end).collect();
+                return json::parse(&line, &Limits::default()).ok();
+            }
+            let mut size = String::new();
+            self.from.read_line(&mut size).ok().filter(|count| *count > 0)?;
+            let size = usize::from_str_radix(size.trim_end(), 16).ok().filter(|size| *size > 0)?;
+            let mut chunk = vec![0; size + 2];
+            self.from.read_exact(&mut chunk).ok()?;
+            self.rest.extend_from_slice(&chunk[..size]);
+        }
+    }
+}
+
+/// Returns a text inside a document; empty if there is none.
+pub fn text<'v>(of: &'v Value, path: &[&str]) -> &'v str {
+    of.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default()
+}

@@ -1,0 +1,229 @@
+//! A controller as people write them with the `kube` crate: it watches custom objects and what they own, holds them by
+//! a finalizer, makes children and reports in the status. The server goes away twice meanwhile; in the end everything is
+//! as it should be.
+
+use crate::{
+    client::{send, text},
+    process::Tenure,
+};
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{
+    Api, Client, Config, Resource, ResourceExt,
+    api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams},
+    runtime::{
+        Controller,
+        controller::Action,
+        finalizer::{Error, Event, finalizer},
+        watcher,
+    },
+};
+use serde_json::json;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::TcpListener,
+    sync::{Arc, Mutex},
+    thread,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+use tenure_value::Value;
+
+const WIDGETS: usize = 1_000;
+const FINALIZER: &str = "example.com/widget";
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const PATH: &str = "/apis/example.com/v1/namespaces/default/widgets";
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const PATIENCE: Duration = Duration::from_secs(240);
+const JSON: &str = "application/json";
+
+const DEFINITION: &str = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com"},
+ "spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"widgets","singular":"widget","kind":"Widget"},
+ "versions":[{"name":"v1","served":true,"storage":true,"subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object","properties":{
+   "spec":{"type":"object","properties":{"children":{"type":"integer"}}},
+   "status":{"type":"object","properties":{"ready":{"type":"integer"}}}}}}}]}}"#;
+
+/// What the reconciler knows.
+struct Context {
+    client: Client,
+    resource: ApiResource,
+    /// The objects that were cleaned up.
+    cleaned: Mutex<BTreeSet<String>>,
+}
+
+impl Context {
+    fn widgets(&self) -> Api<DynamicObject> {
+        Api::namespaced_with(self.client.clone(), "default", &self.resource)
+    }
+
+    async fn apply(&self, widget: &DynamicObject) -> Result<Action, kube::Error> {
+        let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), "default");
+        let wanted = widget.data["spec"]["children"].as_u64().unwrap_or_default();
+        for child in 0..wanted {
+            let name = format!("{}-{child}", widget.name_any());
+            let map = json!({
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": name, "ownerReferences": [widget.controller_owner_ref(&self.resource)]},
+                "data": {"of": widget.name_any()},
+            });
+            maps.patch(&name, &PatchParams::apply("widgets"), &Patch::Apply(&map)).await?;
+        }
+        if widget.data["status"]["ready"].as_u64() != Some(wanted) {
+            let status = json!({"status": {"ready": wanted}});
+            let name = widget.name_any();
+            self.widgets().patch_status(&name, &PatchParams::default(), &Patch::Merge(&status)).await?;
+        }
+        Ok(Action::await_change())
+    }
+
+    fn clean(&self, widget: &DynamicObject) -> Action {
+        self.cleaned.lock().expect("no panic before").insert(widget.name_any());
+        Action::await_change()
+    }
+}
+
+async fn reconcile(widget: Arc<DynamicObject>, context: Arc<Context>) -> Result<Action, Error<kube::Error>> {
+    finalizer(&context.widgets(), FINALIZER, widget, |event| async {
+        match event {
+            Event::Apply(widget) => context.apply(&widget).await,
+            Event::Cleanup(widget) => Ok(context.clean(&widget)),
+        }
+    })
+    .await
+}
+
+/// Runs the controller until the runtime is dropped.
+async fn control(context: Arc<Context>) {
+    let maps: Api<ConfigMap> = Api::namespaced(context.client.clone(), "default");
+    let resource = context.resource.clone();
+    Controller::new_with(context.widgets(), watcher::Config::default(), resource)
+        .owns(maps, watcher::Config::default().streaming_lists())
+        .run(reconcile, |_, _, _| Action::requeue(Duration::from_millis(300)), context)
+        .for_each(|_| async {})
+        .await;
+}
+
+/// Sends until the server answers.
+fn ask(address: &str, method: &str, path: &str, body: Option<(&str, &str)>) -> (u16, Value) {
+    let start = Instant::now();
+    loop {
+        if let Some(answer) = send(address, method, path, body) {
+            return answer;
+        }
+        assert!(start.elapsed() < PATIENCE, "no answer to {method} {path}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Does something for each of some numbers, a few at a time.
+fn for_all(some: impl Iterator<Item = usize> + Clone + Send, each: impl Fn(usize) + Sync) {
+    thread::scope(|scope| {
+        for worker in 0..4 {
+            let (each, some) = (&each, some.clone());
+            scope.spawn(move || some.filter(|at| at % 4 == worker).for_each(each));
+        }
+    });
+}
+
+fn name(at: usize) -> String {
+    format!("widget-{at:04}")
+}
+
+fn items(list: &Value) -> Vec<Value> {
+    list.get("items")
+        .and_then(Value::as_array)
+        .map(|items| items.iter().cloned().collect())
+        .unwrap_or_default()
+}
+
+/// Returns the widgets with how many children they want and have reported, and the children with their owners.
+fn state(address: &str) -> (BTreeMap<String, (i64, i64)>, BTreeSet<String>) {
+    let number = |of: &Value, path: [&str; 2]| of.at(path).and_then(Value::as_i64).unwrap_or(-1);
+    let widgets = items(&ask(address, "GET", PATH, None).1);
+    let widgets = widgets.iter().map(|of| {
+        let counts = (number(of, ["spec", "children"]), number(of, ["status", "ready"]));
+        (text(of, &["metadata", "name"]).to_string(), counts)
+    });
+    let maps = items(&ask(address, "GET", MAPS, None).1);
+    let names = maps.iter().map(|of| text(of, &["metadata", "name"]).to_string());
+    (widgets.collect(), names.collect())
+}
+
+#[test]
+fn a_controller_brings_everything_to_its_end_through_two_restarts() {
+    let directory = TempDir::new().expect("a directory");
+    let port =
+        TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
+    let listen = format!("127.0.0.1:{port}");
+    let start = || Tenure::start(directory.path(), &["--insecure-http", "--listen", &listen]);
+    let mut tenure = start();
+    let address = tenure.address.clone();
+    let (code, answer) = ask(&address, "POST", DEFINITIONS, Some((JSON, DEFINITION)));
+    assert_eq!(code, 201, "{answer}");
+
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let config = Config::new(address.parse().expect("an address"));
+    let client = runtime.block_on(async { Client::try_from(config) }).expect("a client");
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1", "Widget"));
+    let context = Arc::new(Context { client, resource, cleaned: Mutex::default() });
+    runtime.spawn(control(context.clone()));
+
+    let create = |at: usize| {
+        let body = format!(
+            r#"{{"apiVersion":"example.com/v1","kind":"Widget","metadata":{{"name":"{}"}},"spec":{{"children":1}}}}"#,
+            name(at)
+        );
+        // An answer that was lost with the server may have been a success.
+        let (code, answer) = ask(&address, "POST", PATH, Some((JSON, &body)));
+        assert!(matches!(code, 201 | 409), "{answer}");
+    };
+    for_all(0..WIDGETS / 2, create);
+    assert_eq!(tenure.terminate().code(), Some(0));
+    tenure = start();
+    for_all(WIDGETS / 2..WIDGETS, create);
+    // A third is to go, and every tenth that stays gets another child.
+    for_all((0..WIDGETS).filter(|at| at % 3 == 0), |at| {
+        let (code, answer) = ask(&address, "DELETE", &format!("{PATH}/{}", name(at)), None);
+        assert!(matches!(code, 200 | 404), "{answer}");
+    });
+    tenure.signal("KILL");
+    tenure.wait();
+    let tenure = start();
+    for_all((0..WIDGETS).filter(|at| at % 3 != 0 && at % 10 == 0), |at| {
+        let patch = ("application/merge-patch+json", r#"{"spec":{"children":2}}"#);
+        let (code, answer) = ask(&address, "PATCH", &format!("{PATH}/{}", name(at)), Some(patch));
+        assert_eq!(code, 200, "{answer}");
+    });
+
+    let children = |at: usize| if at % 10 == 0 { 2 } else { 1 };
+    let stay = || (0..WIDGETS).filter(|at| at % 3 != 0);
+    let widgets: BTreeMap<_, _> = stay().map(|at| (name(at), (children(at), children(at)))).collect();
+    let maps: BTreeSet<_> =
+        stay().flat_map(|at| (0..children(at)).map(move |child| format!("{}-{child}", name(at)))).collect();
+    let began = Instant::now();
+    loop {
+        let (is, owned) = state(&address);
+        if is == widgets && owned == maps {
+            break;
+        }
+        let waiting = is.values().filter(|(wanted, ready)| wanted != ready).count();
+        assert!(
+            began.elapsed() < PATIENCE,
+            "{} widgets of {}, {waiting} not ready, {} children of {}",
+            is.len(),
+            widgets.len(),
+            owned.len(),
+            maps.len()
+        );
+        thread::sleep(Duration::from_millis(300));
+    }
+    let cleaned = context.cleaned.lock().expect("no panic before").clone();
+    assert!(cleaned.iter().all(|name| !widgets.contains_key(name)), "nothing that stays was cleaned up");
+    runtime.shutdown_background();
+    drop(tenure);
+}

@@ -1,0 +1,126 @@
+//! `kubectl` on the life of objects: deletions that wait, that cascade or do not, and pruning.
+
+use crate::{
+    kubectl::{Cluster, version},
+    process::{Said, read_until, run},
+};
+use std::{thread, time::Duration};
+
+const OWNER: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: nginx}]
+";
+
+/// Creates a deployment and a replica set that it owns, as its controller would.
+fn family(cluster: &Cluster) {
+    cluster.with(OWNER, "apply --validate=false -f -").says("created");
+    let uid = cluster.kubectl("get deployment web -o jsonpath={.metadata.uid}").out;
+    let owned = OWNER.replace("kind: Deployment", "kind: ReplicaSet").replace(
+        "  name: web\n",
+        &format!(
+            "  name: web-1\n  ownerReferences: [{{apiVersion: apps/v1, kind: Deployment, name: web, uid: {uid}, controller: true, blockOwnerDeletion: true}}]\n"
+        ),
+    );
+    cluster.with(&owned, "apply --validate=false -f -").says("created");
+}
+
+fn is_there(cluster: &Cluster, what: &str) -> bool {
+    !cluster.kubectl(&format!("get {what} --ignore-not-found -o name")).out.is_empty()
+}
+
+fn wait_until_gone(cluster: &Cluster, what: &str) {
+    cluster.kubectl(&format!("wait {what} --for=delete --timeout=50s"));
+    assert!(!is_there(cluster, what), "{what}");
+}
+
+#[test]
+fn deletions_cascade_as_asked() {
+    let cluster = Cluster::start();
+    family(&cluster);
+    cluster.kubectl("delete deployment web --cascade=foreground").says("deleted");
+    assert!(
+        !is_there(&cluster, "deployment/web") && !is_there(&cluster, "replicaset/web-1"),
+        "the owner goes last"
+    );
+    family(&cluster);
+    cluster.kubectl("delete deployment web --cascade=background").says("deleted");
+    wait_until_gone(&cluster, "replicaset/web-1");
+    family(&cluster);
+    cluster.kubectl("delete deployment web --cascade=orphan").says("deleted");
+    assert!(!is_there(&cluster, "deployment/web"));
+    thread::sleep(Duration::from_secs(3));
+    let owners = cluster.kubectl("get replicaset web-1 -o jsonpath={.metadata.ownerReferences}").says("").out;
+    assert_eq!(owners, "", "an orphan stays and has no owner");
+}
+
+#[test]
+fn a_deletion_waits_for_finalizers() {
+    let cluster = Cluster::start();
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, finalizers: [example.com/held]}\n";
+    cluster.with(map, "create --validate=false -f -").says("created");
+    let mut watch = cluster.begin("get configmap held -w --output-watch-events");
+    let mut events = watch.stdout.take().expect("its output");
+    read_until(&mut events, "ADDED");
+    let mut deletion = cluster.begin("delete configmap held --wait=true --timeout=50s");
+    read_until(&mut events, "MODIFIED");
+    assert!(deletion.try_wait().expect("its state").is_none(), "it waits");
+    cluster.kubectl("delete configmap held --wait=false").says("deleted");
+    assert!(is_there(&cluster, "configmap/held"));
+    cluster
+        .kubectl("patch configmap held --type=merge -p '{\"metadata\":{\"finalizers\":null}}'")
+        .says("patched");
+    assert!(deletion.wait().expect("it ends").success());
+    read_until(&mut events, "DELETED");
+    watch.kill().expect("the watch is killed");
+    watch.wait().expect("it ends");
+    cluster.kubectl("create namespace short").says("created");
+    cluster.kubectl("create configmap c -n short").says("created");
+    cluster.kubectl("delete namespace short").says("deleted");
+    assert!(!is_there(&cluster, "namespace/short"));
+    cluster.kubectl("run pod --image=i").says("created");
+    cluster.kubectl("delete pod pod --force --grace-period=0").says("deleted");
+    assert!(!is_there(&cluster, "pod/pod"));
+}
+
+fn two_maps(which: &[&str]) -> String {
+    let map = |name: &&str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, labels: {{part: ours}}}}\n---\n")
+    };
+    which.iter().map(map).collect()
+}
+
+#[test]
+fn what_is_not_applied_any_more_is_pruned() {
+    let cluster = Cluster::start();
+    cluster.kubectl("create configmap theirs").says("created");
+    let line = "apply --validate=false --prune -l part=ours --prune-allowlist=core/v1/ConfigMap -f -";
+    // Since 1.26 the flag has this name.
+    if version() >= 26 {
+        cluster.with(&two_maps(&["one", "two"]), line).says("configmap/two created");
+        cluster.with(&two_maps(&["one"]), line).says("configmap/two pruned");
+        assert!(!is_there(&cluster, "configmap/two") && is_there(&cluster, "configmap/theirs"));
+    }
+    // Sets of what was applied came with 1.27, and reading the types that validation needs as JSON too.
+    if version() < 27 {
+        println!("kubectl 1.{} knows no sets of what was applied", version());
+        return;
+    }
+    let in_set = |input: &str| -> Said {
+        let line = "apply --server-side --force-conflicts --prune --applyset=configmaps/mine -n default -f -";
+        run(cluster.command(line).env("KUBECTL_APPLYSET", "true"), input)
+    };
+    let parent = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: mine}\n";
+    cluster.with(parent, "apply -f -").says("created");
+    in_set(&two_maps(&["three", "four"])).says("configmap/four serverside-applied");
+    in_set(&two_maps(&["three"])).says("configmap/four pruned");
+    assert!(!is_there(&cluster, "configmap/four") && is_there(&cluster, "configmap/three"));
+    assert!(is_there(&cluster, "configmap/theirs"));
+}
