@@ -149,7 +149,8 @@ impl Api {
             let known = old.definitions.get(&name);
             if let Some(kind) = known.filter(|kind| kind.object.get("spec") == object.get("spec")) {
                 let definition = kind.definition.clone();
-                kinds.insert(name, Arc::new(CustomKind { definition, object, formers }));
+                let serial = kind.serial;
+                kinds.insert(name, Arc::new(CustomKind { definition, object, formers, serial }));
                 continue;
             }
             match Definition::read(&object).map(Arc::new) {

@@ -5,8 +5,7 @@ use super::{Outcome, delete_all, replace};
 use crate::{
     Failure,
     api::{
-        Api,
-        former,
+        Api, former,
         object::{metadata, with_metadata},
     },
     custom::CLEANUP_FINALIZER,
