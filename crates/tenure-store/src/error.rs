@@ -48,6 +48,21 @@ pub enum Error {
         reason: Arc<str>,
     },
 
+    /// Whether the write happened could not be found out in time. It was done whole or not at all; reading tells.
+    #[error("it is not known whether the write happened: {reason}; read the object before trying again")]
+    Unknown {
+        /// What failed.
+        reason: Arc<str>,
+    },
+
+    /// What is behind the store did not answer in time, so the current state is not known. Reads that may be behind
+    /// are still served; the same request may succeed later.
+    #[error("the store cannot be read: {reason}")]
+    Unavailable {
+        /// What failed.
+        reason: Arc<str>,
+    },
+
     /// Another process holds the directory.
     #[error("{directory}: in use by {holder}; stop it or choose another directory")]
     Locked {

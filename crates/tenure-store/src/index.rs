@@ -32,7 +32,7 @@ impl Record {
 }
 
 /// Returns the first key after all that have a prefix, if there is one.
-fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let raised = prefix.iter().rposition(|byte| *byte < u8::MAX)?;
     let mut successor = prefix[..=raised].to_vec();
     successor[raised] += 1;
@@ -49,6 +49,12 @@ impl Index {
     /// Returns the current entry under a key.
     pub(crate) fn get(&self, key: &[u8]) -> Option<&Entry> {
         self.records.get(key)?.newest.entry.as_ref()
+    }
+
+    /// Returns the entry under a key as it was at a revision.
+    #[cfg(feature = "etcd")]
+    pub(crate) fn get_at(&self, key: &[u8], at: Revision) -> Option<&Entry> {
+        self.records.get(key)?.at(at)
     }
 
     /// Iterates over the entries under a prefix from a key on, as they were at a revision.

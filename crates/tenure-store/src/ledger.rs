@@ -1,6 +1,8 @@
 //! The state that a local store serves from: index, history and watchers behind one lock that is never held for
 //! long. Writers differ in how they make a commit durable first; reading and watching is the same for all.
 
+#[cfg(feature = "etcd")]
+use crate::Change;
 use crate::entry::Commit;
 use crate::history::History;
 use crate::index::Index;
@@ -28,8 +30,7 @@ impl State {
 
     /// Forgets history up to a revision, which stays readable.
     pub(crate) fn forget(&mut self, through: Revision) {
-        while self.history.compacted() < through {
-            let Some(commit) = self.history.pop() else { return };
+        while let Some(commit) = self.history.pop_through(through) {
             self.index.forget(&commit);
         }
     }
@@ -59,7 +60,43 @@ struct Guarded {
     state: State,
     /// Raised when the state is replaced or closed: watchers of the one before are over.
     epoch: u64,
-    closed: bool,
+    end: End,
+}
+
+/// Why the watches of the state before are over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum End {
+    /// The state was replaced by another, in which what they saw may never have happened.
+    #[default]
+    Replaced,
+    /// What happened since is not known.
+    #[cfg(feature = "etcd")]
+    Lost,
+    Closed,
+}
+
+/// A transaction that happened elsewhere: the entries it left, or the keys it deleted.
+#[cfg(feature = "etcd")]
+#[derive(Debug)]
+pub(crate) struct Arrival {
+    pub(crate) revision: Revision,
+    pub(crate) written_at: u64,
+    pub(crate) after: Vec<(Bytes, Option<Entry>)>,
+}
+
+#[cfg(feature = "etcd")]
+impl Arrival {
+    fn into_commit(self, index: &Index) -> Option<Arc<Commit>> {
+        let change = |(key, current): (Bytes, Option<Entry>)| {
+            let previous = index.get(&key).cloned();
+            let key = previous.as_ref().map_or(key, |entry| entry.key.clone());
+            (previous.is_some() || current.is_some()).then_some(Change { key, previous, current })
+        };
+        let mut changes: Vec<Change> = self.after.into_iter().filter_map(change).collect();
+        changes.sort_by(|a, b| a.key.cmp(&b.key));
+        let commit = Commit { revision: self.revision, written_at: self.written_at, changes: changes.into() };
+        (!commit.changes.is_empty()).then(|| Arc::new(commit))
+    }
 }
 
 /// A watcher's place in the history.
@@ -96,6 +133,37 @@ impl Ledger {
         wake(touched);
     }
 
+    /// Takes over what happened elsewhere, oldest first, and forgets what the limits let go. Returns what became of
+    /// each: nothing for one that changed nothing here.
+    #[cfg(feature = "etcd")]
+    pub(crate) fn take_over(
+        &self,
+        arrivals: Vec<Arrival>,
+        limits: &HistoryLimits,
+        now: u64,
+    ) -> Vec<Option<Arc<Commit>>> {
+        let mut touched = Vec::new();
+        let mut commits = Vec::with_capacity(arrivals.len());
+        {
+            let mut guarded = self.guarded.write();
+            let topics = self.topics.lock();
+            for arrival in arrivals {
+                let revision = arrival.revision;
+                let commit = arrival.into_commit(&guarded.state.index);
+                if let Some(commit) = &commit {
+                    guarded.state.apply(commit.clone());
+                    topics.publish(commit, &mut touched);
+                }
+                guarded.state.history.reach(revision);
+                commits.push(commit);
+            }
+            let forget = guarded.state.history.limit(limits, now);
+            guarded.state.forget(forget);
+        }
+        wake(touched);
+        commits
+    }
+
     /// Decides and applies in one step under the lock, for stores that need no disk.
     pub(crate) fn update<T>(
         &self,
@@ -130,17 +198,24 @@ impl Ledger {
 
     /// Puts another state in place; watches of the one before end.
     pub(crate) fn replace(&self, state: State) {
-        self.end_watches(|guarded| guarded.state = state);
+        self.end_watches(End::Replaced, |guarded| guarded.state = state);
+    }
+
+    /// Puts a later state in place; what happened in between is not known, and watches end with "too old".
+    #[cfg(feature = "etcd")]
+    pub(crate) fn resume_at(&self, state: State) {
+        self.end_watches(End::Lost, |guarded| guarded.state = state);
     }
 
     /// Ends all watches; nothing is written after this.
     pub(crate) fn close(&self) {
-        self.end_watches(|guarded| guarded.closed = true);
+        self.end_watches(End::Closed, |_| {});
     }
 
-    fn end_watches(&self, change: impl FnOnce(&mut Guarded)) {
+    fn end_watches(&self, end: End, change: impl FnOnce(&mut Guarded)) {
         let mut guarded = self.guarded.write();
         change(&mut guarded);
+        guarded.end = end;
         guarded.epoch += 1;
         let topics = self.topics.lock().dissolve();
         drop(guarded);
@@ -178,7 +253,7 @@ impl Ledger {
     /// Starts watching a prefix after a revision.
     pub(crate) fn join(&self, prefix: &Bytes, after: Option<Revision>) -> Result<Place> {
         let guarded = self.guarded.read();
-        if guarded.closed {
+        if guarded.end == End::Closed {
             return Err(Error::Closed);
         }
         let current = guarded.state.history.newest();
@@ -205,10 +280,14 @@ impl Ledger {
     pub(crate) fn next(&self, place: &mut Place) -> Result<Option<Changes>> {
         loop {
             let guarded = self.guarded.read();
-            if guarded.epoch != place.epoch {
-                return Err(Error::Closed);
-            }
             let history = &guarded.state.history;
+            if guarded.epoch != place.epoch {
+                return Err(match guarded.end {
+                    #[cfg(feature = "etcd")]
+                    End::Lost => Error::TooOld { requested: place.seen, oldest: history.compacted() },
+                    End::Replaced | End::Closed => Error::Closed,
+                });
+            }
             match place.topic.next_match(place.seen) {
                 NextMatch::None => {
                     place.seen = history.newest();
@@ -233,17 +312,21 @@ impl Ledger {
 
 /// Searches a stride of the history for changes under the place's prefix.
 fn search(history: &History, place: &mut Place, end: Revision) -> Result<Option<Changes>> {
-    for _ in 0..SCAN_STRIDE {
-        if place.seen >= end {
-            break;
-        }
-        let next = place.seen.next();
-        let commit =
-            history.get(next).ok_or(Error::TooOld { requested: place.seen, oldest: history.compacted() })?;
-        place.seen = next;
+    if place.seen < history.compacted() {
+        return Err(Error::TooOld { requested: place.seen, oldest: history.compacted() });
+    }
+    let stride = usize::try_from(SCAN_STRIDE).unwrap_or(usize::MAX);
+    let mut searched = 0;
+    for commit in history.after(place.seen).take_while(|commit| commit.revision <= end).take(stride) {
+        searched += 1;
+        place.seen = commit.revision;
         if let Some(changes) = Changes::of(commit, &place.topic.prefix) {
             return Ok(Some(changes));
         }
+    }
+    if searched < stride {
+        // All that the topic does not remember has been looked at.
+        place.seen = place.seen.max(end);
     }
     Ok(None)
 }

@@ -1,4 +1,5 @@
-//! Bytes under keys with revisions: get, list, compare-and-swap transactions and watch, in memory and on disk.
+//! Bytes under keys with revisions: get, list, compare-and-swap transactions and watch, in memory, on disk
+//! and on etcd (feature `etcd`).
 //!
 //! One trait, [`Store`], and implementations of it. Every transaction that changes something gets the next
 //! [`Revision`]; entries know the revisions that made and last changed them; watchers see every change in order,
@@ -29,6 +30,8 @@ mod cursor;
 pub mod embedded;
 mod entry;
 mod error;
+#[cfg(feature = "etcd")]
+pub mod etcd;
 mod history;
 mod index;
 mod ledger;
@@ -45,6 +48,8 @@ mod watch;
 pub use embedded::{EmbeddedOptions, EmbeddedStore};
 pub use entry::{Change, Changes, Entry};
 pub use error::{Conflict, Error, Result};
+#[cfg(feature = "etcd")]
+pub use etcd::{EtcdOptions, EtcdStore};
 pub use limits::HistoryLimits;
 pub use list::{ListRequest, Listing};
 pub use memory::{MemoryStore, Snapshot};

@@ -1,4 +1,4 @@
-//! The store's clock: one number, raised by one for every transaction that changes something.
+//! The store's clock: one number, raised by every transaction that changes something.
 
 use std::fmt;
 

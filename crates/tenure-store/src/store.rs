@@ -18,7 +18,7 @@ pub enum Compaction {
 
 /// Bytes under keys, with revisions.
 ///
-/// Every transaction that changes something raises the store's revision by one. Reads and writes are
+/// Every transaction that changes something raises the store's revision. Reads and writes are
 /// linearizable: what was answered is visible to every later request. A write is answered when it is as durable
 /// as the implementation makes it.
 #[async_trait]
@@ -28,6 +28,22 @@ pub trait Store: Send + Sync + 'static {
 
     /// Returns the entry under a key.
     async fn get(&self, key: &[u8]) -> Result<Option<Entry>>;
+
+    /// Returns the entry under a key as far as this process knows: it may be behind what another has written. Good
+    /// enough to begin a compare-and-swap with, and available when what is behind the store is not.
+    async fn peek(&self, key: &[u8]) -> Result<Option<Entry>> {
+        self.get(key).await
+    }
+
+    /// Returns the newest revision that this process knows. Reading at it asks nobody else.
+    async fn known(&self) -> Result<Revision> {
+        self.revision().await
+    }
+
+    /// Tells whether this process is the one, of those that share the store, that does what only one should do.
+    fn leads(&self) -> bool {
+        true
+    }
 
     /// Returns entries under a prefix, in pages if asked, at any revision of the kept history.
     async fn list(&self, request: ListRequest) -> Result<Listing>;

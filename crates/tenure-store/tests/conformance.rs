@@ -1,7 +1,16 @@
-//! Both local stores keep every promise of the trait.
+//! Every store keeps every promise of the trait.
 
+#[path = "support/etcd.rs"]
+mod etcd;
+
+use async_trait::async_trait;
+use etcd::Etcd;
 use std::sync::Arc;
-use tenure_store::{EmbeddedOptions, EmbeddedStore, MemoryStore, conformance};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tenure_store::{
+    Committed, Compaction, EmbeddedOptions, EmbeddedStore, Entry, EtcdOptions, EtcdStore, ListRequest,
+    Listing, MemoryStore, Result, Revision, Store, Transaction, Watch, WatchRequest, conformance,
+};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_memory_store_keeps_every_promise() {
@@ -24,4 +33,81 @@ async fn the_embedded_store_keeps_every_promise() {
         Arc::new(EmbeddedStore::open(path, EmbeddedOptions::default()).unwrap())
     })
     .await;
+}
+
+fn options(etcd: &Etcd, prefix: &str) -> EtcdOptions {
+    EtcdOptions { endpoints: etcd.endpoints(), prefix: prefix.to_owned(), ..EtcdOptions::default() }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_store_on_etcd_keeps_every_promise() {
+    let etcd = Etcd::start();
+    let mut number = 0;
+    conformance::run(async || {
+        number += 1;
+        Arc::new(EtcdStore::open(options(&etcd, &format!("/{number}/"))).await.unwrap())
+    })
+    .await;
+}
+
+/// What is written through one server is asked of two others in turn: every promise holds across servers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_that_share_etcd_keep_every_promise_together() {
+    let etcd = Etcd::start();
+    let mut stores = Vec::new();
+    for _ in 0..3 {
+        let store: Arc<dyn Store> = Arc::new(EtcdStore::open(options(&etcd, "/shared/")).await.unwrap());
+        stores.push(store);
+    }
+    let shared = Arc::new(InTurn { stores, turn: AtomicUsize::new(0) });
+    conformance::run(async || shared.clone()).await;
+}
+
+/// Stores that share what is behind them, of which each request asks the next.
+struct InTurn {
+    stores: Vec<Arc<dyn Store>>,
+    turn: AtomicUsize,
+}
+
+impl InTurn {
+    fn next(&self) -> &dyn Store {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        &*self.stores[turn % self.stores.len()]
+    }
+}
+
+#[async_trait]
+impl Store for InTurn {
+    async fn revision(&self) -> Result<Revision> {
+        self.next().revision().await
+    }
+
+    async fn get(&self, key: &[u8]) -> Result<Option<Entry>> {
+        self.next().get(key).await
+    }
+
+    async fn list(&self, request: ListRequest) -> Result<Listing> {
+        self.next().list(request).await
+    }
+
+    async fn commit(&self, transaction: Transaction) -> Result<Committed> {
+        self.next().commit(transaction).await
+    }
+
+    async fn watch(&self, request: WatchRequest) -> Result<Watch> {
+        self.next().watch(request).await
+    }
+
+    /// History is every server's own, but what is gone is to be gone for all here.
+    async fn compact(&self, compaction: Compaction) -> Result<Revision> {
+        let mut oldest = self.next().compact(compaction).await?;
+        for store in &self.stores {
+            oldest = store.compact(Compaction::Before(oldest)).await?;
+        }
+        Ok(oldest)
+    }
+
+    async fn health(&self) -> Result<()> {
+        self.next().health().await
+    }
 }

@@ -5,12 +5,16 @@
 //! order (a write its own revision, a read the newest it saw), and an operation that began after another ended must
 //! not have a smaller one; a write's must be larger.
 
+#[path = "support/etcd.rs"]
+mod etcd;
+
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tenure_store::{
-    EmbeddedOptions, EmbeddedStore, Error, Expected, ListRequest, MemoryStore, Store, Transaction,
+    EmbeddedOptions, EmbeddedStore, Error, EtcdOptions, EtcdStore, Expected, ListRequest, MemoryStore, Store,
+    Transaction,
 };
 
 /// What an operation did, with its place in the order of writes.
@@ -155,10 +159,20 @@ async fn client(store: Arc<dyn Store>, clock: Arc<AtomicU64>, seed: u64) -> Reco
     recording
 }
 
-async fn check(store: Arc<dyn Store>) {
+/// Who else raises the revision.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counter {
+    Own,
+    Shared,
+}
+
+/// Runs clients that ask one store, or several that share what is behind them, in turn.
+async fn check(stores: &[Arc<dyn Store>], counter: Counter) {
     let clock = Arc::new(AtomicU64::new(0));
-    let clients: Vec<_> =
-        (0..CLIENTS).map(|seed| tokio::spawn(client(store.clone(), clock.clone(), seed + 1))).collect();
+    let clients: Vec<_> = (0..CLIENTS)
+        .zip(stores.iter().cycle())
+        .map(|(seed, store)| tokio::spawn(client(store.clone(), clock.clone(), seed + 1)))
+        .collect();
     let mut recording = Recording::default();
     for client in clients {
         recording.merge(client.await.unwrap());
@@ -169,28 +183,31 @@ async fn check(store: Arc<dyn Store>) {
     }
     assert_eq!(violation(&recording.whole).map(|operation| format!("{operation:?}")), None);
 
-    let revisions: Vec<u64> = recording.written.keys().copied().collect();
-    assert_eq!(revisions, (1..=revisions.len() as u64).collect::<Vec<_>>(), "revisions have gaps");
-    let mut states = vec![BTreeMap::new()];
-    for writes in recording.written.values() {
-        let mut state = states.last().unwrap().clone();
+    if counter == Counter::Own {
+        let revisions: Vec<u64> = recording.written.keys().copied().collect();
+        assert_eq!(revisions, (1..=revisions.len() as u64).collect::<Vec<_>>(), "revisions have gaps");
+    }
+    let mut states = BTreeMap::from([(0, BTreeMap::new())]);
+    for (revision, writes) in &recording.written {
+        let (_, mut state) = states.last_key_value().map(|(at, state)| (*at, state.clone())).unwrap();
         for (key, value) in writes {
             match value {
                 Some(value) => state.insert(key.clone(), value.clone()),
                 None => state.remove(key),
             };
         }
-        states.push(state);
+        states.insert(*revision, state);
     }
     for (revision, contents) in &recording.listings {
-        assert_eq!(contents, &states[*revision as usize], "the listing at {revision} shows something else");
+        let (_, expected) = states.range(..=*revision).next_back().unwrap();
+        assert_eq!(contents, expected, "the listing at {revision} shows something else");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_memory_store_is_linearizable() {
     for _ in 0..4 {
-        check(Arc::new(MemoryStore::new())).await;
+        check(&[Arc::new(MemoryStore::new())], Counter::Own).await;
     }
 }
 
@@ -199,8 +216,20 @@ async fn the_embedded_store_is_linearizable() {
     let directory = tempfile::tempdir().unwrap();
     for round in 0..2 {
         let path = directory.path().join(round.to_string());
-        check(Arc::new(EmbeddedStore::open(path, EmbeddedOptions::default()).unwrap())).await;
+        let store = EmbeddedStore::open(path, EmbeddedOptions::default()).unwrap();
+        check(&[Arc::new(store)], Counter::Own).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn servers_that_share_etcd_are_linearizable_together() {
+    let etcd = etcd::Etcd::start();
+    let options = || EtcdOptions { endpoints: etcd.endpoints(), ..EtcdOptions::default() };
+    let mut stores: Vec<Arc<dyn Store>> = Vec::new();
+    for _ in 0..3 {
+        stores.push(Arc::new(EtcdStore::open(options()).await.unwrap()));
+    }
+    check(&stores, Counter::Shared).await;
 }
 
 #[test]

@@ -1,5 +1,9 @@
 //! Random operations, compactions and re-openings against a model that keeps every state in full: thousands of steps
-//! in which both stores must answer exactly as the model does.
+//! in which every store must answer exactly as the model does. A store that shares its counter leaves revisions out;
+//! nothing changes at those.
+
+#[path = "support/etcd.rs"]
+mod etcd;
 
 use bytes::Bytes;
 use proptest::collection::vec;
@@ -7,8 +11,9 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tenure_store::{
-    Compaction, EmbeddedOptions, EmbeddedStore, Entry, Error, Expected, HistoryLimits, ListRequest,
-    MemoryStore, Revision, Signal, Snapshot, Store, Transaction, Watch, WatchRequest,
+    Compaction, EmbeddedOptions, EmbeddedStore, Entry, Error, EtcdOptions, EtcdStore, Expected,
+    HistoryLimits, ListRequest, MemoryStore, Revision, Signal, Snapshot, Store, Transaction, Watch,
+    WatchRequest,
 };
 
 const KEYS: [&str; 9] = ["a", "a/1", "a/2", "a/2/x", "a0", "b", "b/1", "b/\u{ff}", "c"];
@@ -88,6 +93,13 @@ impl Model {
         &self.states[revision as usize]
     }
 
+    /// Nothing happened up to a revision.
+    fn pass(&mut self, revision: u64) {
+        while self.newest() < revision {
+            self.states.push(self.now().clone());
+        }
+    }
+
     fn now(&self) -> &Contents {
         self.at(self.newest())
     }
@@ -137,6 +149,7 @@ impl Model {
 enum Subject {
     Memory(MemoryStore),
     Embedded(Option<EmbeddedStore>, PathBuf),
+    Etcd(Option<EtcdStore>, etcd::Etcd),
 }
 
 impl Subject {
@@ -144,16 +157,26 @@ impl Subject {
         match self {
             Subject::Memory(store) => store,
             Subject::Embedded(store, _) => store.as_ref().unwrap(),
+            Subject::Etcd(store, _) => store.as_ref().unwrap(),
         }
     }
 
+    /// Tells whether others raise the revision too.
+    fn shares_its_counter(&self) -> bool {
+        matches!(self, Subject::Etcd(..))
+    }
+
     /// Closes and opens again; a store in memory is forked instead, which must show as little.
-    fn reopen(&mut self) {
+    async fn reopen(&mut self) {
         match self {
             Subject::Memory(store) => *store = store.fork(),
             Subject::Embedded(store, path) => {
                 drop(store.take());
                 *store = Some(open(path));
+            }
+            Subject::Etcd(store, etcd) => {
+                drop(store.take());
+                *store = Some(open_on(etcd).await);
             }
         }
     }
@@ -162,6 +185,12 @@ impl Subject {
 fn open(path: &PathBuf) -> EmbeddedStore {
     let options = EmbeddedOptions { limits: HistoryLimits::unlimited(), ..EmbeddedOptions::default() };
     EmbeddedStore::open(path, options).unwrap()
+}
+
+async fn open_on(etcd: &etcd::Etcd) -> EtcdStore {
+    let limits = HistoryLimits::unlimited();
+    let options = EtcdOptions { endpoints: etcd.endpoints(), limits, ..EtcdOptions::default() };
+    EtcdStore::open(options).await.unwrap()
 }
 
 struct Watched {
@@ -180,7 +209,12 @@ struct Run {
 
 impl Run {
     fn new(subject: Subject) -> Run {
-        let model = Model { states: vec![Contents::new()], compacted: 0 };
+        let mut model = Model { states: vec![Contents::new()], compacted: 0 };
+        if subject.shares_its_counter() {
+            // etcd begins with revision 1.
+            model.pass(1);
+            model.compacted = 1;
+        }
         Run { subject, model, watches: Vec::new(), remembered: None, value: 0 }
     }
 
@@ -198,7 +232,7 @@ impl Run {
             Step::Reopen => {
                 self.drain().await;
                 self.watches.clear();
-                self.subject.reopen();
+                self.subject.reopen().await;
             }
             Step::Remember => {
                 if let Subject::Memory(store) = &self.subject {
@@ -207,7 +241,14 @@ impl Run {
             }
             Step::Return => self.go_back().await,
         }
-        let revision = self.subject.store().revision().await.unwrap();
+        self.catch_up(self.subject.store().revision().await.unwrap());
+    }
+
+    /// The store is at a revision: the model's newest, or a later one at which others did something.
+    fn catch_up(&mut self, revision: Revision) {
+        if self.subject.shares_its_counter() {
+            self.model.pass(revision.get());
+        }
         assert_eq!(revision.get(), self.model.newest());
     }
 
@@ -241,10 +282,14 @@ impl Run {
             };
         }
         let before = self.model.now().clone();
+        let outcome = self.subject.store().commit(transaction.clone()).await;
+        if let (Ok(committed), true) = (&outcome, self.subject.shares_its_counter()) {
+            self.model.pass(committed.revision.get() - 1);
+        }
         let expected = self.model.commit(&transaction);
-        match (self.subject.store().commit(transaction.clone()).await, expected) {
-            (Ok(committed), Ok(revision)) => {
-                assert_eq!(committed.revision.get(), revision);
+        match (outcome, expected) {
+            (Ok(committed), Ok(_)) => {
+                self.catch_up(committed.revision);
                 let previous: Vec<_> =
                     transaction.operations().iter().map(|one| before.get(&one.key).cloned()).collect();
                 assert_eq!(committed.previous, previous);
@@ -256,7 +301,7 @@ impl Run {
         }
     }
 
-    async fn list(&self, prefix: usize, from: usize, limit: Option<usize>, back: Option<u64>) {
+    async fn list(&mut self, prefix: usize, from: usize, limit: Option<usize>, back: Option<u64>) {
         let prefix = PREFIXES[prefix];
         let from = KEYS.get(from).copied().unwrap_or_default();
         let at = back.map(|back| self.model.newest().saturating_sub(back));
@@ -264,6 +309,9 @@ impl Run {
         request.limit = limit;
         request.at = at.map(Revision::from_number);
         let listed = self.subject.store().list(request).await;
+        if let (Ok(listed), None) = (&listed, at) {
+            self.catch_up(listed.revision);
+        }
         let at = at.unwrap_or(self.model.newest());
         if at < self.model.compacted {
             let oldest = Revision::from_number(self.model.compacted);
@@ -340,14 +388,16 @@ impl Run {
             return false;
         }
         assert!(more.is_err(), "more than happened: {more:?}");
-        assert_eq!(watched.watch.progress().get(), self.model.newest());
+        let progress = watched.watch.progress().get();
+        assert!(progress == self.model.newest() || self.subject.shares_its_counter());
         watched.seen = self.model.newest();
         true
     }
 
     async fn compact(&mut self, back: u64, by_count: bool) {
         let target = self.model.newest().saturating_sub(back);
-        let compaction = match by_count {
+        // What is counted are transactions, of which a shared counter also counts those of others.
+        let compaction = match by_count && !self.subject.shares_its_counter() {
             true => Compaction::KeepCount(back),
             false => Compaction::Before(Revision::from_number(target)),
         };
@@ -369,9 +419,12 @@ impl Run {
 }
 
 fn run(subject: Subject, steps: &[Step]) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let mut run = Run::new(subject);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
+        let mut run = Run::new(subject);
+        if run.subject.shares_its_counter() {
+            run.take(&Step::Reopen).await;
+        }
         for step in steps {
             run.take(step).await;
         }
@@ -398,5 +451,14 @@ proptest! {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("store");
         run(Subject::Embedded(Some(open(&path)), path), &steps);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 5, max_shrink_iters: 50, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_store_on_etcd_behaves_as_the_model(steps in steps()) {
+        run(Subject::Etcd(None, etcd::Etcd::start()), &steps);
     }
 }

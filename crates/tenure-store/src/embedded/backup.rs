@@ -16,11 +16,15 @@ const MAGIC: &[u8; 16] = b"tenure-backup 1\n";
 const NEWEST: Revision = Revision::from_number(u64::MAX / 2);
 
 /// Writes a backup; it appears under its name only when it is complete and durable.
-pub(super) fn write(path: &Path, listing: &Listing) -> Result<()> {
+fn write(path: &Path, listing: &Listing) -> Result<()> {
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
     let partial = Path::new(&partial);
-    let written = File::create(partial).and_then(|file| write_to(file, listing));
+    let written = File::create(partial).and_then(|file| {
+        let mut sink = BufWriter::new(file);
+        write_to(&mut sink, listing)?;
+        sink.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+    });
     if let Err(source) = written {
         remove_if_there(partial)?;
         return Err(file_error(partial, "write", source));
@@ -29,8 +33,9 @@ pub(super) fn write(path: &Path, listing: &Listing) -> Result<()> {
     sync_directory_of(path)
 }
 
-fn write_to(file: File, listing: &Listing) -> io::Result<()> {
-    let mut sink = Checked { inner: BufWriter::new(file), hasher: Hasher::new() };
+/// Writes the bytes of a backup.
+pub(super) fn write_to(sink: impl Write, listing: &Listing) -> io::Result<()> {
+    let mut sink = Checked { inner: sink, hasher: Hasher::new() };
     sink.write_all(MAGIC)?;
     sink.write_all(&listing.revision.get().to_le_bytes())?;
     sink.write_all(&(listing.entries.len() as u64).to_le_bytes())?;
@@ -43,9 +48,7 @@ fn write_to(file: File, listing: &Listing) -> io::Result<()> {
         sink.write_all(&entry.value)?;
     }
     let checksum = sink.hasher.clone().finalize();
-    sink.write_all(&checksum.to_le_bytes())?;
-    let file = sink.inner.into_inner().map_err(io::IntoInnerError::into_error)?;
-    file.sync_all()
+    sink.write_all(&checksum.to_le_bytes())
 }
 
 /// A backup as read back, to look into it or to restore it.
@@ -58,6 +61,12 @@ pub struct Backup {
 }
 
 impl Backup {
+    /// Writes all entries of a listing of everything to a file, which appears under its name when it is complete and
+    /// durable.
+    pub fn write(path: impl AsRef<Path>, listing: &Listing) -> Result<()> {
+        write(path.as_ref(), listing)
+    }
+
     /// Reads and checks a backup, all of it or none.
     pub fn open(path: impl AsRef<Path>) -> Result<Backup> {
         let path = path.as_ref();

@@ -21,8 +21,10 @@ use async_trait::async_trait;
 use committer::{Committer, Failure, Job, LastBatch, Request};
 use directory::{Content, Directory};
 use engine::Engine;
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread::JoinHandle;
 use tokio::sync::{Semaphore, oneshot};
@@ -30,6 +32,10 @@ use watermark::Watermark;
 
 pub use backup::Backup;
 pub use disk::{Disk, DiskStep, HealthyDisk};
+
+/// What a store says that is being moved.
+pub(crate) const FROZEN: &str =
+    "the store is being moved and takes no writes; `tenure store thaw` ends that without moving it";
 
 /// How to open an [`EmbeddedStore`].
 #[derive(Clone, Debug)]
@@ -52,6 +58,7 @@ pub struct EmbeddedStore {
     ledger: Arc<Ledger>,
     failure: Failure,
     waiting: Arc<Semaphore>,
+    frozen: AtomicBool,
     /// Absent once the store is being closed.
     requests: Option<Sender<Request>>,
     committer: Option<JoinHandle<()>>,
@@ -98,6 +105,7 @@ impl EmbeddedStore {
             ledger,
             failure,
             waiting,
+            frozen: AtomicBool::new(false),
             requests: Some(sender),
             committer: Some(thread),
             _directory: directory,
@@ -108,8 +116,29 @@ impl EmbeddedStore {
     /// This blocks for as long as the disk takes; call it from a thread that may wait.
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<Revision> {
         let listing = self.ledger.list(&ListRequest::default())?;
-        backup::write(path.as_ref(), &listing)?;
+        Backup::write(path, &listing)?;
         Ok(listing.revision)
+    }
+
+    /// Writes a backup to anything that takes bytes, and returns its revision.
+    pub fn export(&self, to: impl Write) -> Result<Revision> {
+        let listing = self.ledger.list(&ListRequest::default())?;
+        let failed = |source: io::Error| engine::file_error(Path::new("the export"), "write", source);
+        backup::write_to(to, &listing).map_err(failed)?;
+        Ok(listing.revision)
+    }
+
+    /// Refuses writes from now on; those under way have ended when this returns. Reads and watches go on.
+    pub async fn freeze(&self) {
+        self.frozen.store(true, Ordering::SeqCst);
+        // Whoever was not refused has a permit until its write has ended.
+        let all = u32::try_from(WAITING_WRITERS).unwrap_or(u32::MAX);
+        let _ = self.waiting.acquire_many(all).await;
+    }
+
+    /// Takes writes again.
+    pub fn thaw(&self) {
+        self.frozen.store(false, Ordering::SeqCst);
     }
 
     /// Makes a store from a backup in a directory that has none, and returns its revision.
@@ -172,6 +201,9 @@ impl Store for EmbeddedStore {
         transaction.validate()?;
         let permit = self.waiting.clone().acquire_owned().await.map_err(|_| Error::Closed)?;
         let (answer, committed) = oneshot::channel();
+        if self.frozen.load(Ordering::SeqCst) {
+            return Err(Error::NotDurable { reason: FROZEN.into() });
+        }
         self.request(Request::Commit(Job { transaction, answer, _permit: permit }))?;
         committed.await.map_err(|_| Error::Closed)?
     }
@@ -187,6 +219,9 @@ impl Store for EmbeddedStore {
     }
 
     async fn health(&self) -> Result<()> {
+        if self.frozen.load(Ordering::SeqCst) {
+            return Err(Error::NotDurable { reason: FROZEN.into() });
+        }
         self.failure.lock().clone().map_or(Ok(()), Err)
     }
 }

@@ -1,0 +1,178 @@
+//! The members of etcd as one: calls go to one member until it fails, then to the next. Each call is tried once here;
+//! only reads and what may happen twice are repeated, by [`Cluster::persist`].
+
+use super::channel::{Answers, Channel, Endpoint};
+use super::fault::{Fault, Refusal};
+use super::options::EtcdOptions;
+use super::wire::{AUTHENTICATE, AuthenticateRequest, AuthenticateResponse, Method};
+use crate::Result;
+use hyper::header::HeaderValue;
+use parking_lot::Mutex;
+use prost::Message;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::time::{Instant, sleep, timeout_at};
+use tokio_rustls::TlsConnector;
+
+/// How long a member may take to answer one attempt before another is asked.
+const ATTEMPT: Duration = Duration::from_millis(2500);
+/// How long connecting may take.
+const CONNECT: Duration = Duration::from_millis(1000);
+/// How long to wait before the next attempt.
+const PAUSE: Duration = Duration::from_millis(50);
+
+#[derive(Debug)]
+pub(super) struct Cluster {
+    members: Vec<Member>,
+    tls: Tls,
+    user: Option<(String, String)>,
+    token: Mutex<Option<HeaderValue>>,
+    current: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct Member {
+    endpoint: Endpoint,
+    channel: tokio::sync::Mutex<Option<Channel>>,
+}
+
+/// A connector, which cannot be shown.
+struct Tls(Option<TlsConnector>);
+
+impl std::fmt::Debug for Tls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "tls" } else { "plain" })
+    }
+}
+
+impl Cluster {
+    pub(super) fn new(options: &EtcdOptions) -> Result<Cluster> {
+        let endpoints = options.parsed_endpoints()?;
+        let tls = Tls(options.tls(&endpoints)?);
+        let member = |endpoint| Member { endpoint, channel: tokio::sync::Mutex::default() };
+        Ok(Cluster {
+            members: endpoints.into_iter().map(member).collect(),
+            tls,
+            user: options.user.clone(),
+            token: Mutex::default(),
+            current: AtomicUsize::new(0),
+        })
+    }
+
+    /// Returns the place of the member that is asked now.
+    pub(super) fn current(&self) -> usize {
+        self.current.load(Ordering::Relaxed) % self.members.len()
+    }
+
+    /// Asks the next member from now on, unless somebody else has already turned away from this one.
+    pub(super) fn turn_from(&self, member: usize) {
+        let next = (member + 1) % self.members.len();
+        let _ = self.current.compare_exchange(member, next, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Makes one attempt of a call. If it fails, the next call goes to another member.
+    pub(super) async fn attempt<A: Message + Default>(
+        &self,
+        method: Method,
+        message: &impl Message,
+        deadline: Instant,
+    ) -> Result<A, Fault> {
+        let place = self.current();
+        let deadline = deadline.min(Instant::now() + ATTEMPT);
+        let token = self.token(place, deadline).await?;
+        let channel = self.channel(place, deadline).await.inspect_err(|_| self.turn_from(place))?;
+        let call = channel.call(method, message, token);
+        let answer = timeout_at(deadline, call)
+            .await
+            .unwrap_or_else(|_| Err(Fault::Unclear(format!("{} did not answer in time", self.name(place)))));
+        match &answer {
+            Err(Fault::Refused(Refusal::Token, _)) => *self.token.lock() = None,
+            Err(Fault::Unreachable(_) | Fault::Unclear(_)) => self.turn_from(place),
+            Ok(_) | Err(Fault::Refused(..)) => {}
+        }
+        answer
+    }
+
+    /// Makes a call that may happen more than once, until it succeeds, is refused, or the time is over.
+    pub(super) async fn persist<A: Message + Default>(
+        &self,
+        method: Method,
+        message: &impl Message,
+        deadline: Instant,
+    ) -> Result<A, Fault> {
+        loop {
+            match self.attempt(method, message, deadline).await {
+                Err(fault) if fault.may_pass() && Instant::now() + PAUSE < deadline => sleep(PAUSE).await,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Opens a stream of answers and tells which member gives it.
+    pub(super) async fn stream(
+        &self,
+        method: Method,
+        message: &impl Message,
+    ) -> Result<(usize, Answers), Fault> {
+        let place = self.current();
+        let deadline = Instant::now() + ATTEMPT;
+        let token = self.token(place, deadline).await?;
+        let channel = self.channel(place, deadline).await.inspect_err(|_| self.turn_from(place))?;
+        let opened = timeout_at(deadline, channel.stream(method, message, token)).await;
+        let opened = opened.unwrap_or_else(|_| {
+            Err(Fault::Unclear(format!("{} did not open a stream in time", self.name(place))))
+        });
+        match &opened {
+            Err(Fault::Refused(Refusal::Token, _)) => *self.token.lock() = None,
+            Err(_) => self.turn_from(place),
+            Ok(_) => {}
+        }
+        opened.map(|answers| (place, answers))
+    }
+
+    fn name(&self, place: usize) -> String {
+        self.members.get(place).map(|member| member.endpoint.authority()).unwrap_or_default()
+    }
+
+    async fn channel(&self, place: usize, deadline: Instant) -> Result<Channel, Fault> {
+        let Some(member) = self.members.get(place) else {
+            return Err(Fault::Unreachable("no such member".to_owned()));
+        };
+        let deadline = deadline.min(Instant::now() + CONNECT);
+        let late =
+            || Fault::Unreachable(format!("{} cannot be connected to in time", member.endpoint.authority()));
+        let mut channel = timeout_at(deadline, member.channel.lock()).await.map_err(|_| late())?;
+        if let Some(open) = channel.as_ref().filter(|channel| channel.is_open()) {
+            return Ok(open.clone());
+        }
+        let opened = timeout_at(deadline, Channel::open(&member.endpoint, self.tls.0.as_ref()));
+        let opened = opened.await.map_err(|_| late())??;
+        *channel = Some(opened.clone());
+        Ok(opened)
+    }
+
+    /// Returns the token to show, and asks for one where there is none.
+    async fn token(&self, place: usize, deadline: Instant) -> Result<Option<HeaderValue>, Fault> {
+        let Some((name, password)) = &self.user else { return Ok(None) };
+        if let Some(token) = self.token.lock().clone() {
+            return Ok(Some(token));
+        }
+        let channel = self.channel(place, deadline).await.inspect_err(|_| self.turn_from(place))?;
+        let request = AuthenticateRequest { name: name.clone(), password: password.clone() };
+        let call = channel.call::<AuthenticateResponse>(AUTHENTICATE, &request, None);
+        // Nothing was asked for yet that could have happened.
+        let answer = timeout_at(deadline, call).await;
+        let answer = answer.map_err(|_| Fault::Unreachable("no answer to the user and password".to_owned()));
+        let answer = answer.and_then(|answer| {
+            answer.map_err(|fault| match fault {
+                Fault::Unclear(reason) => Fault::Unreachable(reason),
+                fault => fault,
+            })
+        });
+        let answer = answer.inspect_err(|_| self.turn_from(place))?;
+        let invalid = |error| Fault::Refused(Refusal::Forbidden, format!("an unusable token: {error}"));
+        let token = HeaderValue::from_str(&answer.token).map_err(invalid)?;
+        *self.token.lock() = Some(token.clone());
+        Ok(Some(token))
+    }
+}

@@ -1,0 +1,133 @@
+//! Reading everything: at the start, as far back as history is kept, and again if etcd forgot what this server had not
+//! seen yet.
+
+use super::fault::{Fault, Refusal};
+use super::keys::Meaning;
+use super::mirror::Mirror;
+use super::wire::{
+    RANGE, RangeRequest, RangeResponse, WATCH, WatchCreate, WatchRequest, WatchResponse, revision,
+};
+use crate::Revision;
+use crate::history::History;
+use crate::ledger::{Arrival, State};
+use bytes::Bytes;
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+
+/// How many entries are asked for at a time.
+const PAGE: i64 = 1000;
+/// How long a page may take.
+const PAGE_TIME: Duration = Duration::from_secs(10);
+
+/// The newest revision that a transaction of the store has, and the one etcd is at.
+pub(super) struct Newest {
+    pub(super) marked: i64,
+    pub(super) current: i64,
+}
+
+/// Asks etcd how far the store is: every transaction leaves a mark, and reading the marks is linearizable.
+pub(super) async fn newest(mirror: &Mirror, deadline: Instant) -> Result<Newest, Fault> {
+    let (key, range_end) = mirror.keys.marks();
+    let request = RangeRequest { key, range_end, keys_only: true, ..RangeRequest::default() };
+    let answer: RangeResponse = mirror.cluster.persist(RANGE, &request, deadline).await?;
+    let marked = answer.kvs.iter().map(|kv| kv.mod_revision).max().unwrap_or(0);
+    Ok(Newest { marked, current: revision(answer.header.as_ref()) })
+}
+
+/// Fills an empty mirror with the state of so many revisions ago, from which the watch goes on.
+pub(super) async fn start(mirror: &Mirror, history: u64) -> Result<(), Fault> {
+    let Newest { current, .. } = newest(mirror, Instant::now() + PAGE_TIME).await?;
+    let back = i64::try_from(history).unwrap_or(i64::MAX);
+    let mut base = current.saturating_sub(back).max(1);
+    loop {
+        match state_at(mirror, base).await {
+            Ok(state) => {
+                mirror.note_frozen(is_frozen_at(mirror, base).await?);
+                mirror.ledger.resume_at(state);
+                mirror.set_reached(base);
+                return Ok(());
+            }
+            // Forgotten, perhaps while it was being read: begin where etcd's own history begins.
+            Err(Fault::Refused(Refusal::Compacted, _)) => base = oldest(mirror, base).await?.max(base + 1),
+            Err(fault) => return Err(fault),
+        }
+    }
+}
+
+/// Goes on where etcd's history begins. Watches end with "too old", unless the store has not changed since.
+pub(super) async fn catch_up(mirror: &Mirror) -> Result<(), Fault> {
+    let reached = mirror.reached();
+    let Newest { marked, current } = newest(mirror, Instant::now() + PAGE_TIME).await?;
+    if marked <= reached {
+        // Only others wrote.
+        let revision = mirror.offset.revision(current);
+        let nothing = Arrival { revision, written_at: 0, after: Vec::new() };
+        mirror.ledger.take_over(vec![nothing], &crate::HistoryLimits::unlimited(), 0);
+    } else {
+        let state = state_at(mirror, current).await?;
+        tracing::warn!(
+            "etcd has compacted revision {reached}, which this server had not passed; watches start over"
+        );
+        mirror.ledger.resume_at(state);
+        mirror.forget_all();
+    }
+    mirror.set_reached(current);
+    Ok(())
+}
+
+async fn state_at(mirror: &Mirror, at: i64) -> Result<State, Fault> {
+    let compacted: Revision = mirror.offset.revision(at);
+    let mut state = State { history: History::starting_after(compacted), ..State::default() };
+    let (mut key, range_end) = mirror.keys.entries();
+    loop {
+        let request = RangeRequest {
+            key,
+            range_end: range_end.clone(),
+            limit: PAGE,
+            revision: at,
+            ..RangeRequest::default()
+        };
+        let answer: RangeResponse =
+            mirror.cluster.persist(RANGE, &request, Instant::now() + PAGE_TIME).await?;
+        for kv in &answer.kvs {
+            if let Meaning::Entry(name) = mirror.keys.meaning(&kv.key) {
+                state.index.insert(mirror.entry(Bytes::copy_from_slice(name), kv));
+            }
+        }
+        match answer.kvs.last().filter(|_| answer.more) {
+            Some(last) => key = after(&last.key),
+            None => return Ok(state),
+        }
+    }
+}
+
+async fn is_frozen_at(mirror: &Mirror, at: i64) -> Result<bool, Fault> {
+    let request = RangeRequest { key: mirror.keys.freeze(), revision: at, ..RangeRequest::default() };
+    let answer: RangeResponse = mirror.cluster.persist(RANGE, &request, Instant::now() + PAGE_TIME).await?;
+    Ok(!answer.kvs.is_empty())
+}
+
+/// Returns the first key after one.
+fn after(key: &[u8]) -> Bytes {
+    let mut next = key.to_vec();
+    next.push(0);
+    next.into()
+}
+
+/// Asks for etcd's oldest revision, which only a watch that comes too late is told.
+async fn oldest(mirror: &Mirror, late: i64) -> Result<i64, Fault> {
+    let (key, range_end) = mirror.keys.all();
+    let create = WatchCreate { key, range_end, start_revision: late };
+    let (_, mut answers) = mirror.cluster.stream(WATCH, &WatchRequest { create: Some(create) }).await?;
+    let deadline = Instant::now() + PAGE_TIME;
+    while let Ok(answer) = timeout_at(deadline, answers.next::<WatchResponse>()).await {
+        let Some(answer) = answer? else { break };
+        if answer.compact_revision > 0 {
+            return Ok(answer.compact_revision);
+        }
+        if answer.canceled || !answer.events.is_empty() {
+            break;
+        }
+    }
+    Ok(late)
+}

@@ -1,0 +1,219 @@
+//! The store on etcd, which any number of servers share. Each keeps a mirror of everything under the prefix and serves
+//! reads and watches from it, exactly as the embedded store serves from memory; etcd takes the place of the disk. A
+//! write is answered when etcd has committed it. What lies where, and why it is safe, is described in `docs/store.md`.
+
+mod channel;
+mod cluster;
+mod fault;
+mod format;
+mod keys;
+mod lead;
+mod load;
+mod mirror;
+mod options;
+mod reader;
+mod transfer;
+mod wire;
+mod writer;
+
+use crate::history::now;
+use crate::stage::Stage;
+use crate::transaction::{Action, validate_key};
+use crate::{
+    Committed, Compaction, Entry, Error, ListRequest, Listing, Result, Revision, Store, Transaction, Watch,
+    WatchRequest, cursor,
+};
+use async_trait::async_trait;
+use cluster::Cluster;
+use fault::Fault;
+use keys::Keys;
+use lead::Lead;
+use mirror::Mirror;
+use reader::{Health, Reader};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
+use writer::Writer;
+
+pub use options::EtcdOptions;
+pub use transfer::{Progress, freeze, import, thaw};
+
+/// How often a server without requests asks whether etcd is there and its mirror is complete.
+const LOOK: Duration = Duration::from_millis(500);
+/// How far behind a mirror may be before the server is not ready.
+const LOOK_PATIENCE: Duration = Duration::from_secs(2);
+
+/// A store that is shared through etcd.
+#[derive(Debug)]
+pub struct EtcdStore {
+    mirror: Arc<Mirror>,
+    writer: Writer,
+    reader: Arc<Reader>,
+    lead: Arc<Lead>,
+    health: Health,
+    timeout: Duration,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl EtcdStore {
+    /// Opens the store, or makes an empty one if there is nothing under the prefix, and reads all of it. Needs a tokio
+    /// runtime, on which it follows etcd until it is dropped.
+    pub async fn open(options: EtcdOptions) -> Result<EtcdStore> {
+        let deadline = Instant::now() + options.timeout;
+        let cluster = Arc::new(Cluster::new(&options)?);
+        let keys = Keys::under(&options.prefix);
+        let offset = format::open(&cluster, &keys, deadline).await?;
+        let server = new_name();
+        let mirror = Mirror::new(cluster, keys, offset, options.limits.clone(), server.clone());
+        let mirror = Arc::new(mirror);
+        let writer = Writer::new(mirror.clone(), &server);
+        let raised = writer.begin(deadline).await.map_err(unavailable)?;
+        load::start(&mirror, options.limits.count).await.map_err(unavailable)?;
+        let health = Health::default();
+        let (reader, serve) = Reader::new(mirror.clone(), health.clone());
+        let reader = Arc::new(reader);
+        let lead = Arc::new(Lead::new(mirror.clone(), server, options.compaction));
+        let tasks = vec![
+            tokio::spawn(mirror.clone().run()),
+            tokio::spawn(serve),
+            tokio::spawn(lead.clone().run()),
+            tokio::spawn(look(mirror.clone(), reader.clone(), health.clone())),
+        ];
+        let store = EtcdStore { mirror, writer, reader, lead, health, timeout: options.timeout, tasks };
+        let ready = Instant::now() + options.timeout.max(Duration::from_secs(30));
+        store.mirror.wait(raised, ready).await.map_err(unavailable)?;
+        store.reader.sync(&store.mirror, ready).await?;
+        Ok(store)
+    }
+
+    fn deadline(&self) -> Instant {
+        Instant::now() + self.timeout
+    }
+
+    async fn sync(&self) -> Result<()> {
+        self.reader.sync(&self.mirror, self.deadline()).await
+    }
+
+    /// Makes sure that a revision which another server may have given is here, if it exists.
+    async fn sync_to(&self, revision: Option<Revision>) -> Result<()> {
+        match revision {
+            Some(revision) if revision <= self.newest() => Ok(()),
+            _ => self.sync().await,
+        }
+    }
+
+    fn newest(&self) -> Revision {
+        self.mirror.ledger.read(|state| state.history.newest())
+    }
+}
+
+impl Drop for EtcdStore {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+        self.mirror.ledger.close();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let lead = self.lead.clone();
+            runtime.spawn(async move { lead.resign().await });
+        }
+    }
+}
+
+/// Asks etcd from time to time, so that a mirror that stands still is noticed without requests.
+async fn look(mirror: Arc<Mirror>, reader: Arc<Reader>, health: Health) {
+    let mut ticks = interval(LOOK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let deadline = Instant::now() + LOOK_PATIENCE;
+        let looked = timeout_at(deadline, reader.sync(&mirror, deadline)).await;
+        if !matches!(looked, Ok(Ok(()))) {
+            let reason = match looked {
+                Ok(Err(Error::Unavailable { reason })) => reason.to_string(),
+                _ => "no answer in time".to_owned(),
+            };
+            health.lock().get_or_insert(Fault::Unreachable(reason));
+        }
+    }
+}
+
+/// Makes a name that no other server has.
+fn new_name() -> String {
+    let random = || RandomState::new().hash_one(std::process::id());
+    format!("{:016x}{:016x}", random(), random())
+}
+
+fn unavailable(fault: Fault) -> Error {
+    Error::Unavailable { reason: fault.to_string().into() }
+}
+
+#[async_trait]
+impl Store for EtcdStore {
+    async fn revision(&self) -> Result<Revision> {
+        self.sync().await?;
+        Ok(self.newest())
+    }
+
+    async fn get(&self, key: &[u8]) -> Result<Option<Entry>> {
+        validate_key(key)?;
+        self.sync().await?;
+        self.mirror.ledger.get(key)
+    }
+
+    async fn peek(&self, key: &[u8]) -> Result<Option<Entry>> {
+        self.mirror.ledger.get(key)
+    }
+
+    async fn known(&self) -> Result<Revision> {
+        Ok(self.newest())
+    }
+
+    fn leads(&self) -> bool {
+        self.lead.leads()
+    }
+
+    async fn list(&self, request: ListRequest) -> Result<Listing> {
+        self.sync_to(request.at).await?;
+        self.mirror.ledger.list(&request)
+    }
+
+    async fn commit(&self, transaction: Transaction) -> Result<Committed> {
+        transaction.validate()?;
+        if transaction.operations().iter().any(|operation| operation.action != Action::Check) {
+            return self.writer.commit(&transaction, self.deadline()).await;
+        }
+        // What only asks needs no transaction of etcd.
+        self.sync().await?;
+        self.mirror
+            .ledger
+            .read(|state| Stage::new(state.history.newest(), now()).add(&transaction, &state.index))
+    }
+
+    async fn watch(&self, request: WatchRequest) -> Result<Watch> {
+        self.sync_to(request.after).await?;
+        cursor::watch(&self.mirror.ledger, &request)
+    }
+
+    async fn compact(&self, compaction: Compaction) -> Result<Revision> {
+        self.sync().await?;
+        let target = self.mirror.ledger.read(|state| state.history.target(compaction, now()));
+        if let Some(revision) = self.mirror.offset.etcd(target) {
+            let compacted = lead::compact(&self.mirror, revision, self.deadline()).await;
+            compacted.map_err(|fault| Error::NotDurable { reason: fault.to_string().into() })?;
+        }
+        Ok(self.mirror.ledger.compact(Compaction::Before(target), now()))
+    }
+
+    async fn health(&self) -> Result<()> {
+        if self.mirror.is_frozen() {
+            return Err(Error::NotDurable { reason: crate::embedded::FROZEN.into() });
+        }
+        match self.health.lock().clone() {
+            Some(fault) => Err(unavailable(fault)),
+            None => Ok(()),
+        }
+    }
+}

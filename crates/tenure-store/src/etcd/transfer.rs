@@ -1,0 +1,138 @@
+//! Moving a whole store into etcd: every entry of a backup is written under an empty prefix, and the revisions go on
+//! above those of the backup. While it is being moved, the store it comes from takes no writes.
+
+use super::cluster::Cluster;
+use super::fault::Fault;
+use super::format::{self, Format, State};
+use super::keys::Keys;
+use super::mirror::Offset;
+use super::options::EtcdOptions;
+use super::wire::{
+    Acknowledgement, Compare, DeleteRangeRequest, PUT, PutRequest, RANGE, RangeRequest, RangeResponse,
+    Request, RequestOp, TXN, TxnRequest, TxnResponse, revision,
+};
+use crate::embedded::Backup;
+use crate::limits::RESTORE_GAP;
+use crate::{Error, Result, Revision};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// The most entries and bytes that are written in one transaction of etcd.
+const BATCH_COUNT: usize = 100;
+const BATCH_BYTES: usize = 512 * 1024;
+/// How long one of them may take.
+const BATCH_TIME: Duration = Duration::from_secs(30);
+
+/// How far an import is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The entries that have been written.
+    pub entries: usize,
+    /// The entries that there are.
+    pub of: usize,
+}
+
+/// Writes all entries of a backup under an empty prefix, or one in which an import was interrupted, and returns the
+/// revision of the new store, which is above that of the backup.
+///
+/// No server opens the store before the import is finished.
+pub async fn import(
+    options: &EtcdOptions,
+    backup: &Backup,
+    mut tell: impl FnMut(Progress),
+) -> Result<Revision> {
+    let cluster = Cluster::new(options)?;
+    let keys = Keys::under(&options.prefix);
+    let current = begin(&cluster, &keys).await?;
+    // Every batch is one revision of etcd; the first is to be above all that clients may have seen.
+    let offset = Offset(backup.revision.skip(RESTORE_GAP).get().saturating_sub(current));
+    write_format(&cluster, &keys, Format { offset, state: State::Importing }).await?;
+    let mut done = 0;
+    while done < backup.entries.len() {
+        let mut request = TxnRequest::default();
+        let mut bytes = 0;
+        for entry in backup.entries.iter().skip(done).take(BATCH_COUNT) {
+            bytes += entry.value.len();
+            if !request.success.is_empty() && bytes > BATCH_BYTES {
+                break;
+            }
+            request.success.push(RequestOp::put(keys.entry(&entry.key), entry.value.clone()));
+        }
+        let count = request.success.len();
+        let _: TxnResponse = cluster.persist(TXN, &request, batch_deadline()).await.map_err(not_written)?;
+        done += count;
+        tell(Progress { entries: done, of: backup.entries.len() });
+    }
+    let (key, range_end) = keys.entries();
+    let request = RangeRequest { key, range_end, count_only: true, ..RangeRequest::default() };
+    let written: RangeResponse =
+        cluster.persist(RANGE, &request, batch_deadline()).await.map_err(super::unavailable)?;
+    if usize::try_from(written.count) != Ok(backup.entries.len()) {
+        return Err(not_written(Fault::Unreachable(format!(
+            "{} entries where {} were written; somebody else uses the prefix",
+            written.count,
+            backup.entries.len()
+        ))));
+    }
+    let finished = write_format(&cluster, &keys, Format { offset, state: State::Ready }).await?;
+    Ok(offset.revision(finished))
+}
+
+/// Makes sure that the prefix is empty, and returns etcd's revision.
+async fn begin(cluster: &Cluster, keys: &Keys) -> Result<u64> {
+    let found = format::read(cluster, keys, batch_deadline()).await?;
+    let (key, range_end) = keys.all();
+    if found.is_some_and(|format| format.state == State::Importing) {
+        let request = TxnRequest {
+            compare: vec![Compare::present(keys.format())],
+            success: vec![RequestOp {
+                request: Some(Request::DeleteRange(DeleteRangeRequest {
+                    key: key.clone(),
+                    range_end: range_end.clone(),
+                })),
+            }],
+            failure: Vec::new(),
+        };
+        let _: TxnResponse = cluster.persist(TXN, &request, batch_deadline()).await.map_err(not_written)?;
+    }
+    let request = RangeRequest { key, range_end, count_only: true, ..RangeRequest::default() };
+    let answer: RangeResponse =
+        cluster.persist(RANGE, &request, batch_deadline()).await.map_err(super::unavailable)?;
+    if answer.count > 0 {
+        let count = answer.count;
+        return Err(Error::Invalid(format!(
+            "there are {count} keys under the prefix; import under one that is empty"
+        )));
+    }
+    Ok(u64::try_from(revision(answer.header.as_ref())).unwrap_or(0))
+}
+
+async fn write_format(cluster: &Cluster, keys: &Keys, format: Format) -> Result<i64> {
+    let put = PutRequest { key: keys.format(), value: format.encode(), lease: 0 };
+    let answer: Acknowledgement = cluster.persist(PUT, &put, batch_deadline()).await.map_err(not_written)?;
+    Ok(revision(answer.header.as_ref()))
+}
+
+/// Stops all writes to a store, through whatever server, until [`thaw`]. Reads and watches go on.
+pub async fn freeze(options: &EtcdOptions) -> Result<()> {
+    let (cluster, keys) = (Cluster::new(options)?, Keys::under(&options.prefix));
+    let put = PutRequest { key: keys.freeze(), value: "frozen".into(), lease: 0 };
+    let frozen: Result<Acknowledgement, Fault> = cluster.persist(PUT, &put, batch_deadline()).await;
+    frozen.map(|_| ()).map_err(not_written)
+}
+
+/// Lets a store be written again.
+pub async fn thaw(options: &EtcdOptions) -> Result<()> {
+    let (cluster, keys) = (Cluster::new(options)?, Keys::under(&options.prefix));
+    let request = TxnRequest { success: vec![RequestOp::delete(keys.freeze())], ..TxnRequest::default() };
+    let thawed: Result<TxnResponse, Fault> = cluster.persist(TXN, &request, batch_deadline()).await;
+    thawed.map(|_| ()).map_err(not_written)
+}
+
+fn batch_deadline() -> Instant {
+    Instant::now() + BATCH_TIME
+}
+
+fn not_written(fault: Fault) -> Error {
+    Error::NotDurable { reason: fault.to_string().into() }
+}

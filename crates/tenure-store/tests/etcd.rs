@@ -1,0 +1,417 @@
+//! What the store on etcd does when etcd is gone, loses answers, forgets history or is secured, and how a store gets
+//! there.
+
+#[path = "support/etcd.rs"]
+mod etcd;
+
+use etcd::Etcd;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::time::Duration;
+use tempfile::TempDir;
+use tenure_store::embedded::Backup;
+use tenure_store::etcd::{freeze, import, thaw};
+use tenure_store::{
+    Compaction, EmbeddedOptions, EmbeddedStore, Error, EtcdOptions, EtcdStore, Expected, ListRequest,
+    Revision, Signal, Store, Transaction, Watch, WatchRequest,
+};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Instant, sleep, timeout};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn options(etcd: &Etcd) -> EtcdOptions {
+    EtcdOptions { endpoints: etcd.endpoints(), ..EtcdOptions::default() }
+}
+
+async fn put(store: &EtcdStore, key: &str, value: &str) -> Revision {
+    let put = Transaction::new().put(key.to_owned(), Expected::Anything, value.to_owned());
+    store.commit(put).await.unwrap().revision
+}
+
+async fn next_revision(watch: &mut Watch) -> Result<Revision, Error> {
+    loop {
+        if let Signal::Changes(changes) = timeout(PATIENCE, watch.next()).await.expect("a change in time")? {
+            return Ok(changes.revision());
+        }
+    }
+}
+
+async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let start = Instant::now();
+    while !holds().await {
+        assert!(start.elapsed() < PATIENCE, "{what}");
+        sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_etcd_requests_fail_in_time_and_what_is_known_is_served() {
+    let etcd = Etcd::start();
+    let timeout = Duration::from_secs(2);
+    let store = EtcdStore::open(EtcdOptions { timeout, ..options(&etcd) }).await.unwrap();
+    let known = put(&store, "a", "1").await;
+    let mut watch = store.watch(WatchRequest::prefix("a").after(known)).await.unwrap();
+    store.health().await.unwrap();
+
+    etcd.signal(0, "STOP");
+    // A busy machine takes a moment to stop all of its threads.
+    sleep(Duration::from_millis(300)).await;
+    let start = Instant::now();
+    let read = store.get(b"a").await;
+    assert!(matches!(read, Err(Error::Unavailable { .. })), "{read:?}");
+    let written = store.commit(Transaction::new().put("a", Expected::Anything, "2")).await;
+    assert!(matches!(written, Err(Error::Unknown { .. } | Error::NotDurable { .. })), "{written:?}");
+    assert!(start.elapsed() < 3 * timeout, "{:?}", start.elapsed());
+    until("health turns red", async || store.health().await.is_err()).await;
+    assert_eq!(store.peek(b"a").await.unwrap().unwrap().value, "1");
+    assert_eq!(
+        store.list(ListRequest::default().at(store.known().await.unwrap())).await.unwrap().entries.len(),
+        1
+    );
+    assert!(store.watch(WatchRequest::prefix("a").after(known)).await.is_ok());
+
+    etcd.signal(0, "CONT");
+    until("health turns green", async || store.health().await.is_ok()).await;
+    let later = put(&store, "a", "3").await;
+    let mut seen = next_revision(&mut watch).await.unwrap();
+    // The write without an outcome may have happened, before this one.
+    if seen != later {
+        seen = next_revision(&mut watch).await.unwrap();
+    }
+    assert_eq!(seen, later, "the watch was not dropped");
+}
+
+/// What a proxy does with connections.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Mode {
+    Open,
+    /// Nothing gets through, and nobody is told.
+    Silent,
+    /// What clients say gets through, the answers do not.
+    Deaf,
+    /// Connections end.
+    Closed,
+}
+
+#[derive(Clone)]
+struct Proxy {
+    port: u16,
+    mode: Arc<AtomicU8>,
+}
+
+impl Proxy {
+    async fn to(target: u16) -> Proxy {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mode = Arc::new(AtomicU8::new(Mode::Open as u8));
+        let shared = mode.clone();
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let Ok(server) = TcpStream::connect(("127.0.0.1", target)).await else { continue };
+                let ((from, to), (back, out)) = (client.into_split(), server.into_split());
+                tokio::spawn(pump(from, out, shared.clone(), &[Mode::Open, Mode::Deaf]));
+                tokio::spawn(pump(back, to, shared.clone(), &[Mode::Open]));
+            }
+        });
+        Proxy { port, mode }
+    }
+
+    fn set(&self, mode: Mode) {
+        self.mode.store(mode as u8, Ordering::SeqCst);
+    }
+
+    fn endpoint(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+}
+
+/// Carries bytes on while the mode lets them pass; those that come otherwise are lost, and the connection with them.
+async fn pump(
+    mut from: tokio::net::tcp::OwnedReadHalf,
+    mut to: tokio::net::tcp::OwnedWriteHalf,
+    mode: Arc<AtomicU8>,
+    passes: &'static [Mode],
+) {
+    let mut bytes = vec![0; 64 * 1024];
+    let mut lost = false;
+    loop {
+        let read = timeout(Duration::from_millis(20), from.read(&mut bytes)).await;
+        let mode = mode.load(Ordering::SeqCst);
+        if mode == Mode::Closed as u8 {
+            return;
+        }
+        let Ok(Ok(count @ 1..)) = read else {
+            match read {
+                Err(_) if lost && mode == Mode::Open as u8 => return,
+                Err(_) => continue,
+                Ok(_) => return,
+            }
+        };
+        lost |= !passes.iter().any(|pass| *pass as u8 == mode);
+        if !lost && to.write_all(&bytes[..count]).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// A lost answer is neither taken for success nor for failure: every increment that was answered counts once, and those
+/// that were not answered are the only ones that may be missing from the answers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writes_whose_answers_are_lost_are_found_out() {
+    let etcd = Etcd::start();
+    let proxy = Proxy::to(etcd.port(0)).await;
+    let endpoints = vec![proxy.endpoint()];
+    let store = EtcdStore::open(EtcdOptions { endpoints, ..options(&etcd) }).await.unwrap();
+    let store = Arc::new(store);
+    put(&store, "counter", "0").await;
+    let answered = Arc::new(AtomicU64::new(0));
+    let (mut tasks, end) = (Vec::new(), Instant::now() + Duration::from_secs(8));
+    for _ in 0..4 {
+        let (store, answered) = (store.clone(), answered.clone());
+        tasks.push(tokio::spawn(async move {
+            while Instant::now() < end {
+                let entry = store.peek(b"counter").await.unwrap().unwrap();
+                let number: u64 = std::str::from_utf8(&entry.value).unwrap().parse().unwrap();
+                let next = (number + 1).to_string();
+                let swap = Transaction::new().put("counter", Expected::At(entry.modified), next.clone());
+                match store.commit(swap).await {
+                    Ok(committed) => {
+                        assert_eq!(committed.previous, [Some(entry)], "it replaced what it expected");
+                        answered.fetch_add(1, Ordering::SeqCst);
+                    }
+                    Err(Error::Conflict(_)) => {}
+                    Err(error) => panic!("{error}"),
+                }
+                sleep(Duration::from_millis(5)).await;
+            }
+        }));
+    }
+    for mode in [Mode::Deaf, Mode::Closed, Mode::Deaf, Mode::Silent, Mode::Closed, Mode::Deaf].iter().cycle()
+    {
+        if Instant::now() >= end {
+            break;
+        }
+        sleep(Duration::from_millis(150)).await;
+        proxy.set(*mode);
+        sleep(Duration::from_millis(100)).await;
+        proxy.set(Mode::Open);
+    }
+    for task in tasks {
+        task.await.expect("a writer that ends well");
+    }
+    let counter = store.get(b"counter").await.unwrap().unwrap().value;
+    assert_eq!(counter, answered.load(Ordering::SeqCst).to_string(), "every increment was answered once");
+    assert!(answered.load(Ordering::SeqCst) > 20, "too little happened");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_missed_what_was_compacted_says_so_unless_nothing_happened() {
+    let etcd = Etcd::start();
+    let proxy = Proxy::to(etcd.port(0)).await;
+    let endpoints = vec![proxy.endpoint()];
+    let cut = EtcdStore::open(EtcdOptions { endpoints, ..options(&etcd) }).await.unwrap();
+    let other = EtcdStore::open(options(&etcd)).await.unwrap();
+    let stranger =
+        EtcdStore::open(EtcdOptions { prefix: "/else/".to_owned(), ..options(&etcd) }).await.unwrap();
+    let known = put(&other, "a", "1").await;
+    cut.get(b"a").await.unwrap();
+    let mut watch = cut.watch(WatchRequest::default().after(known)).await.unwrap();
+
+    // Only others write, and etcd forgets.
+    proxy.set(Mode::Silent);
+    let newest = put(&stranger, "b", "1").await;
+    stranger.compact(Compaction::Before(newest)).await.unwrap();
+    proxy.set(Mode::Closed);
+    sleep(Duration::from_millis(200)).await;
+    proxy.set(Mode::Open);
+    assert_eq!(cut.get(b"a").await.unwrap().unwrap().value, "1");
+    let later = put(&other, "a", "2").await;
+    assert_eq!(next_revision(&mut watch).await.unwrap(), later, "nothing was missed");
+
+    // The store changes, and etcd forgets.
+    proxy.set(Mode::Silent);
+    put(&other, "a", "3").await;
+    let newest = put(&other, "a", "4").await;
+    other.compact(Compaction::Before(newest)).await.unwrap();
+    proxy.set(Mode::Closed);
+    sleep(Duration::from_millis(200)).await;
+    proxy.set(Mode::Open);
+    let ended = next_revision(&mut watch).await;
+    assert!(matches!(ended, Err(Error::TooOld { requested, .. }) if requested >= later), "{ended:?}");
+    assert_eq!(cut.get(b"a").await.unwrap().unwrap().value, "4");
+    put(&cut, "a", "5").await;
+    assert_eq!(other.get(b"a").await.unwrap().unwrap().value, "5");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn exactly_one_server_leads() {
+    let etcd = Etcd::start();
+    let mut stores = Vec::new();
+    for _ in 0..3 {
+        stores.push(EtcdStore::open(options(&etcd)).await.unwrap());
+    }
+    for _ in 0..2 {
+        until("one leads", async || stores.iter().any(Store::leads)).await;
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(stores.iter().filter(|store| store.leads()).count(), 1);
+        stores.retain(|store| !store.leads());
+    }
+}
+
+fn entries(listing: &[tenure_store::Entry]) -> Vec<(bytes::Bytes, bytes::Bytes)> {
+    listing.iter().map(|entry| (entry.key.clone(), entry.value.clone())).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_whole_store_moves_to_etcd_and_back_and_revisions_only_grow() {
+    let (etcd, directory) = (Etcd::start(), TempDir::new().unwrap());
+    let path = |name: &str| directory.path().join(name);
+    let embedded = EmbeddedStore::open(path("old"), EmbeddedOptions::default()).unwrap();
+    for number in 0..1234 {
+        let value = number.to_string().repeat(number % 50);
+        let put = Transaction::new().put(format!("key/{number}"), Expected::Absent, value);
+        embedded.commit(put).await.unwrap();
+    }
+    embedded.freeze().await;
+    let refused = embedded.commit(Transaction::new().put("late", Expected::Anything, "")).await;
+    assert!(matches!(refused, Err(Error::NotDurable { .. })), "{refused:?}");
+    assert!(embedded.health().await.is_err());
+    let last = embedded.backup(path("up")).unwrap();
+    let moved = embedded.list(ListRequest::default()).await.unwrap();
+
+    let backup = Backup::open(path("up")).unwrap();
+    let mut told = Vec::new();
+    let revision = import(&options(&etcd), &backup, |progress| told.push(progress.entries)).await.unwrap();
+    assert!(revision > last && told.is_sorted() && told.last() == Some(&1234), "{revision} {told:?}");
+    let again = import(&options(&etcd), &backup, |_| {}).await;
+    assert!(matches!(again, Err(Error::Invalid(_))), "only where there is nothing: {again:?}");
+
+    let store = EtcdStore::open(options(&etcd)).await.unwrap();
+    let listing = store.list(ListRequest::default()).await.unwrap();
+    assert_eq!(entries(&listing.entries), entries(&moved.entries));
+    assert!(listing.entries.iter().all(|entry| entry.modified > last), "above all that was ever seen");
+    let old = store.watch(WatchRequest::default().after(last)).await;
+    assert!(matches!(old, Err(Error::TooOld { .. })), "{:?}", old.err());
+    let key = &listing.entries[0];
+    let swap = Transaction::new().put(key.key.clone(), Expected::At(key.modified), "new");
+    let newest = store.commit(swap).await.unwrap().revision;
+
+    freeze(&options(&etcd)).await.unwrap();
+    let refused = store.commit(Transaction::new().put("late", Expected::Anything, "")).await;
+    assert!(matches!(refused, Err(Error::NotDurable { .. })), "{refused:?}");
+    until("health says so", async || store.health().await.is_err()).await;
+    let listing = store.list(ListRequest::default()).await.unwrap();
+    Backup::write(path("down"), &listing).unwrap();
+    let restored = EmbeddedStore::restore(path("down"), path("new")).unwrap();
+    assert!(restored > newest);
+    let embedded = EmbeddedStore::open(path("new"), EmbeddedOptions::default()).unwrap();
+    assert_eq!(embedded.list(ListRequest::default()).await.unwrap().entries, listing.entries);
+    thaw(&options(&etcd)).await.unwrap();
+    until("writing goes on", async || store.health().await.is_ok()).await;
+    put(&store, "late", "").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_interrupted_import_left_is_no_store() {
+    let (etcd, directory) = (Etcd::start(), TempDir::new().unwrap());
+    let embedded = EmbeddedStore::open(directory.path().join("old"), EmbeddedOptions::default()).unwrap();
+    for number in 0..500 {
+        let put = Transaction::new().put(format!("key/{number}"), Expected::Absent, "x");
+        embedded.commit(put).await.unwrap();
+    }
+    embedded.backup(directory.path().join("backup")).unwrap();
+    let backup = Backup::open(directory.path().join("backup")).unwrap();
+    let options = options(&etcd);
+    let (to, all) = (options.clone(), backup.clone());
+    let interrupted = tokio::spawn(async move {
+        import(&to, &all, |progress| assert!(progress.entries < 300, "interrupted")).await
+    });
+    assert!(interrupted.await.is_err());
+    let opened = EtcdStore::open(options.clone()).await;
+    assert!(matches!(&opened, Err(Error::Invalid(reason)) if reason.contains("import")), "{opened:?}");
+    import(&options, &backup, |_| {}).await.unwrap();
+    let store = EtcdStore::open(options).await.unwrap();
+    assert_eq!(store.list(ListRequest::default()).await.unwrap().entries.len(), 500);
+}
+
+/// Makes certificates for etcd and its clients, as files in a directory.
+fn certificates(directory: &Path) {
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+    let write = |name: &str, text: String| std::fs::write(directory.join(name), text).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let mut authority = CertificateParams::new(Vec::new()).unwrap();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    write("ca.pem", authority.self_signed(&key).unwrap().pem());
+    let issuer = Issuer::new(authority, key);
+    for name in ["server", "client"] {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(vec!["127.0.0.1".to_owned(), "localhost".to_owned()]).unwrap();
+        write(&format!("{name}.pem"), params.signed_by(&key, &issuer).unwrap().pem());
+        write(&format!("{name}-key.pem"), key.serialize_pem());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn certificates_users_and_passwords_are_shown_to_etcd() {
+    let etcd = Etcd::secure(|directory| {
+        certificates(directory);
+        let file = |name: &str| directory.join(name).to_string_lossy().into_owned();
+        let flags = ["--cert-file", "--key-file", "--trusted-ca-file"];
+        let files = ["server.pem", "server-key.pem", "ca.pem"].map(file);
+        let pairs = flags.iter().zip(files).flat_map(|(flag, file)| [(*flag).to_owned(), file]);
+        pairs.chain(["--client-cert-auth".to_owned()]).collect()
+    });
+    let file = |name: &str| etcd.path().join(name);
+    let identity = Some((file("client.pem"), file("client-key.pem")));
+    let secured = EtcdOptions {
+        authority: Some(file("ca.pem")),
+        identity,
+        timeout: Duration::from_secs(20),
+        ..options(&etcd)
+    };
+    let store = EtcdStore::open(secured.clone()).await.unwrap();
+    put(&store, "a", "1").await;
+    drop(store);
+    let short = Duration::from_secs(2);
+    let nameless = EtcdOptions { identity: None, timeout: short, ..secured.clone() };
+    assert!(EtcdStore::open(nameless).await.is_err(), "without a certificate");
+    let missing = EtcdStore::open(EtcdOptions { authority: None, ..secured.clone() }).await;
+    assert!(matches!(missing, Err(Error::Invalid(_))), "{missing:?}");
+
+    let control = |arguments: &[&str]| {
+        let done = Command::new("etcdctl")
+            .env("ETCDCTL_API", "3")
+            .arg(format!("--endpoints={}", etcd.endpoints()[0]))
+            .arg(format!("--cacert={}", file("ca.pem").display()))
+            .arg(format!("--cert={}", file("client.pem").display()))
+            .arg(format!("--key={}", file("client-key.pem").display()))
+            .args(arguments)
+            .output()
+            .expect("etcdctl is installed (Debian's package is etcd-client)");
+        assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+    };
+    control(&["user", "add", "root:secret"]);
+    control(&["user", "grant-role", "root", "root"]);
+    control(&["user", "add", "tenure:word"]);
+    control(&["role", "add", "tenure"]);
+    control(&["role", "grant-permission", "tenure", "readwrite", "/tenure/", "--prefix=true"]);
+    control(&["user", "grant-role", "tenure", "tenure"]);
+    control(&["auth", "enable"]);
+    let user = |name: &str, password: &str| {
+        let user = Some((name.to_owned(), password.to_owned()));
+        EtcdOptions { user, timeout: short, ..secured.clone() }
+    };
+    let store = EtcdStore::open(EtcdOptions { timeout: PATIENCE, ..user("tenure", "word") }).await.unwrap();
+    put(&store, "a", "2").await;
+    assert_eq!(store.get(b"a").await.unwrap().unwrap().value, "2");
+    let compacted = store.compact(Compaction::KeepCount(0)).await;
+    assert!(matches!(compacted, Ok(_) | Err(Error::NotDurable { .. })), "{compacted:?}");
+    assert!(EtcdStore::open(user("tenure", "wrong")).await.is_err(), "with a wrong password");
+    let elsewhere = EtcdOptions { prefix: "/else/".to_owned(), ..user("tenure", "word") };
+    assert!(EtcdStore::open(elsewhere).await.is_err(), "where the user may not");
+}
