@@ -5,8 +5,10 @@ use crate::{
     story::{Story, value},
 };
 use tenure_apply::{
-    Force, Identity, Operation, Rule, Timestamp, adopt, changes, extract, holdings, ownership,
+    Force, Identity, Operation, Rule, Timestamp, adopt, changes, extract, holdings, ownership, release,
+    transfer,
 };
+use tenure_fields::Path;
 
 #[test]
 fn every_leaf_is_reported_with_its_holders_or_none() {
@@ -133,6 +135,39 @@ fn a_named_set_of_managers_becomes_one() {
     let again =
         adopt(&adoption.managers, &heir, Timestamp::from_unix(99), |manager| manager.name == "kubectl-edit");
     assert_eq!(again.managers, adoption.managers, "there is nobody left to adopt");
+}
+
+#[test]
+fn single_fields_change_hands_or_are_let_go_and_the_rest_stays() {
+    let story = Story::of(SPEC)
+        .applies("alice", "{a: '1', items: [{name: x, value: '1'}, {name: y}]}")
+        .applies("bob", "{a: '1', num: 1}");
+    let managers = &story.state().managers;
+    let told = |managers: &tenure_apply::Managers| -> Vec<String> {
+        managers.iter().map(|manager| format!("{} {:?}", manager.name, manager.fields)).collect()
+    };
+    let heir =
+        Identity { name: "carol", operation: Operation::Apply, api_version: "x.io/v1", subresource: "" };
+    let path = |text: &str| Path::parse(text).expect("a path");
+    let now = Timestamp::from_unix(9);
+    let paths = [path(".spec.a"), path(r#".spec.items[name="x"]"#)];
+    let moved = transfer(managers, &paths, &heir, now, |manager| manager.name == "alice");
+    assert!(moved.left.is_empty());
+    assert_eq!(
+        told(&moved.managers),
+        [
+            "alice {\"f:spec\":{\"f:items\":{\"k:{\\\"name\\\":\\\"y\\\"}\":{\".\":{},\"f:name\":{}}}}}",
+            "bob {\"f:spec\":{\"f:a\":{},\"f:num\":{}}}",
+            "carol {\"f:spec\":{\"f:a\":{},\"f:items\":{\"k:{\\\"name\\\":\\\"x\\\"}\":{\".\":{},\"f:name\":{},\"f:value\":{}}}}}",
+        ]
+    );
+    let again =
+        transfer(&moved.managers, &paths, &heir, Timestamp::from_unix(99), |manager| manager.name == "alice");
+    assert_eq!(again.managers, moved.managers, "there is nothing left to move");
+    let released = release(managers, &[path(".spec.a"), path(".spec.num")], |manager| manager.name == "bob");
+    assert_eq!(told(&released).len(), 1, "whoever holds nothing is gone");
+    let untouched = release(managers, &[path(".spec.b")], |_| true);
+    assert_eq!(untouched, *managers);
 }
 
 #[test]
