@@ -36,6 +36,11 @@ impl Place {
         Place { file: Arc::from(file), number: None, item: None }
     }
 
+    /// Returns the place of what was not read but worked out.
+    pub fn unknown() -> Place {
+        Place::of(Path::new(""))
+    }
+
     /// Returns the file; `-` for standard input.
     pub fn file(&self) -> &Path {
         &self.file
@@ -82,7 +87,6 @@ impl Document {
         Ok((text("apiVersion")?, text("kind")?))
     }
 
-    #[allow(dead_code)]
     /// Returns the name of the object.
     pub fn name(&self) -> Result<&str, Error> {
         let name =
@@ -90,7 +94,6 @@ impl Document {
         name.ok_or_else(|| Error::document(&self.place, "there is no metadata.name; give the object one"))
     }
 
-    #[allow(dead_code)]
     /// Returns the namespace that the object names.
     pub fn namespace(&self) -> Option<&str> {
         self.value.at(["metadata", "namespace"]).and_then(Value::as_str).filter(|name| !name.is_empty())
@@ -163,7 +166,6 @@ pub fn read(file: &Path) -> Result<Vec<Document>, Error> {
     parse(&text, file)
 }
 
-#[allow(dead_code)]
 /// Reads the one document of a file.
 pub fn read_one(file: &Path) -> Result<Document, Error> {
     let mut documents = read(file)?;

@@ -1,11 +1,15 @@
 //! The `tenure` binary: reads the command line, runs the command, and turns what went wrong into one clear line.
 //! Whatever reaches the terminal goes through [`terminal`]; how a command ends is an [`Outcome`].
 
+mod cluster;
 mod command;
 mod document;
 mod error;
+mod handover;
+mod holder;
 mod live;
 mod outcome;
+mod plan;
 mod terminal;
 mod types;
 
@@ -50,4 +54,15 @@ fn explain(said: &clap::Error) -> ExitCode {
     // There is nobody to tell where printing fails.
     let _ = said.print();
     if said.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Arguments::command().debug_assert();
+    }
 }

@@ -12,17 +12,18 @@ use tenure_value::Value;
 pub struct SchemaFiles {
     /// A file with more types: a CustomResourceDefinition, or an OpenAPI document of version 2 or 3; may be repeated.
     #[arg(long = "schema", value_name = "FILE")]
-    pub files: Vec<PathBuf>,
+    pub schema_files: Vec<PathBuf>,
 }
 
 impl SchemaFiles {
     /// Compiles the types of all files.
     pub fn types(&self) -> Result<Types, Error> {
         let mut schemas = Vec::new();
-        for file in &self.files {
+        for file in &self.schema_files {
             for document in document::read(file)? {
                 let compiled = compile(&document.value);
-                schemas.push(compiled.map_err(|problem| Error::document(&document.place, problem))?);
+                let compiled = compiled.map_err(|problem| Error::document(&document.place, problem))?;
+                schemas.push(&*Box::leak(Box::new(compiled)));
             }
         }
         Ok(Types { schemas })
@@ -45,12 +46,13 @@ fn compile(value: &Value) -> Result<Schema, String> {
 /// Types that are known without a server.
 #[derive(Debug, Default)]
 pub struct Types {
-    schemas: Vec<Schema>,
+    /// A schema lives as long as the program, which ends when its command has.
+    schemas: Vec<&'static Schema>,
 }
 
 impl Types {
     /// Returns the type of a kind, if it is known.
-    pub fn of(&self, api_version: &str, kind: &str) -> Option<TypeRef<'_>> {
+    pub fn of(&self, api_version: &str, kind: &str) -> Option<TypeRef<'static>> {
         let given = self.schemas.iter().find_map(|schema| schema.kind(api_version, kind));
         given.or_else(|| Schema::builtin().kind(api_version, kind))
     }

@@ -30,5 +30,13 @@ macro_rules! commands {
 // In the order in which `--help` shows them.
 commands! {
     blame Blame,
+    plan Plan,
+    apply Apply,
+    why Why,
+    adopt Adopt,
+    transfer Transfer,
+    release Release,
+    migrate Migrate,
+    undo Undo,
     serve Serve,
 }

@@ -3,17 +3,19 @@
 
 mod format;
 mod paint;
+mod progress;
 mod words;
 
 pub use format::Format;
 pub use paint::{Ink, Paint};
+pub use progress::Progress;
 pub use words::{age, shortened};
 
 use crate::Error;
 use clap::{Args, ValueEnum};
 use std::{
     fmt::Display,
-    io::{IsTerminal, Write},
+    io::{BufRead, IsTerminal, Write},
     time::{SystemTime, UNIX_EPOCH},
 };
 use tenure_apply::Timestamp;
@@ -105,7 +107,6 @@ pub struct Terminal {
     pub paint: Paint,
     /// How many characters fit on a line.
     pub width: usize,
-    #[allow(dead_code)]
     /// Who reads it.
     pub audience: Audience,
     /// The time from which ages are counted.
@@ -128,6 +129,16 @@ impl Terminal {
     pub fn note(&self, text: impl Display) {
         // There is nobody to tell where this fails.
         let _ = writeln!(std::io::stderr(), "{text}");
+    }
+
+    /// Asks a question on standard error and reads the line that answers it; nothing where the input has ended.
+    pub fn ask(&self, question: &str) -> Result<Option<String>, Error> {
+        let mut error = std::io::stderr();
+        // Whoever does not see the question still may answer it.
+        let _ = write!(error, "{question}").and_then(|()| error.flush());
+        let mut answer = String::new();
+        let read = std::io::stdin().lock().read_line(&mut answer).map_err(Error::Input)?;
+        Ok((read > 0).then(|| answer.trim().to_owned()))
     }
 
     /// Writes what went wrong to standard error.

@@ -11,7 +11,6 @@ pub enum Paint {
     Plain,
 }
 
-#[allow(dead_code)]
 /// What a piece of text is, and so how it is coloured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {

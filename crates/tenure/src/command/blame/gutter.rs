@@ -2,7 +2,10 @@
 //! the names take no more than a third of the terminal.
 
 use super::sheet::{Line, Sheet, Tenure};
-use crate::terminal::{Ink, Paint, Terminal, age, shortened};
+use crate::{
+    holder::operation,
+    terminal::{Ink, Paint, Terminal, age, shortened},
+};
 use std::fmt::Write;
 use tenure_apply::Holder;
 
@@ -109,13 +112,5 @@ impl<'a> Gutter<'a> {
                 .collect();
             let _ = writeln!(out, "  {path}  {}", holders.join(", "));
         }
-    }
-}
-
-/// Returns how a holder writes, with the endpoint where it is not the object's own.
-fn operation(holder: &Holder) -> String {
-    match holder.subresource.as_str() {
-        "" => holder.operation.to_string(),
-        subresource => format!("{}/{subresource}", holder.operation),
     }
 }

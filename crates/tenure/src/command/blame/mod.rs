@@ -6,6 +6,7 @@ mod sheet;
 
 use crate::{
     Error, Outcome,
+    cluster::{Connection, Targets},
     document::{Document, Files},
     live::LiveObject,
     terminal::{Format, Terminal},
@@ -24,10 +25,14 @@ through) and age. Further holders of the same line follow under it, marked with 
 as one the server filled in, says so.
 
 Examples:
+  tenure blame deployment/web
+  tenure blame pods -l app=web --all-namespaces
   tenure blame -f deployment.yaml
   kubectl get deployment web -o yaml --show-managed-fields | tenure blame -f -
   tenure blame -f deployment.yaml --manager kubectl --output json")]
 pub struct Options {
+    #[command(flatten)]
+    targets: Targets,
     #[command(flatten)]
     files: Files,
     /// Show only what this manager holds; may be repeated.
@@ -38,21 +43,19 @@ pub struct Options {
     output: Format,
     #[command(flatten)]
     schemas: SchemaFiles,
+    #[command(flatten)]
+    connection: Connection,
 }
 
 /// Shows who holds every line.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
-    let types = options.schemas.types()?;
-    let mut sheets = Vec::new();
-    for document in options.files.read()? {
-        let (api_version, kind) = document.kind()?;
-        let ty = types.of(api_version, kind).unwrap_or_else(TypeRef::untyped);
-        let live = read(&document)?;
-        sheets.push(Sheet::of(&live, ty).only(&options.managers));
-    }
-    if sheets.is_empty() {
-        return Err(Error::usage("nothing to show; name a file with -f FILE, or - for standard input"));
-    }
+    let sheets = match (options.files.files.is_empty(), options.targets.is_empty()) {
+        (true, true) => return Err(Error::usage("nothing to show; name an object as KIND/NAME, or a file with -f FILE")),
+        (false, false) => return Err(Error::usage("name objects of a server or files, not both")),
+        (false, true) => from_files(&options)?,
+        (true, false) => from_server(&options)?,
+    };
+    let sheets: Vec<Sheet> = sheets.into_iter().map(|sheet| sheet.only(&options.managers)).collect();
     match options.output {
         Format::Text => {
             for (at, sheet) in sheets.iter().enumerate() {
@@ -70,13 +73,32 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     Ok(Outcome::Done)
 }
 
-fn read(document: &Document) -> Result<LiveObject, Error> {
-    let live = LiveObject::read(&document.value).map_err(|error| Error::document(&document.place, error))?;
-    if live.managers.is_empty() {
-        return Err(Error::document(
-            &document.place,
-            "there is no metadata.managedFields; get the object with `kubectl get -o yaml --show-managed-fields`",
-        ));
-    }
-    Ok(live)
+fn from_files(options: &Options) -> Result<Vec<Sheet>, Error> {
+    let types = options.schemas.types()?;
+    let documents = options.files.read()?;
+    let sheet = |document: &Document| -> Result<Sheet, Error> {
+        let (api_version, kind) = document.kind()?;
+        let ty = types.of(api_version, kind).unwrap_or_else(TypeRef::untyped);
+        let live = LiveObject::read(&document.value).map_err(|error| Error::document(&document.place, error))?;
+        if live.managers.is_empty() {
+            return Err(Error::document(
+                &document.place,
+                "there is no metadata.managedFields; get the object with `kubectl get -o yaml --show-managed-fields`",
+            ));
+        }
+        Ok(Sheet::of(&live, ty))
+    };
+    documents.iter().map(sheet).collect()
+}
+
+fn from_server(options: &Options) -> Result<Vec<Sheet>, Error> {
+    options.connection.run(async |cluster| {
+        let mut sheets = Vec::new();
+        for found in cluster.objects(&options.targets).await? {
+            let live = found.read()?;
+            let ty = cluster.type_of(live.api_version(), live.kind()).await?;
+            sheets.push(Sheet::of(&live, ty));
+        }
+        Ok(sheets)
+    })
 }

@@ -1,11 +1,11 @@
 //! Who holds what, line by line and path by path. Every path of every manager is here exactly once: at a line, at
 //! the object or list around lines, or among those that the object does not show.
 
-use crate::live::LiveObject;
+use crate::{holder, live::LiveObject};
 use std::collections::HashMap;
-use tenure_apply::{Holder, holdings};
+use tenure_apply::{Holder, Leaf, holdings};
 use tenure_fields::{FieldSet, Path, PathElement};
-use tenure_schema::{ListTopology, Relation, Type, TypeRef};
+use tenure_schema::TypeRef;
 use tenure_value::{Object, Step, Value, yaml};
 
 /// What tells an object apart or is kept by the server; nobody can hold it.
@@ -71,35 +71,25 @@ impl Sheet {
     /// Works out who holds what.
     pub fn of(live: &LiveObject, ty: TypeRef<'_>) -> Sheet {
         let places = holdings(&live.object, &live.managers, ty);
-        let holders: HashMap<&Path, &Vec<Holder>> =
-            places.iter().map(|place| (&place.path, &place.holders)).collect();
-        let lines = yaml::to_lines(&live.object);
-        let lines = lines.into_iter().map(|line| {
-            let (path, part) = locate(&live.object, &line.at, ty);
-            let own = holders.get(&path).map(|holders| holders.to_vec()).unwrap_or_default();
-            let tenure = match part {
-                _ if is_nobodys(&path) => Tenure::Nobodys,
-                Kind::Leaf if own.is_empty() => Tenure::Unheld,
-                Kind::Leaf => Tenure::Held(own),
-                // Whoever holds something inside is shown there.
-                Kind::Around => {
-                    let inside = |holder: &Holder| {
-                        let manager = live.managers.get(&holder.identity());
-                        manager.is_some_and(|manager| !manager.fields.below(&path).is_empty())
-                    };
-                    let own: Vec<Holder> = own.into_iter().filter(|holder| !inside(holder)).collect();
-                    if own.is_empty() { Tenure::Nobodys } else { Tenure::Held(own) }
-                }
-            };
+        let mut shown = FieldSet::default();
+        let mut ways: HashMap<Vec<Step>, (&Leaf, Kind)> = HashMap::with_capacity(places.len());
+        for (at, place) in places.iter().enumerate() {
+            shown.insert(&place.path);
+            let around = places.get(at + 1).is_some_and(|next| next.path.starts_with(&place.path));
+            let kind = if around { Kind::Around } else { Kind::Leaf };
+            if let Some(way) = place.path.steps(&live.object, ty) {
+                ways.insert(way, (place, kind));
+            }
+        }
+        let lines = yaml::to_lines(&live.object).into_iter().map(|line| {
+            // What a line shows may be an inseparable part of something larger, which is what is held.
+            let found = (0..=line.at.len()).rev().find_map(|end| ways.get(line.at.get(..end)?));
+            let tenure = found.map_or(Tenure::Nobodys, |(place, kind)| tenure(place, *kind, live));
             Line { text: line.text, tenure, at: line.at }
         });
         let lines = lines.collect();
-        let mut shown = FieldSet::default();
-        for place in &places {
-            shown.insert(&place.path);
-        }
-        let parts = parts(places);
-        Sheet { subject: subject(live), lines, parts, absent: absent(live, &shown), names: names(live) }
+        let absent = absent(live, &shown);
+        Sheet { subject: subject(live), lines, parts: parts(places), absent, names: names(live) }
     }
 
     /// Keeps only what some managers hold, and the lines that lead there; everything where none is named.
@@ -126,7 +116,7 @@ impl Sheet {
     pub fn to_value(&self) -> Value {
         let part = |part: &Part| {
             let place = Object::default().with("path", part.path.quoted().to_string());
-            let place = place.with("holders", Value::array(part.holders.iter().map(holder)));
+            let place = place.with("holders", holder::list(&part.holders));
             Value::Object(match &part.value {
                 Some(value) => place.with("value", value.clone()),
                 None => place,
@@ -135,7 +125,7 @@ impl Sheet {
         let absent = |(path, holders): &(Path, Vec<Holder>)| {
             Value::object([
                 ("path", Value::from(path.quoted().to_string())),
-                ("holders", Value::array(holders.iter().map(holder))),
+                ("holders", holder::list(holders)),
             ])
         };
         Value::object([
@@ -144,21 +134,6 @@ impl Sheet {
             ("absent", Value::array(self.absent.iter().map(absent))),
         ])
     }
-}
-
-/// Returns a holder as a document.
-pub fn holder(holder: &Holder) -> Value {
-    let mut shown = Object::default()
-        .with("manager", holder.name.clone())
-        .with("operation", holder.operation.as_str())
-        .with("apiVersion", holder.api_version.clone());
-    if !holder.subresource.is_empty() {
-        shown = shown.with("subresource", holder.subresource.clone());
-    }
-    if let Some(time) = holder.time {
-        shown = shown.with("time", time.to_string());
-    }
-    Value::Object(shown)
 }
 
 fn subject(live: &LiveObject) -> Value {
@@ -181,7 +156,7 @@ fn names(live: &LiveObject) -> Vec<String> {
     names
 }
 
-fn parts(places: Vec<tenure_apply::Leaf>) -> Vec<Part> {
+fn parts(places: Vec<Leaf>) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::with_capacity(places.len());
     let mut places = places.into_iter().peekable();
     while let Some(place) = places.next() {
@@ -210,6 +185,7 @@ fn absent(live: &LiveObject, shown: &FieldSet) -> Vec<(Path, Vec<Holder>)> {
 }
 
 /// Whether a place is held as one.
+#[derive(Clone, Copy)]
 enum Kind {
     /// It is.
     Leaf,
@@ -217,47 +193,24 @@ enum Kind {
     Around,
 }
 
-/// Returns the path to what a line shows, or to the whole that it is an inseparable part of.
-fn locate(object: &Value, steps: &[Step], ty: TypeRef<'_>) -> (Path, Kind) {
-    let (mut path, mut value, mut ty) = (Path::default(), Some(object), ty);
-    for step in steps {
-        if matches!(kind(value, ty), Kind::Leaf) && !path.is_empty() {
-            return (path, Kind::Leaf);
-        }
-        match step {
-            Step::Field(name) => {
-                path.push(PathElement::Field(name.clone()));
-                (value, ty) = (value.and_then(|value| value.get(name)), ty.below(name).unwrap_or_else(TypeRef::untyped));
-            }
-            Step::Item(at) => {
-                let item = value.and_then(Value::as_array).and_then(|items| items.get(*at));
-                let element = match (ty.get(), item) {
-                    (Type::List(list), Some(item)) => PathElement::of_item(item, list).ok(),
-                    _ => None,
-                };
-                path.push(element.unwrap_or(PathElement::Index(*at as i64)));
-                (value, ty) = (item, ty.item().unwrap_or_else(TypeRef::untyped));
-            }
+/// Returns how a place stands with holders, as its first line shows it.
+fn tenure(place: &Leaf, kind: Kind, live: &LiveObject) -> Tenure {
+    if is_nobodys(&place.path) {
+        return Tenure::Nobodys;
+    }
+    match kind {
+        Kind::Leaf if place.holders.is_empty() => Tenure::Unheld,
+        Kind::Leaf => Tenure::Held(place.holders.clone()),
+        // Whoever holds something inside is shown there.
+        Kind::Around => {
+            let inside = |holder: &&Holder| {
+                let manager = live.managers.get(&holder.identity());
+                manager.is_some_and(|manager| !manager.fields.below(&place.path).is_empty())
+            };
+            let own: Vec<Holder> = place.holders.iter().filter(|holder| !inside(holder)).cloned().collect();
+            if own.is_empty() { Tenure::Nobodys } else { Tenure::Held(own) }
         }
     }
-    let kind = kind(value, ty);
-    (path, kind)
-}
-
-fn kind(value: Option<&Value>, ty: TypeRef<'_>) -> Kind {
-    let has_parts = match value {
-        Some(Value::Object(object)) => !object.is_empty(),
-        Some(Value::Array(items)) => !items.is_empty(),
-        _ => false,
-    };
-    let granular = match ty.get() {
-        Type::Struct(of) => of.relation == Relation::Granular,
-        Type::Map(of) => of.relation == Relation::Granular,
-        Type::List(of) => of.topology != ListTopology::Atomic,
-        Type::Untyped => matches!(value, Some(Value::Object(_))),
-        Type::Scalar(_) => false,
-    };
-    if has_parts && granular { Kind::Around } else { Kind::Leaf }
 }
 
 fn is_nobodys(path: &Path) -> bool {

@@ -1,0 +1,156 @@
+//! Ownership that moves by itself, without a write to the values: one patch replaces who holds what, and is refused if
+//! the object is no longer the one that was looked at. Every such step is shown before it is taken and leaves a file
+//! with which it can be taken back.
+
+mod carry_out;
+mod undo;
+
+pub use carry_out::{Carry, carry_out, name};
+pub use undo::take_back;
+
+use crate::live::LiveObject;
+use tenure_apply::{Change, Managers, State, changes};
+use tenure_fields::Path;
+use tenure_schema::TypeRef;
+use tenure_value::{Step, Value};
+
+/// What is to become of one object.
+#[derive(Clone, Debug)]
+pub struct Intent {
+    /// The managers afterwards.
+    pub managers: Managers,
+    /// What leaves the object with the ownership.
+    pub removed: Vec<Path>,
+    /// What could not be done, and why.
+    pub notes: Vec<String>,
+}
+
+/// What becomes of one object, worked out.
+#[derive(Clone, Debug)]
+pub struct Handover {
+    /// The object as it is.
+    pub before: LiveObject,
+    /// The object as it becomes.
+    pub after: LiveObject,
+    /// The ways to what leaves the object, the last first, so that each is still where it was when its turn comes.
+    ways: Vec<Vec<Step>>,
+    /// What could not be done, and why.
+    pub notes: Vec<String>,
+    ty: TypeRef<'static>,
+}
+
+impl Handover {
+    /// Works a step out.
+    pub fn new(before: &LiveObject, step: Intent, ty: TypeRef<'static>) -> Handover {
+        let mut ways: Vec<Vec<Step>> =
+            step.removed.iter().filter_map(|path| path.steps(&before.object, ty)).collect();
+        ways.sort();
+        ways.reverse();
+        let object =
+            ways.iter().fold(before.object.clone(), |object, way| object.removed(way).unwrap_or(object));
+        let after = LiveObject { object, managers: step.managers };
+        Handover { before: before.clone(), after, ways, notes: step.notes, ty }
+    }
+
+    /// Whether nothing would change.
+    pub fn is_empty(&self) -> bool {
+        self.ways.is_empty() && self.before.managers.same_fields(&self.after.managers)
+    }
+
+    /// Returns what becomes of each manager.
+    pub fn changes(&self) -> Vec<Change> {
+        let state =
+            |live: &LiveObject| State { object: live.object.clone(), managers: live.managers.clone() };
+        let all = changes(&state(&self.before), &state(&self.after), self.ty);
+        all.into_iter().filter(|change| !change.is_empty()).collect()
+    }
+
+    /// Returns what leaves the object.
+    pub fn removals(&self) -> impl Iterator<Item = (String, &Value)> {
+        let shown = |way: &Vec<Step>| Some((pointer(way), self.before.object.along(way)?));
+        self.ways.iter().rev().filter_map(shown)
+    }
+
+    /// Returns the patch that takes the step, on the object as it was looked at and on no other.
+    pub fn patch(&self) -> Value {
+        let version = version(&self.before.object);
+        let removals = self.ways.iter().map(|way| operation("remove", &pointer(way), None));
+        let managers = operation("replace", "/metadata/managedFields", Some(self.after.managers.to_value()));
+        let guard = operation("replace", "/metadata/resourceVersion", Some(version));
+        Value::array([guard].into_iter().chain(removals).chain([managers]))
+    }
+
+    /// Returns the patch that takes the step back, on the object as the step left it and on no other.
+    pub fn undo(&self, left: &Value) -> Value {
+        let additions = self.ways.iter().rev().filter_map(|way| {
+            Some(operation("add", &pointer(way), Some(self.before.object.along(way)?.clone())))
+        });
+        let managers = operation("replace", "/metadata/managedFields", Some(self.before.managers.to_value()));
+        let guard = operation("replace", "/metadata/resourceVersion", Some(version(left)));
+        Value::array([guard].into_iter().chain(additions).chain([managers]))
+    }
+}
+
+fn version(object: &Value) -> Value {
+    object.at(["metadata", "resourceVersion"]).cloned().unwrap_or_default()
+}
+
+fn operation(op: &str, path: &str, value: Option<Value>) -> Value {
+    let fields = [("op", Value::from(op)), ("path", Value::from(path))];
+    Value::object(fields.into_iter().chain(value.map(|value| ("value", value))))
+}
+
+/// Returns a way as JSON patch writes it.
+fn pointer(way: &[Step]) -> String {
+    let step = |step: &Step| match step {
+        Step::Field(name) => format!("/{}", name.replace('~', "~0").replace('/', "~1")),
+        Step::Item(at) => format!("/{at}"),
+    };
+    way.iter().map(step).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tenure_schema::Schema;
+
+    fn live() -> LiveObject {
+        let shown = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","resourceVersion":"7",
+            "annotations":{"x/y":"1"},
+            "managedFields":[{"manager":"m","operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1",
+                "fieldsV1":{"f:data":{"f:k":{},"f:l":{}}}}]},
+            "data":{"k":"v","l":"w"}}"#;
+        LiveObject::read(&shown.parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_step_is_guarded_and_can_be_taken_back() {
+        let ty = Schema::builtin().kind("v1", "ConfigMap").unwrap();
+        let before = live();
+        let paths = [".data.k", r#".metadata.annotations."x/y""#].map(|text| Path::parse(text).unwrap());
+        let managers = tenure_apply::release(&before.managers, &paths[..1], |_| true);
+        let step = Intent { managers, removed: paths.to_vec(), notes: Vec::new() };
+        let handover = Handover::new(&before, step, ty);
+        let operations: Vec<String> = handover
+            .patch()
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|op| format!("{} {}", op.get("op").unwrap(), op.get("path").unwrap()).replace('"', ""))
+            .collect();
+        assert_eq!(
+            operations,
+            [
+                "replace /metadata/resourceVersion",
+                "remove /metadata/annotations/x~1y",
+                "remove /data/k",
+                "replace /metadata/managedFields"
+            ]
+        );
+        let undo = handover.undo(&r#"{"metadata":{"resourceVersion":"8"}}"#.parse().unwrap());
+        let undo = undo.as_array().unwrap();
+        assert_eq!(undo[0].get("value"), Some(&Value::from("8")));
+        assert_eq!(undo[1].get("value"), Some(&Value::from("v")));
+        assert_eq!(undo[3].get("value"), Some(&before.managers.to_value()));
+    }
+}
