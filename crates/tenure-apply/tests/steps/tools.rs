@@ -57,8 +57,8 @@ fn holdings_tell_of_all_that_can_be_held_each_before_what_is_inside() {
         [
             ".spec ",
             ".spec.items ",
-            ".spec.items[name=\"x\"] alice+bob",
-            ".spec.items[name=\"x\"].name alice+bob",
+            ".spec.items[name=\"x\"] bob+alice",
+            ".spec.items[name=\"x\"].name bob+alice",
             ".spec.items[name=\"x\"].value alice",
             ".spec.map bob",
             ".spec.map.k alice",
@@ -140,7 +140,7 @@ fn a_named_set_of_managers_becomes_one() {
 #[test]
 fn single_fields_change_hands_or_are_let_go_and_the_rest_stays() {
     let story = Story::of(SPEC)
-        .applies("alice", "{a: '1', items: [{name: x, value: '1'}, {name: y}]}")
+        .applies("alice", "{a: '1', items: [{name: x, value: '1'}, {name: z}]}")
         .applies("bob", "{a: '1', num: 1}");
     let managers = &story.state().managers;
     let told = |managers: &tenure_apply::Managers| -> Vec<String> {
@@ -156,7 +156,7 @@ fn single_fields_change_hands_or_are_let_go_and_the_rest_stays() {
     assert_eq!(
         told(&moved.managers),
         [
-            "alice {\"f:spec\":{\"f:items\":{\"k:{\\\"name\\\":\\\"y\\\"}\":{\".\":{},\"f:name\":{}}}}}",
+            "alice {\"f:spec\":{\"f:items\":{\"k:{\\\"name\\\":\\\"z\\\"}\":{\".\":{},\"f:name\":{}}}}}",
             "bob {\"f:spec\":{\"f:a\":{},\"f:num\":{}}}",
             "carol {\"f:spec\":{\"f:a\":{},\"f:items\":{\"k:{\\\"name\\\":\\\"x\\\"}\":{\".\":{},\"f:name\":{},\"f:value\":{}}}}}",
         ]
