@@ -2,12 +2,11 @@
 //! caller says so with every write.
 
 use std::fmt;
+use tenure_value::time::{self, Precision};
 
 /// A second in UTC, shown as `2026-11-15T02:00:00Z`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(i64);
-
-const DAY: i64 = 86_400;
 
 impl Timestamp {
     /// Makes the point that many seconds after 1970 began.
@@ -22,94 +21,14 @@ impl Timestamp {
 
     /// Reads RFC 3339; an offset is turned into UTC, a fraction of a second is dropped.
     pub fn parse(text: &str) -> Option<Timestamp> {
-        let bytes = text.as_bytes();
-        let digits = |from: usize, to: usize| -> Option<i64> {
-            let part = bytes.get(from..to)?;
-            part.iter().all(u8::is_ascii_digit).then(|| text[from..to].parse().ok()).flatten()
-        };
-        let mark = |at: usize, allowed: &[u8]| bytes.get(at).is_some_and(|byte| allowed.contains(byte));
-        if !(mark(4, b"-") && mark(7, b"-") && mark(10, b"Tt") && mark(13, b":") && mark(16, b":")) {
-            return None;
-        }
-        let (year, month, day) = (digits(0, 4)?, digits(5, 7)?, digits(8, 10)?);
-        let (hour, minute, second) = (digits(11, 13)?, digits(14, 16)?, digits(17, 19)?);
-        if !(1..=12).contains(&month) || day < 1 || day > days_in(year, month) {
-            return None;
-        }
-        if hour > 23 || minute > 59 || second > 59 {
-            return None;
-        }
-        let mut rest = 19;
-        if mark(rest, b".,") {
-            rest += 1;
-            let fraction = bytes.get(rest..)?.iter().take_while(|byte| byte.is_ascii_digit()).count();
-            if fraction == 0 {
-                return None;
-            }
-            rest += fraction;
-        }
-        let offset = match bytes.get(rest..)? {
-            [b'Z' | b'z'] => 0,
-            [sign @ (b'+' | b'-'), _, _, b':', _, _] => {
-                let (hours, minutes) = (digits(rest + 1, rest + 3)?, digits(rest + 4, rest + 6)?);
-                if hours > 23 || minutes > 59 {
-                    return None;
-                }
-                (hours * 60 + minutes) * if *sign == b'-' { -60 } else { 60 }
-            }
-            _ => return None,
-        };
-        let of_day = hour * 3600 + minute * 60 + second;
-        Some(Timestamp(days_before(year, month, day) * DAY + of_day - offset))
+        time::Timestamp::parse(text, Precision::Seconds).map(|time| Timestamp(time.seconds))
     }
 }
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (mut days, of_day) = (self.0.div_euclid(DAY), self.0.rem_euclid(DAY));
-        let mut year = 1970 + days.div_euclid(366);
-        days -= days_before(year, 1, 1);
-        while days >= days_of(year) {
-            days -= days_of(year);
-            year += 1;
-        }
-        while days < 0 {
-            year -= 1;
-            days += days_of(year);
-        }
-        let mut month = 1;
-        while days >= days_in(year, month) {
-            days -= days_in(year, month);
-            month += 1;
-        }
-        let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
-        write!(f, "{year:04}-{month:02}-{:02}T{hour:02}:{minute:02}:{second:02}Z", days + 1)
+        f.write_str(&time::Timestamp { seconds: self.0, nanos: 0 }.format(Precision::Seconds))
     }
-}
-
-fn leap(year: i64) -> bool {
-    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-}
-
-fn days_of(year: i64) -> i64 {
-    if leap(year) { 366 } else { 365 }
-}
-
-fn days_in(year: i64, month: i64) -> i64 {
-    match month {
-        2 if leap(year) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// Returns the days between the start of 1970 and that date.
-fn days_before(year: i64, month: i64, day: i64) -> i64 {
-    let past = year - 1;
-    let leaps = |year: i64| year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    let years = (year - 1970) * 365 + leaps(past) - leaps(1969);
-    years + (1..month).map(|month| days_in(year, month)).sum::<i64>() + day - 1
 }
 
 #[cfg(test)]

@@ -39,6 +39,7 @@ mod order;
 mod serde;
 mod stack;
 mod step;
+pub mod time;
 mod value;
 pub mod yaml;
 

@@ -19,7 +19,45 @@ pub fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, Error> {
 #[derive(Clone, Copy)]
 struct FromValue<'a>(&'a Value);
 
+/// What both deserialisers do with types that have names: a new type is what it wraps, and an enumeration the
+/// variant that is found.
+macro_rules! named_types {
+    () => {
+        fn deserialize_newtype_struct<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            visitor: V,
+        ) -> Result<V::Value, Error> {
+            visitor.visit_newtype_struct(self)
+        }
+
+        fn deserialize_enum<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            _: &'static [&'static str],
+            visitor: V,
+        ) -> Result<V::Value, Error> {
+            let variant = self.variant(&visitor)?;
+            visitor.visit_enum(variant)
+        }
+    };
+}
+
 impl<'a> FromValue<'a> {
+    fn variant<'de, V: Visitor<'de>>(self, visitor: &V) -> Result<Variant<'a>, Error> {
+        match self.0 {
+            Value::String(name) => Ok(Variant { name, content: None }),
+            Value::Object(object) => match object.fields() {
+                [(name, content)] => Ok(Variant { name, content: Some(content) }),
+                fields => Err(Error::conversion(format_args!(
+                    "an object with the variant as its one field was expected; it has {} fields",
+                    fields.len()
+                ))),
+            },
+            _ => Err(self.mismatch(visitor)),
+        }
+    }
+
     fn mismatch<'de, V: Visitor<'de>>(self, visitor: &V) -> Error {
         let found = match self.0 {
             Value::Null => Unexpected::Unit,
@@ -65,32 +103,7 @@ impl<'de> Deserializer<'de> for FromValue<'de> {
         if self.0.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        match self.0 {
-            Value::String(name) => visitor.visit_enum(Variant { name, content: None }),
-            Value::Object(object) => match object.fields() {
-                [(name, content)] => visitor.visit_enum(Variant { name, content: Some(content) }),
-                fields => Err(Error::conversion(format_args!(
-                    "an object with the variant as its one field was expected; it has {} fields",
-                    fields.len()
-                ))),
-            },
-            _ => Err(self.mismatch(&visitor)),
-        }
-    }
+    named_types!();
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
@@ -149,6 +162,12 @@ impl<'de> MapAccess<'de> for Fields<'de> {
 /// A field's name, for keys that may be numbers or booleans in the type.
 struct Name<'a>(&'a str);
 
+impl<'a> Name<'a> {
+    fn variant<V>(self, _: &V) -> Result<Variant<'a>, Error> {
+        Ok(Variant { name: self.0, content: None })
+    }
+}
+
 macro_rules! parsed {
     ($($method:ident $visit:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -177,22 +196,7 @@ impl<'de> Deserializer<'de> for Name<'de> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        visitor.visit_enum(Variant { name: self.0, content: None })
-    }
+    named_types!();
 
     forward_to_deserialize_any! {
         i128 u128 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct identifier
@@ -222,10 +226,16 @@ struct Content<'a> {
 }
 
 impl<'de> Content<'de> {
-    fn required(self, expected: &str) -> Result<FromValue<'de>, Error> {
-        self.content
-            .map(FromValue)
-            .ok_or_else(|| Error::conversion(format_args!("variant {:?} needs {expected}", self.name)))
+    /// Reads what the variant has to hold.
+    fn read<T>(
+        self,
+        expected: &str,
+        read: impl FnOnce(FromValue<'de>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        match self.content {
+            Some(content) => read(FromValue(content)).map_err(|error| error.under_field(self.name)),
+            None => Err(Error::conversion(format_args!("variant {:?} needs {expected}", self.name))),
+        }
     }
 }
 
@@ -240,13 +250,11 @@ impl<'de> VariantAccess<'de> for Content<'de> {
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Error> {
-        let name = self.name;
-        seed.deserialize(self.required("a value")?).map_err(|error| error.under_field(name))
+        self.read("a value", |content| seed.deserialize(content))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Error> {
-        let name = self.name;
-        self.required("a list")?.deserialize_any(visitor).map_err(|error| error.under_field(name))
+        self.read("a list", |content| content.deserialize_any(visitor))
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -254,7 +262,6 @@ impl<'de> VariantAccess<'de> for Content<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        let name = self.name;
-        self.required("an object")?.deserialize_any(visitor).map_err(|error| error.under_field(name))
+        self.read("an object", |content| content.deserialize_any(visitor))
     }
 }
