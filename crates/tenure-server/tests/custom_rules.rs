@@ -61,7 +61,7 @@ fn rules_see_the_object_as_its_schema_says() {
         "self.s.size() == 5 && size(self.s) == 5 && self.s + '!' == 'hello!'",
         "self.b || self.i == 0",
         "self.b ? self.i == 3 : false",
-        "type(self.ios) == 'string' || self.ios == '50%'",
+        "type(self.ios) == string && type(self.i) == int && type(self.l) == list && type(self.ios) != int",
         "self.l.all(x, x > 0) && self.l.exists(x, x == 2) && self.l.exists_one(x, x == 3)",
         "self.l.map(x, x * 2) == [2, 4, 6] && self.l.filter(x, x > 1).size() == 2",
         "self.l.map(x, x > 1, x + 1) == [3, 4]",
@@ -85,6 +85,62 @@ fn rules_see_the_object_as_its_schema_says() {
         "int('3') == 3 && string(3) == '3' && double(self.i) == 3.0",
         "self.l.exists(x, x / 0 == 1 || x == 1)",
         "{'a': 1}.a == 1 && dyn(1) == 1",
+    ] {
+        assert_eq!(create(&schema_with(rule), SPEC), Vec::<String>::new(), "{rule}");
+    }
+}
+
+/// The libraries that Kubernetes documents, each function at least once.
+#[test]
+fn rules_have_the_functions_that_kubernetes_documents() {
+    for rule in [
+        // Lists.
+        "[1, 2, 2].isSorted() && [1, 2].sum() == 3 && [1, 2].min() == 1 && [1.5, 2.0].max() == 2.0",
+        "['a', 'b', 'a'].indexOf('a') == 0 && ['a', 'b', 'a'].lastIndexOf('a') == 2",
+        "[1, 2, 3].slice(1, 3) == [2, 3] && [[1], [2]].flatten() == [1, 2] && [1, 1, 2].distinct() == [1, 2]",
+        "[1, 2].reverse() == [2, 1] && [2, 1].sort() == [1, 2] && lists.range(3) == [0, 1, 2]",
+        // Strings and regular expressions.
+        "'abc'.charAt(1) == 'b' && 'abcb'.indexOf('b') == 1 && 'abcb'.lastIndexOf('b') == 3 && 'abcb'.indexOf('b', 2) == 3",
+        "['a', 'b'].join(',') == 'a,b' && 'A'.lowerAscii() == 'a' && 'a-b'.replace('-', '+') == 'a+b' && ' a '.trim() == 'a'",
+        "'a,b,c'.split(',', 2) == ['a', 'b,c'] && 'abc'.substring(1) == 'bc' && 'aXbX'.replace('X', '', 1) == 'abX'",
+        "'abc 123'.find('[0-9]+') == '123' && '1 2 3'.findAll('[0-9]', 2) == ['1', '2']",
+        "'%s is %d or %.1f'.format(['a', 1, 2.5]) == 'a is 1 or 2.5'",
+        // URLs, addresses and ranges of them.
+        "url('https://a.com:80/p?q=1').getScheme() == 'https' && url('https://a.com:80/p').getPort() == '80'",
+        "url('https://a.com/p').getHostname() == 'a.com' && url('https://a.com/p q').getEscapedPath() == '/p%20q'",
+        "url('https://a.com/?k=v').getQuery()['k'] == ['v'] && !isURL('../a')",
+        "ip('127.0.0.1').isLoopback() && ip('::1').family() == 6 && ip.isCanonical('::1') && !isIP('300.0.0.1')",
+        "ip('0.0.0.0').isUnspecified() && ip('8.8.8.8').isGlobalUnicast() && ip('224.0.0.1').isLinkLocalMulticast()",
+        "cidr('10.0.0.0/8').containsCIDR('10.1.0.0/16') && cidr('10.0.0.0/8').prefixLength() == 8",
+        "cidr('10.1.2.3/8').masked() == cidr('10.0.0.0/8') && cidr('10.0.0.1/8').ip() == ip('10.0.0.1') && isCIDR('::/0')",
+        // Quantities and versions.
+        "quantity('50k').add(quantity('1k')).compareTo(quantity('51k')) == 0 && quantity('1.5').isInteger() == false",
+        "quantity('3').asInteger() == 3 && quantity('-1').sign() == -1 && quantity('2').sub(1) == quantity('1')",
+        "quantity('1500m').asApproximateFloat() == 1.5 && quantity('1').isLessThan(quantity('2'))",
+        "semver('1.2.3').major() == 1 && semver('1.2.3').isLessThan(semver('1.10.0')) && isSemver('1.0.0-rc.1')",
+        "semver('v1.0', true).minor() == 0 && semver('1.0.0').compareTo(semver('1.0.0')) == 0 && !isSemver('1.0')",
+        // Formats.
+        "!format.dns1123Label().validate('a-b').hasValue() && format.dns1123Label().validate('A_b').hasValue()",
+        "format.named('uuid').hasValue() && !format.named('nope').hasValue()",
+        // Optional values.
+        "optional.of(1).value() == 1 && !optional.none().hasValue() && optional.ofNonZeroValue(0).orValue(5) == 5",
+        "self.?s.optMap(x, x.size()).orValue(0) == 5 && self.?nu.optMap(x, x.size()).orValue(0) == 0",
+        "self.?o.optFlatMap(x, x.?a__dash__b).orValue(0) == 7 && optional.none().or(optional.of(2)).value() == 2",
+        "self.m[?'k'].hasValue() && !self.m[?'z'].hasValue() && {?'a': self.?nu} == {}",
+        // Sets and mathematics.
+        "sets.equivalent([1, 2], [2, 1, 1]) && sets.intersects([1], [1, 2]) && !sets.contains([1], [2])",
+        "math.greatest(1, 2, 3) == 3 && math.least([2, 1]) == 1 && math.abs(-1) == 1 && math.ceil(1.2) == 2.0",
+        "math.bitAnd(6, 3) == 2 && math.sign(-2.0) == -1.0 && !math.isNaN(1.0) && math.trunc(1.7) == 1.0",
+        // Comprehensions over two variables.
+        "self.l.all(i, v, v == i + 1) && self.m.all(k, v, k != '' && v != '')",
+        "self.m.exists(k, v, k == 'k' && v == 'v') && self.l.existsOne(i, v, i == 0 && v == 1) && !self.l.exists(i, v, i == v)",
+        "self.l.transformList(i, v, i * v) == [0, 2, 6] && self.l.transformList(i, v, i > 0, v) == [2, 3]",
+        "self.m.transformMap(k, v, v + '!') == {'k': 'v!', 'a.b': 'c!'} && self.m.transformMap(k, v, k == 'k', v) == {'k': 'v'}",
+        "self.m.transformMapEntry(k, v, {v: k}) == {'v': 'k', 'c': 'a.b'}",
+        // Times.
+        "self.t + duration('1h') > self.t && self.t - self.t == duration('0s') && duration('90m').getHours() == 1",
+        "self.t.getMonth() == 0 && self.t.getHours('+01:00') == 4 && timestamp('2024-01-02T03:04:05Z') == self.t",
+        "uint(1) == 1u && bytes('a') == b'a' && bool('true') && string(b'a') == 'a' && 1 < 2.5 && type(1) == int",
     ] {
         assert_eq!(create(&schema_with(rule), SPEC), Vec::<String>::new(), "{rule}");
     }
@@ -139,6 +195,57 @@ fn transition_rules_compare_with_the_old_value() {
     assert_eq!(update(optional, r#"{"a":1}"#, r#"{"a":2}"#), Vec::<String>::new());
 }
 
+/// Items of atomic lists and of sets have no past; those of keyed lists and the values of maps do.
+#[test]
+fn transition_rules_stand_where_the_old_value_can_be_found() {
+    let rule = r#""x-kubernetes-validations":[{"rule":"self == oldSelf"}]"#;
+    let object = format!(
+        r#"{{"type":"object","required":["name"],"properties":{{"name":{{"type":"string","maxLength":9}},"v":{{"type":"integer",{rule}}}}}}}"#
+    );
+    for (schema, may_be) in [
+        (format!(r#"{{"type":"array","maxItems":9,"items":{{"type":"integer"}},{rule}}}"#), true),
+        (format!(r#"{{"type":"array","maxItems":9,"items":{{"type":"integer",{rule}}}}}"#), false),
+        (
+            format!(
+                r#"{{"type":"array","maxItems":9,"x-kubernetes-list-type":"set","items":{{"type":"integer",{rule}}}}}"#
+            ),
+            false,
+        ),
+        (format!(r#"{{"type":"array","maxItems":9,"items":{object}}}"#), false),
+        (
+            format!(
+                r#"{{"type":"array","maxItems":9,"x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],"items":{object}}}"#
+            ),
+            true,
+        ),
+        (
+            format!(
+                r#"{{"type":"object","maxProperties":9,"additionalProperties":{{"type":"integer",{rule}}}}}"#
+            ),
+            true,
+        ),
+        (
+            format!(
+                r#"{{"type":"array","maxItems":9,"items":{{"type":"object","maxProperties":9,"additionalProperties":{{"type":"integer",{rule}}}}}}}"#
+            ),
+            false,
+        ),
+    ] {
+        let found = wrong(check_create(&definition(&format!(
+            r#"{{"type":"object","properties":{{"x":{schema}}}}}"#
+        ))));
+        assert_eq!(found.is_empty(), may_be, "{schema}: {found:?}");
+        assert!(found.iter().all(|fault| fault.contains("uncorrelatable")), "{found:?}");
+    }
+    let map = format!(
+        r#"{{"type":"object","properties":{{"m":{{"type":"object","maxProperties":9,"additionalProperties":{{"type":"integer",{rule}}}}}}}}}"#
+    );
+    assert_eq!(
+        update(&map, r#"{"m":{"a":1,"b":1}}"#, r#"{"m":{"a":2,"c":5}}"#),
+        ["spec.m.a: Invalid value: 2: failed rule: self == oldSelf"]
+    );
+}
+
 #[test]
 fn what_is_unchanged_does_not_stand_in_the_way() {
     let schema = r#"{"type":"object","properties":{"a":{"type":"integer","maximum":5},"b":{"type":"string"},"r":{"type":"integer","x-kubernetes-validations":[{"rule":"self > 0"}]},
@@ -186,6 +293,33 @@ fn definitions_with_rules_that_cannot_work_are_refused() {
         ("self.s.nope()", "undeclared reference to 'nope'"),
         ("self.i.all(x, x)", "cannot be range of a comprehension"),
         ("", "rule is not specified"),
+        ("self.s.startsWith(1)", "found no matching overload for 'startsWith' applied to 'string.(int)'"),
+        ("self.l.exists(x, x == 'a')", "found no matching overload for '_==_' applied to '(int, string)'"),
+        ("'a' in self.l", "found no matching overload for '@in' applied to '(string, list(int))'"),
+        ("self.l['a'] == 1", "found no matching overload for '_[_]' applied to '(list(int), string)'"),
+        ("self.o['a'] == 1", "found no matching overload for '_[_]' applied to '(object, string)'"),
+        ("self.t == '2024'", "found no matching overload for '_==_' applied to '(timestamp, string)'"),
+        (
+            "self.t + self.t > self.t",
+            "found no matching overload for '_+_' applied to '(timestamp, timestamp)'",
+        ),
+        ("self.l < [1]", "found no matching overload for '_<_' applied to '(list(int), list(int))'"),
+        ("size(self.i) == 1", "found no matching overload for 'size' applied to '(int)'"),
+        ("url(self.i).getHost() == ''", "found no matching overload for 'url' applied to '(int)'"),
+        ("url('a').getPort() == 80", "found no matching overload for '_==_' applied to '(string, int)'"),
+        ("cidr('10.0.0.0/8').containsIP(1)", "applied to 'net.CIDR.(int)'"),
+        ("quantity('1').isLessThan(1)", "applied to 'kubernetes.Quantity.(int)'"),
+        ("sets.contains([1], 2)", "found no matching overload for 'sets.contains'"),
+        ("math.nope(1) == 1", "undeclared reference to 'math.nope'"),
+        ("self.m.all(k, 1, true)", "argument must be a simple name"),
+        ("self.m.all(k, v, v == 1)", "found no matching overload for '_==_' applied to '(string, int)'"),
+        ("self.l.transformList(i, v, i + v) == ['a']", "found no matching overload for '_==_' applied to"),
+        (
+            "self.?s.optMap(x, x + 1).hasValue()",
+            "found no matching overload for '_+_' applied to '(string, int)'",
+        ),
+        ("type(self.ios) == 'string'", "found no matching overload for '_==_' applied to '(type, string)'"),
+        ("self.b && self.i", "found no matching overload for '_&&_' applied to '(bool, int)'"),
     ] {
         let found = wrong(check_create(&definition(&schema_with(rule))));
         assert_eq!(found.len(), 1, "{rule}: {found:?}");
@@ -203,6 +337,29 @@ fn definitions_with_rules_that_cannot_work_are_refused() {
         found.iter().any(|fault| fault.contains("exceeds budget by factor of more than 100x")),
         "{found:?}"
     );
+    for (written, place, expected) in [
+        (
+            r#""rule":"self.i > 0","optionalOldSelf":true"#,
+            "optionalOldSelf",
+            "may not be set if oldSelf is not used",
+        ),
+        (r#""rule":"self.i > 0","reason":"Nope""#, "reason", "Unsupported value"),
+        (r#""rule":"self.i > 0","fieldPath":"a b""#, "fieldPath", "fieldPath must be"),
+        (r#""rule":"self.i > 0","fieldPath":".nope""#, "fieldPath", "fieldPath must be a valid path"),
+        (r#""rule":"self.i > 0","message":" ""#, "message", "message must be non-empty if specified"),
+        (r#""rule":"self.i > 0","message":"a\nb""#, "message", "message must not contain line breaks"),
+        (r#""rule":"self.i\n> 0""#, "message", "message must be specified if rule contains line breaks"),
+        (r#""rule":"self.i > 0","messageExpression":"1""#, "messageExpression", "must evaluate to a string"),
+        (r#""rule":"self.i > 0","messageExpression":"self.z""#, "messageExpression", "undefined field 'z'"),
+    ] {
+        let schema = format!(
+            r#"{{"type":"object","x-kubernetes-validations":[{{{written}}}],"properties":{{"i":{{"type":"integer"}}}}}}"#
+        );
+        let found = wrong(check_create(&definition(&schema)));
+        let place = format!("x-kubernetes-validations[0].{place}: ");
+        assert_eq!(found.len(), 1, "{written}: {found:?}");
+        assert!(found[0].contains(&place) && found[0].contains(expected), "{written}: {found:?}");
+    }
     let unfindable = r#"{"type":"object","properties":{"x":{"type":"array","maxItems":5,"items":{"type":"string","maxLength":5,"x-kubernetes-validations":[{"rule":"self == oldSelf"}]}}}}"#;
     let found = wrong(check_create(&definition(unfindable)));
     assert!(found.len() == 1 && found[0].contains("uncorrelatable"), "{found:?}");
@@ -238,6 +395,6 @@ fn no_rule_runs_away_on_large_values() {
         let found = wrong(definition.versions[0].validate_create(&object(&spec.to_string())));
         let took = start.elapsed();
         assert!(found.len() == 1 && found[0].contains("call cost exceeds limit"), "{rule}: {found:?}");
-        assert!(took.as_secs() < 20, "{rule} took {took:?}");
+        assert!(took.as_secs() < 60, "{rule} took {took:?}");
     }
 }

@@ -98,7 +98,7 @@ impl Check<'_> {
         path: &FieldPath<'_>,
     ) {
         let source = Value::from(rule.source.clone());
-        self.words(rule, written, path);
+        self.words(rule, written, node, path);
         if rule.source.trim().is_empty() {
             return self.faults.push(fault::required(path.field("rule"), "rule is not specified"));
         }
@@ -178,7 +178,7 @@ impl Check<'_> {
     }
 
     /// Checks what stands beside the expression.
-    fn words(&mut self, rule: &Rule, written: &Value, path: &FieldPath<'_>) {
+    fn words(&mut self, rule: &Rule, written: &Value, node: &Node, path: &FieldPath<'_>) {
         let message = Value::from(rule.message.clone());
         let given = |name: &str| written.get(name).is_some_and(|value| !value.is_null());
         if given("message") && rule.message.trim().is_empty() {
@@ -211,13 +211,17 @@ impl Check<'_> {
                 &allowed,
             ));
         }
-        if !rule.field_path.is_empty() && SimplePath::parse(&rule.field_path).is_none() {
-            let detail = "fieldPath must be a path of names below this place, such as .foo.bar";
-            self.faults.push(fault::invalid(
-                path.field("fieldPath"),
-                &rule.field_path.clone().into(),
-                detail,
-            ));
+        if !rule.field_path.is_empty() {
+            let wanted = SimplePath::parse(&rule.field_path);
+            let found =
+                wanted.map(|path| path.names.iter().try_fold(node, |node, name| node.under(name)).is_some());
+            let detail = match found {
+                Some(true) => return,
+                Some(false) => "fieldPath must be a valid path: it does not refer to a field of the schema",
+                None => "fieldPath must be a path of names below this place, such as .foo.bar",
+            };
+            let value = rule.field_path.clone().into();
+            self.faults.push(fault::invalid(path.field("fieldPath"), &value, detail));
         }
     }
 }
@@ -354,14 +358,30 @@ impl<'n> Estimate<'n> {
                     _ => 1,
                 };
                 self.scope.push((of.accu_var.clone(), accumulated));
-                self.scope.push((of.iter_var.clone(), element));
                 sizes.0.push((of.accu_var.clone(), range.size));
-                sizes.0.push((of.iter_var.clone(), item));
+                match &of.iter_var2 {
+                    None => {
+                        self.scope.push((of.iter_var.clone(), element));
+                        sizes.0.push((of.iter_var.clone(), item));
+                    }
+                    Some(second) => {
+                        let value = range_type.value();
+                        let size = if let Type::Node(node) = &value { most(node) } else { item };
+                        self.scope.push((of.iter_var.clone(), range_type.key()));
+                        self.scope.push((second.clone(), value));
+                        sizes.0.push((of.iter_var.clone(), item));
+                        sizes.0.push((second.clone(), size));
+                    }
+                }
                 let step = self.of(&of.loop_step, sizes);
+                sizes.0.truncate(depth + 1);
+                self.scope.truncate(names + 1);
+                let result = self.of(&of.result, sizes);
                 sizes.0.truncate(depth);
                 self.scope.truncate(names);
                 let loops = range.size.saturating_mul(step.cost.saturating_add(1));
-                Cost { cost: range.cost.saturating_add(loops), size: range.size }
+                let cost = range.cost.saturating_add(loops).saturating_add(result.cost);
+                Cost { cost, size: range.size.max(1) }
             }
         }
     }

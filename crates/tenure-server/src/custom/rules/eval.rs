@@ -4,6 +4,8 @@
 
 use super::{
     foreign::{self, Target},
+    macros,
+    signatures::TYPE_NAMES,
     value::Val,
 };
 use crate::custom::pattern;
@@ -18,6 +20,23 @@ use tenure_value::{Text, Value};
 pub(crate) const PER_RULE: u64 = 1_000_000;
 /// What all rules of one object may cost together.
 pub(crate) const PER_OBJECT: u64 = 10_000_000;
+
+/// The names of formats that rules can ask for.
+const FORMATS: [&str; 13] = [
+    "byte",
+    "date",
+    "datetime",
+    "dns1035Label",
+    "dns1035LabelPrefix",
+    "dns1123Label",
+    "dns1123LabelPrefix",
+    "dns1123Subdomain",
+    "dns1123SubdomainPrefix",
+    "labelValue",
+    "qualifiedName",
+    "uri",
+    "uuid",
+];
 
 /// Why a rule has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,6 +121,7 @@ impl<'v> Run<'v> {
                 self.budget.spend(u64::from(!name.starts_with('@')))?;
                 match self.variable(name) {
                     Some(value) => Ok(value.clone()),
+                    None if TYPE_NAMES.contains(&name.as_str()) => Ok(Val::Text(name.as_str().into())),
                     None => error(format!("undeclared reference to '{name}'")),
                 }
             }
@@ -239,6 +259,14 @@ impl<'v> Run<'v> {
                 }
                 _ => error(format!("undeclared reference to 'optional.{name}'")),
             },
+            (Target::Namespace("format"), [Val::Text(of)]) if name == "named" => {
+                // A format that is not known is none, and no error.
+                if !FORMATS.contains(&of.as_str()) {
+                    return Ok(Val::Optional(None));
+                }
+                let format = self.foreign(name, Target::Namespace("format"), args)?;
+                Ok(Val::Optional(Some(Box::new(format))))
+            }
             (Target::Value(Val::Optional(value)), args) => optional(name, value, args),
             (Target::Value(target), args) => self.method(name, target, args),
             (target, args) => self.foreign(name, target, args),
@@ -284,7 +312,14 @@ impl<'v> Run<'v> {
             (operators::NEGATE, Val::Double(number)) => Ok(Val::Double(-number)),
             ("size", of) => self.size(of),
             ("dyn", of) => Ok(of.clone()),
+            ("type", Val::Null) => Ok(Val::Text("null_type".into())),
             ("type", of) => Ok(Val::Text(of.type_word().into())),
+            ("bool", Val::Bool(flag)) => Ok(Val::Bool(*flag)),
+            ("bool", Val::Text(text)) => match text.as_str() {
+                "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(Val::Bool(true)),
+                "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(Val::Bool(false)),
+                other => error(format!("{other:?} is neither true nor false")),
+            },
             (name, of) => self.foreign(name, Target::None, std::slice::from_ref(of)),
         }
     }
@@ -472,6 +507,16 @@ impl<'v> Run<'v> {
                     }
                 }
             }
+            (name, Val::Foreign(_), [Val::Text(zone)]) if name.starts_with("get") => {
+                let Some(offset) = seconds_east(zone) else {
+                    return error(format!(
+                        "unknown time zone {zone:?}: an offset such as +01:00 is understood"
+                    ));
+                };
+                let offset = foreign::duration(offset.saturating_mul(1_000_000_000));
+                let there = self.binary(operators::ADD, &target, &offset)?;
+                self.foreign(name, Target::Value(there), &[])
+            }
             _ => self.foreign(name, Target::Value(target), args),
         }
     }
@@ -500,6 +545,7 @@ impl<'v> Run<'v> {
     ) -> Outcome<'v> {
         let collected = collects(of);
         let mut list: Vec<Val<'v>> = Vec::new();
+        let mut map: Vec<(Val<'v>, Val<'v>)> = Vec::new();
         for (at, item) in items.into_iter().enumerate() {
             self.scope.truncate(depth + 1);
             if !self.truth(&of.loop_cond)? {
@@ -525,6 +571,12 @@ impl<'v> Run<'v> {
                         list.push(item);
                     }
                 }
+                None if of.accu_var.starts_with('@') && inserts(&of.loop_step).is_some() => {
+                    let (condition, entry) = inserts(&of.loop_step).unwrap_or_default();
+                    if condition.map_or(Ok(true), |condition| self.truth(condition))? {
+                        self.insert(entry, &mut map)?;
+                    }
+                }
                 None => {
                     let next = self.expression(&of.loop_step)?;
                     if let Some(place) = self.scope.get_mut(depth) {
@@ -536,8 +588,47 @@ impl<'v> Run<'v> {
         self.scope.truncate(depth + 1);
         match collected {
             Some(_) => Ok(Val::List(Arc::new(list))),
+            None if inserts(&of.loop_step).is_some() => Ok(Val::Map(Arc::new(map))),
             None => self.expression(&of.result),
         }
+    }
+}
+
+impl<'v> Run<'v> {
+    /// Adds what a step makes to the map that is being made: a key and a value, or the entries of a map.
+    fn insert(&mut self, made: &[IdedExpr], map: &mut Vec<(Val<'v>, Val<'v>)>) -> Result<(), Trouble> {
+        let entries = match made {
+            [key, value] => vec![(self.expression(key)?, self.expression(value)?)],
+            [entries] => {
+                let entries = self.expression(entries)?;
+                let word = entries.type_word();
+                entries
+                    .entries()
+                    .ok_or_else(|| Trouble::Error(format!("a {word} has no entries to insert")))?
+            }
+            _ => Vec::new(),
+        };
+        for (key, value) in entries {
+            self.budget.spend(1 + map.len() as u64 / 10)?;
+            if map.iter().any(|(known, _)| known.equals(&key)) {
+                return Err(Trouble::Error(format!("insert failed: key {key:?} already exists")));
+            }
+            map.push((key, value));
+        }
+        Ok(())
+    }
+}
+
+/// Returns condition and entry of a step that only makes a map.
+fn inserts(step: &IdedExpr) -> Option<(Option<&IdedExpr>, &[IdedExpr])> {
+    let Expr::Call(call) = &step.expr else { return None };
+    match (call.func_name.as_str(), call.args.as_slice()) {
+        (macros::INSERT, [_, entry @ ..]) => Some((None, entry)),
+        (operators::CONDITIONAL, [condition, yes, _]) => match inserts(yes)? {
+            (None, entry) => Some((Some(condition), entry)),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -590,6 +681,20 @@ fn optional<'v>(name: &str, value: Option<Box<Val<'v>>>, args: &[Val<'v>]) -> Ou
         ("or", None, [other]) => Ok(other.clone()),
         _ => error(format!("an optional has no function '{name}'")),
     }
+}
+
+/// Reads a time zone that is an offset: `UTC`, `+01:00`, `-02:30`.
+fn seconds_east(zone: &str) -> Option<i64> {
+    if matches!(zone, "" | "UTC" | "Z") {
+        return Some(0);
+    }
+    let (sign, rest) = match zone.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, zone.strip_prefix('+').unwrap_or(zone)),
+    };
+    let (hours, minutes) = rest.split_once(':')?;
+    let (hours, minutes) = (hours.parse::<u8>().ok()?, minutes.parse::<u8>().ok()?);
+    (hours <= 23 && minutes <= 59).then(|| sign * (i64::from(hours) * 3600 + i64::from(minutes) * 60))
 }
 
 fn overflow<'v>() -> Outcome<'v> {

@@ -5,6 +5,8 @@ mod escape;
 mod estimate;
 mod eval;
 mod foreign;
+mod macros;
+mod signatures;
 mod types;
 mod value;
 
@@ -96,7 +98,7 @@ pub(crate) fn parse(source: &str) -> Result<IdedExpr, String> {
     if source.len() > MOST_BYTES {
         return Err(format!("the expression is longer than {MOST_BYTES} bytes"));
     }
-    Parser::new().enable_optional_syntax(true).parse(source).map_err(|errors| {
+    let parsed = Parser::new().enable_optional_syntax(true).parse(source).map_err(|errors| {
         let first = errors.to_string();
         let first = first.lines().next().unwrap_or_default();
         let first = first.replace("ERROR: <input>:", "");
@@ -104,7 +106,8 @@ pub(crate) fn parse(source: &str) -> Result<IdedExpr, String> {
             true => first,
             false => format!("Syntax error: {first}"),
         }
-    })
+    })?;
+    macros::expand(parsed)
 }
 
 /// Runs the rules of a node and of all below it.

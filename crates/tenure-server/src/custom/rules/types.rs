@@ -1,7 +1,11 @@
 //! What an expression is, before it runs: types follow from the schema, so that a field that does not exist or two
 //! values that cannot be compared are found when the definition is made. What is not known for sure is not judged.
 
-use super::{escape::unescape, foreign};
+use super::{
+    escape::unescape,
+    foreign, macros,
+    signatures::{self, Known},
+};
 use crate::custom::node::{Additional, Identity, Node, NodeType};
 use kube_cel::cel::{
     IdedExpr,
@@ -20,8 +24,8 @@ pub(crate) enum Type<'n> {
     Double,
     Text,
     Bytes,
-    /// Times, durations, addresses and the like.
-    Foreign,
+    /// Times, durations, addresses and the like, by the letter of the table of functions.
+    Foreign(char),
     /// An object or a list of the schema.
     Node(&'n Node),
     /// The metadata of a whole object.
@@ -39,7 +43,8 @@ impl<'n> Type<'n> {
             NodeType::Object | NodeType::Array => Type::Node(node),
             NodeType::String => match node.format.as_str() {
                 "byte" => Type::Bytes,
-                "date" | "date-time" | "duration" => Type::Foreign,
+                "date" | "date-time" => Type::Foreign(TIME),
+                "duration" => Type::Foreign(DURATION),
                 _ => Type::Text,
             },
             NodeType::Integer => Type::Int,
@@ -59,12 +64,43 @@ impl<'n> Type<'n> {
             Type::Double => "double",
             Type::Text => "string",
             Type::Bytes => "bytes",
-            Type::Foreign | Type::Metadata => "object",
+            Type::Foreign(letter) => signatures::foreign_word(*letter),
+            Type::Metadata => "object",
             Type::Node(node) if node.of == NodeType::Array => "list",
             Type::Node(_) => "object",
             Type::List(_) => "list",
             Type::Map(_) => "map",
             Type::Optional(_) => "optional",
+        }
+    }
+
+    /// Returns the word with what is inside, for messages.
+    fn described(&self) -> String {
+        match self {
+            Type::List(item) => format!("list({})", item.described()),
+            Type::Node(node) if node.of == NodeType::Array => {
+                format!("list({})", self.value().described())
+            }
+            Type::Node(node) if matches!(node.additional, Additional::Each(_)) => {
+                format!("map(string, {})", self.value().described())
+            }
+            Type::Map(value) => format!("map(string, {})", value.described()),
+            Type::Optional(of) => format!("optional_type({})", of.described()),
+            other => other.word().into(),
+        }
+    }
+
+    /// Whether it is a list.
+    pub fn is_list(&self) -> bool {
+        self.word() == "list"
+    }
+
+    /// Whether it is a map, or an object whose fields are not all named.
+    pub fn is_map(&self) -> bool {
+        match self {
+            Type::Map(_) => true,
+            Type::Node(node) => node.of == NodeType::Object && !node.is_struct(),
+            _ => false,
         }
     }
 
@@ -92,7 +128,7 @@ impl<'n> Type<'n> {
             },
             Type::Map(value) => Ok((**value).clone()),
             Type::Optional(of) => Ok(Type::Optional(Box::new(of.select(written)?))),
-            Type::Dyn | Type::Foreign => Ok(Type::Dyn),
+            Type::Dyn => Ok(Type::Dyn),
             other => Err(format!("type '{}' does not support field selection", other.word())),
         }
     }
@@ -113,7 +149,17 @@ impl<'n> Type<'n> {
         }
     }
 
-    fn value(&self) -> Type<'n> {
+    /// Returns the type of what the values are found by.
+    pub fn key(&self) -> Type<'n> {
+        match self {
+            of if of.is_list() => Type::Int,
+            Type::Node(_) => Type::Text,
+            _ => Type::Dyn,
+        }
+    }
+
+    /// Returns the type of the values of a list, a map or an object.
+    pub fn value(&self) -> Type<'n> {
         match self {
             Type::Node(node) if node.of == NodeType::Array => {
                 node.items.as_deref().map_or(Type::Dyn, Type::of)
@@ -132,10 +178,31 @@ impl<'n> Type<'n> {
         matches!(self, Type::Int | Type::UInt | Type::Double)
     }
 
+    /// Whether values stand before and after each other.
+    fn is_ordered(&self) -> bool {
+        match self {
+            Type::Foreign(letter) => matches!(*letter, TIME | DURATION),
+            of => of.is_number() || matches!(of, Type::Bool | Type::Text | Type::Bytes | Type::Dyn),
+        }
+    }
+
+    /// Whether a key finds something in it, as far as is known.
+    fn is_indexed_by(&self, key: &Type<'n>) -> bool {
+        match (self, key) {
+            (Type::Dyn, _) | (_, Type::Dyn) => true,
+            (Type::Optional(of), key) => of.is_indexed_by(key),
+            (of, key) if of.is_list() => matches!(key, Type::Int),
+            (Type::Map(_), _) => true,
+            (of, key) if of.is_map() => matches!(key, Type::Text),
+            _ => false,
+        }
+    }
+
     /// Whether equality makes sense, as far as is known.
     fn is_comparable(&self, other: &Type<'n>) -> bool {
         let class = |of: &Type<'n>| match of {
-            Type::Dyn | Type::Null | Type::Foreign | Type::Optional(_) => 0,
+            Type::Dyn | Type::Null | Type::Optional(_) => 0,
+            Type::Foreign(letter) => u32::from(*letter),
             Type::Bool => 1,
             Type::Int => 2,
             Type::UInt => 3,
@@ -147,9 +214,27 @@ impl<'n> Type<'n> {
             Type::Node(_) | Type::Map(_) | Type::Metadata => 8,
         };
         let (a, b) = (class(self), class(other));
-        a == 0 || b == 0 || a == b
+        let inside = || match (self.is_list(), self.is_map() && other.is_map()) {
+            (true, _) | (_, true) => self.value().is_comparable(&other.value()),
+            _ => true,
+        };
+        a == 0 || b == 0 || a == b && inside()
     }
 }
+
+/// Letters of the table of functions.
+const TIME: char = 'T';
+const DURATION: char = 'R';
+
+/// What operators make of times and durations.
+const TIMES: [(&str, char, char, char); 6] = [
+    (operators::ADD, TIME, DURATION, TIME),
+    (operators::ADD, DURATION, TIME, TIME),
+    (operators::ADD, DURATION, DURATION, DURATION),
+    (operators::SUBSTRACT, TIME, TIME, DURATION),
+    (operators::SUBSTRACT, TIME, DURATION, TIME),
+    (operators::SUBSTRACT, DURATION, DURATION, DURATION),
+];
 
 /// The variables around an expression.
 pub(crate) type Scope<'n> = Vec<(String, Type<'n>)>;
@@ -168,7 +253,11 @@ pub(crate) fn type_of<'n>(of: &IdedExpr, scope: &mut Scope<'n>) -> Result<Type<'
         }),
         Expr::Ident(name) => {
             let found = scope.iter().rev().find(|(of, _)| of == name).map(|(_, of)| of.clone());
-            found.ok_or_else(|| format!("undeclared reference to '{name}' (in container '')"))
+            match found {
+                Some(of) => Ok(of),
+                None if signatures::TYPE_NAMES.contains(&name.as_str()) => Ok(Type::Foreign('#')),
+                None => Err(format!("undeclared reference to '{name}' (in container '')")),
+            }
         }
         Expr::Select(select) => {
             let below = type_of(&select.operand, scope)?.select(&select.field)?;
@@ -176,18 +265,17 @@ pub(crate) fn type_of<'n>(of: &IdedExpr, scope: &mut Scope<'n>) -> Result<Type<'
         }
         Expr::List(list) => {
             let types = list.elements.iter().map(|of| type_of(of, scope)).collect::<Result<Vec<_>, _>>()?;
-            let uniform = types.windows(2).all(|pair| pair[0].word() == pair[1].word());
-            let item = types.into_iter().next().filter(|_| uniform).unwrap_or(Type::Dyn);
-            Ok(Type::List(Box::new(item)))
+            Ok(Type::List(Box::new(uniform(types))))
         }
         Expr::Map(map) => {
+            let mut values = Vec::new();
             for entry in &map.entries {
                 if let EntryExpr::MapEntry(entry) = &entry.expr {
                     type_of(&entry.key, scope)?;
-                    type_of(&entry.value, scope)?;
+                    values.push(type_of(&entry.value, scope)?);
                 }
             }
-            Ok(Type::Map(Box::new(Type::Dyn)))
+            Ok(Type::Map(Box::new(uniform(values))))
         }
         Expr::Comprehension(of) => {
             let range = type_of(&of.iter_range, scope)?;
@@ -202,15 +290,14 @@ pub(crate) fn type_of<'n>(of: &IdedExpr, scope: &mut Scope<'n>) -> Result<Type<'
             match &of.iter_var2 {
                 None => scope.push((of.iter_var.clone(), element)),
                 Some(second) => {
-                    let key = if matches!(element, Type::Text) { Type::Text } else { Type::Dyn };
-                    scope.push((of.iter_var.clone(), key));
+                    scope.push((of.iter_var.clone(), range.key()));
                     scope.push((second.clone(), range.value()));
                 }
             }
             let outcome = type_of(&of.loop_cond, scope).and_then(|_| type_of(&of.loop_step, scope));
             scope.truncate(depth + 1);
             let outcome = outcome.and_then(|step| {
-                if let (Type::List(_), Some(place)) = (&step, scope.get_mut(depth)) {
+                if let (Type::List(_) | Type::Map(_), Some(place)) = (&step, scope.get_mut(depth)) {
                     place.1 = step;
                 }
                 type_of(&of.result, scope)
@@ -222,6 +309,12 @@ pub(crate) fn type_of<'n>(of: &IdedExpr, scope: &mut Scope<'n>) -> Result<Type<'
         Expr::Struct(of) => Err(format!("undeclared reference to '{}' (in container '')", of.type_name)),
         Expr::Unspecified => Err("Syntax error: an empty expression".into()),
     }
+}
+
+/// Returns the type that all have in common.
+fn uniform<'n>(types: Vec<Type<'n>>) -> Type<'n> {
+    let alike = types.windows(2).all(|pair| pair[0].described() == pair[1].described());
+    types.into_iter().next().filter(|_| alike).unwrap_or(Type::Dyn)
 }
 
 fn call_type<'n>(call: &CallExpr, scope: &mut Scope<'n>) -> Result<Type<'n>, String> {
@@ -236,10 +329,7 @@ fn call_type<'n>(call: &CallExpr, scope: &mut Scope<'n>) -> Result<Type<'n>, Str
         _ => None,
     };
     let args = call.args.iter().map(|arg| type_of(arg, scope)).collect::<Result<Vec<_>, _>>()?;
-    let mismatch = || {
-        let words: Vec<&str> = target.iter().chain(&args).map(Type::word).collect();
-        Err(format!("found no matching overload for '{name}' applied to '({})'", words.join(", ")))
-    };
+    let mismatch = || Err(no_overload(name, target.as_ref(), &args));
     match (name, args.as_slice()) {
         (op::LOGICAL_AND | op::LOGICAL_OR | op::LOGICAL_NOT, args) => {
             match args.iter().all(|arg| matches!(arg, Type::Bool | Type::Dyn)) {
@@ -252,14 +342,17 @@ fn call_type<'n>(call: &CallExpr, scope: &mut Scope<'n>) -> Result<Type<'n>, Str
             Ok(if yes.word() == no.word() { yes.clone() } else { Type::Dyn })
         }
         (op::EQUALS | op::NOT_EQUALS, [a, b]) if a.is_comparable(b) => Ok(Type::Bool),
-        (op::IN, [_, of]) if of.element().is_ok() => Ok(Type::Bool),
+        (op::IN, [item, of]) if of.element().is_ok_and(|of| of.is_comparable(item)) => Ok(Type::Bool),
         (op::LESS | op::LESS_EQUALS | op::GREATER | op::GREATER_EQUALS, [a, b])
-            if a.is_comparable(b) || a.is_number() && b.is_number() =>
+            if a.is_ordered() && b.is_ordered() && (a.is_comparable(b) || a.is_number() && b.is_number()) =>
         {
             Ok(Type::Bool)
         }
-        (op::INDEX, [of, _]) => Ok(of.value()),
-        (op::OPT_INDEX, [of, _]) => Ok(Type::Optional(Box::new(of.value()))),
+        (op::INDEX, [of, key]) if of.is_indexed_by(key) => Ok(of.value()),
+        (op::OPT_INDEX, [of, key]) if of.is_indexed_by(key) => Ok(Type::Optional(Box::new(of.value()))),
+        (op::INDEX | op::OPT_INDEX, _) => mismatch(),
+        (macros::INSERT, [_, _, value]) => Ok(Type::Map(Box::new(value.clone()))),
+        (macros::INSERT, [_, entries]) if matches!(entries, Type::Map(_) | Type::Dyn) => Ok(entries.clone()),
         (op::OPT_SELECT, [of, _]) => match call.args.get(1).map(|arg| &arg.expr) {
             Some(Expr::Literal(LiteralValue::String(field))) => Ok(match of.select(field.inner())? {
                 already @ Type::Optional(_) => already,
@@ -269,7 +362,11 @@ fn call_type<'n>(call: &CallExpr, scope: &mut Scope<'n>) -> Result<Type<'n>, Str
         },
         (op::NEGATE, [of @ (Type::Int | Type::Double | Type::Dyn)]) => Ok(of.clone()),
         (op::ADD | op::SUBSTRACT | op::MULTIPLY | op::DIVIDE | op::MODULO, [a, b]) => match (a, b) {
-            (Type::Dyn | Type::Foreign, _) | (_, Type::Dyn | Type::Foreign) => Ok(Type::Dyn),
+            (Type::Dyn, _) | (_, Type::Dyn) => Ok(Type::Dyn),
+            (Type::Foreign(a), Type::Foreign(b)) => {
+                let row = TIMES.iter().find(|row| (row.0, row.1, row.2) == (name, *a, *b));
+                row.map_or_else(mismatch, |row| Ok(Type::Foreign(row.3)))
+            }
             (a, b) if a.is_number() && a.word() == b.word() => Ok(a.clone()),
             (Type::Text, Type::Text) if name == op::ADD => Ok(Type::Text),
             (Type::Bytes, Type::Bytes) if name == op::ADD => Ok(Type::Bytes),
@@ -289,73 +386,6 @@ fn call_type<'n>(call: &CallExpr, scope: &mut Scope<'n>) -> Result<Type<'n>, Str
     }
 }
 
-/// The results of functions that are always of one type.
-const RESULTS: [(&[&str], Type<'static>); 4] = [
-    (
-        &[
-            "contains",
-            "startsWith",
-            "endsWith",
-            "matches",
-            "isSorted",
-            "isURL",
-            "isIP",
-            "isCIDR",
-            "isQuantity",
-            "isSemver",
-            "hasValue",
-            "containsIP",
-            "containsCIDR",
-            "isGreaterThan",
-            "isLessThan",
-            "isInteger",
-            "bool",
-        ],
-        Type::Bool,
-    ),
-    (
-        &[
-            "size",
-            "int",
-            "getFullYear",
-            "getMonth",
-            "getDate",
-            "getDayOfMonth",
-            "getDayOfWeek",
-            "getDayOfYear",
-            "getHours",
-            "getMinutes",
-            "getSeconds",
-            "getMilliseconds",
-            "compareTo",
-            "prefixLength",
-            "family",
-        ],
-        Type::Int,
-    ),
-    (
-        &[
-            "string",
-            "lowerAscii",
-            "upperAscii",
-            "trim",
-            "join",
-            "replace",
-            "substring",
-            "charAt",
-            "format",
-            "find",
-            "getScheme",
-            "getHost",
-            "getHostname",
-            "getPort",
-            "getEscapedPath",
-        ],
-        Type::Text,
-    ),
-    (&["timestamp", "duration", "url", "ip", "cidr", "quantity", "semver"], Type::Foreign),
-];
-
 fn function_type<'n>(
     name: &str,
     namespace: Option<&str>,
@@ -369,17 +399,25 @@ fn function_type<'n>(
         }
         (None, "value" | "orValue", Some(Type::Optional(of))) => return Ok((**of).clone()),
         (None, "or", Some(of @ Type::Optional(_))) => return Ok(of.clone()),
-        (None, "dyn" | "type", _) => return Ok(Type::Dyn),
-        (None, "sum" | "min" | "max", Some(of)) => return of.element(),
-        (None, "split" | "findAll", _) => return Ok(Type::List(Box::new(Type::Text))),
         _ => {}
     }
-    if !foreign::has_function(name, namespace) {
-        let written = namespace.map_or_else(|| name.to_string(), |namespace| format!("{namespace}.{name}"));
-        return Err(format!("undeclared reference to '{written}' (in container '')"));
+    let full = namespace.map_or_else(|| name.to_string(), |namespace| format!("{namespace}.{name}"));
+    match signatures::look_up(&full, target, args) {
+        Known::Gives(of) => Ok(of),
+        Known::Refused => Err(no_overload(&full, target, args)),
+        Known::Nothing if namespace == Some("format") && foreign::has_function(name, namespace) => {
+            Ok(Type::Foreign('F'))
+        }
+        Known::Nothing if foreign::has_function(name, namespace) => Ok(Type::Dyn),
+        Known::Nothing => Err(format!("undeclared reference to '{full}' (in container '')")),
     }
-    let fixed = RESULTS.iter().filter(|_| namespace.is_none()).find(|(names, _)| names.contains(&name));
-    Ok(fixed.map_or(Type::Dyn, |(_, of)| of.clone()))
+}
+
+/// Says that a function or an operator does not take what it is given.
+fn no_overload(name: &str, target: Option<&Type<'_>>, args: &[Type<'_>]) -> String {
+    let words: Vec<String> = args.iter().map(Type::described).collect();
+    let on = target.map(|target| format!("{}.", target.described())).unwrap_or_default();
+    format!("found no matching overload for '{name}' applied to '{on}({})'", words.join(", "))
 }
 
 /// Whether an expression refers to a variable.
