@@ -6,6 +6,7 @@ mod evolution;
 #[path = "../api/http.rs"]
 #[allow(dead_code)]
 mod http;
+mod promises;
 #[path = "../api/server.rs"]
 #[allow(dead_code)]
 mod server;
