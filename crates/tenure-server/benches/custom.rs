@@ -1,0 +1,162 @@
+//! What an apply of a custom resource costs beside one of a Deployment: the same content, under the same types, through
+//! the same server. The definition is made from the published types of a Deployment, so it is as large as those of real
+//! projects.
+
+#![allow(missing_docs, reason = "what the macros of criterion make has no documentation")]
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpStream},
+    sync::Arc,
+};
+use tenure_schema::Schema;
+use tenure_server::{
+    Access,
+    api::Api,
+    kinds::Registry,
+    listen::{bind, serve},
+    openapi,
+};
+use tenure_store::MemoryStore;
+use tenure_value::{Object, Value};
+
+/// Returns a published schema as a structural one: references written out, marks that definitions do not have left out.
+fn structural(of: &Value, components: &Value) -> Value {
+    const KEPT: [&str; 5] =
+        ["default", "format", "required", "x-kubernetes-list-map-keys", "x-kubernetes-list-type"];
+    let name = |of: &Value| {
+        of.get("$ref").and_then(Value::as_str).and_then(|name| name.rsplit('/').next()).map(String::from)
+    };
+    let wrapped = of.get("allOf").and_then(Value::as_array).and_then(|all| all.iter().next()).and_then(name);
+    if let Some(name) = name(of).or(wrapped) {
+        return structural(components.get(&name).unwrap_or(&Value::Null), components);
+    }
+    let mut fields = Object::default();
+    if of.get("oneOf").is_some() || of.get("anyOf").is_some() {
+        return fields.with("x-kubernetes-int-or-string", true).into();
+    }
+    for name in KEPT.into_iter().chain(["type", "x-kubernetes-map-type"]) {
+        if let Some(value) = of.get(name) {
+            fields = fields.with(name, value.clone());
+        }
+    }
+    if let Some(properties) = of.get("properties").and_then(Value::as_object) {
+        let properties = properties.iter().map(|(name, of)| (name.clone(), structural(of, components)));
+        fields = fields.with("properties", Value::object(properties));
+    }
+    for name in ["items", "additionalProperties"] {
+        if let Some(below @ Value::Object(_)) = of.get(name) {
+            fields = fields.with(name, structural(below, components));
+        }
+    }
+    if fields.get("type").is_none() {
+        fields = fields.with("x-kubernetes-preserve-unknown-fields", true);
+    }
+    fields.into()
+}
+
+fn definition() -> String {
+    let published = openapi::version_3(Registry::builtin(), Schema::builtin(), "apps", "v1", &[]);
+    let components = published.at(["components", "schemas"]).cloned().unwrap_or_default();
+    let spec = components.get("io.k8s.api.apps.v1.DeploymentSpec").cloned().unwrap_or_default();
+    let text = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"rollouts.example.com"},
+        "spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"rollouts","singular":"rollout","kind":"Rollout","listKind":"RolloutList"},
+        "versions":[{"name":"v1","served":true,"storage":true,"subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":SPEC,"status":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}}}]}}"#;
+    text.replace("SPEC", &structural(&spec, &components).to_string())
+}
+
+/// A configuration of some size, in which a few fields follow a number.
+fn configuration(api_version: &str, kind: &str, number: usize) -> String {
+    let env: Vec<String> =
+        (1..7).map(|at| format!(r#"{{"name":"VAR_{at}","value":"{}"}}"#, (number + at) % 97)).collect();
+    format!(
+        r#"{{"apiVersion":"{api_version}","kind":"{kind}","metadata":{{"name":"web","labels":{{"app":"web","tier":"web","rev":"r{}"}}}},
+        "spec":{{"replicas":{},"selector":{{"matchLabels":{{"app":"web"}}}},"template":{{"metadata":{{"labels":{{"app":"web"}}}},"spec":{{
+        "containers":[{{"name":"main","image":"registry.example/app:{}","ports":[{{"containerPort":8080,"name":"http"}},{{"containerPort":9090,"name":"metrics"}}],
+        "env":[{}],"resources":{{"requests":{{"cpu":"100m","memory":"64Mi"}},"limits":{{"memory":"128Mi"}}}},"readinessProbe":{{"httpGet":{{"path":"/ready","port":8080}}}}}},
+        {{"name":"sidecar","image":"registry.example/proxy:1.2","args":["--level","info"]}}],"volumes":[{{"name":"config","configMap":{{"name":"app"}}}}]}}}}}}}}"#,
+        number % 1000,
+        1 + number % 5,
+        number % 1000,
+        env.join(",")
+    )
+}
+
+/// A connection that is kept.
+struct Client(BufReader<TcpStream>);
+
+impl Client {
+    fn new(to: SocketAddr) -> Client {
+        let stream = TcpStream::connect(to).unwrap();
+        stream.set_nodelay(true).unwrap();
+        Client(BufReader::new(stream))
+    }
+
+    fn send(&mut self, method: &str, path: &str, media_type: &str, body: &str) {
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: tenure\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        self.0.get_mut().write_all(&[head.as_bytes(), body.as_bytes()].concat()).unwrap();
+        let (mut first, mut length) = (String::new(), 0);
+        self.0.read_line(&mut first).unwrap();
+        loop {
+            let mut line = String::new();
+            self.0.read_line(&mut line).unwrap();
+            let lower = line.to_ascii_lowercase();
+            if let Some(number) = lower.strip_prefix("content-length:") {
+                length = number.trim().parse().unwrap();
+            }
+            if line.trim().is_empty() {
+                break;
+            }
+        }
+        let mut answer = vec![0; length];
+        self.0.read_exact(&mut answer).unwrap();
+        assert!(first.contains(" 20"), "{first}{}", String::from_utf8_lossy(&answer));
+    }
+}
+
+fn apply(criterion: &mut Criterion) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let listener = runtime.block_on(bind(([127, 0, 0, 1], 0).into())).unwrap();
+    let address = listener.local_addr().unwrap();
+    let api = runtime.block_on(Api::open(Arc::new(MemoryStore::new()), Access::Anyone)).unwrap();
+    runtime.spawn(serve(listener, None, api, std::future::pending()));
+    let mut client = Client::new(address);
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    client.send("POST", definitions, "application/json", &definition());
+    for (what, api_version, kind, path) in [
+        ("deployment", "apps/v1", "Deployment", "/apis/apps/v1/namespaces/default/deployments/web"),
+        (
+            "custom resource",
+            "example.com/v1",
+            "Rollout",
+            "/apis/example.com/v1/namespaces/default/rollouts/web",
+        ),
+    ] {
+        let mut group = criterion.benchmark_group(format!("apply a {what}"));
+        let path = format!("{path}?fieldManager=bench&force=true");
+        let mut number = 0;
+        group.bench_function("that changes", |b| {
+            b.iter(|| {
+                number += 1;
+                client.send(
+                    "PATCH",
+                    &path,
+                    "application/apply-patch+yaml",
+                    &configuration(api_version, kind, number),
+                );
+            })
+        });
+        let same = configuration(api_version, kind, number);
+        group.bench_function("that is the same", |b| {
+            b.iter(|| client.send("PATCH", &path, "application/apply-patch+yaml", &same))
+        });
+        group.finish();
+    }
+}
+
+criterion_group!(benches, apply);
+criterion_main!(benches);
