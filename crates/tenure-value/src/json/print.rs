@@ -58,6 +58,8 @@ pub fn write_text(text: &str, style: Style, out: &mut Vec<u8>) {
 /// Writes into a buffer that reaches beyond what is written, so that room is asked for once per string.
 struct Printer {
     buffer: Vec<u8>,
+    /// Where writing began.
+    start: usize,
     /// How much is written.
     length: usize,
     escapes: &'static Escapes,
@@ -70,9 +72,8 @@ impl Printer {
             Style::Kubernetes => &KUBERNETES,
             Style::Plain => &PLAIN,
         };
-        let length = out.len();
-        let mut printer = Printer { buffer: std::mem::take(out), length, escapes };
-        printer.buffer.resize(printer.buffer.capacity(), 0);
+        let start = out.len();
+        let mut printer = Printer { buffer: std::mem::take(out), start, length: start, escapes };
         print(&mut printer);
         printer.buffer.truncate(printer.length);
         *out = printer.buffer;
@@ -198,9 +199,13 @@ impl Printer {
         &mut self.buffer[self.length..self.length + bytes]
     }
 
+    /// Makes room in proportion to what has been written, so that a short text at the end of a large buffer does not
+    /// clear all of that buffer's room.
     #[cold]
     fn grow(&mut self, bytes: usize) {
-        self.buffer.resize((2 * self.buffer.len()).max(self.length + bytes).max(128), 0);
+        const LEAST: usize = 128;
+        let ahead = (self.length - self.start).max(bytes).max(LEAST);
+        self.buffer.resize(self.length + ahead, 0);
     }
 }
 
