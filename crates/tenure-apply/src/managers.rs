@@ -3,7 +3,10 @@
 
 use crate::{ApplyError, Identity, Manager, Operation, Timestamp};
 use tenure_fields::{FieldSet, fields_v1};
-use tenure_value::{Object, ObjectBuilder, Text, Value};
+use tenure_value::{
+    Object, ObjectBuilder, Text, Value,
+    json::{self, Style},
+};
 
 /// How many entries of `managedFields` are read; far more than any object has, and few enough to be told apart
 /// one by one.
@@ -105,6 +108,19 @@ impl Managers {
     pub fn to_value(&self) -> Value {
         Value::array(self.iter().map(|manager| Value::Object(write(manager))))
     }
+
+    /// Appends the value of `metadata.managedFields` as JSON, without making a document of it first; `fields` appends a
+    /// set, as [`fields_v1::write`] does.
+    pub fn write_json(&self, out: &mut Vec<u8>, fields: impl Fn(&FieldSet, &mut Vec<u8>)) {
+        out.push(b'[');
+        for (at, manager) in self.iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            print(manager, out, &fields);
+        }
+        out.push(b']');
+    }
 }
 
 impl<'a> IntoIterator for &'a Managers {
@@ -162,6 +178,28 @@ fn read(entry: &Value) -> Result<Manager, String> {
         time,
         fields,
     })
+}
+
+/// Prints what [`write`] makes a document of.
+fn print(manager: &Manager, out: &mut Vec<u8>, fields: impl Fn(&FieldSet, &mut Vec<u8>)) {
+    let text = |name: &str, text: &str, out: &mut Vec<u8>| {
+        if !text.is_empty() {
+            out.extend_from_slice(name.as_bytes());
+            json::write_text(text, Style::Kubernetes, out);
+        }
+    };
+    out.push(b'{');
+    text("\"apiVersion\":", &manager.api_version, out);
+    out.extend_from_slice(if manager.api_version.is_empty() { b"" } else { b"," });
+    out.extend_from_slice(b"\"fieldsType\":\"FieldsV1\",\"fieldsV1\":");
+    fields(&manager.fields, out);
+    text(",\"manager\":", &manager.name, out);
+    text(",\"operation\":", manager.operation.as_str(), out);
+    text(",\"subresource\":", &manager.subresource, out);
+    if let Some(time) = manager.time {
+        text(",\"time\":", &time.to_string(), out);
+    }
+    out.push(b'}');
 }
 
 fn write(manager: &Manager) -> Object {

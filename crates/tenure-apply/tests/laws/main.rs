@@ -122,7 +122,11 @@ proptest! {
             for (at, manager) in managers.iter().enumerate() {
                 prop_assert!(!managers[at + 1..].iter().any(|other| other.identity().is(&manager.identity())));
             }
-            prop_assert_eq!(Managers::from_value(&world.state.managers.to_value()).expect("reads back"), world.state.managers.clone());
+            let shown = world.state.managers.to_value();
+            prop_assert_eq!(Managers::from_value(&shown).expect("reads back"), world.state.managers.clone());
+            let mut printed = Vec::new();
+            world.state.managers.write_json(&mut printed, tenure_fields::fields_v1::write);
+            prop_assert_eq!(String::from_utf8_lossy(&printed), tenure_value::json::to_string(&shown));
         }
     }
 
