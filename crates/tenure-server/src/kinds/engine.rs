@@ -4,8 +4,8 @@
 use super::{
     metadata,
     object::{
-        DecodeError, Decoded, Edit, EmptyLists, Encoder, Rule, Shape, ShapeId, Shapes, Surroundings, Walk,
-        decode,
+        Before, DecodeError, Decoded, Edit, EmptyLists, Encoder, Rule, Shape, ShapeId, Shapes, Surroundings,
+        Walk, decode,
     },
     pack::{DEFAULTS, Row, VALIDATION},
     registry::{Registry, Resource},
@@ -72,12 +72,23 @@ impl Kinds {
         body: &Value,
         now: Timestamp,
     ) -> Result<Decoded, Box<DecodeError>> {
+        self.complete_after(resource, body, Before::NOTHING, now)
+    }
+
+    /// Does the same where some of it may be as it was before.
+    pub(crate) fn complete_after(
+        &self,
+        resource: &Resource,
+        body: &Value,
+        before: Before<'_>,
+        now: Timestamp,
+    ) -> Result<Decoded, Box<DecodeError>> {
         let Some(shape) = self.shape_of(resource) else {
             return Ok(Decoded { value: body.clone(), complaints: Vec::new(), warnings: Vec::new() });
         };
-        let decoded = decode(&self.shapes, shape, body)?;
+        let decoded = decode(&self.shapes, shape, body, before)?;
         let (value, warnings) = metadata::one_reference_per_owner(named(resource, decoded.value));
-        let value = self.walk(shape, value, Walk::RulesAndEncode, &mut OnlyTime(now));
+        let value = self.walk(shape, value, before, Walk::RulesAndEncode, &mut OnlyTime(now));
         Ok(Decoded { value, warnings, ..decoded })
     }
 
@@ -88,13 +99,18 @@ impl Kinds {
         let rules = self.create_rules(shape);
         let all = rules.admission.iter().chain(&rules.create);
         let value = all.fold(object.clone(), |value, rule| run(rule, value, around));
-        self.walk(shape, value, Walk::RulesAndEncode, around)
+        self.walk(shape, value, Before::NOTHING, Walk::RulesAndEncode, around)
     }
 
     /// Returns the form in which an object comes back once stored: lists that are shown as `null` when
     /// absent are `null` when empty too.
     pub fn stored(&self, resource: &Resource, object: &Value) -> Value {
-        self.encode_with(resource, object, EmptyLists::Null)
+        self.stored_after(resource, object, Before::NOTHING)
+    }
+
+    /// Does the same where some of it may be as it was before, in stored form.
+    pub(crate) fn stored_after(&self, resource: &Resource, object: &Value, before: Before<'_>) -> Value {
+        self.encode_with(resource, object, before, EmptyLists::Null)
     }
 
     /// Returns the object of a resource in which nothing is set, as the API would show it.
@@ -105,14 +121,20 @@ impl Kinds {
 
     /// Returns an object in the form in which the API shows it.
     pub(crate) fn encode(&self, resource: &Resource, object: &Value) -> Value {
-        self.encode_with(resource, object, EmptyLists::AsGiven)
+        self.encode_with(resource, object, Before::NOTHING, EmptyLists::AsGiven)
     }
 
-    fn encode_with(&self, resource: &Resource, object: &Value, empty_lists: EmptyLists) -> Value {
+    fn encode_with(
+        &self,
+        resource: &Resource,
+        object: &Value,
+        before: Before<'_>,
+        empty_lists: EmptyLists,
+    ) -> Value {
         let Some(shape) = self.shape_of(resource) else { return object.clone() };
         let around = &mut OnlyTime(Timestamp::default());
         let mut encoder = Encoder { shapes: &self.shapes, walk: Walk::Encode, empty_lists, around };
-        encoder.value(shape, object).unwrap_or_else(|| object.clone())
+        encoder.value(shape, object, before).unwrap_or_else(|| object.clone())
     }
 
     /// Fills in again what was filled in at creation, but for the status.
@@ -126,9 +148,16 @@ impl Kinds {
             .fold(object.clone(), |value, rule| run(rule, value, around))
     }
 
-    fn walk(&self, shape: ShapeId, value: Value, walk: Walk, around: &mut dyn Surroundings) -> Value {
+    fn walk(
+        &self,
+        shape: ShapeId,
+        value: Value,
+        before: Before<'_>,
+        walk: Walk,
+        around: &mut dyn Surroundings,
+    ) -> Value {
         let mut encoder = Encoder { shapes: &self.shapes, walk, empty_lists: EmptyLists::AsGiven, around };
-        encoder.value(shape, &value).unwrap_or(value)
+        encoder.value(shape, &value, before).unwrap_or(value)
     }
 
     fn create_rules(&self, shape: ShapeId) -> Arc<CreateRules> {

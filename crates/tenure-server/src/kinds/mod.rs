@@ -18,8 +18,8 @@ mod validate;
 
 pub use discovery::{Root, api_group, api_group_list, api_resource_list, api_versions, group_discovery_list};
 pub use engine::Kinds;
+pub(crate) use object::{Before, Rebuild, map_items};
 pub use object::{DecodeError, Decoded, FieldPath, Surroundings};
-pub(crate) use object::{Rebuild, map_items};
 pub(crate) use pack::Row;
 pub use registry::{Bumps, Group, Names, Registry, Resource, Scope, StatusOnCreate, Strategy, Subresource};
 pub use strategy::{Endpoint, Identity};

@@ -3,6 +3,7 @@
 
 use super::{
     super::scalar::{Quantity, Timestamp, base64, quantity, time::Precision},
+    before::Before,
     edit::{Rebuild, map_items},
     path::FieldPath,
     shape::{Absent, FieldShape, ScalarShape, Shape, ShapeId, Shapes, StructShape},
@@ -46,7 +47,12 @@ struct Decoder<'s> {
 type Changed = Result<Option<Value>, Box<DecodeError>>;
 
 /// Reads a document as an object of a shape.
-pub(crate) fn decode(shapes: &Shapes, shape: ShapeId, value: &Value) -> Result<Decoded, Box<DecodeError>> {
+pub(crate) fn decode(
+    shapes: &Shapes,
+    shape: ShapeId,
+    value: &Value,
+    before: Before<'_>,
+) -> Result<Decoded, Box<DecodeError>> {
     let mut decoder = Decoder { shapes, complaints: Vec::new() };
     let empty = Value::from(Object::default());
     let value = if value.is_null() { &empty } else { value };
@@ -55,6 +61,7 @@ pub(crate) fn decode(shapes: &Shapes, shape: ShapeId, value: &Value) -> Result<D
         value,
         &FieldPath::root(),
         Place { owner: "", rounding: Rounding::Thousandths },
+        before,
     )?;
     Ok(Decoded {
         value: changed.unwrap_or_else(|| value.clone()),
@@ -72,17 +79,33 @@ struct Place<'p> {
 }
 
 impl Decoder<'_> {
-    fn value(&mut self, shape: ShapeId, value: &Value, path: &FieldPath<'_>, place: Place<'_>) -> Changed {
+    fn value(
+        &mut self,
+        shape: ShapeId,
+        value: &Value,
+        path: &FieldPath<'_>,
+        place: Place<'_>,
+        before: Before<'_>,
+    ) -> Changed {
+        if before.still_is(value) {
+            return Ok(None);
+        }
         let shapes = self.shapes;
         match (shapes.get(shape), value) {
             (Shape::Any, _) => Ok(None),
-            (Shape::Struct(of), Value::Object(fields)) => self.fields(of, fields, path),
+            (Shape::Struct(of), Value::Object(fields)) => self.fields(of, fields, path, before),
             (Shape::Map(of), Value::Object(entries)) => {
                 let mut walk = Rebuild::new(entries.fields());
                 while let Some((name, value)) = walk.next() {
                     let changed = match value {
                         Value::Null => zero_of(shapes, *of),
-                        value => self.value(*of, value, &path.field(name), place)?,
+                        value => self.value(
+                            *of,
+                            value,
+                            &path.field(name),
+                            place,
+                            before.field(walk.place(), name, value),
+                        )?,
                     };
                     walk.replace_if(changed);
                 }
@@ -93,10 +116,13 @@ impl Decoder<'_> {
                 let changed = map_items(items.items(), |at, item| match item {
                     _ if failure.is_some() => None,
                     Value::Null => zero_of(shapes, *of),
-                    item => self.value(*of, item, &path.index(at), place).unwrap_or_else(|error| {
-                        failure = Some(error);
-                        None
-                    }),
+                    item => {
+                        let before = before.item(at);
+                        self.value(*of, item, &path.index(at), place, before).unwrap_or_else(|error| {
+                            failure = Some(error);
+                            None
+                        })
+                    }
                 });
                 failure.map_or(Ok(changed), Err)
             }
@@ -112,14 +138,19 @@ impl Decoder<'_> {
     }
 
     /// Walks the fields of document and type in step.
-    fn fields(&mut self, of: &StructShape, fields: &Object, path: &FieldPath<'_>) -> Changed {
+    fn fields(
+        &mut self,
+        of: &StructShape,
+        fields: &Object,
+        path: &FieldPath<'_>,
+        before: Before<'_>,
+    ) -> Changed {
         let mut walk = Rebuild::new(fields.fields());
-        let mut known = of.fields.iter().peekable();
+        let mut known = of.steps();
         while let Some((name, value)) = walk.next() {
-            while let Some(field) = known.next_if(|field| field.name < *name) {
-                self.missing(field, &mut walk);
-            }
-            let Some(field) = known.next_if(|field| field.name == *name) else {
+            let (passed, field) = known.to(name);
+            self.missing(passed, &mut walk);
+            let Some(field) = field else {
                 if of.unknown == UnknownFields::Preserved {
                     walk.keep();
                 } else {
@@ -131,25 +162,24 @@ impl Decoder<'_> {
             match value {
                 Value::Null if field.absent == Absent::Null => walk.keep(),
                 Value::Null => {
-                    self.missing(field, &mut walk);
+                    self.missing([field], &mut walk);
                     walk.skip();
                 }
                 value => {
                     let rounding = if field.exact { Rounding::None } else { Rounding::Thousandths };
                     let place = Place { owner: &of.name, rounding };
-                    walk.replace_if(self.value(field.of, value, &path.field(name), place)?);
+                    let before = before.field(walk.place(), name, value);
+                    walk.replace_if(self.value(field.of, value, &path.field(name), place, before)?);
                 }
             }
         }
-        for field in known {
-            self.missing(field, &mut walk);
-        }
+        self.missing(known.rest(), &mut walk);
         Ok(walk.finish().map(Value::from))
     }
 
-    /// Makes the structs that always exist.
-    fn missing(&self, field: &FieldShape, walk: &mut Rebuild<'_>) {
-        if field.absent == Absent::Struct {
+    /// Makes those of the fields that are structs which always exist.
+    fn missing<'s>(&self, fields: impl IntoIterator<Item = &'s FieldShape>, walk: &mut Rebuild<'_>) {
+        for field in fields.into_iter().filter(|field| matches!(field.absent, Absent::Struct)) {
             walk.insert(&field.name, self.shapes.empty(field.of).into());
         }
     }

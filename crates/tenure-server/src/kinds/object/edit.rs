@@ -23,7 +23,13 @@ impl<'o> Edit<'o> {
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
-        self.position(name).ok().map(|at| &self.fields()[at].1)
+        /// Up to here looking at every name beats a search: most names differ in length already.
+        const FEW: usize = 16;
+        let fields = self.fields();
+        if fields.len() <= FEW {
+            return fields.iter().find(|(field, _)| field.as_str() == name).map(|(_, value)| value);
+        }
+        self.position(name).ok().map(|at| &fields[at].1)
     }
 
     pub(crate) fn set(&mut self, name: &Text, value: Value) {
@@ -57,6 +63,11 @@ pub(crate) struct Rebuild<'o> {
 impl<'o> Rebuild<'o> {
     pub(crate) fn new(source: &'o [(Text, Value)]) -> Rebuild<'o> {
         Rebuild { source, at: 0, out: None }
+    }
+
+    /// Returns the place of the field that comes next.
+    pub(crate) fn place(&self) -> usize {
+        self.at
     }
 
     /// Returns the field that comes next.

@@ -2,9 +2,10 @@
 //! it: what is always shown is added, zeros and empty lists and maps are dropped.
 
 use super::{
+    before::Before,
     edit::{Edit, Rebuild, map_items},
     rule::{Surroundings, is_absent},
-    shape::{Absent, FieldShape, ScalarShape, Shape, ShapeId, Shapes, StructShape},
+    shape::{Absent, FieldShape, ScalarShape, Shape, ShapeId, Shapes, Shown, StructShape},
 };
 use tenure_value::{Object, Value};
 
@@ -38,17 +39,21 @@ pub(crate) struct Encoder<'s> {
 
 impl Encoder<'_> {
     /// Returns the changed value; nothing where nothing changes.
-    pub(crate) fn value(&mut self, shape: ShapeId, value: &Value) -> Option<Value> {
+    pub(crate) fn value(&mut self, shape: ShapeId, value: &Value, before: Before<'_>) -> Option<Value> {
+        if before.still_is(value) {
+            return None;
+        }
         let shapes = self.shapes;
         match (shapes.get(shape), value) {
-            (Shape::Struct(of), Value::Object(fields)) => self.node(of, fields).map(Value::from),
+            (Shape::Struct(of), Value::Object(fields)) => self.node(of, fields, before).map(Value::from),
             (Shape::List(of), Value::Array(items)) if has_parts(shapes, *of) => {
-                map_items(items.items(), |_, item| self.value(*of, item))
+                map_items(items.items(), |at, item| self.value(*of, item, before.item(at)))
             }
             (Shape::Map(of), Value::Object(entries)) if has_parts(shapes, *of) => {
                 let mut walk = Rebuild::new(entries.fields());
-                while let Some((_, value)) = walk.next() {
-                    walk.replace_if(self.value(*of, value));
+                while let Some((name, value)) = walk.next() {
+                    let before = before.field(walk.place(), name, value);
+                    walk.replace_if(self.value(*of, value, before));
                 }
                 walk.finish().map(Value::from)
             }
@@ -56,7 +61,7 @@ impl Encoder<'_> {
         }
     }
 
-    fn node(&mut self, of: &StructShape, fields: &Object) -> Option<Object> {
+    fn node(&mut self, of: &StructShape, fields: &Object, before: Before<'_>) -> Option<Object> {
         let mut edit = Edit::new(fields);
         if self.walk != Walk::Encode {
             for rule in &of.rules {
@@ -64,31 +69,31 @@ impl Encoder<'_> {
             }
         }
         let ruled = edit.finish();
-        let changed = self.parts(of, ruled.as_ref().unwrap_or(fields));
+        let changed = self.parts(of, ruled.as_ref().unwrap_or(fields), before);
         changed.or(ruled)
     }
 
     /// Walks the parts of a node, in step with the type.
-    fn parts(&mut self, of: &StructShape, fields: &Object) -> Option<Object> {
+    fn parts(&mut self, of: &StructShape, fields: &Object, before: Before<'_>) -> Option<Object> {
         let mut walk = Rebuild::new(fields.fields());
-        let mut known = of.fields.iter().peekable();
+        let mut known = of.steps();
         while let Some((name, value)) = walk.next() {
-            while let Some(field) = known.next_if(|field| field.name < *name) {
-                self.absent(field, &mut walk);
-            }
-            match known.next_if(|field| field.name == *name) {
-                Some(field) => self.field(field, value, &mut walk),
+            let (passed, field) = known.to(name);
+            self.absent(passed, &mut walk);
+            match field {
+                Some(field) => {
+                    let before = before.field(walk.place(), name, value);
+                    self.field(field, value, before, &mut walk);
+                }
                 None => walk.keep(),
             }
         }
-        for field in known {
-            self.absent(field, &mut walk);
-        }
+        self.absent(known.rest(), &mut walk);
         walk.finish()
     }
 
-    fn field(&mut self, field: &FieldShape, value: &Value, walk: &mut Rebuild<'_>) {
-        let changed = self.value(field.of, value);
+    fn field(&mut self, field: &FieldShape, value: &Value, before: Before<'_>, walk: &mut Rebuild<'_>) {
+        let changed = self.value(field.of, value, before);
         if self.walk == Walk::Rules {
             return walk.replace_if(changed);
         }
@@ -121,16 +126,21 @@ impl Encoder<'_> {
         }
     }
 
-    fn absent(&mut self, field: &FieldShape, walk: &mut Rebuild<'_>) {
-        match &field.absent {
-            _ if self.walk == Walk::Rules => {}
-            Absent::Hidden => {}
-            Absent::Null => walk.insert(&field.name, Value::Null),
-            Absent::Value(value) => walk.insert(&field.name, value.clone()),
-            Absent::Struct => {
-                let empty = Value::from(self.shapes.empty(field.of));
-                let shown = self.value(field.of, &empty).unwrap_or(empty);
-                walk.insert(&field.name, shown);
+    /// Adds what is shown of absent fields.
+    fn absent(&mut self, fields: Shown<'_>, walk: &mut Rebuild<'_>) {
+        if self.walk == Walk::Rules {
+            return;
+        }
+        for field in fields {
+            match &field.absent {
+                Absent::Hidden => {}
+                Absent::Null => walk.insert(&field.name, Value::Null),
+                Absent::Value(value) => walk.insert(&field.name, value.clone()),
+                Absent::Struct => {
+                    let empty = Value::from(self.shapes.empty(field.of));
+                    let shown = self.value(field.of, &empty, Before::NOTHING).unwrap_or(empty);
+                    walk.insert(&field.name, shown);
+                }
             }
         }
     }

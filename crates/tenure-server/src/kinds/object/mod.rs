@@ -2,6 +2,7 @@
 //! defaulted by rules, encoded (what is always shown is added, what is empty dropped). Every step returns
 //! the same memory where nothing changes.
 
+mod before;
 mod decode;
 mod edit;
 mod encode;
@@ -10,6 +11,7 @@ mod path;
 mod rule;
 mod shape;
 
+pub(crate) use before::Before;
 pub(crate) use decode::decode;
 pub use decode::{DecodeError, Decoded};
 pub(crate) use edit::{Edit, Rebuild, map_items};

@@ -2,9 +2,9 @@
 //! field whether a zero counts, what is shown when it is absent, and the rules that run at the type's nodes.
 
 use super::{super::pack::Row, rule::Rule};
-use std::{collections::HashMap, sync::OnceLock};
+use std::{cmp::Ordering, collections::HashMap, sync::OnceLock};
 use tenure_schema::{ScalarKind, Schema, Type, TypeId, UnknownFields};
-use tenure_value::{Object, Text, Value};
+use tenure_value::{Object, Text, Value, beginning};
 
 /// The place of a shape in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,6 +41,10 @@ pub(crate) struct StructShape {
     /// The last part of the definition's name.
     pub(crate) name: Text,
     pub(crate) fields: Box<[FieldShape]>,
+    /// The beginnings of the names of the fields.
+    beginnings: Box<[u64]>,
+    /// The places of the fields that are shown when they are absent.
+    shown: Box<[usize]>,
     pub(crate) unknown: UnknownFields,
     /// The rules of the default phase.
     pub(crate) rules: Box<[Rule]>,
@@ -85,9 +89,72 @@ impl ScalarShape {
     }
 }
 
+/// A walk over the fields of a type in step with the names of a document.
+pub(crate) struct Steps<'s> {
+    of: &'s StructShape,
+    /// The field behind the last name.
+    next: usize,
+    /// Which of the fields from there on are shown when they are absent.
+    shown: &'s [usize],
+}
+
+impl<'s> Steps<'s> {
+    /// Goes on to a name, which comes after all names so far: returns its field if there is one, and which of the fields
+    /// before it are shown although they are absent.
+    pub(crate) fn to(&mut self, name: &str) -> (Shown<'s>, Option<&'s FieldShape>) {
+        let place = self.of.place(self.next, name);
+        let end = place.unwrap_or_else(|end| end);
+        let passed = self.shown.iter().take_while(|at| **at < end).count();
+        let (absent, rest) = self.shown.split_at(passed);
+        let found = place.ok().map(|at| &self.of.fields[at]);
+        let is_shown = found.is_some() && rest.first() == Some(&end);
+        self.shown = &rest[usize::from(is_shown)..];
+        self.next = end + usize::from(found.is_some());
+        (Shown { of: self.of, places: absent.iter() }, found)
+    }
+
+    /// Returns which of the fields after the last name are shown.
+    pub(crate) fn rest(self) -> Shown<'s> {
+        Shown { of: self.of, places: self.shown.iter() }
+    }
+}
+
+/// Fields that are shown although they are absent.
+pub(crate) struct Shown<'s> {
+    of: &'s StructShape,
+    places: std::slice::Iter<'s, usize>,
+}
+
+impl<'s> Iterator for Shown<'s> {
+    type Item = &'s FieldShape;
+
+    fn next(&mut self) -> Option<&'s FieldShape> {
+        self.places.next().map(|at| &self.of.fields[*at])
+    }
+}
+
 impl StructShape {
+    /// Begins a walk over the fields.
+    pub(crate) fn steps(&self) -> Steps<'_> {
+        Steps { of: self, next: 0, shown: &self.shown }
+    }
+
     pub(crate) fn field(&self, name: &str) -> Option<&FieldShape> {
-        self.fields.binary_search_by(|of| of.name.as_str().cmp(name)).ok().map(|at| &self.fields[at])
+        self.place(0, name).ok().map(|at| &self.fields[at])
+    }
+
+    /// Returns where a field stands, or where it would, at or behind a place.
+    fn place(&self, from: usize, name: &str) -> Result<usize, usize> {
+        let wanted = beginning(name);
+        let mut at = from + self.beginnings[from..].partition_point(|other| *other < wanted);
+        while self.beginnings.get(at) == Some(&wanted) {
+            match self.fields[at].name.as_str().cmp(name) {
+                Ordering::Less => at += 1,
+                Ordering::Equal => return Ok(at),
+                Ordering::Greater => break,
+            }
+        }
+        Err(at)
     }
 }
 
@@ -181,9 +248,13 @@ impl Shapes {
             Type::Struct(of) => {
                 let name = self.names.get(&type_id).map(|name| name.as_str()).unwrap_or_default();
                 let encoding = self.encoding.get(name).unwrap_or(&Value::Null);
-                let fields = of.fields.iter().map(|field| self.field(field, encoding)).collect();
+                let fields: Box<[FieldShape]> =
+                    of.fields.iter().map(|field| self.field(field, encoding)).collect();
+                let shown = (0..fields.len()).filter(|at| fields[*at].absent != Absent::Hidden).collect();
                 let shape = StructShape {
                     name: name.rsplit('.').next().map(Text::new).unwrap_or_default(),
+                    beginnings: fields.iter().map(|field| beginning(&field.name)).collect(),
+                    shown,
                     fields,
                     unknown: of.unknown,
                     rules: Box::default(),

@@ -5,8 +5,8 @@ use super::{
     super::{
         Endpoint,
         object::{
-            Absent, Condition, Edit, FieldPath, Place, Shape, ShapeId, Shapes, StructShape, condition_of,
-            is_absent, place,
+            Absent, Before, Condition, Edit, FieldPath, Place, Shape, ShapeId, Shapes, StructShape,
+            condition_of, is_absent, place,
         },
         pack::Row,
     },
@@ -197,44 +197,44 @@ pub(super) struct Walk<'w> {
 
 impl Walk<'_> {
     /// Checks an object: of its status at the endpoint of the status, of all but that elsewhere.
-    pub(super) fn object(&mut self, id: ShapeId, object: &Value, path: &FieldPath<'_>) {
+    pub(super) fn object(&mut self, id: ShapeId, object: &Value, before: Before<'_>, path: &FieldPath<'_>) {
         let (Shape::Struct(shape), Value::Object(fields)) = (self.shapes.get(id), object) else { return };
         if self.endpoint != Endpoint::Status {
             self.node(id, shape, fields, path);
         }
-        for field in &shape.fields {
-            let outside =
-                field.name == "metadata" || (field.name == "status") != (self.endpoint == Endpoint::Status);
-            if let (false, Some(value)) = (outside, fields.get(&field.name)) {
-                self.value(field.of, value, &path.field(&field.name));
+        let mut known = shape.steps();
+        for (place, (name, value)) in fields.iter().enumerate() {
+            let outside = name == "metadata" || (name == "status") != (self.endpoint == Endpoint::Status);
+            if let (false, (_, Some(field))) = (outside, known.to(name)) {
+                self.value(field.of, value, before.field(place, name, value), &path.field(name));
             }
         }
     }
 
-    fn value(&mut self, id: ShapeId, value: &Value, path: &FieldPath<'_>) {
+    fn value(&mut self, id: ShapeId, value: &Value, before: Before<'_>, path: &FieldPath<'_>) {
+        if before.still_is(value) {
+            return;
+        }
         match (self.shapes.get(id), value) {
             (Shape::Struct(shape), Value::Object(fields)) => {
                 self.node(id, shape, fields, path);
-                let mut known = shape.fields.iter();
-                for (name, value) in fields {
-                    if let (false, Some(field)) = (value.is_scalar(), known.find(|field| field.name >= *name))
-                    {
-                        if field.name == *name {
-                            self.value(field.of, value, &path.field(name));
-                        } else {
-                            known = shape.fields.iter();
-                        }
+                let mut known = shape.steps();
+                let parts = fields.iter().enumerate().filter(|(_, (_, value))| !value.is_scalar());
+                for (place, (name, value)) in parts {
+                    if let (_, Some(field)) = known.to(name) {
+                        let before = before.field(place, name, value);
+                        self.value(field.of, value, before, &path.field(name));
                     }
                 }
             }
             (Shape::List(of), Value::Array(items)) if self.is_struct(*of) => {
                 for (at, item) in items.iter().enumerate() {
-                    self.value(*of, item, &path.index(at));
+                    self.value(*of, item, before.item(at), &path.index(at));
                 }
             }
             (Shape::Map(of), Value::Object(entries)) if self.is_struct(*of) => {
-                for (name, item) in entries {
-                    self.value(*of, item, &path.key(name));
+                for (place, (name, item)) in entries.iter().enumerate() {
+                    self.value(*of, item, before.field(place, name, item), &path.key(name));
                 }
             }
             _ => {}

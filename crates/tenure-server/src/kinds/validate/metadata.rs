@@ -2,7 +2,10 @@
 //! update may touch.
 
 use super::{
-    super::registry::{Names, Resource, Scope},
+    super::{
+        object::FieldPath,
+        registry::{Names, Resource, Scope},
+    },
     error::{FaultKind, FieldError},
     format,
 };
@@ -89,7 +92,7 @@ fn parts(of: &Object, errors: &mut Vec<FieldError>) {
         let value = of.get("generation").cloned().unwrap_or_default();
         errors.push(FieldError::invalid("metadata.generation", &value, "must be greater than or equal to 0"));
     }
-    labels("metadata.labels", of.get("labels"), errors);
+    labels(&FieldPath::root().field("metadata").field("labels"), of.get("labels"), errors);
     annotations("metadata.annotations", of.get("annotations"), errors);
     for (at, finalizer) in items(of, "finalizers").iter().enumerate() {
         let name = finalizer.as_str().unwrap_or_default();
@@ -118,13 +121,13 @@ fn parts(of: &Object, errors: &mut Vec<FieldError>) {
 }
 
 /// Checks keys and values of labels.
-pub(super) fn labels(path: &str, labels: Option<&Value>, errors: &mut Vec<FieldError>) {
+pub(super) fn labels(path: &FieldPath<'_>, labels: Option<&Value>, errors: &mut Vec<FieldError>) {
     for (key, value) in labels.and_then(Value::as_object).map(Object::fields).unwrap_or_default() {
         if let Some(fault) = format::qualified_name(key) {
-            errors.push(FieldError::invalid(path, &key.clone().into(), fault));
+            errors.push(FieldError::invalid(&path.to_string(), &key.clone().into(), fault));
         }
         if let Some(fault) = value.as_str().and_then(format::label_value) {
-            errors.push(FieldError::invalid(path, value, fault));
+            errors.push(FieldError::invalid(&path.to_string(), value, fault));
         }
     }
 }

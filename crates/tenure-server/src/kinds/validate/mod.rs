@@ -18,7 +18,11 @@ mod workload;
 pub(crate) use check::Checks;
 pub use error::{FaultKind, FieldError, failure_of};
 
-use super::{Endpoint, Kinds, object::FieldPath, registry::Resource};
+use super::{
+    Endpoint, Kinds,
+    object::{Before, FieldPath},
+    registry::Resource,
+};
 use tenure_value::Value;
 
 impl Kinds {
@@ -26,7 +30,7 @@ impl Kinds {
     pub fn validate_create(&self, resource: &Resource, object: &Value) -> Vec<FieldError> {
         let mut errors = Vec::new();
         metadata::check(resource, object, &mut errors);
-        self.check_content(resource, object, Endpoint::Main, &mut errors);
+        self.check_content(resource, object, Before::NOTHING, Endpoint::Main, &mut errors);
         errors
     }
 
@@ -39,9 +43,21 @@ impl Kinds {
         old: &Value,
         new: &Value,
     ) -> Vec<FieldError> {
+        self.validate_update_after(resource, endpoint, old, new, Before::NOTHING)
+    }
+
+    /// Does the same where some of it may be as it was before.
+    pub(crate) fn validate_update_after(
+        &self,
+        resource: &Resource,
+        endpoint: Endpoint,
+        old: &Value,
+        new: &Value,
+        before: Before<'_>,
+    ) -> Vec<FieldError> {
         let mut errors = Vec::new();
         metadata::check_update(resource, old, new, &mut errors);
-        self.check_content(resource, new, endpoint, &mut errors);
+        self.check_content(resource, new, before, endpoint, &mut errors);
         if endpoint != Endpoint::Status {
             update::check(self.checks(), resource, old, new, &mut errors);
         }
@@ -52,12 +68,13 @@ impl Kinds {
         &self,
         resource: &Resource,
         object: &Value,
+        before: Before<'_>,
         endpoint: Endpoint,
         errors: &mut Vec<FieldError>,
     ) {
         let Some(shape) = self.shape_of(resource) else { return };
         let mut walk =
             check::Walk { shapes: self.shapes(), checks: self.checks(), endpoint, root: object, errors };
-        walk.object(shape, object, &FieldPath::root());
+        walk.object(shape, object, before, &FieldPath::root());
     }
 }

@@ -48,8 +48,8 @@ pub(crate) fn spec(of: &Context<'_>, errors: &mut Vec<FieldError>) {
                 }
             }
             for (number, port) in items(container, "ports").iter().enumerate() {
-                let path = below(&format!("ports[{number}].hostPort"));
-                host_port(of, port, host_network, &path, &mut host_ports, list, errors);
+                let path = || below(&format!("ports[{number}].hostPort"));
+                host_port(of, port, host_network, path, &mut host_ports, list, errors);
             }
             if list == "initContainers" && text(container, "restartPolicy") != "Always" {
                 for probe in ["livenessProbe", "readinessProbe", "startupProbe", "lifecycle"] {
@@ -61,11 +61,7 @@ pub(crate) fn spec(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             }
         }
     }
-    metadata::labels(
-        &of.fault("nodeSelector", FaultKind::Invalid, &Value::Null, "").path,
-        of.get("nodeSelector"),
-        errors,
-    );
+    metadata::labels(&of.path.field("nodeSelector"), of.get("nodeSelector"), errors);
     if of.text("dnsPolicy") == "None" && of.at(&["dnsConfig", "nameservers"]).is_none() {
         let detail = "must provide at least one DNS nameserver when `dnsPolicy` is None";
         errors.push(of.fault("dnsConfig", FaultKind::Required, &Value::Null, detail));
@@ -82,7 +78,7 @@ fn host_port(
     of: &Context<'_>,
     port: &Value,
     host_network: bool,
-    path: &str,
+    path: impl Fn() -> String,
     taken: &mut Vec<(String, String, i64)>,
     list: &str,
     errors: &mut Vec<FieldError>,
@@ -94,12 +90,12 @@ fn host_port(
     }
     if host_network && host != number("containerPort") {
         let detail = "must match `containerPort` when `hostNetwork` is true";
-        errors.push(of.fault(path, FaultKind::Invalid, &host.into(), detail));
+        errors.push(of.fault(&path(), FaultKind::Invalid, &host.into(), detail));
     }
     let key = (text(port, "protocol").to_string(), text(port, "hostIP").to_string(), host);
     if list == "containers" && taken.contains(&key) {
         let value = Value::from(format!("{}/{}/{}", key.0, key.1, key.2));
-        errors.push(of.fault(path, FaultKind::Duplicate, &value, ""));
+        errors.push(of.fault(&path(), FaultKind::Duplicate, &value, ""));
     }
     if list == "containers" {
         taken.push(key);
@@ -116,14 +112,14 @@ pub(crate) fn container(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             let value = number("successThreshold").unwrap_or(0).into();
             errors.push(of.fault(&path, FaultKind::Invalid, &value, "must be 1"));
         }
-        let path = format!("{probe}.terminationGracePeriodSeconds");
+        let path = || format!("{probe}.terminationGracePeriodSeconds");
         match number("terminationGracePeriodSeconds") {
             Some(number) if probe == "readinessProbe" => {
                 let detail = "must not be set for readinessProbes";
-                errors.push(of.fault(&path, FaultKind::Invalid, &number.into(), detail));
+                errors.push(of.fault(&path(), FaultKind::Invalid, &number.into(), detail));
             }
             Some(number) if number <= 0 => {
-                errors.push(of.fault(&path, FaultKind::Invalid, &number.into(), "must be greater than 0"));
+                errors.push(of.fault(&path(), FaultKind::Invalid, &number.into(), "must be greater than 0"));
             }
             _ => {}
         }

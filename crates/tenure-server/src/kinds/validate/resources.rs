@@ -27,7 +27,7 @@ fn is_native(name: &str) -> bool {
 pub(crate) fn requirements(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     for list in ["limits", "requests"] {
         for (name, value) in map(of, list) {
-            let path = format!("{list}[{name}]");
+            let path = || format!("{list}[{name}]");
             if let Some(fault) = format::qualified_name(name) {
                 errors.push(of.fault(list, FaultKind::Invalid, &name.clone().into(), &fault));
             } else if !name.contains('/')
@@ -39,10 +39,15 @@ pub(crate) fn requirements(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             }
             let Some(quantity) = amount(value) else { continue };
             if quantity.nanos() < 0 {
-                errors.push(of.fault(&path, FaultKind::Invalid, value, "must be greater than or equal to 0"));
+                errors.push(of.fault(
+                    &path(),
+                    FaultKind::Invalid,
+                    value,
+                    "must be greater than or equal to 0",
+                ));
             }
             if !is_native(name) && !quantity.is_whole() {
-                errors.push(of.fault(&path, FaultKind::Invalid, value, "must be an integer"));
+                errors.push(of.fault(&path(), FaultKind::Invalid, value, "must be an integer"));
             }
         }
     }

@@ -10,7 +10,7 @@ use tenure_value::{Object, Value};
 
 /// Checks a selector of labels.
 pub(crate) fn label_selector(of: &Context<'_>, errors: &mut Vec<FieldError>) {
-    metadata::labels(&join(of, "matchLabels"), of.get("matchLabels"), errors);
+    metadata::labels(&of.path.field("matchLabels"), of.get("matchLabels"), errors);
     for (at, expression) in of.items("matchExpressions").iter().enumerate() {
         let below = format!("matchExpressions[{at}]");
         let text = |name: &str| expression.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -52,13 +52,6 @@ pub(crate) fn label_selector(of: &Context<'_>, errors: &mut Vec<FieldError>) {
                 ));
             }
         }
-    }
-}
-
-fn join(of: &Context<'_>, name: &str) -> String {
-    match of.path.to_string() {
-        root if root.is_empty() => name.into(),
-        path => format!("{path}.{name}"),
     }
 }
 

@@ -14,11 +14,7 @@ pub(crate) fn service(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let kind = of.text("type");
     let headless = of.text("clusterIP") == "None";
     ports(of, headless, errors);
-    metadata::labels(
-        &of.fault("selector", FaultKind::Invalid, &Value::Null, "").path,
-        of.get("selector"),
-        errors,
-    );
+    metadata::labels(&of.path.field("selector"), of.get("selector"), errors);
     if kind == "ExternalName" {
         external_name(of, errors);
     } else {
