@@ -129,7 +129,9 @@ impl Api {
                 .cloned()
                 .unwrap_or_default()
                 .with("nodeName", node);
-            writing.body(&object.with("spec", spec).into(), &Complaints::default()).map(Next::Whole)
+            writing
+                .body(&object.with("spec", spec).into(), Some(live), &Complaints::default())
+                .map(Next::Whole)
         });
         written.await.map(|_| ())
     }

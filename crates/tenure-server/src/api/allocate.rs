@@ -149,16 +149,7 @@ fn held(served: &Served, object: &Value) -> BTreeSet<String> {
     if !(resource.group.is_empty() && resource.name == "services") {
         return BTreeSet::new();
     }
-    let list = |path: [&str; 2]| object.at(path).and_then(Value::as_array).cloned().unwrap_or_default();
-    let mut keys = BTreeSet::new();
-    for address in list(["spec", "clusterIPs"]).iter().filter_map(Value::as_str) {
-        if address.parse::<std::net::IpAddr>().is_ok() {
-            keys.insert(address_key(address));
-        }
-    }
-    let health = object.at(["spec", "healthCheckNodePort"]).and_then(Value::as_i64);
-    let ports = list(["spec", "ports"]);
-    let ports = ports.iter().filter_map(|port| port.get("nodePort").and_then(Value::as_i64)).chain(health);
-    keys.extend(ports.filter_map(|port| u16::try_from(port).ok()).filter(|port| *port > 0).map(port_key));
-    keys
+    let holdings = allocate::holdings(object);
+    let addresses = holdings.addresses.iter().map(|address| address_key(&address.to_string()));
+    addresses.chain(holdings.ports.into_iter().map(port_key)).collect()
 }

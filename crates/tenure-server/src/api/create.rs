@@ -16,7 +16,6 @@ use crate::{
         scalar::{Timestamp, time::Precision},
     },
 };
-use hyper::StatusCode;
 use tenure_store::Revision;
 use tenure_value::{Text, Value};
 
@@ -60,10 +59,9 @@ impl Api {
                 if given.is_empty() && !generate.is_empty() { generated(&generate) } else { given.clone() };
             let named = with_metadata(&object, metadata(&object).with("name", name.as_str()));
             let document = if name.is_empty() { &object } else { &named };
-            let next = Next::Whole(writing.body(document, &odd)?);
+            let next = Next::Whole(writing.body(document, None, &odd)?);
             if let Some(written) = writing.insert(next).await? {
-                let answer = self.show(StatusCode::CREATED, target, request, format, &written.stored)?;
-                return Ok(answer.with_warnings(&written.warnings));
+                return self.show_written(target, request, format, &written);
             }
             if !given.is_empty() {
                 self.check_absent(target, &name).await?;
@@ -130,7 +128,7 @@ impl Api {
                 let mut options = request.query.write_options("CreateOptions")?;
                 options.manager = Some("tenure".into());
                 let writing = Writing::new(self, &target, &request, options);
-                writing.insert(Next::Whole(writing.body(&body, &Complaints::default())?)).await?;
+                writing.insert(Next::Whole(writing.body(&body, None, &Complaints::default())?)).await?;
             }
         }
         Ok(())

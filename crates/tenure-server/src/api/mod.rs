@@ -26,6 +26,7 @@ mod scale;
 mod scan;
 mod served;
 mod target;
+mod texts;
 mod view;
 mod watch;
 mod write;
@@ -71,6 +72,7 @@ pub struct Api {
     forms: forms::Forms,
     recent: recent::Recent,
     webhooks: Webhooks,
+    texts: texts::Texts,
     stop: tokio::sync::watch::Sender<bool>,
 }
 
@@ -119,6 +121,7 @@ impl Api {
             forms: forms::Forms::default(),
             recent: recent::Recent::default(),
             webhooks: Webhooks::default(),
+            texts: texts::Texts::default(),
             stop: tokio::sync::watch::Sender::new(false),
         });
         api.refresh_catalog().await?;

@@ -10,7 +10,6 @@ use super::{
     write::{Next, UNWRITTEN, Writing},
 };
 use crate::{Answer, Cause, Encoding, Failure, FieldValidation, Reason, WriteOptions, media::essence};
-use hyper::StatusCode;
 use tenure_apply::{Conflict, Conflicts, Force, Holder, Live, Managers, Presence};
 use tenure_fields::{FieldSet, Path};
 use tenure_patch::{Class, PatchError};
@@ -50,9 +49,7 @@ impl Api {
         if report {
             return Ok(self.show_report(target, before.as_ref(), &written.stored, format));
         }
-        let code = if written.created { StatusCode::CREATED } else { StatusCode::OK };
-        let answer = self.show(code, target, request, format, &written.stored)?;
-        Ok(answer.with_warnings(&written.warnings))
+        self.show_written(target, request, format, &written)
     }
 
     async fn put(&self, target: &Target, request: &Request) -> Result<super::write::Written, Failure> {
@@ -63,7 +60,7 @@ impl Api {
         check_name(target, &object)?;
         self.check_address(target, &object)?;
         let writing = Writing::new(self, target, request, options);
-        let body = writing.body(&object, &read.about(target, &request.body, encoding))?;
+        let body = writing.body(&object, None, &read.about(target, &request.body, encoding))?;
         writing
             .change(|live| {
                 match live {
@@ -100,7 +97,7 @@ impl Api {
                         };
                         check_name(target, &object)?;
                         self.check_address(target, &object)?;
-                        writing.body(&object, &odd).map(Next::Whole)
+                        writing.body(&object, Some(live), &odd).map(Next::Whole)
                     })
                     .await
             }

@@ -1,15 +1,21 @@
 //! An object as the store keeps it and as the API shows it. In the store, managers are in their compact form and
 //! stand before the JSON of the rest; the resource version is the entry's revision and stands nowhere.
 
+use super::texts::Texts;
 use crate::{Failure, kinds::Resource};
 use bytes::Bytes;
 use tenure_apply::{Manager, Managers, Operation, Timestamp};
 use tenure_fields::compact::{ManagerRecord, decode_object, encode_object};
 use tenure_store::{Entry, Revision};
-use tenure_value::{Limits, Object, Text, Value, json};
+use tenure_value::{
+    Limits, Object, Text, Value,
+    json::{self, Style},
+};
 
 /// The first byte of every value in the store.
 const FORMAT: u8 = 1;
+/// How many bytes most objects have at most, as JSON with their managers.
+const ROOM: usize = 8 * 1024;
 
 /// An object with its managers, at one revision.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,26 +45,153 @@ impl Stored {
     pub fn shown(&self) -> Value {
         shown(&self.object, Some(&self.managers), Some(self.revision))
     }
+
+    /// Returns the object as clients see it, as JSON; the same as that of [`shown`](Stored::shown), without making a
+    /// document of who holds what.
+    pub fn to_json(&self, managers: ShowManagers, texts: &Texts) -> Vec<u8> {
+        Document::print(&self.object).with_metadata(self, managers, texts)
+    }
+}
+
+/// Whether an answer says who holds what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ShowManagers {
+    Yes,
+    No,
+}
+
+/// An object as JSON, as it stands in the store and, but for what the API adds to its metadata, in answers.
+pub(crate) struct Document {
+    text: Bytes,
+    /// Where the members stand in the text before which `managedFields` and `resourceVersion` belong; nothing if
+    /// there are none, which is so for no object that is stored.
+    seams: Option<[usize; 2]>,
+}
+
+impl Document {
+    fn print(object: &Value) -> Document {
+        let mut text = Vec::with_capacity(ROOM);
+        let seams = print(object, &mut text);
+        Document { text: text.into(), seams }
+    }
+
+    /// Returns the text with what the API adds to the metadata of the object that it is of.
+    pub fn with_metadata(&self, of: &Stored, managers: ShowManagers, texts: &Texts) -> Vec<u8> {
+        let held = Some(&of.managers).filter(|_| managers == ShowManagers::Yes);
+        let Some([managers_at, version_at]) = self.seams else {
+            return json::to_vec(&shown(&of.object, held, Some(of.revision)));
+        };
+        let mut out = Vec::with_capacity(ROOM);
+        out.extend_from_slice(&self.text[..managers_at]);
+        if let Some(held) = held.filter(|held| !held.is_empty()) {
+            out.extend_from_slice(b"\"managedFields\":");
+            held.write_json(&mut out, |fields, out| texts.write(fields, out));
+            out.push(b',');
+        }
+        out.extend_from_slice(&self.text[managers_at..version_at]);
+        if of.revision != Revision::ZERO {
+            out.extend_from_slice(format!("\"resourceVersion\":\"{}\",", of.revision).as_bytes());
+        }
+        out.extend_from_slice(&self.text[version_at..]);
+        out
+    }
+}
+
+/// Prints an object, and returns the seams of the text.
+fn print(object: &Value, out: &mut Vec<u8>) -> Option<[usize; 2]> {
+    let metadata = object.as_object().zip(object.get("metadata").and_then(Value::as_object));
+    let Some((fields, metadata)) = metadata.filter(|(_, metadata)| has_seams(metadata)) else {
+        json::write(object, out);
+        return None;
+    };
+    let mut seams = [0, 0];
+    members(fields, out, |_, name, value, out| match name {
+        "metadata" => members(metadata, out, |start, name, value, out| {
+            for (seam, added) in seams.iter_mut().zip(ADDED) {
+                if *seam == 0 && name > added {
+                    *seam = start;
+                }
+            }
+            json::write(value, out);
+        }),
+        _ => json::write(value, out),
+    });
+    Some(seams)
+}
+
+/// What the API adds to metadata, in order.
+const ADDED: [&str; 2] = ["managedFields", "resourceVersion"];
+
+/// Whether metadata has none of what the API adds, and something behind it.
+fn has_seams(metadata: &Object) -> bool {
+    metadata.fields().last().is_some_and(|(last, _)| last.as_str() > ADDED[1])
+        && !ADDED.iter().any(|name| metadata.contains(name))
+}
+
+/// Prints the members of an object; `print` is given where a member starts, and prints its value.
+fn members(object: &Object, out: &mut Vec<u8>, mut print: impl FnMut(usize, &str, &Value, &mut Vec<u8>)) {
+    let mut separator = b'{';
+    for (name, value) in object {
+        out.push(std::mem::replace(&mut separator, b','));
+        let start = out.len();
+        json::write_text(name, Style::Kubernetes, out);
+        out.push(b':');
+        print(start, name, value, out);
+    }
+    out.extend_from_slice(if separator == b'{' { b"{}" } else { b"}" });
+}
+
+/// An object as it goes into the store.
+pub(crate) struct Encoded {
+    pub value: Bytes,
+    /// The part of the value that is the object.
+    pub document: Document,
 }
 
 /// Writes an object and its managers for the store.
 pub(crate) fn encode(object: &Value, managers: &Managers) -> Result<Bytes, Failure> {
+    Ok(join(&compact(managers)?, object).value)
+}
+
+/// Writes an object for the store that takes the place of a live one, of which the store has this value. Managers that
+/// are as they were, as those of an object that is written many times a second, are not encoded again.
+pub(crate) fn encode_after(
+    object: &Value,
+    managers: &Managers,
+    live: &Stored,
+    value: Option<&[u8]>,
+) -> Result<Encoded, Failure> {
+    match value.filter(|_| live.managers == *managers).map(split) {
+        Some(Ok((same, _))) => Ok(join(same, object)),
+        _ => Ok(join(&compact(managers)?, object)),
+    }
+}
+
+fn compact(managers: &Managers) -> Result<Vec<u8>, Failure> {
     let records: Vec<ManagerRecord> = managers.iter().map(record).collect();
-    let compact = encode_object(&records)
-        .map_err(|error| Failure::internal(format!("managers cannot be encoded: {error}")))?;
-    let mut bytes = Vec::with_capacity(compact.len() + 1024);
+    encode_object(&records).map_err(|error| Failure::internal(format!("managers cannot be encoded: {error}")))
+}
+
+fn join(compact: &[u8], object: &Value) -> Encoded {
+    let mut bytes = Vec::with_capacity(ROOM);
     bytes.push(FORMAT);
     bytes.extend((compact.len() as u32).to_le_bytes());
-    bytes.extend(compact);
-    json::write(object, &mut bytes);
-    Ok(bytes.into())
+    bytes.extend_from_slice(compact);
+    let start = bytes.len();
+    let seams = print(object, &mut bytes).map(|seams| seams.map(|seam| seam - start));
+    let value = Bytes::from(bytes);
+    Encoded { document: Document { text: value.slice(start..), seams }, value }
+}
+
+/// Splits a value of the store into managers and object.
+fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), String> {
+    let [FORMAT, rest @ ..] = bytes else { return Err("it is of an unknown format".into()) };
+    let (length, rest) = rest.split_first_chunk::<4>().ok_or("it is too short")?;
+    Ok(rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or("it is too short")?)
 }
 
 fn decode(bytes: &[u8]) -> Result<(Value, Managers), String> {
-    let [FORMAT, rest @ ..] = bytes else { return Err("it is of an unknown format".into()) };
-    let (length, rest) = rest.split_first_chunk::<4>().ok_or("it is too short")?;
-    let (compact, document) =
-        rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or("it is too short")?;
+    let (compact, document) = split(bytes)?;
     let records = decode_object(compact).map_err(|error| error.to_string())?;
     let managers = records.into_iter().map(manager).collect::<Result<Managers, String>>()?;
     let object = json::parse(document, &Limits::TRUSTED).map_err(|error| error.to_string())?;
@@ -143,14 +276,18 @@ pub(crate) fn bare(object: &Value) -> Value {
 
 /// Where the objects of a resource are in the store; `namespace` is empty for all of them.
 pub(crate) fn prefix(resource: &Resource, namespace: &str) -> String {
-    let group = if resource.storage.0.is_empty() { "core" } else { &resource.storage.0 };
-    let collection = format!("objects/{group}/{}/", resource.name);
-    if namespace.is_empty() { collection } else { format!("{collection}{namespace}/") }
+    place(resource, namespace, "")
 }
 
 /// Where an object is in the store.
 pub(crate) fn key(resource: &Resource, namespace: &str, name: &str) -> String {
-    prefix(resource, namespace) + name
+    place(resource, namespace, name)
+}
+
+fn place(resource: &Resource, namespace: &str, name: &str) -> String {
+    let group = if resource.storage.0.is_empty() { "core" } else { &resource.storage.0 };
+    let below = if namespace.is_empty() { "" } else { "/" };
+    ["objects/", group, "/", &resource.name, "/", namespace, below, name].concat()
 }
 
 #[cfg(test)]
@@ -179,6 +316,51 @@ mod tests {
         let shown = shown(&object, Some(&managers), Some(Revision::from_number(7)));
         assert_eq!(shown.at(["metadata", "resourceVersion"]), Some(&Value::from("7")));
         assert_eq!(bare(&shown), object);
+    }
+
+    #[test]
+    fn an_object_is_printed_as_it_is_shown() {
+        let held = fields(
+            r#"{"f:data":{"f:k":{}},"f:list":{"k:{\"name\":\"a<b\"}":{".":{},"f:x":{}},"v:10":{},"v:2":{}}}"#,
+        );
+        let manager = |name: &str| Manager {
+            name: name.into(),
+            operation: Operation::Update,
+            api_version: "v1".into(),
+            subresource: "status".into(),
+            time: Timestamp::parse("2026-01-02T03:04:05Z"),
+            fields: held.clone(),
+        };
+        let all = [Managers::default(), Managers::new([manager("alice"), manager("bob \"b\" & co")])];
+        for object in [
+            "{}",
+            r#"{"kind":"ConfigMap"}"#,
+            r#"{"a":1,"metadata":{}}"#,
+            r#"{"data":{"k":"v"},"metadata":{"labels":{"a":"b"},"name":"a","uid":"u"},"spec":{"x":[1,null]}}"#,
+            r#"{"metadata":{"managedFields":[],"resourceVersion":"1"},"z":{}}"#,
+            r#"{"metadata":null}"#,
+            "[]",
+        ] {
+            for managers in &all {
+                for revision in [Revision::ZERO, Revision::from_number(7)] {
+                    let object = object.parse::<Value>().unwrap();
+                    let stored = Stored { object, managers: managers.clone(), revision };
+                    for (say, with) in [(ShowManagers::Yes, Some(managers)), (ShowManagers::No, None)] {
+                        let expected = json::to_string(&shown(&stored.object, with, Some(revision)));
+                        assert_eq!(
+                            String::from_utf8(stored.to_json(say, &Texts::default())).unwrap(),
+                            expected
+                        );
+                        let encoded = encode_after(&stored.object, managers, &stored, None).unwrap();
+                        let again =
+                            encode_after(&stored.object, managers, &stored, Some(&encoded.value)).unwrap();
+                        assert_eq!(encoded.value, again.value);
+                        let spliced = again.document.with_metadata(&stored, say, &Texts::default());
+                        assert_eq!(String::from_utf8(spliced).unwrap(), expected);
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -6,8 +6,8 @@ use crate::{
     Cause, Failure,
     custom::{self, Conversion, Definition, Version},
     kinds::{
-        self, Column, DecodeError, Decoded, FieldError, Kinds, Registry, Resource, Surroundings,
-        scalar::Timestamp,
+        self, Before, Column, DecodeError, Decoded, FieldError, Identity, Kinds, Registry, Resource,
+        Surroundings, scalar::Timestamp,
     },
 };
 use std::sync::{Arc, OnceLock};
@@ -121,6 +121,7 @@ pub(crate) struct Served {
 #[derive(Default)]
 struct Prepared {
     empty: OnceLock<Value>,
+    reads_as_written: OnceLock<bool>,
     reset_on_main: OnceLock<Arc<ResetFields>>,
     reset_on_status: OnceLock<Arc<ResetFields>>,
 }
@@ -232,19 +233,41 @@ impl Served {
         if self.is_custom() { bare } else { self.kinds.stored(&self.resource, &bare) }
     }
 
-    /// Reads a document as an object of the kind, with its defaults.
-    pub fn complete(&self, body: &Value, now: Timestamp) -> Result<Decoded, Box<DecodeError>> {
+    /// Whether a live object is as it was written, so that it has been through the rules of the kind: neither
+    /// converted nor read by a definition that may have changed since.
+    pub fn reads_as_written(&self) -> bool {
+        *self.prepared.reads_as_written.get_or_init(|| !self.is_custom() && self.storage_form().is_none())
+    }
+
+    /// Returns what the rules of the kind have seen of a live object.
+    fn seen<'v>(&self, live: Option<&'v Value>) -> Before<'v> {
+        live.filter(|_| self.reads_as_written()).map_or(Before::NOTHING, Before::of)
+    }
+
+    /// Reads a document that takes the place of a live object, if there is one, as an object of the kind, with its
+    /// defaults.
+    pub fn complete(
+        &self,
+        body: &Value,
+        live: Option<&Value>,
+        now: Timestamp,
+    ) -> Result<Decoded, Box<DecodeError>> {
         match self.version() {
             Some(version) => version.complete(body),
-            None => self.kinds.complete(&self.resource, body, now),
+            None => self.kinds.complete_after(&self.resource, body, self.seen(live), now),
         }
     }
 
     /// Reads what an apply made as an object of the kind; a `null` that it left is for validation to find.
-    pub fn complete_applied(&self, body: &Value, now: Timestamp) -> Result<Decoded, Box<DecodeError>> {
+    pub fn complete_applied(
+        &self,
+        body: &Value,
+        live: Option<&Value>,
+        now: Timestamp,
+    ) -> Result<Decoded, Box<DecodeError>> {
         match self.version() {
             Some(version) => version.complete_applied(body),
-            None => self.kinds.complete(&self.resource, body, now),
+            None => self.kinds.complete_after(&self.resource, body, self.seen(live), now),
         }
     }
 
@@ -254,6 +277,11 @@ impl Served {
             Some(version) => version.read_stored(&object),
             None => object,
         }
+    }
+
+    /// Returns a new object with what every object is given at its creation.
+    pub fn identify(&self, object: &Value, identity: &Identity) -> Value {
+        self.kinds.identify(&self.resource, object, identity)
     }
 
     /// Returns a new object with all that its kind fills in.
@@ -291,7 +319,9 @@ impl Served {
 
     /// Returns what is wrong with a changed object.
     pub fn validate_update(&self, endpoint: &Endpoint, old: &Value, new: &Value) -> Vec<Cause> {
-        let mut causes = causes(&self.kinds.validate_update(&self.resource, endpoint.of_kind(), old, new));
+        let (endpoint_of_kind, seen) = (endpoint.of_kind(), self.seen(Some(old)));
+        let faults = self.kinds.validate_update_after(&self.resource, endpoint_of_kind, old, new, seen);
+        let mut causes = causes(&faults);
         if let Some(version) = self.version() {
             causes.extend(version.validate_update(new, old));
         } else if self.is_definition() && *endpoint == Endpoint::Main {
@@ -368,11 +398,16 @@ impl Served {
 
     /// Returns an object at the version of storage.
     pub fn for_storing(&self, object: &Value) -> Result<Value, Failure> {
+        self.for_storing_after(object, None)
+    }
+
+    /// Returns an object that takes the place of a live one, if there is one, at the version of storage.
+    pub fn for_storing_after(&self, object: &Value, live: Option<&Value>) -> Result<Value, Failure> {
         if let Some(custom) = &self.custom {
             let (group, version) = &self.resource.storage;
             return custom_at(custom, object, &format!("{group}/{version}"));
         }
-        let object = self.kinds.stored(&self.resource, object);
+        let object = self.kinds.stored_after(&self.resource, object, self.seen(live));
         match self.storage_form() {
             Some(form) => self.converted(&object, &self.resource, &form),
             None => Ok(object),

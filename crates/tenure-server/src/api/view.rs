@@ -3,10 +3,11 @@
 
 use super::{
     Api, Request,
-    object::{Stored, shown},
+    object::{Document, ShowManagers, Stored, shown},
     target::Target,
+    write::Written,
 };
-use crate::{Answer, Failure, Format, Reason, View};
+use crate::{Answer, Encoding, Failure, Format, Reason, View};
 use hyper::StatusCode;
 use tenure_store::Revision;
 use tenure_value::{Object, Value};
@@ -43,6 +44,40 @@ impl Api {
         format: Format,
         stored: &Stored,
     ) -> Result<Answer, Failure> {
+        self.show_printed(code, target, request, format, stored, None)
+    }
+
+    /// Answers with what became of a write.
+    pub(crate) fn show_written(
+        &self,
+        target: &Target,
+        request: &Request,
+        format: Format,
+        written: &Written,
+    ) -> Result<Answer, Failure> {
+        let code = if written.created { StatusCode::CREATED } else { StatusCode::OK };
+        let (stored, document) = (&written.stored, written.document.as_ref());
+        let answer = self.show_printed(code, target, request, format, stored, document)?;
+        Ok(answer.with_warnings(&written.warnings))
+    }
+
+    fn show_printed(
+        &self,
+        code: StatusCode,
+        target: &Target,
+        request: &Request,
+        format: Format,
+        stored: &Stored,
+        document: Option<&Document>,
+    ) -> Result<Answer, Failure> {
+        if (format.encoding, format.view) == (Encoding::Json, View::Whole) {
+            let managers = if format.without_managers { ShowManagers::No } else { ShowManagers::Yes };
+            let text = match document {
+                Some(document) => document.with_metadata(stored, managers, &self.texts),
+                None => stored.to_json(managers, &self.texts),
+            };
+            return Ok(Answer::new(code, format.encoding.media_type(), text));
+        }
         let object = stored_view(stored, format);
         let document = match format.view {
             View::Whole => object,

@@ -8,14 +8,16 @@ use super::{
     complaints::Complaints,
     convert::Conversions,
     former,
-    object::{Stored, bare, encode, key, meta_text, metadata, with_metadata},
+    object::{
+        Document, Encoded, Stored, bare, encode, encode_after, key, meta_text, metadata, with_metadata,
+    },
     scan::parse_version,
     served::Endpoint,
     target::Target,
 };
 use crate::{
     Cause, Failure, FieldValidation, MANAGER_BYTES, Reason, WriteOptions, custom,
-    kinds::{DecodeError, Decoded, Scope, scalar::Timestamp},
+    kinds::{DecodeError, Decoded, Identity, Scope, scalar::Timestamp},
 };
 use std::sync::atomic::Ordering::Relaxed;
 use tenure_apply::{ApplyError, Live, Managers, Presence, Requested, Settled, State, Write};
@@ -45,6 +47,8 @@ pub(crate) struct Writing<'a> {
 /// What became of a write.
 pub(crate) struct Written {
     pub stored: Stored,
+    /// The object as JSON, where the store was given it in the form of the answer.
+    pub document: Option<Document>,
     pub created: bool,
     pub warnings: Vec<String>,
 }
@@ -71,11 +75,17 @@ pub(crate) struct Body {
 }
 
 impl<'a> Writing<'a> {
-    /// Reads a document as an object of the target's kind; `complaints` are those about its text.
-    pub fn body(&self, document: &Value, complaints: &Complaints) -> Result<Body, Failure> {
+    /// Reads a document as an object of the target's kind that takes the place of the live one, if there is one;
+    /// `complaints` are those about its text.
+    pub fn body(
+        &self,
+        document: &Value,
+        live: Option<&Stored>,
+        complaints: &Complaints,
+    ) -> Result<Body, Failure> {
         let mut warnings = Vec::new();
         check_shape(document)?;
-        let object = self.complete(&bare(document), complaints, &mut warnings)?;
+        let object = self.complete(&bare(document), live, complaints, &mut warnings)?;
         Ok(Body {
             object,
             managers: document.at(["metadata", "managedFields"]).cloned(),
@@ -181,11 +191,21 @@ impl<'a> Writing<'a> {
         Ok((back.object, Some(at_storage)))
     }
 
-    /// Returns an object at the version of storage, if it is not known yet.
-    async fn at_storage(&self, known: Option<Value>, object: &Value) -> Result<Value, Failure> {
+    /// Returns an object that takes the place of a live one, if there is one, at the version of storage, if it is not
+    /// known yet.
+    async fn at_storage(
+        &self,
+        known: Option<Value>,
+        object: &Value,
+        live: Option<&Stored>,
+    ) -> Result<Value, Failure> {
+        let served = &self.target.served;
         match known {
             Some(at_storage) => Ok(at_storage),
-            None => self.api.for_storing(&self.target.served, object).await,
+            None if served.reads_as_written() => {
+                served.for_storing_after(object, live.map(|live| &live.object))
+            }
+            None => self.api.for_storing(served, object).await,
         }
     }
 
@@ -215,8 +235,14 @@ impl<'a> Writing<'a> {
                 })
                 .await?
             }
+            // What lives has been through all that follows, so nothing would come of going through it again.
+            Next::Applied(state)
+                if served.reads_as_written() && !served.is_definition() && is_live(&state, live) =>
+            {
+                return Ok(Some(self.unchanged(live, warnings)));
+            }
             Next::Applied(state) => {
-                let object = self.complete_applied(&state.object, &mut warnings)?;
+                let object = self.complete_applied(&state.object, Some(live), &mut warnings)?;
                 State { object: keep_identity(live, object), ..state }
             }
         };
@@ -230,30 +256,29 @@ impl<'a> Writing<'a> {
         let (object, at_storage) = self.as_read(object).await?;
         let found = Live { object: &live.object, managers: &live.managers, presence: Presence::Stored };
         let state = match (State { object, ..state }).settle(found) {
-            Settled::Unchanged(_) => {
-                self.api.metrics.noops.fetch_add(1, Relaxed);
-                return Ok(Some(Written { stored: live.clone(), created: false, warnings }));
-            }
+            Settled::Unchanged(_) => return Ok(Some(self.unchanged(live, warnings))),
             Settled::Changed(state) => state,
         };
         let gone = super::delete::is_finished(&state.object, served);
         let mut stored = Stored { object: state.object, managers: state.managers, revision: live.revision };
         if self.options.dry_run {
-            return Ok(Some(Written { stored, created: false, warnings }));
+            return Ok(Some(Written { stored, document: None, created: false, warnings }));
         }
         let key = key(&served.resource, &target.namespace, &target.name);
         let expected = Expected::At(live.revision);
+        if gone {
+            // It is not written again, and so keeps the revision it had.
+            let transaction = Transaction::new().delete(key, expected);
+            let committed = self.commit(Claims::release(served, &live.object, transaction)).await?;
+            return Ok(committed.map(|_| Written { stored, document: None, created: false, warnings }));
+        }
         let claims = Claims::between(served, &live.object, &stored.object);
-        let at_storage = self.at_storage(at_storage, &stored.object).await?;
-        let transaction = if gone {
-            Claims::release(served, &live.object, Transaction::new().delete(key.clone(), expected))
-        } else {
-            claims.add(
-                &key,
-                Transaction::new().put(key.clone(), expected, encode(&at_storage, &stored.managers)?),
-            )
-        };
-        let transaction = match served.is_definition() && !gone {
+        let at_storage = self.at_storage(at_storage, &stored.object, Some(live)).await?;
+        let value = self.api.store.get(key.as_bytes()).await?.filter(|entry| entry.modified == live.revision);
+        let value = value.as_ref().map(|entry| &*entry.value);
+        let Encoded { value, document } = encode_after(&at_storage, &stored.managers, live, value)?;
+        let transaction = claims.add(&key, Transaction::new().put(key.clone(), expected, value));
+        let transaction = match served.is_definition() {
             true => {
                 let old = (&live.object, live.revision);
                 former::keep(self.api, transaction, old, &stored.object).await?
@@ -261,14 +286,17 @@ impl<'a> Writing<'a> {
             false => transaction,
         };
         Ok(self.commit(transaction).await?.map(|revision| {
-            // An object that is gone was not written again.
-            if !gone {
-                stored.revision = revision;
-                let kept = Stored { object: at_storage.clone(), ..stored.clone() };
-                self.api.recent.put(key.clone(), kept);
-            }
-            Written { stored, created: false, warnings }
+            stored.revision = revision;
+            let document = at_storage.ptr_eq(&stored.object).then_some(document);
+            self.api.recent.put(key, Stored { object: at_storage, ..stored.clone() });
+            Written { stored, document, created: false, warnings }
         }))
+    }
+
+    /// What became of a write that changes nothing.
+    fn unchanged(&self, live: &Stored, warnings: Vec<String>) -> Written {
+        self.api.metrics.noops.fetch_add(1, Relaxed);
+        Written { stored: live.clone(), document: None, created: false, warnings }
     }
 
     /// Tries to create the object; nothing if somebody was faster.
@@ -291,7 +319,7 @@ impl<'a> Writing<'a> {
                 (state.await?, name)
             }
             Next::Applied(state) => {
-                let object = self.complete_applied(&state.object, &mut warnings)?;
+                let object = self.complete_applied(&state.object, None, &mut warnings)?;
                 let name = meta_text(&object, "name").to_string();
                 (State { object, ..state }, name)
             }
@@ -312,9 +340,9 @@ impl<'a> Writing<'a> {
             if self.api.store.get(key.as_bytes()).await?.is_some() {
                 return Ok(None);
             }
-            return Ok(Some(Written { stored, created: true, warnings }));
+            return Ok(Some(Written { stored, document: None, created: true, warnings }));
         }
-        let at_storage = self.at_storage(at_storage, &stored.object).await?;
+        let at_storage = self.at_storage(at_storage, &stored.object, None).await?;
         let put =
             Transaction::new().put(key.clone(), Expected::Absent, encode(&at_storage, &stored.managers)?);
         let claims = Claims::between(served, &Value::Null, &stored.object);
@@ -325,7 +353,7 @@ impl<'a> Writing<'a> {
         match self.commit(transaction).await? {
             Some(revision) => {
                 stored.revision = revision;
-                Ok(Some(Written { stored, created: true, warnings }))
+                Ok(Some(Written { stored, document: None, created: true, warnings }))
             }
             None => Ok(None),
         }
@@ -375,18 +403,25 @@ impl<'a> Writing<'a> {
     fn complete(
         &self,
         body: &Value,
+        live: Option<&Stored>,
         complaints: &Complaints,
         warnings: &mut Vec<String>,
     ) -> Result<Value, Failure> {
         let body = self.unscoped(body);
-        let decoded = self.target.served.complete(&body, self.now);
+        let decoded = self.target.served.complete(&body, live.map(|live| &live.object), self.now);
         self.complained(&body, decoded, complaints, warnings)
     }
 
     /// Reads what an apply made as an object of its kind.
-    fn complete_applied(&self, object: &Value, warnings: &mut Vec<String>) -> Result<Value, Failure> {
+    fn complete_applied(
+        &self,
+        object: &Value,
+        live: Option<&Stored>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Value, Failure> {
         let object = self.unscoped(object);
-        let decoded = self.target.served.complete_applied(&object, self.now);
+        let live = live.map(|live| &live.object);
+        let decoded = self.target.served.complete_applied(&object, live, self.now);
         self.complained(&object, decoded, &Complaints::default(), warnings)
     }
 
@@ -481,22 +516,16 @@ impl<'a> Writing<'a> {
     /// Gives a new object what every object has.
     fn born(&self, object: &Value, name: &str) -> Value {
         let served = &self.target.served;
-        let mut fields = metadata(object)
-            .with("name", name)
-            .with("uid", uuid::Uuid::new_v4().to_string())
-            .with("creationTimestamp", super::create::seconds(self.now))
-            .without("deletionTimestamp")
-            .without("deletionGracePeriodSeconds")
-            .without("selfLink");
-        if served.resource.scope == Scope::Namespaced {
-            fields = fields.with("namespace", self.target.namespace.clone());
-        } else {
-            fields = fields.without("namespace");
-        }
-        if served.resource.strategy.generation {
-            fields = fields.with("generation", 1);
-        }
-        with_metadata(object, fields)
+        let namespaced = served.resource.scope == Scope::Namespaced;
+        served.identify(
+            object,
+            &Identity {
+                name: name.into(),
+                namespace: namespaced.then(|| self.target.namespace.clone()),
+                uid: uuid::Uuid::new_v4().to_string().into(),
+                now: self.now,
+            },
+        )
     }
 
     /// Returns the failure for an object that breaks rules.
@@ -517,6 +546,11 @@ impl<'a> Writing<'a> {
 /// What a client reads when it was not the first.
 pub(crate) const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
+
+/// Whether a state is the live one, which is known without comparing.
+fn is_live(state: &State, live: &Stored) -> bool {
+    state.object.ptr_eq(&live.object) && state.managers.same_fields(&live.managers)
+}
 
 /// Carries over what no write may change.
 fn keep_identity(live: &Stored, object: Value) -> Value {
