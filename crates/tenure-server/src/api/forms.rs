@@ -4,7 +4,7 @@
 
 use super::{
     Api,
-    object::{Stored, shown},
+    object::{ShowManagers, Stored, shown},
     served::Served,
     view::partial,
 };
@@ -14,6 +14,7 @@ use std::{
     collections::{HashMap, VecDeque, hash_map::Entry as Place},
     sync::{Mutex, MutexGuard, PoisonError},
 };
+use tenure_fields::fields_v1;
 use tenure_store::{Entry, Revision};
 use tenure_value::{Text, Value, json};
 
@@ -59,9 +60,18 @@ impl Form {
 
     /// Encodes an object.
     pub fn print(&self, served: &Served, stored: &Stored) -> Result<Printed, Failure> {
+        let labels = stored.object.at(["metadata", "labels"]).cloned().unwrap_or_default();
+        if (self.format.encoding, self.format.view) == (Encoding::Json, View::Whole) {
+            let object = match self.standing {
+                Standing::Alone => stored.object.clone(),
+                Standing::InList => served.as_item(stored.object.clone()),
+            };
+            let managers = if self.format.without_managers { ShowManagers::No } else { ShowManagers::Yes };
+            let text = Stored { object, ..stored.clone() }.to_json(managers, fields_v1::write);
+            return Ok(Printed { labels, bytes: text.into_boxed_slice().into() });
+        }
         let managers = (!self.format.without_managers).then_some(&stored.managers);
         let object = shown(&stored.object, managers, Some(stored.revision));
-        let labels = object.at(["metadata", "labels"]).cloned().unwrap_or_default();
         let object = if self.format.view == View::Whole { object } else { partial(&object) };
         let bytes = match (self.format.encoding, self.standing) {
             // What is kept has no room to grow.
@@ -70,9 +80,6 @@ impl Form {
             }
             (Encoding::Protobuf, Standing::InList) => {
                 protobuf::item(&object).map(|bytes| Bytes::copy_from_slice(&bytes))
-            }
-            (_, Standing::InList) if self.format.view == View::Whole => {
-                Ok(json::to_vec(&served.as_item(object)).into_boxed_slice().into())
             }
             _ => Ok(json::to_vec(&object).into_boxed_slice().into()),
         };
@@ -197,9 +204,29 @@ impl Api {
             return Ok(printed);
         }
         let stored = self.for_reading_one(served, self.decoded(entry)?).await?;
-        let printed = form.print(served, &stored)?;
-        if keep {
-            self.forms.put(&entry.key, entry.modified, form.clone(), printed.clone());
+        self.print(served, &entry.key, &stored, form)
+    }
+
+    /// Returns the live object under a key in a form, encoded by whoever needed it first.
+    pub(crate) fn printed_live(
+        &self,
+        served: &Served,
+        key: &Bytes,
+        live: &Stored,
+        form: &Form,
+    ) -> Result<Printed, Failure> {
+        let keep = !served.asks();
+        match self.forms.get(key, live.revision, form).filter(|_| keep) {
+            Some(printed) => Ok(printed),
+            None => self.print(served, key, live, form),
+        }
+    }
+
+    /// Encodes an object, and keeps what does not come from a webhook.
+    fn print(&self, served: &Served, key: &Bytes, stored: &Stored, form: &Form) -> Result<Printed, Failure> {
+        let printed = form.print(served, stored)?;
+        if !served.asks() {
+            self.forms.put(key, stored.revision, form.clone(), printed.clone());
         }
         Ok(printed)
     }

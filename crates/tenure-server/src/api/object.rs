@@ -1,11 +1,13 @@
 //! An object as the store keeps it and as the API shows it. In the store, managers are in their compact form and
 //! stand before the JSON of the rest; the resource version is the entry's revision and stands nowhere.
 
-use super::texts::Texts;
 use crate::{Failure, kinds::Resource};
 use bytes::Bytes;
 use tenure_apply::{Manager, Managers, Operation, Timestamp};
-use tenure_fields::compact::{ManagerRecord, decode_object, encode_object};
+use tenure_fields::{
+    FieldSet,
+    compact::{ManagerRecord, decode_object, encode_object},
+};
 use tenure_store::{Entry, Revision};
 use tenure_value::{
     Limits, Object, Text, Value,
@@ -48,8 +50,8 @@ impl Stored {
 
     /// Returns the object as clients see it, as JSON; the same as that of [`shown`](Stored::shown), without making a
     /// document of who holds what.
-    pub fn to_json(&self, managers: ShowManagers, texts: &Texts) -> Vec<u8> {
-        Document::print(&self.object).with_metadata(self, managers, texts)
+    pub fn to_json(&self, managers: ShowManagers, fields: impl Fn(&FieldSet, &mut Vec<u8>)) -> Vec<u8> {
+        Document::print(&self.object).with_metadata(self, managers, fields)
     }
 }
 
@@ -75,8 +77,14 @@ impl Document {
         Document { text: text.into(), seams }
     }
 
-    /// Returns the text with what the API adds to the metadata of the object that it is of.
-    pub fn with_metadata(&self, of: &Stored, managers: ShowManagers, texts: &Texts) -> Vec<u8> {
+    /// Returns the text with what the API adds to the metadata of the object that it is of; `fields` prints what a
+    /// manager holds, as [`fields_v1::write`](tenure_fields::fields_v1::write) does.
+    pub fn with_metadata(
+        &self,
+        of: &Stored,
+        managers: ShowManagers,
+        fields: impl Fn(&FieldSet, &mut Vec<u8>),
+    ) -> Vec<u8> {
         let held = Some(&of.managers).filter(|_| managers == ShowManagers::Yes);
         let Some([managers_at, version_at]) = self.seams else {
             return json::to_vec(&shown(&of.object, held, Some(of.revision)));
@@ -85,7 +93,7 @@ impl Document {
         out.extend_from_slice(&self.text[..managers_at]);
         if let Some(held) = held.filter(|held| !held.is_empty()) {
             out.extend_from_slice(b"\"managedFields\":");
-            held.write_json(&mut out, |fields, out| texts.write(fields, out));
+            held.write_json(&mut out, fields);
             out.push(b',');
         }
         out.extend_from_slice(&self.text[managers_at..version_at]);
@@ -293,7 +301,7 @@ fn place(resource: &Resource, namespace: &str, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tenure_fields::{FieldSet, fields_v1};
+    use tenure_fields::fields_v1;
 
     fn fields(text: &str) -> FieldSet {
         fields_v1::parse(text.as_bytes()).unwrap()
@@ -348,14 +356,14 @@ mod tests {
                     for (say, with) in [(ShowManagers::Yes, Some(managers)), (ShowManagers::No, None)] {
                         let expected = json::to_string(&shown(&stored.object, with, Some(revision)));
                         assert_eq!(
-                            String::from_utf8(stored.to_json(say, &Texts::default())).unwrap(),
+                            String::from_utf8(stored.to_json(say, fields_v1::write)).unwrap(),
                             expected
                         );
                         let encoded = encode_after(&stored.object, managers, &stored, None).unwrap();
                         let again =
                             encode_after(&stored.object, managers, &stored, Some(&encoded.value)).unwrap();
                         assert_eq!(encoded.value, again.value);
-                        let spliced = again.document.with_metadata(&stored, say, &Texts::default());
+                        let spliced = again.document.with_metadata(&stored, say, fields_v1::write);
                         assert_eq!(String::from_utf8(spliced).unwrap(), expected);
                     }
                 }

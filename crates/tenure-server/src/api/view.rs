@@ -3,12 +3,14 @@
 
 use super::{
     Api, Request,
-    object::{Document, ShowManagers, Stored, shown},
+    forms::{Form, Standing},
+    object::{Document, ShowManagers, Stored, key, shown},
     target::Target,
-    write::Written,
+    write::{Outcome, Written},
 };
 use crate::{Answer, Encoding, Failure, Format, Reason, View};
 use hyper::StatusCode;
+use tenure_fields::FieldSet;
 use tenure_store::Revision;
 use tenure_value::{Object, Value};
 
@@ -55,9 +57,20 @@ impl Api {
         format: Format,
         written: &Written,
     ) -> Result<Answer, Failure> {
-        let code = if written.created { StatusCode::CREATED } else { StatusCode::OK };
-        let (stored, document) = (&written.stored, written.document.as_ref());
-        let answer = self.show_printed(code, target, request, format, stored, document)?;
+        let stored = &written.stored;
+        let show = |code, document| self.show_printed(code, target, request, format, stored, document);
+        let answer = match &written.outcome {
+            Outcome::Created => show(StatusCode::CREATED, None)?,
+            Outcome::Changed(document) => show(StatusCode::OK, document.as_ref())?,
+            Outcome::Unchanged => match Form::of(&target.served, format, Standing::Alone) {
+                Some(form) => {
+                    let key = key(&target.served.resource, &target.namespace, &target.name).into();
+                    let printed = self.printed_live(&target.served, &key, stored, &form)?;
+                    Answer::new(StatusCode::OK, format.encoding.media_type(), printed.bytes)
+                }
+                None => show(StatusCode::OK, None)?,
+            },
+        };
         Ok(answer.with_warnings(&written.warnings))
     }
 
@@ -72,9 +85,10 @@ impl Api {
     ) -> Result<Answer, Failure> {
         if (format.encoding, format.view) == (Encoding::Json, View::Whole) {
             let managers = if format.without_managers { ShowManagers::No } else { ShowManagers::Yes };
+            let fields = |fields: &FieldSet, out: &mut Vec<u8>| self.texts.write(fields, out);
             let text = match document {
-                Some(document) => document.with_metadata(stored, managers, &self.texts),
-                None => stored.to_json(managers, &self.texts),
+                Some(document) => document.with_metadata(stored, managers, fields),
+                None => stored.to_json(managers, fields),
             };
             return Ok(Answer::new(code, format.encoding.media_type(), text));
         }

@@ -47,10 +47,17 @@ pub(crate) struct Writing<'a> {
 /// What became of a write.
 pub(crate) struct Written {
     pub stored: Stored,
-    /// The object as JSON, where the store was given it in the form of the answer.
-    pub document: Option<Document>,
-    pub created: bool,
+    pub outcome: Outcome,
     pub warnings: Vec<String>,
+}
+
+/// What a write did.
+pub(crate) enum Outcome {
+    Created,
+    /// It changed the object, which is known as JSON where the store was given it in the form of the answer.
+    Changed(Option<Document>),
+    /// It left the object as it was.
+    Unchanged,
 }
 
 /// The next object as the verb made it.
@@ -262,7 +269,7 @@ impl<'a> Writing<'a> {
         let gone = super::delete::is_finished(&state.object, served);
         let mut stored = Stored { object: state.object, managers: state.managers, revision: live.revision };
         if self.options.dry_run {
-            return Ok(Some(Written { stored, document: None, created: false, warnings }));
+            return Ok(Some(Written { stored, outcome: Outcome::Changed(None), warnings }));
         }
         let key = key(&served.resource, &target.namespace, &target.name);
         let expected = Expected::At(live.revision);
@@ -270,7 +277,7 @@ impl<'a> Writing<'a> {
             // It is not written again, and so keeps the revision it had.
             let transaction = Transaction::new().delete(key, expected);
             let committed = self.commit(Claims::release(served, &live.object, transaction)).await?;
-            return Ok(committed.map(|_| Written { stored, document: None, created: false, warnings }));
+            return Ok(committed.map(|_| Written { stored, outcome: Outcome::Changed(None), warnings }));
         }
         let claims = Claims::between(served, &live.object, &stored.object);
         let at_storage = self.at_storage(at_storage, &stored.object, Some(live)).await?;
@@ -289,14 +296,14 @@ impl<'a> Writing<'a> {
             stored.revision = revision;
             let document = at_storage.ptr_eq(&stored.object).then_some(document);
             self.api.recent.put(key, Stored { object: at_storage, ..stored.clone() });
-            Written { stored, document, created: false, warnings }
+            Written { stored, outcome: Outcome::Changed(document), warnings }
         }))
     }
 
     /// What became of a write that changes nothing.
     fn unchanged(&self, live: &Stored, warnings: Vec<String>) -> Written {
         self.api.metrics.noops.fetch_add(1, Relaxed);
-        Written { stored: live.clone(), document: None, created: false, warnings }
+        Written { stored: live.clone(), outcome: Outcome::Unchanged, warnings }
     }
 
     /// Tries to create the object; nothing if somebody was faster.
@@ -340,7 +347,7 @@ impl<'a> Writing<'a> {
             if self.api.store.get(key.as_bytes()).await?.is_some() {
                 return Ok(None);
             }
-            return Ok(Some(Written { stored, document: None, created: true, warnings }));
+            return Ok(Some(Written { stored, outcome: Outcome::Created, warnings }));
         }
         let at_storage = self.at_storage(at_storage, &stored.object, None).await?;
         let put =
@@ -353,7 +360,7 @@ impl<'a> Writing<'a> {
         match self.commit(transaction).await? {
             Some(revision) => {
                 stored.revision = revision;
-                Ok(Some(Written { stored, document: None, created: true, warnings }))
+                Ok(Some(Written { stored, outcome: Outcome::Created, warnings }))
             }
             None => Ok(None),
         }
