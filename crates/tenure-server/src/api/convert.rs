@@ -27,7 +27,7 @@ impl Api {
             return stored.into_iter().map(|stored| served.for_reading(stored)).collect();
         };
         let objects: Vec<Value> = stored.iter().map(|stored| definition.as_written(&stored.object)).collect();
-        let objects = self.ask(definition, webhook, &objects, &served.resource.api_version).await?;
+        let objects = Box::pin(self.ask(definition, webhook, &objects, &served.resource.api_version)).await?;
         Ok(stored.into_iter().zip(objects).map(|(stored, object)| Stored { object, ..stored }).collect())
     }
 
@@ -63,12 +63,13 @@ impl Api {
         object: &Value,
         api_version: &str,
     ) -> Result<Value, Failure> {
-        let converted = self.ask(definition, webhook, std::slice::from_ref(object), api_version).await?;
+        let converted =
+            Box::pin(self.ask(definition, webhook, std::slice::from_ref(object), api_version)).await?;
         converted.into_iter().next().ok_or_else(|| Failure::internal("a conversion lost its object"))
     }
 
     /// Converts objects by the webhook, without what the version does not know; those at the version already are not
-    /// asked for.
+    /// asked for. What waits for this is boxed: it is rare, and large enough to be felt wherever a request is moved.
     async fn ask(
         &self,
         definition: &Definition,

@@ -165,7 +165,7 @@ impl Api {
         let mut request = Request { method: head.method, query, headers: head.headers, body: Bytes::new() };
         let path = match address {
             Address::Resource(path) => path,
-            other => return self.about(other, &request).await,
+            other => return Box::pin(self.about(other, &request)).await,
         };
         (seen.group, seen.resource) = (path.group.clone(), path.resource.clone());
         let group = path.group.clone();
@@ -195,16 +195,18 @@ impl Api {
         }
     }
 
+    /// Carries out a request. Each verb is boxed, so that a request is moved on its way as what all have in common and
+    /// not as the largest.
     async fn dispatch(self: &Arc<Self>, target: Target, request: Request) -> Result<Answer, Failure> {
         use target::Verb::*;
         match target.verb {
-            Get => self.get(&target, &request).await,
-            List => self.list(&target, &request).await,
-            Watch => self.watch(target, request).await,
-            Create => self.create(&target, &request).await,
-            Update | Patch => self.modify(&target, &request).await,
-            Delete => self.delete(&target, &request).await,
-            DeleteCollection => self.delete_collection(&target, &request).await,
+            Get => Box::pin(self.get(&target, &request)).await,
+            List => Box::pin(self.list(&target, &request)).await,
+            Watch => Box::pin(self.watch(target, request)).await,
+            Create => Box::pin(self.create(&target, &request)).await,
+            Update | Patch => Box::pin(self.modify(&target, &request)).await,
+            Delete => Box::pin(self.delete(&target, &request)).await,
+            DeleteCollection => Box::pin(self.delete_collection(&target, &request)).await,
         }
     }
 }
