@@ -1,8 +1,20 @@
 //! Definitions of the size that real projects have: how long one takes, and how long five hundred take. The bars hold for
-//! optimised builds; without optimisation ten times as much is allowed for each.
+//! optimised builds; without optimisation ten times as much is allowed for each. What counts is time on a processor, so that
+//! a busy machine fails nobody.
 
-use std::time::{Duration, Instant};
-use tenure_server::custom::{Definition, check_create};
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+use tenure_server::{
+    Access,
+    api::Api,
+    custom::{Definition, check_create},
+    listen::{bind, serve},
+};
+use tenure_store::MemoryStore;
 use tenure_value::Value;
 
 const BAR: Duration = Duration::from_millis(if cfg!(debug_assertions) { 200 } else { 20 });
@@ -93,11 +105,34 @@ fn definition(number: usize, schema: &Value) -> Value {
     text.replace("SCHEMA", &schema.to_string()).parse().unwrap()
 }
 
+/// Only one measures at a time.
+static MEASURING: Mutex<()> = Mutex::new(());
+
+/// Returns how long this thread has been on a processor, or the time of the clock where the system does not tell.
+fn own_time(start: Instant) -> Duration {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let busy = told.and_then(|text| text.split(' ').next()?.parse().ok());
+    busy.map_or_else(|| start.elapsed(), Duration::from_nanos)
+}
+
+/// Returns how long all threads have been on a processor, in the same way.
+fn process_time(start: Instant) -> Duration {
+    let told = std::fs::read_to_string("/proc/self/stat").ok();
+    let ticks = told.and_then(|text| {
+        let fields: Vec<i64> =
+            text.rsplit(')').next()?.split(' ').filter_map(|field| field.parse().ok()).collect();
+        // The state of the process before them is no number.
+        Some(fields.get(10)? + fields.get(11)?)
+    });
+    ticks.map_or_else(|| start.elapsed(), |ticks| Duration::from_millis(ticks.unsigned_abs() * 10))
+}
+
 fn best_of<T>(rounds: usize, mut work: impl FnMut() -> T) -> (Duration, T) {
     let mut timed = || {
         let start = Instant::now();
+        let before = own_time(start);
         let result = work();
-        (start.elapsed(), result)
+        (own_time(start).saturating_sub(before), result)
     };
     let first = timed();
     (1..rounds).map(|_| timed()).fold(first, |best, next| if next.0 < best.0 { next } else { best })
@@ -105,6 +140,7 @@ fn best_of<T>(rounds: usize, mut work: impl FnMut() -> T) -> (Duration, T) {
 
 #[test]
 fn a_large_definition_is_checked_and_read_in_time() {
+    let _alone = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
     let definition = definition(0, &schema(60, 4));
     let lines = tenure_value::yaml::to_string(&definition).lines().count();
     assert!(lines > 5_000, "{lines} lines");
@@ -119,11 +155,59 @@ fn a_large_definition_is_checked_and_read_in_time() {
 
 #[test]
 fn many_definitions_are_read_in_time() {
+    let _alone = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
     let schema = schema(20, 3);
     let definitions: Vec<Value> = (0..MANY).map(|number| definition(number, &schema)).collect();
-    let start = Instant::now();
-    let compiled: Vec<Definition> = definitions.iter().map(|of| Definition::read(of).unwrap()).collect();
-    let took = start.elapsed();
+    let (took, compiled) = best_of(1, || {
+        definitions.iter().map(|of| Definition::read(of).unwrap()).collect::<Vec<Definition>>()
+    });
     println!("{} definitions in {took:?}", compiled.len());
     assert!(took < BAR_OF_ALL, "{took:?}");
+}
+
+/// How much memory definitions may take at a server.
+const MEMORY: u64 = 300 << 20;
+
+/// Returns the memory of this process, in bytes; nothing where the system does not tell.
+fn resident() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kilobytes| kilobytes << 10)
+}
+
+fn post(to: std::net::SocketAddr, body: &str) -> String {
+    let mut stream = TcpStream::connect(to).unwrap();
+    let head = format!(
+        "POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions HTTP/1.1\r\nHost: tenure\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(&[head.as_bytes(), body.as_bytes()].concat()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn many_definitions_are_served_in_time_and_memory() {
+    let _alone = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
+    let schema = schema(20, 3);
+    let bodies: Vec<String> = (0..MANY).map(|number| definition(number, &schema).to_string()).collect();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let listener = runtime.block_on(bind(([127, 0, 0, 1], 0).into())).unwrap();
+    let address = listener.local_addr().unwrap();
+    let api = runtime.block_on(Api::open(Arc::new(MemoryStore::new()), Access::Anyone)).unwrap();
+    runtime.spawn(serve(listener, None, api, std::future::pending()));
+    let before = resident();
+    let start = Instant::now();
+    let busy = process_time(start);
+    for body in &bodies {
+        let answer = post(address, body);
+        assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    }
+    let took = process_time(start).saturating_sub(busy);
+    let grown = resident().zip(before).map(|(after, before)| after.saturating_sub(before));
+    println!("{MANY} definitions at a server in {took:?}, {grown:?} bytes");
+    assert!(took < BAR_OF_ALL * 2, "{took:?}");
+    assert!(grown.is_none_or(|grown| grown < MEMORY), "{grown:?} bytes");
+    runtime.shutdown_background();
 }

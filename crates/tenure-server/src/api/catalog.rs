@@ -13,6 +13,7 @@ use crate::{
     custom::{Definition, NamesInUse},
     kinds::{Group, Kinds, Registry, Resource},
 };
+use bytes::Bytes;
 use std::{
     collections::HashMap,
     sync::{
@@ -20,7 +21,7 @@ use std::{
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
-use tenure_store::ListRequest;
+use tenure_store::{Entry, ListRequest};
 use tenure_value::{Text, Value};
 
 /// The next number of a definition.
@@ -30,6 +31,8 @@ static SERIAL: AtomicU64 = AtomicU64::new(1);
 pub(crate) struct Catalog {
     pub registry: Registry,
     definitions: HashMap<Text, Arc<CustomKind>>,
+    /// Every stored definition as it was read last, served or not, by its key.
+    stored: HashMap<Bytes, Arc<Stored>>,
     /// Custom resources by group and plural name.
     custom: HashMap<(Text, Text), Arc<CustomKind>>,
     /// Every resource with the rules of its kind, by group, version and plural name.
@@ -50,10 +53,10 @@ pub(crate) struct CustomKind {
 impl Catalog {
     /// Returns the catalogue of the built-in resources alone.
     fn builtin() -> Catalog {
-        Catalog::of(HashMap::new())
+        Catalog::of(HashMap::new(), HashMap::new())
     }
 
-    fn of(definitions: HashMap<Text, Arc<CustomKind>>) -> Catalog {
+    fn of(definitions: HashMap<Text, Arc<CustomKind>>, stored: HashMap<Bytes, Arc<Stored>>) -> Catalog {
         let builtin = Registry::builtin();
         let mut groups: Vec<Group> = builtin.groups().to_vec();
         let mut resources: Vec<Resource> = builtin.resources().iter().map(|of| Resource::clone(of)).collect();
@@ -85,7 +88,7 @@ impl Catalog {
             (key, Served::new(resource.clone(), Kinds::builtin(), custom))
         });
         let served = served.collect();
-        Catalog { registry, definitions, custom, served, documents: Documents::default() }
+        Catalog { registry, definitions, stored, custom, served, documents: Documents::default() }
     }
 
     /// Finds the resource that a path names.
@@ -130,17 +133,11 @@ impl Api {
     pub(crate) async fn refresh_catalog(&self) -> Result<(), Failure> {
         let _one_at_a_time = self.refreshing.lock().await;
         let old = self.catalog();
-        let Some(definitions) =
-            Registry::builtin().find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
-        else {
-            return Ok(());
-        };
-        let listing = self.store.list(ListRequest::prefix(prefix(definitions, ""))).await?;
+        let stored = self.stored_definitions(&old).await?;
         let known = |name: &str| old.definitions.get(name).map(|kind| &kind.formers);
         let mut formers = former::read_all(self, known).await?;
-        let mut kinds = HashMap::with_capacity(listing.entries.len());
-        for entry in &listing.entries {
-            let object = Stored::read(entry)?.object;
+        let mut kinds = HashMap::with_capacity(stored.len());
+        for object in stored.values().map(|stored| stored.object.clone()) {
             if !is_established(&object) {
                 continue;
             }
@@ -163,7 +160,7 @@ impl Api {
                 }
             }
         }
-        let catalog = Arc::new(Catalog::of(kinds));
+        let catalog = Arc::new(Catalog::of(kinds, stored));
         *self.current.0.write().unwrap_or_else(PoisonError::into_inner) = catalog;
         Ok(())
     }
@@ -171,15 +168,30 @@ impl Api {
     /// Returns the names that other definitions of a group have.
     pub(crate) async fn names_in_use(&self, group: &str, asking: &str) -> Result<NamesInUse, Failure> {
         let mut names = NamesInUse::default();
-        if let Some(definitions) =
-            Registry::builtin().find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
-        {
-            let listing = self.store.list(ListRequest::prefix(prefix(definitions, ""))).await?;
-            for entry in &listing.entries {
-                names.add(&Stored::read(entry)?.object, group, asking);
-            }
+        for stored in self.stored_definitions(&self.catalog()).await?.values() {
+            names.add(&stored.object, group, asking);
         }
         Ok(names)
+    }
+
+    /// Reads the definitions of the store; those that a catalogue has as they are now are not decoded again, so that
+    /// the cost of one more definition does not grow with those there are.
+    async fn stored_definitions(&self, known: &Catalog) -> Result<HashMap<Bytes, Arc<Stored>>, Failure> {
+        let Some(definitions) =
+            Registry::builtin().find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+        else {
+            return Ok(HashMap::new());
+        };
+        let listing = self.store.list(ListRequest::prefix(prefix(definitions, ""))).await?;
+        let read = |entry: &Entry| {
+            let same = known.stored.get(&entry.key).filter(|stored| stored.revision == entry.modified);
+            let stored = match same {
+                Some(stored) => stored.clone(),
+                None => Arc::new(Stored::read(entry)?),
+            };
+            Ok((entry.key.clone(), stored))
+        };
+        listing.entries.iter().map(read).collect()
     }
 }
 

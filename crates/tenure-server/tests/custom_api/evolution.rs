@@ -2,7 +2,7 @@
 
 use crate::{
     http::Request,
-    server::{Server, metadata, version},
+    server::{JSON_PATCH, MERGE_PATCH, Server, metadata, version},
 };
 use tenure_server::Access;
 use tenure_value::Value;
@@ -101,4 +101,77 @@ fn there_and_back_is_told_apart_by_when_an_object_was_written() {
         let object = apply(&server, "bob", name, r#"{"l":["b"]}"#);
         assert_eq!(held(&object, "alice"), r#"{"f:spec":{"f:l":{"v:\"a\"":{}}}}"#, "{name}");
     }
+}
+
+/// A definition with two versions that convert into each other as they are.
+fn two_versions() -> String {
+    let version = |name: &str, storage: bool| {
+        format!(
+            r#"{{"name":"{name}","served":true,"storage":{storage},"subresources":{{"status":{{}}}},"schema":{{"openAPIV3Schema":{{"type":"object","properties":{{
+            "spec":{{"type":"object","properties":{{"n":{{"type":"integer"}},"s":{{"type":"string"}}}}}},"status":{{"type":"object","properties":{{"phase":{{"type":"string"}}}}}}}}}}}}}}"#
+        )
+    };
+    format!(
+        r#"{{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{{"name":"widgets.example.com"}},
+        "spec":{{"group":"example.com","scope":"Namespaced","names":{{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"}},
+        "versions":[{},{}]}}}}"#,
+        version("v1", true),
+        version("v2", false)
+    )
+}
+
+#[test]
+fn a_status_written_at_another_version_leaves_the_managers_as_they_are() {
+    let server = Server::start();
+    server.create(DEFINITIONS, &two_versions());
+    apply(&server, "alice", "w", r#"{"n":1}"#);
+    let path = format!("{}/w/status?fieldManager=controller", WIDGETS.replace("/v1/", "/v2/"));
+    let answer = server.patch(&path, MERGE_PATCH, r#"{"status":{"phase":"On"}}"#);
+    assert_eq!(answer.code, 200, "{}", answer.text());
+    let object = server.get(&format!("{WIDGETS}/w")).document();
+    assert_eq!(held(&object, "alice"), r#"{"f:spec":{"f:n":{}}}"#);
+    assert_eq!(held(&object, "controller"), r#"{"f:status":{".":{},"f:phase":{}}}"#);
+}
+
+#[test]
+fn a_version_that_is_gone_does_not_stand_in_the_way_of_an_apply() {
+    let server = Server::start();
+    server.create(DEFINITIONS, &two_versions());
+    let at_v2 = r#"{"apiVersion":"example.com/v2","kind":"Widget","metadata":{"name":"w"},"spec":{"s":"x"}}"#;
+    let made = server.apply(&format!("{}/w", WIDGETS.replace("/v1/", "/v2/")), "bob", at_v2);
+    assert_eq!(made.code, 201, "{}", made.text());
+    apply(&server, "alice", "w", r#"{"n":1}"#);
+    let path = format!("{DEFINITIONS}/widgets.example.com");
+    let removed = server.patch(&path, JSON_PATCH, r#"[{"op":"remove","path":"/spec/versions/1"}]"#);
+    assert_eq!(removed.code, 200, "{}", removed.text());
+    for server in [&server, &started_again(&server)] {
+        let object = apply(server, "alice", "w", r#"{"n":2}"#);
+        assert_eq!(held(&object, "alice"), r#"{"f:spec":{"f:n":{}}}"#);
+        assert_eq!(held(&object, "bob"), "", "nobody can name the fields of a version that is gone");
+        assert_eq!(object.at(["spec", "s"]), Some(&"x".into()), "what it set stays");
+    }
+}
+
+#[test]
+fn a_list_that_could_never_be_applied_refuses_its_definition_with_the_fix() {
+    let server = Server::start();
+    let body = definition(SET, "").replace(
+        r#""items":{"type":"string"}"#,
+        r#""items":{"type":"object","properties":{"a":{"type":"string"}}}"#,
+    );
+    let answer = server.post(DEFINITIONS, &body);
+    assert_eq!(answer.code, 422, "{}", answer.text());
+    assert!(answer.says("message").contains("x-kubernetes-map-type"), "{}", answer.text());
+    let keyed = r#","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["a"]"#;
+    let body = definition(keyed, "").replace(
+        r#""items":{"type":"string"}"#,
+        r#""items":{"type":"object","properties":{"a":{"type":"string"}}}"#,
+    );
+    let answer = server.post(DEFINITIONS, &body);
+    assert_eq!(answer.code, 422, "{}", answer.text());
+    assert!(
+        answer.says("message").contains("default") && answer.says("message").contains("required"),
+        "{}",
+        answer.text()
+    );
 }
