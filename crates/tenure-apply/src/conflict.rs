@@ -82,8 +82,9 @@ pub struct Cause {
 }
 
 impl Conflicts {
-    /// Gathers what each holder contests; each holder's fields come in the order in which they are told.
-    pub(crate) fn gather(contested: Vec<(Holder, Vec<Conflict>)>) -> Option<Conflicts> {
+    /// Gathers what each holder contests, if anything; each holder's fields come in the order in which they are
+    /// told, and their own lists of holders are filled in here.
+    pub fn gather(contested: Vec<(Holder, Vec<Conflict>)>) -> Option<Conflicts> {
         let mut contested: Vec<_> =
             contested.into_iter().filter(|(_, conflicts)| !conflicts.is_empty()).collect();
         if contested.is_empty() {

@@ -6,6 +6,7 @@ mod act;
 mod allocate;
 mod body;
 mod catalog;
+mod clash;
 mod complaints;
 mod convert;
 mod create;

@@ -20,7 +20,9 @@ use crate::{
     kinds::{DecodeError, Decoded, Identity, Scope, scalar::Timestamp},
 };
 use std::sync::atomic::Ordering::Relaxed;
-use tenure_apply::{ApplyError, Live, Managers, Presence, Requested, Settled, State, Write};
+use tenure_apply::{
+    ApplyError, Identity, Live, Managers, Operation, Presence, Requested, Settled, State, Write,
+};
 use tenure_store::{Error, Expected, Revision, Transaction};
 use tenure_value::{Text, Value};
 
@@ -40,8 +42,19 @@ pub(crate) struct Writing<'a> {
     pub manager: Text,
     pub now: Timestamp,
     pub endpoint: Endpoint,
+    /// What is told of an applied value that someone else's entry has too.
+    clashes: Clashes,
     /// What a webhook converted so that ownership could be decided.
     conversions: Conversions,
+}
+
+/// How an applied value is told of that must be unique and that an entry held by someone else has too.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Clashes {
+    /// As the conflict that it is.
+    Conflict,
+    /// As what is wrong with the object: a writer who forces cannot be told to.
+    Fault,
 }
 
 /// What became of a write.
@@ -111,6 +124,7 @@ impl<'a> Writing<'a> {
             manager,
             now: api.now(),
             endpoint,
+            clashes: if request.query.flag("force") { Clashes::Fault } else { Clashes::Conflict },
             conversions: Conversions::default(),
         }
     }
@@ -220,6 +234,7 @@ impl<'a> Writing<'a> {
     async fn replace(&self, live: &Stored, next: Next) -> Result<Option<Written>, Failure> {
         let (target, served) = (self.target, &self.target.served);
         let mut warnings = Vec::new();
+        let applied = matches!(next, Next::Applied(_));
         let state = match next {
             Next::Whole(body) => {
                 self.check_version(live, &body.version)?;
@@ -259,6 +274,9 @@ impl<'a> Writing<'a> {
         let object = self.accept_definition(object, Some(&live.object), &mut warnings).await?;
         let mut faults = served.validate_update(&self.endpoint, &live.object, &object);
         faults.extend(allocate::faults(self.api, served, &live.object, &state.object, &object).await?);
+        if applied && !faults.is_empty() && self.clashes == Clashes::Conflict {
+            self.check_clashes(&object, &faults, [&live.managers, &state.managers])?;
+        }
         self.check(&object, faults)?;
         let (object, at_storage) = self.as_read(object).await?;
         let found = Live { object: &live.object, managers: &live.managers, presence: Presence::Stored };
@@ -541,6 +559,26 @@ impl<'a> Writing<'a> {
             Ok(())
         } else {
             Err(self.target.served.invalid(meta_text(object, "name"), faults))
+        }
+    }
+
+    /// Tells of faults that stem from what others hold as the conflicts that they are.
+    fn check_clashes(
+        &self,
+        object: &Value,
+        faults: &[Cause],
+        managers: [&Managers; 2],
+    ) -> Result<(), Failure> {
+        let served = &self.target.served;
+        let writer = Identity {
+            name: &self.manager,
+            operation: Operation::Apply,
+            api_version: &served.resource.api_version,
+            subresource: &self.target.subresource,
+        };
+        match super::clash::conflicts(faults, object, served.type_ref(), managers, &writer) {
+            Some(conflicts) => Err(self.refusal(ApplyError::Conflicts(conflicts))),
+            None => Ok(()),
         }
     }
 

@@ -127,6 +127,73 @@ fn outcome(answer: &Answer) -> (u16, Value) {
     (answer.code, without_run(&answer.document()))
 }
 
+#[test]
+fn a_port_renumbered_under_the_name_of_a_port_that_others_hold_is_a_conflict_with_them() {
+    let server = Server::start();
+    let path = "/api/v1/namespaces/default/services/web";
+    let expect = |answer: Answer, code: u16| {
+        assert_eq!(answer.code, code, "{}", answer.text());
+        answer.document()
+    };
+    let service = |ports: &str| {
+        format!(
+            r#"{{"apiVersion":"v1","kind":"Service","metadata":{{"name":"web"}},"spec":{{"ports":[{ports}]}}}}"#
+        )
+    };
+    let [old, new] = [r#"{"port":80,"name":"http"}"#, r#"{"port":8080,"name":"http"}"#].map(service);
+    expect(server.apply(path, "alice", &old), 201);
+    expect(server.apply(path, "bob", &old), 200);
+    let conflict = expect(server.apply(path, "bob", &new), 409);
+    let field = r#".spec.ports[port=80,protocol="TCP"].name"#;
+    let cause =
+        conflict.at(["details", "causes"]).and_then(|causes| causes.as_array()?.first().cloned()).unwrap();
+    assert_eq!(cause.get("reason"), Some(&Value::from("FieldManagerConflict")), "{conflict}");
+    assert_eq!(cause.get("field"), Some(&Value::from(field)), "{conflict}");
+    assert_eq!(cause.get("message"), Some(&Value::from(r#"conflict with "alice""#)), "{conflict}");
+    assert_eq!(cause.at(["tenure", "live"]), Some(&Value::from("http")), "{conflict}");
+
+    // Whoever forces cannot be told to, and whoever repeats a name alone is told what is wrong.
+    let forced = expect(server.patch(&format!("{path}?fieldManager=bob&force=true"), APPLY, &new), 422);
+    let reason = |status: &Value| {
+        let causes = status.at(["details", "causes"]).and_then(Value::as_array).cloned();
+        causes.and_then(|causes| causes.first()?.get("reason").cloned())
+    };
+    assert_eq!(reason(&forced), Some(Value::from("FieldValueDuplicate")), "{forced}");
+    let twice = service(r#"{"port":80,"name":"http"},{"port":8080,"name":"http"}"#);
+    let own = expect(server.apply(path, "bob", &twice), 422);
+    assert_eq!(reason(&own), Some(Value::from("FieldValueDuplicate")), "{own}");
+
+    let stranger = expect(server.apply(path, "carol", &new), 422);
+    assert_eq!(reason(&stranger), Some(Value::from("FieldValueDuplicate")), "{stranger}");
+
+    // Once the other lets go, the port can move.
+    expect(server.apply(path, "alice", &service("")), 200);
+    let moved = expect(server.apply(path, "bob", &new), 200);
+    assert_eq!(moved.at(["spec", "ports"]).and_then(Value::as_array).map(|ports| ports.len()), Some(1));
+}
+
+#[test]
+fn a_revision_is_patched_as_long_as_its_data_stays() {
+    let server = Server::start();
+    let path = "/apis/apps/v1/namespaces/default/controllerrevisions";
+    let revision = r#"{"apiVersion":"apps/v1","kind":"ControllerRevision","metadata":{"name":"r"},"revision":1,
+        "data":{"a":{"b":[]}}}"#;
+    server.create(path, revision);
+    let path = &format!("{path}/r");
+    let patches = [
+        (MERGE_PATCH, r#"{"metadata":{"labels":{"by":"merge"}}}"#),
+        (STRATEGIC_PATCH, r#"{"metadata":{"labels":{"by":"strategic"}},"data":{"a":{"b":[]}}}"#),
+        (JSON_PATCH, r#"[{"op":"add","path":"/revision","value":2}]"#),
+    ];
+    for (media_type, patch) in patches {
+        let answer = server.patch(path, media_type, patch);
+        assert_eq!(answer.code, 200, "{patch}: {}", answer.text());
+    }
+    let refused = server.patch(path, MERGE_PATCH, r#"{"data":{"a":{"b":[1]}}}"#);
+    assert_eq!(refused.code, 422, "{}", refused.text());
+    assert!(refused.text().contains("field is immutable"), "{}", refused.text());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
