@@ -12,7 +12,8 @@ use tenure_value::{Array, Object, Text, Value};
 /// Why a value is taken without merging.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// Nothing was there: `null` fields are left out, as are maps and entries that carry `$patch`.
+    /// Nothing was there: `null` fields are left out, as are maps and entries that carry `$patch`. Whatever it
+    /// says: as recorded, a word that no one knows is an error only where there is something to be done with it.
     New,
     /// An entry joins a list: `null` fields are left out, and so is what says inside it that it is deleted.
     Joining,
