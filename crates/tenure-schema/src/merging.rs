@@ -69,7 +69,7 @@ impl Change {
                 "whoever holds a part of it holds all of it from their next apply, and two of them conflict"
             }
             (Manner::Whole, _) => {
-                "whoever holds all of it holds only the parts that they apply next; parts that others add stay"
+                "whoever holds all of it holds every part of it that is there; parts that others add stay"
             }
             _ => {
                 "entries are told apart by other fields; what was held by the old ones is held anew from the next apply"

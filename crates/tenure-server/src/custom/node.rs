@@ -90,8 +90,6 @@ pub(crate) struct Node {
     pub additional: Additional,
     pub items: Option<Box<Node>>,
     pub list: ListKind,
-    /// Whether the whole is held and replaced as one (`x-kubernetes-map-type: atomic`).
-    pub atomic: bool,
     pub bounds: Option<Box<Bounds>>,
     pub junctors: Option<Box<Junctors>>,
     pub rules: Box<[Rule]>,
@@ -177,7 +175,6 @@ impl Node {
                 Some("map") => ListKind::Keyed(words(from, "x-kubernetes-list-map-keys")),
                 _ => ListKind::Atomic,
             },
-            atomic: from.get("x-kubernetes-map-type").and_then(Value::as_str) == Some("atomic"),
             bounds: Bounds::compile(from),
             junctors: Junctors::compile(from),
             rules,

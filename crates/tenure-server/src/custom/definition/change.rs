@@ -1,10 +1,8 @@
 //! What a change of a definition does to ownership: lists and maps that merge in another way from now on. Such a
 //! change is accepted; its author is told what follows.
 
-use crate::{
-    custom::node::{ListKind, Node, NodeType},
-    kinds::{FieldPath, Row},
-};
+use crate::kinds::Row;
+use tenure_schema::{crd, merging};
 use tenure_value::Value;
 
 /// Returns a warning for each list and map of a version that merges in another way under the new definition.
@@ -20,54 +18,27 @@ pub fn merge_changes(old: &Value, new: &Value) -> Vec<String> {
         let schemas = [&before, after]
             .map(|version| version.at(["schema", "openAPIV3Schema"]).cloned().unwrap_or_default());
         let [before, after] = schemas;
-        if before == after {
-            continue;
+        if before != after {
+            let changes = changes(&before, &after).unwrap_or_default();
+            warnings.extend(changes.iter().map(|change| {
+                let path = change.path.to_string();
+                let path = path.strip_prefix('.').unwrap_or(&path);
+                let (was, is, so) = (&change.before, &change.after, change.consequence());
+                format!("{name}: {path} was {was} and is {is} from now on: {so}")
+            }));
         }
-        compare(&Node::root(&before), &Node::root(&after), &name, &FieldPath::root(), &mut warnings);
     }
     warnings
 }
 
-/// How the value of a node merges, in words.
-fn manner(node: &Node) -> Option<String> {
-    match (node.of, &node.list) {
-        (NodeType::Array, ListKind::Atomic) => Some("replaced as a whole".into()),
-        (NodeType::Array, ListKind::Set) => Some("merged as a set".into()),
-        (NodeType::Array, ListKind::Keyed(keys)) => Some(format!(
-            "merged by {}",
-            keys.iter().map(|key| key.as_str()).collect::<Vec<_>>().join(" and ")
-        )),
-        (NodeType::Object, _) if node.atomic => Some("replaced as a whole".into()),
-        (NodeType::Object, _) => Some("merged by field".into()),
-        _ => None,
-    }
-}
-
-fn compare(old: &Node, new: &Node, version: &str, path: &FieldPath<'_>, warnings: &mut Vec<String>) {
-    if let (Some(before), Some(after)) = (manner(old), manner(new))
-        && before != after
-        && old.of == new.of
-    {
-        let consequence = match after.as_str() {
-            "replaced as a whole" => {
-                "whoever holds a part of it holds all of it from their next apply, and two of them conflict"
-            }
-            _ => "whoever holds all of it holds every part of it that is there; parts that others add stay",
-        };
-        warnings.push(format!("{version}: {path} was {before} and is {after} from now on: {consequence}"));
-    }
-    for (name, of) in &new.fields {
-        if let Some(before) = old.field(name) {
-            compare(before, of, version, &path.field(name), warnings);
-        }
-    }
-    if let (Some(before), Some(after)) = (&old.items, &new.items) {
-        compare(before, after, version, &path.key("*"), warnings);
-    }
-    use crate::custom::node::Additional::Each;
-    if let (Each(before), Each(after)) = (&old.additional, &new.additional) {
-        compare(before, after, version, &path.key("*"), warnings);
-    }
+/// Compares two schemas of one version; nothing where one of them is none, which others complain of.
+fn changes(before: &Value, after: &Value) -> Option<Vec<merging::Change>> {
+    // Neither name leaves this function.
+    const VERSION: &str = "v1";
+    const KIND: &str = "Custom";
+    let [before, after] = [before, after].map(|schema| crd::compile_version(schema, VERSION, KIND).ok());
+    let (before, after) = (before?, after?);
+    Some(merging::changes(before.kind(VERSION, KIND)?, after.kind(VERSION, KIND)?))
 }
 
 #[cfg(test)]
