@@ -1,6 +1,7 @@
 //! The record of an apply: which rule decided about every path the patch touched. The merge is generic
 //! over who listens; the listener of an ordinary apply does nothing, and nothing is left of it.
 
+use std::fmt;
 use tenure_fields::{Path, PathElement};
 use tenure_value::Text;
 
@@ -54,6 +55,35 @@ pub enum OrderSource {
     Directive,
     /// The order of the list in the patch.
     PatchList,
+}
+
+/// Says the rule in a few words, for people.
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rule::NoSchema => f.write_str("no type is known: JSON merge"),
+            Rule::Added => f.write_str("added"),
+            Rule::Set => f.write_str("set"),
+            Rule::Kept => f.write_str("as it was"),
+            Rule::RemovedByNull => f.write_str("removed by null"),
+            Rule::RemovedByDirective => f.write_str("removed by $patch: delete"),
+            Rule::ReplacedByDirective => f.write_str("replaced by $patch: replace"),
+            Rule::ReplacedByStrategy => f.write_str("replaced as a whole"),
+            Rule::MergedByKey(source, keys) => {
+                let by = match source {
+                    KeySource::MergeKey => "merged by",
+                    KeySource::ListKeys => "merged by list keys",
+                    KeySource::Directive => "merged by $patchMergeKey",
+                };
+                write!(f, "{by} {}", keys.join("+"))
+            }
+            Rule::MergedAsSet => f.write_str("merged as a set"),
+            Rule::RemovedFromSet => f.write_str("removed from the set"),
+            Rule::Cleared => f.write_str("cleared by $retainKeys"),
+            Rule::Ordered(OrderSource::Directive) => f.write_str("in the order of $setElementOrder"),
+            Rule::Ordered(OrderSource::PatchList) => f.write_str("in the order of the patch"),
+        }
+    }
 }
 
 /// A path and the rule that decided about it.
