@@ -32,7 +32,8 @@ pub struct Place {
 }
 
 impl Place {
-    fn of(file: &Path) -> Place {
+    /// Returns the place of a whole file.
+    pub fn of(file: &Path) -> Place {
         Place { file: Arc::from(file), number: None, item: None }
     }
 
@@ -156,14 +157,18 @@ impl Files {
 
 /// Reads every document of a file, or of standard input where it is `-`.
 pub fn read(file: &Path) -> Result<Vec<Document>, Error> {
+    parse(&read_bytes(file)?, file)
+}
+
+/// Reads the bytes of a file, or of standard input where it is `-`.
+pub fn read_bytes(file: &Path) -> Result<Vec<u8>, Error> {
     let failed = |source| Error::Read { path: file.into(), source };
-    let mut text = Vec::new();
-    if file.as_os_str() == STANDARD_INPUT {
-        std::io::stdin().lock().read_to_end(&mut text).map_err(failed)?;
-    } else {
-        text = std::fs::read(file).map_err(failed)?;
+    if file.as_os_str() != STANDARD_INPUT {
+        return std::fs::read(file).map_err(failed);
     }
-    parse(&text, file)
+    let mut text = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut text).map_err(failed)?;
+    Ok(text)
 }
 
 /// Reads the one document of a file.

@@ -7,6 +7,7 @@ mod document;
 mod error;
 mod handover;
 mod holder;
+mod kinds;
 mod live;
 mod outcome;
 mod plan;

@@ -1,7 +1,10 @@
 //! Where the types of documents come from without a server: the built-in pack, and files given with `--schema`. What
 //! is found in a file goes before what is built in; nothing is compiled before it is asked for.
 
-use crate::{Error, document};
+use crate::{
+    Error,
+    document::{self, Document},
+};
 use clap::Args;
 use std::path::PathBuf;
 use tenure_schema::{Schema, TypeRef, crd, openapi};
@@ -11,22 +14,20 @@ use tenure_value::Value;
 #[derive(Args, Clone, Debug, Default)]
 pub struct SchemaFiles {
     /// A file with more types: a CustomResourceDefinition, or an OpenAPI document of version 2 or 3; may be repeated.
-    #[arg(long = "schema", value_name = "FILE")]
+    #[arg(long = "schema", visible_aliases = ["crd", "openapi"], value_name = "FILE")]
     pub schema_files: Vec<PathBuf>,
 }
 
 impl SchemaFiles {
     /// Compiles the types of all files.
     pub fn types(&self) -> Result<Types, Error> {
-        let mut schemas = Vec::new();
+        let mut types = Types::default();
         for file in &self.schema_files {
             for document in document::read(file)? {
-                let compiled = compile(&document.value);
-                let compiled = compiled.map_err(|problem| Error::document(&document.place, problem))?;
-                schemas.push(&*Box::leak(Box::new(compiled)));
+                types.add(&document)?;
             }
         }
-        Ok(Types { schemas })
+        Ok(types)
     }
 }
 
@@ -55,5 +56,23 @@ impl Types {
     pub fn of(&self, api_version: &str, kind: &str) -> Option<TypeRef<'static>> {
         let given = self.schemas.iter().find_map(|schema| schema.kind(api_version, kind));
         given.or_else(|| Schema::builtin().kind(api_version, kind))
+    }
+
+    /// Adds the types of a definition or an OpenAPI document.
+    pub fn add(&mut self, document: &Document) -> Result<(), Error> {
+        let compiled = compile(&document.value);
+        let compiled = compiled.map_err(|problem| Error::document(&document.place, problem))?;
+        self.schemas.push(&*Box::leak(Box::new(compiled)));
+        Ok(())
+    }
+
+    /// Walks the schemas of the files.
+    pub fn given(&self) -> impl Iterator<Item = &'static Schema> {
+        self.schemas.iter().copied()
+    }
+
+    /// Walks the schemas of the files, then the built-in one.
+    pub fn schemas(&self) -> impl Iterator<Item = &'static Schema> {
+        self.given().chain([Schema::builtin()])
     }
 }

@@ -33,16 +33,18 @@ impl Cluster {
     }
 
     async fn resource(&self, meant: impl Fn(&Resource) -> bool) -> Result<Option<Resource>, Error> {
+        Ok(self.kinds().await?.iter().find(|resource| meant(resource)).cloned())
+    }
+
+    /// Returns all kinds, in the order in which the server lists them: the preferred version of a group first.
+    pub async fn kinds(&self) -> Result<Rc<Vec<Resource>>, Error> {
         let known = self.discovery.0.borrow().clone();
-        let known = match known {
-            Some(known) => known,
-            None => {
-                let found = Rc::new(self.discover().await?);
-                self.discovery.0.replace(Some(found.clone()));
-                found
-            }
-        };
-        Ok(known.iter().find(|resource| meant(resource)).cloned())
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let found = Rc::new(self.discover().await?);
+        self.discovery.0.replace(Some(found.clone()));
+        Ok(found)
     }
 
     async fn discover(&self) -> Result<Vec<Resource>, Error> {

@@ -30,6 +30,22 @@ impl Cluster {
         Ok(schema.and_then(|schema| schema.kind(api_version, kind)).unwrap_or_else(TypeRef::untyped))
     }
 
+    /// Returns the types of every group and version that the server publishes.
+    pub async fn all_types(&self) -> Result<Vec<&'static Schema>, Error> {
+        let index = self.get("/openapi/v3").await?;
+        let mut schemas = Vec::new();
+        for (name, _) in index.get("paths").and_then(Value::as_object).into_iter().flatten() {
+            // Beside groups and versions there are documents about other paths, which have no types.
+            let api_version = match name.split('/').collect::<Vec<_>>().as_slice() {
+                ["api", version] => (*version).to_owned(),
+                ["apis", group, version] => format!("{group}/{version}"),
+                _ => continue,
+            };
+            schemas.extend(self.compile(&api_version).await?);
+        }
+        Ok(schemas)
+    }
+
     async fn compile(&self, api_version: &str) -> Result<Option<&'static Schema>, Error> {
         let Some(index) = self.find("/openapi/v3").await? else { return Ok(None) };
         let name = match api_version.contains('/') {

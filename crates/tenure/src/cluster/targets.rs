@@ -5,7 +5,11 @@ use super::{
     Cluster, Resource,
     resource::{Scope, escaped},
 };
-use crate::{Error, live::LiveObject};
+use crate::{
+    Error,
+    document::{Document, Place},
+    live::LiveObject,
+};
 use clap::Args;
 use tenure_value::{Object, Value};
 
@@ -45,6 +49,11 @@ impl Found {
     /// Splits it into what it says and who holds it.
     pub fn read(&self) -> Result<LiveObject, Error> {
         LiveObject::read(&self.shown).map_err(|error| Error::strange(&self.path(), error))
+    }
+
+    /// Returns it as a document that was read from its path.
+    pub fn document(&self) -> Document {
+        Document { value: self.shown.clone(), place: Place::of(self.path().as_ref()) }
     }
 
     /// Returns its path.
@@ -118,6 +127,21 @@ impl Cluster {
                     found.extend(self.select_in(&resource, namespace, targets).await?);
                 }
             }
+        }
+        Ok(found)
+    }
+
+    /// Returns every object of the server that can be listed, each once however many versions it has.
+    pub async fn everything(&self) -> Result<Vec<Found>, Error> {
+        let mut seen: Vec<(String, String)> = Vec::new();
+        let mut found = Vec::new();
+        for resource in self.kinds().await?.iter() {
+            let name = (resource.group.clone(), resource.plural.clone());
+            if seen.contains(&name) || !resource.verbs.iter().any(|verb| verb == "list") {
+                continue;
+            }
+            seen.push(name);
+            found.extend(self.select_in(resource, None, &Targets::default()).await?);
         }
         Ok(found)
     }

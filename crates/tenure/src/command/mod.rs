@@ -38,5 +38,11 @@ commands! {
     release Release,
     migrate Migrate,
     undo Undo,
+    patch Patch,
+    simulate Simulate,
+    schema Schema,
+    fields Fields,
     serve Serve,
+    completions Completions,
+    man Man,
 }

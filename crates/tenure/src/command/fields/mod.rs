@@ -1,0 +1,45 @@
+//! `tenure fields`: managed fields in all their forms. What comes in, in whichever form, is [`input::Input`]; each
+//! subcommand is a file.
+
+mod decode;
+mod encode;
+mod input;
+mod size;
+
+use crate::{Error, Outcome, terminal::Terminal};
+use clap::{Args, Subcommand};
+use tenure_fields::compact::Form;
+
+/// Convert managed fields between their encodings, and tell what they cost.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  tenure fields decode deployment.yaml
+  tenure fields encode deployment.yaml --form binary > managers.bin
+  tenure fields size deployment.yaml
+  kubectl get pods -A -o json --show-managed-fields | tenure fields size -")]
+pub struct Options {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Encode(encode::Options),
+    Decode(decode::Options),
+    Size(size::Options),
+}
+
+/// Carries one of them out.
+pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
+    match options.command {
+        Command::Encode(options) => encode::run(options, terminal),
+        Command::Decode(options) => decode::run(options, terminal),
+        Command::Size(options) => size::run(options, terminal),
+    }
+}
+
+/// Reads the name of a form, for the parser of the command line.
+fn form(name: &str) -> Result<Form, String> {
+    name.parse().map_err(|error: tenure_fields::Error| error.to_string())
+}

@@ -1,0 +1,54 @@
+//! `tenure patch apply`: the document that a patch makes of another.
+
+use super::{Order, PatchType, read, typed::Typed};
+use crate::{
+    Error, Outcome,
+    terminal::{Format, Terminal},
+};
+use clap::Args;
+use std::path::PathBuf;
+use tenure_patch::{json, merge, strategic};
+
+/// Apply a patch to a document and print the result.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  tenure patch apply live.yaml patch.yaml
+  kubectl get deployment web -o json | tenure patch apply - patch.yaml --output json
+  tenure patch apply widget.yaml patch.yaml --schema widget-crd.yaml
+  tenure patch apply live.yaml operations.json --type json")]
+pub struct Options {
+    /// The document.
+    live: PathBuf,
+    /// The patch.
+    patch: PathBuf,
+    /// What the patch is written in.
+    #[arg(long = "type", value_enum, value_name = "TYPE", default_value_t)]
+    written_in: PatchType,
+    /// Where entries go that only the live list has.
+    #[arg(long, value_enum, value_name = "ORDER", default_value_t)]
+    order: Order,
+    /// How to write the result.
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
+    output: Format,
+    #[command(flatten)]
+    typed: Typed,
+}
+
+/// Prints what the patch makes of the document.
+pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
+    let [live, patch] = read([&options.live, &options.patch])?;
+    let result = match options.written_in {
+        PatchType::Merge => Ok(merge::apply(&live.value, &patch.value)),
+        PatchType::Json => json::apply(&live.value, &patch.value, &json::Options::default()),
+        PatchType::Strategic => {
+            let types = options.typed.types()?;
+            let ty = options.typed.of(&types, &live)?;
+            let how = strategic::Options { live_only: options.order.into(), ..Default::default() };
+            strategic::apply(&live.value, &patch.value, ty, &how)
+        }
+    };
+    let result = result.map_err(|error| Error::document(&patch.place, error))?;
+    terminal.print_value(&result, options.output)?;
+    Ok(Outcome::Done)
+}

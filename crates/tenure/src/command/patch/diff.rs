@@ -1,0 +1,53 @@
+//! `tenure patch diff`: the patch that leads from one document to another.
+
+use super::{Keys, PatchType, read, typed::Typed};
+use crate::{
+    Error, Outcome,
+    terminal::{Format, Terminal},
+};
+use clap::Args;
+use std::path::PathBuf;
+use tenure_patch::{json, merge, strategic};
+
+/// Calculate the patch that leads from one document to another.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  tenure patch diff old.yaml new.yaml
+  tenure patch diff old.yaml new.yaml --type json --output json
+  tenure patch diff service.yaml changed.yaml --keys recommended")]
+pub struct Options {
+    /// The document as it is.
+    original: PathBuf,
+    /// The document as it should be.
+    modified: PathBuf,
+    /// What the patch is written in.
+    #[arg(long = "type", value_enum, value_name = "TYPE", default_value_t)]
+    written_in: PatchType,
+    /// By which keys the entries of lists are matched in a strategic merge patch.
+    #[arg(long, value_enum, value_name = "KEYS", default_value_t)]
+    keys: Keys,
+    /// How to write the patch.
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
+    output: Format,
+    #[command(flatten)]
+    typed: Typed,
+}
+
+/// Prints the patch.
+pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
+    let [original, modified] = read([&options.original, &options.modified])?;
+    let patch = match options.written_in {
+        PatchType::Merge => merge::diff(&original.value, &modified.value),
+        PatchType::Json => json::diff(&original.value, &modified.value),
+        PatchType::Strategic => {
+            let types = options.typed.types()?;
+            let ty = options.typed.of(&types, &original)?;
+            let how = strategic::DifferenceOptions { keys: options.keys.into(), ..Default::default() };
+            strategic::two_way(&original.value, &modified.value, ty, &how)
+                .map_err(|error| Error::document(&modified.place, error))?
+        }
+    };
+    terminal.print_value(&patch, options.output)?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,113 @@
+//! `tenure patch`: the patch library on files. Each subcommand is a file; what they share, which type a document has
+//! and how its patches are written, is [`typed`] and [`PatchType`].
+
+mod apply;
+mod diff;
+mod explain;
+mod lint;
+mod three_way;
+mod typed;
+
+use crate::{Error, Outcome, document::Document, terminal::Terminal};
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::Path;
+use tenure_patch::strategic::{DifferenceKeys, LiveOnly};
+
+/// Apply, calculate, check and explain patches on files.
+#[derive(Args)]
+#[command(after_help = "\
+Documents are JSON or YAML; - stands for standard input. The type of a document, which says how its lists merge, is
+that of its apiVersion and kind: built in, or from a file given with --schema.
+
+Examples:
+  tenure patch apply live.yaml patch.yaml
+  tenure patch diff old.yaml new.yaml --type json
+  tenure patch three-way manifest.yaml live.yaml --overwrite
+  tenure patch lint patch.yaml --kind Deployment
+  tenure patch explain live.yaml patch.yaml")]
+pub struct Options {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Apply(apply::Options),
+    Diff(diff::Options),
+    ThreeWay(three_way::Options),
+    Lint(lint::Options),
+    Explain(explain::Options),
+}
+
+/// Carries one of them out.
+pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
+    match options.command {
+        Command::Apply(options) => apply::run(options, terminal),
+        Command::Diff(options) => diff::run(options, terminal),
+        Command::ThreeWay(options) => three_way::run(options, terminal),
+        Command::Lint(options) => lint::run(options, terminal),
+        Command::Explain(options) => explain::run(options, terminal),
+    }
+}
+
+/// What a patch is written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum PatchType {
+    /// Strategic merge patch: looks like the document, lists merge by their keys.
+    #[default]
+    Strategic,
+    /// JSON merge patch (RFC 7396): looks like the document, lists are replaced.
+    Merge,
+    /// JSON patch (RFC 6902): a list of operations.
+    Json,
+}
+
+/// Where entries go that only the live list has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Order {
+    /// Where they stand among the others, as Kubernetes does it.
+    #[default]
+    Kubernetes,
+    /// In front of the others, as the design of list orders documents it.
+    Documented,
+}
+
+impl From<Order> for LiveOnly {
+    fn from(order: Order) -> LiveOnly {
+        match order {
+            Order::Kubernetes => LiveOnly::InPlace,
+            Order::Documented => LiveOnly::InFront,
+        }
+    }
+}
+
+/// By which keys the entries of lists are matched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Keys {
+    /// By the merge key, as every server understands.
+    #[default]
+    Merge,
+    /// By all keys that the type recommends; each entry says so in $patchMergeKey.
+    Recommended,
+}
+
+impl From<Keys> for DifferenceKeys {
+    fn from(keys: Keys) -> DifferenceKeys {
+        match keys {
+            Keys::Merge => DifferenceKeys::Default,
+            Keys::Recommended => DifferenceKeys::Recommended,
+        }
+    }
+}
+
+/// Reads the documents that a command takes, of which one may be standard input.
+fn read<const COUNT: usize>(files: [&Path; COUNT]) -> Result<[Document; COUNT], Error> {
+    if files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
+        return Err(Error::usage("only one document can come from standard input; name a file for the others"));
+    }
+    let mut documents = Vec::with_capacity(COUNT);
+    for file in files {
+        documents.push(crate::document::read_one(file)?);
+    }
+    documents.try_into().map_err(|_| Error::usage("a document is missing"))
+}

@@ -1,0 +1,107 @@
+//! `tenure schema audit`: every list that is merged by a key which two legal entries may share.
+
+use crate::{
+    Error, Outcome,
+    cluster::Connection,
+    terminal::{Format, Ink, Terminal},
+    types::SchemaFiles,
+};
+use clap::Args;
+use std::fmt::Write;
+use tenure_schema::{
+    Schema,
+    audit::{self, WeakKey, Weakness},
+};
+use tenure_value::Value;
+
+/// Find lists whose merge key cannot tell legal entries apart.
+#[derive(Args)]
+#[command(after_help = "\
+In such a list a patch loses an entry or changes the wrong one. Without files the built-in kinds are looked over,
+with --live all kinds of a server. The exit code is 0 where nothing is found and 2 where something is.
+
+Examples:
+  tenure schema audit
+  tenure schema audit --schema widget-crd.yaml
+  tenure schema audit --live --context production
+  kubectl get --raw /openapi/v2 | tenure schema audit --schema - --output json")]
+pub struct Options {
+    /// How to write the findings.
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
+    output: Format,
+    #[command(flatten)]
+    schemas: SchemaFiles,
+    /// Look over the types that the server of the kubeconfig publishes.
+    #[arg(long, conflicts_with = "schema_files")]
+    live: bool,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// Prints the findings.
+pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
+    let looked_over: Vec<&Schema> = match options.schemas.schema_files.is_empty() {
+        true if options.live => options.connection.run(async |cluster| cluster.all_types().await)?,
+        true => vec![Schema::builtin()],
+        false => options.schemas.types()?.given().collect(),
+    };
+    let mut weak: Vec<WeakKey> = looked_over.iter().flat_map(|schema| audit::weak_keys(schema)).collect();
+    // Types that several groups use are published with each of them.
+    weak.sort_by(|a, b| (&a.holder, &a.field).cmp(&(&b.holder, &b.field)));
+    weak.dedup();
+    match options.output {
+        Format::Text => terminal.print(render(&weak, terminal))?,
+        format => terminal.print_value(&Value::array(weak.iter().map(to_value)), format)?,
+    }
+    Ok(if weak.is_empty() { Outcome::Done } else { Outcome::Changes })
+}
+
+fn render(weak: &[WeakKey], terminal: &Terminal) -> String {
+    let paint = terminal.paint;
+    let mut out = String::new();
+    for weak in weak {
+        let _ = writeln!(out, "{}", paint.ink(Ink::Strong, format_args!("{}.{}", weak.holder, weak.field)));
+        let reasons: Vec<String> = weak.reasons.iter().map(Weakness::to_string).collect();
+        let _ = writeln!(out, "  merged by {}: {}", paint.ink(Ink::Warning, weak.keys()), reasons.join("; "));
+        let _ = writeln!(out, "  {}", advice(weak));
+    }
+    let count = match weak.len() {
+        0 => "every merged list has a key that tells its entries apart".to_owned(),
+        1 => "1 list".to_owned(),
+        more => format!("{more} lists"),
+    };
+    let _ = writeln!(out, "{count}");
+    out
+}
+
+/// Says what would be better.
+fn advice(weak: &WeakKey) -> String {
+    let has = |weakness| weak.reasons.contains(&weakness);
+    if !weak.recommended_keys.is_empty() {
+        return format!("recommended: {}, sent as $patchMergeKey", weak.recommended_keys.join("+"));
+    }
+    if has(Weakness::NoKey) {
+        return "recommended: list type map with keys that every entry has, or atomic".into();
+    }
+    if has(Weakness::KeyMayBeMissing) {
+        return "recommended: make the key required, or give it a default".into();
+    }
+    if has(Weakness::Repeats) {
+        return "no key can do better: entries may be alike in all of them; give each its own".into();
+    }
+    "recommended: declare the list as a map with this key, so that it is checked to be unique".into()
+}
+
+fn to_value(weak: &WeakKey) -> Value {
+    let texts = |texts: &[tenure_value::Text]| Value::array(texts.iter().cloned().map(Value::from));
+    let reasons = weak.reasons.iter().map(|reason| Value::from(reason.to_string()));
+    Value::object([
+        ("type", Value::from(weak.holder.clone())),
+        ("field", Value::from(weak.field.clone())),
+        ("mergeKey", weak.merge_key.clone().map_or(Value::Null, Value::from)),
+        ("mapKeys", texts(&weak.map_keys)),
+        ("recommendedKeys", texts(&weak.recommended_keys)),
+        ("reasons", Value::array(reasons)),
+        ("advice", Value::from(advice(weak))),
+    ])
+}

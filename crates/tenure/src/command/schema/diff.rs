@@ -1,0 +1,234 @@
+//! `tenure schema diff`: which lists and maps merge in another way under a new definition, and which objects and
+//! managers that touches.
+
+use crate::{
+    Error, Outcome,
+    cluster::{Connection, Found, Targets},
+    document::{self, Document},
+    live::LiveObject,
+    terminal::{Format, Ink, Terminal},
+    types::SchemaFiles,
+};
+use clap::Args;
+use std::{fmt::Write, path::PathBuf};
+use tenure_apply::Manager;
+use tenure_schema::{
+    Schema,
+    merging::{self, Change},
+};
+use tenure_value::{Text, Value};
+
+/// Tell which lists and maps merge in another way under a new definition.
+#[derive(Args)]
+#[command(after_help = "\
+The files hold definitions of custom resources or OpenAPI documents. Kinds are compared version by version; with
+--from and --to, one version of the old file with one of the new, which may be the same file. The objects given with
+--objects are looked through for managers who hold something there. The exit code is 0 where nothing changes and 2
+where something does.
+
+Examples:
+  tenure schema diff widget-old.yaml widget-new.yaml
+  tenure schema diff widget.yaml widget.yaml --from v1alpha1 --to v1
+  tenure schema diff widget-old.yaml widget-new.yaml --live
+  kubectl get widgets -A -o yaml --show-managed-fields | tenure schema diff old.yaml new.yaml --objects -")]
+pub struct Options {
+    /// The definition as it is.
+    old: PathBuf,
+    /// The definition as it will be.
+    new: PathBuf,
+    /// The version of the old definition to compare.
+    #[arg(long, value_name = "VERSION", requires = "to")]
+    from: Option<String>,
+    /// The version of the new definition to compare it with.
+    #[arg(long, value_name = "VERSION", requires = "from")]
+    to: Option<String>,
+    /// Files with live objects, or - for standard input.
+    #[arg(long, value_name = "FILE")]
+    objects: Vec<PathBuf>,
+    /// Look through the objects of the server of the kubeconfig.
+    #[arg(long)]
+    live: bool,
+    /// How to write the changes.
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
+    output: Format,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// A kind whose merging changes.
+struct KindChange {
+    /// Its apiVersion in the old definition.
+    api_version: Text,
+    kind: Text,
+    /// Its apiVersion in the new one.
+    becomes: Text,
+    changes: Vec<(Change, Vec<Touched>)>,
+}
+
+/// Someone who holds something that merges in another way.
+struct Touched {
+    object: String,
+    manager: Manager,
+}
+
+/// Prints the changes.
+pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
+    let read = |file: &PathBuf| SchemaFiles { schema_files: vec![file.clone()] }.types();
+    let (old, new) = (read(&options.old)?, read(&options.new)?);
+    let mut objects = Vec::new();
+    for file in &options.objects {
+        objects.extend(document::read(file)?);
+    }
+    let (mut kinds, mut compared) = (Vec::new(), false);
+    for (schema, later) in old.given().flat_map(|schema| new.given().map(move |later| (schema, later))) {
+        for (api_version, kind, becomes) in pairs(schema, later, &options) {
+            compared = true;
+            let (Some(before), Some(after)) = (schema.kind(&api_version, &kind), later.kind(&becomes, &kind)) else {
+                continue;
+            };
+            let changes = merging::changes(before, after);
+            if options.live && !changes.is_empty() {
+                objects.extend(live_objects(&options.connection, &api_version, &kind)?);
+            }
+            let changes = changes.into_iter().map(|change| {
+                let touched = touched(&objects, &api_version, &kind, &change)?;
+                Ok((change, touched))
+            });
+            let changes = changes.collect::<Result<Vec<_>, Error>>()?;
+            if !changes.is_empty() {
+                kinds.push(KindChange { api_version, kind, becomes, changes });
+            }
+        }
+    }
+    if !compared {
+        return Err(Error::usage(format!(
+            "{} and {} have no kind and version in common; name the versions to compare with --from and --to",
+            options.old.display(),
+            options.new.display()
+        )));
+    }
+    match options.output {
+        Format::Text => terminal.print(render(&kinds, options.live || !options.objects.is_empty(), terminal))?,
+        format => terminal.print_value(&Value::array(kinds.iter().map(to_value)), format)?,
+    }
+    Ok(if kinds.is_empty() { Outcome::Done } else { Outcome::Changes })
+}
+
+/// Returns all objects of a kind that the server has; none where it does not know the kind.
+fn live_objects(connection: &Connection, api_version: &str, kind: &str) -> Result<Vec<Document>, Error> {
+    connection.run(async |cluster| {
+        let Some(resource) = cluster.kind_of(api_version, kind).await? else { return Ok(Vec::new()) };
+        let found = cluster.select_in(&resource, None, &Targets::default()).await?;
+        Ok(found.iter().map(Found::document).collect())
+    })
+}
+
+/// Returns which kind of the old definition is compared with which of the new.
+fn pairs(old: &Schema, new: &Schema, options: &Options) -> Vec<(Text, Text, Text)> {
+    let kinds = |schema: &Schema| -> Vec<(Text, Text)> {
+        let kinds = schema.kinds().filter_map(|(name, _)| name.split_once(' '));
+        kinds.map(|(api_version, kind)| (api_version.into(), kind.into())).collect()
+    };
+    let version = |api_version: &str| api_version.rsplit('/').next().unwrap_or_default().to_owned();
+    let group = |api_version: &str| api_version.rsplit_once('/').map_or("", |(group, _)| group).to_owned();
+    let compared = |before: &str, after: &str| match (&options.from, &options.to) {
+        (Some(from), Some(to)) => {
+            group(before) == group(after) && version(before) == *from && version(after) == *to
+        }
+        _ => before == after,
+    };
+    let mut pairs = Vec::new();
+    for (before, kind) in kinds(old) {
+        let others = kinds(new).into_iter().filter(|(after, of)| *of == kind && compared(&before, after));
+        pairs.extend(others.map(|(after, _)| (before.clone(), kind.clone(), after)));
+    }
+    pairs
+}
+
+/// Returns the managers of objects of a kind who hold something where merging changes.
+fn touched(
+    objects: &[Document],
+    api_version: &str,
+    kind: &str,
+    change: &Change,
+) -> Result<Vec<Touched>, Error> {
+    let group = |version: &str| version.rsplit_once('/').map_or("", |(group, _)| group).to_owned();
+    let mut touched = Vec::new();
+    for document in objects {
+        let (version, of) = document.kind()?;
+        if of != kind || group(version) != group(api_version) {
+            continue;
+        }
+        let live = LiveObject::read(&document.value).map_err(|error| Error::document(&document.place, error))?;
+        let holders = live.managers.iter().filter(|manager| manager.api_version == api_version);
+        let name = match live.namespace() {
+            "" => live.name().to_owned(),
+            namespace => format!("{namespace}/{}", live.name()),
+        };
+        touched.extend(
+            holders
+                .filter(|manager| manager.fields.reaches(&change.path))
+                .map(|manager| Touched { object: name.clone(), manager: manager.clone() }),
+        );
+    }
+    Ok(touched)
+}
+
+fn render(kinds: &[KindChange], looked: bool, terminal: &Terminal) -> String {
+    let paint = terminal.paint;
+    let mut out = String::new();
+    for kind in kinds {
+        let title = match kind.api_version == kind.becomes {
+            true => format!("{} {}", kind.api_version, kind.kind),
+            false => format!("{} {} becomes {}", kind.api_version, kind.kind, kind.becomes),
+        };
+        let _ = writeln!(out, "{}", paint.ink(Ink::Strong, title));
+        for (change, touched) in &kind.changes {
+            let _ = writeln!(out, "  {}", paint.ink(Ink::Changed, &change.path));
+            let _ = writeln!(out, "    was  {}", change.before);
+            let _ = writeln!(out, "    is   {}", change.after);
+            let _ = writeln!(out, "    so   {}", change.consequence());
+            for touched in touched {
+                let _ = writeln!(
+                    out,
+                    "    {} {}, held by {}",
+                    paint.ink(Ink::Warning, "touches"),
+                    touched.object,
+                    touched.manager.identity()
+                );
+            }
+            if looked && touched.is_empty() {
+                let _ = writeln!(out, "    touches none of the objects");
+            }
+        }
+    }
+    if kinds.is_empty() {
+        out.push_str("every list and map merges as before\n");
+    }
+    out
+}
+
+fn to_value(kind: &KindChange) -> Value {
+    let change = |(change, touched): &(Change, Vec<Touched>)| {
+        let touched = touched.iter().map(|touched| {
+            Value::object([
+                ("object", Value::from(touched.object.clone())),
+                ("manager", Value::from(touched.manager.name.clone())),
+                ("operation", Value::from(touched.manager.operation.as_str())),
+            ])
+        });
+        Value::object([
+            ("path", Value::from(change.path.to_string())),
+            ("before", Value::from(change.before.to_string())),
+            ("after", Value::from(change.after.to_string())),
+            ("consequence", Value::from(change.consequence())),
+            ("touches", Value::array(touched)),
+        ])
+    };
+    Value::object([
+        ("from", Value::from(kind.api_version.clone())),
+        ("to", Value::from(kind.becomes.clone())),
+        ("kind", Value::from(kind.kind.clone())),
+        ("changes", Value::array(kind.changes.iter().map(change))),
+    ])
+}

@@ -1,0 +1,181 @@
+//! `tenure schema show`: the topology of a kind, or of a place within it, in plain words.
+
+use super::words::{self, Words};
+use crate::{
+    Error, Outcome,
+    kinds::{self, Kind},
+    terminal::{Format, Ink, Terminal},
+    types::{SchemaFiles, Types},
+};
+use clap::Args;
+use std::fmt::Write;
+use tenure_schema::{Located, SchemaError};
+use tenure_value::Value;
+
+/// Show how a kind, or a place within it, merges.
+#[derive(Args)]
+#[command(after_help = "\
+Lists are entered by themselves: Deployment.spec.template.spec.containers.ports is the list of ports of every
+container. Below a map, any name stands for all of its values.
+
+Examples:
+  tenure schema show Deployment
+  tenure schema show Service.spec.ports
+  tenure schema show networking.k8s.io/v1/Ingress.spec --depth 3
+  tenure schema show Widget.spec --schema widget-crd.yaml --output json")]
+pub struct Options {
+    /// The kind, and the place within it: Deployment.spec.strategy, apps/v1/Deployment, deployments.
+    #[arg(value_name = "KIND[.PATH]")]
+    place: String,
+    /// How many levels of fields to show.
+    #[arg(long, value_name = "LEVELS", default_value_t = 1)]
+    depth: usize,
+    /// How to write the result.
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
+    output: Format,
+    #[command(flatten)]
+    schemas: SchemaFiles,
+}
+
+/// Prints the place and its fields.
+pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
+    let types = options.schemas.types()?;
+    let (kind, place) = locate(&types, &options.place)?;
+    match options.output {
+        Format::Text => terminal.print(render(&kind, &place, options.depth, terminal))?,
+        format => terminal.print_value(&to_value(&kind, &place), format)?,
+    }
+    Ok(Outcome::Done)
+}
+
+/// Finds the kind and the place. A dot may belong to the kind, as in `deployments.apps`, so every dot is tried.
+fn locate(types: &Types, asked: &str) -> Result<(Kind, Located<'static>), Error> {
+    let start = asked.rfind('/').map_or(0, |slash| slash + 1);
+    let mut foreign: Option<(Kind, SchemaError)> = None;
+    for end in asked[start..].match_indices('.').map(|(at, _)| start + at).chain([asked.len()]) {
+        let Ok(kind) = kinds::find(types, &asked[..end]) else { continue };
+        match kind.of.locate(&asked[end..]) {
+            Ok(place) => return Ok((kind, place)),
+            Err(error) => foreign = foreign.or(Some((kind, error))),
+        }
+    }
+    match foreign {
+        Some((kind, error)) => Err(Error::usage(format!("{} {}: {error}", kind.api_version, kind.name))),
+        None => {
+            let kind = asked[start..].split('.').next().unwrap_or_default();
+            kinds::find(types, &format!("{}{kind}", &asked[..start]))
+                .and_then(|kind| Err(Error::usage(format!("{}: there is no such place", kind.name))))
+        }
+    }
+}
+
+fn render(kind: &Kind, place: &Located<'_>, depth: usize, terminal: &Terminal) -> String {
+    let paint = terminal.paint;
+    let mut out = String::new();
+    let title = format!("{} {}{}", kind.api_version, kind.name, place.path);
+    let _ = writeln!(out, "{}", paint.ink(Ink::Strong, title));
+    let outline = place.of.outline(depth).to_string();
+    let (what, fields) = outline.split_once('\n').unwrap_or((&outline, ""));
+    let words = Words::of(place);
+    let presence = words::presence(place.field);
+    let rows = [
+        ("type", what),
+        ("presence", presence.as_str()),
+        ("server-side apply", &words.apply),
+        ("strategic merge patch", &words.strategic),
+        ("JSON merge patch", words.merge),
+    ];
+    let label = rows.iter().map(|(label, _)| label.len()).max().unwrap_or_default();
+    for (name, text) in rows.iter().filter(|(_, text)| !text.is_empty()) {
+        let lines = wrapped(text, terminal.width.saturating_sub(label + 4).max(20));
+        for (at, line) in lines.iter().enumerate() {
+            let name = if at == 0 { *name } else { "" };
+            let _ = writeln!(out, "  {}  {line}", paint.ink(Ink::Faint, format_args!("{name:label$}")));
+        }
+    }
+    if !fields.is_empty() {
+        let _ = write!(out, "\n{fields}");
+    }
+    out
+}
+
+/// Breaks a text at blanks into lines of at most that many characters, where words allow it.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+fn to_value(kind: &Kind, place: &Located<'_>) -> Value {
+    let words = Words::of(place);
+    let what = |place: &Located<'_>| {
+        let outline = place.of.outline(0).to_string();
+        Value::from(outline.trim_end())
+    };
+    let inner = place.of.locate("[]").unwrap_or_else(|_| place.clone());
+    let fields = inner.of.fields().map(|(field, of)| {
+        let below = Located { path: place.path.clone(), field: Some(field), of };
+        let words = Words::of(&below);
+        Value::object([
+            ("name", Value::from(field.name.clone())),
+            ("type", what(&below)),
+            ("required", Value::from(field.required)),
+            ("serverSideApply", Value::from(words.apply)),
+            ("strategicMergePatch", Value::from(words.strategic)),
+        ])
+    });
+    let default = place.field.and_then(|field| field.slot.default.clone());
+    Value::object(
+        [
+            ("apiVersion", Value::from(kind.api_version.clone())),
+            ("kind", Value::from(kind.name.clone())),
+            ("path", Value::from(place.path.to_string())),
+            ("type", what(place)),
+            ("required", Value::from(place.field.is_some_and(|field| field.required))),
+            ("serverSideApply", Value::from(words.apply)),
+            ("strategicMergePatch", Value::from(words.strategic)),
+            ("jsonMergePatch", Value::from(words.merge)),
+            ("fields", Value::array(fields)),
+        ]
+        .into_iter()
+        .chain(default.map(|default| ("default", default))),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dot_may_belong_to_the_kind_or_begin_the_path() {
+        let types = Types::default();
+        for (asked, found) in [
+            ("Deployment.spec.replicas", "Deployment.spec.replicas"),
+            ("deployments.apps", "Deployment"),
+            ("deployments.apps.spec", "Deployment.spec"),
+            ("networking.k8s.io/v1/Ingress.spec.rules", "Ingress.spec.rules"),
+            ("po.metadata.labels.x", "Pod.metadata.labels.*"),
+        ] {
+            let (kind, place) = locate(&types, asked).unwrap_or_else(|error| panic!("{asked}: {error}"));
+            assert_eq!(format!("{}{}", kind.name, place.path), found);
+        }
+        let told = |asked: &str| locate(&types, asked).map(|_| ()).unwrap_err().to_string();
+        assert!(told("Pod.spec.container").contains("\"containers\" may be meant"), "{}", told("Pod.spec.container"));
+        assert!(told("Gadget.spec").contains("there is no kind \"Gadget\""), "{}", told("Gadget.spec"));
+    }
+
+    #[test]
+    fn long_sentences_are_broken_at_blanks() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("extraordinarily long", 4), ["extraordinarily", "long"]);
+    }
+}

@@ -1,0 +1,120 @@
+//! Kinds by the names that people give them, without a server: `Deployment`, `deployments`, `deploy`,
+//! `deployments.apps`, `apps/v1/Deployment`. What is found in files goes before what is built in.
+
+use crate::{Error, types::Types};
+use tenure_schema::TypeRef;
+use tenure_server::kinds::{Registry, Resource};
+use tenure_value::Text;
+
+/// A kind that was asked for.
+#[derive(Clone, Debug)]
+pub struct Kind {
+    /// Its apiVersion, such as `apps/v1`.
+    pub api_version: Text,
+    /// Its name, such as `Deployment`.
+    pub name: Text,
+    /// Its type.
+    pub of: TypeRef<'static>,
+}
+
+/// Finds the kind of a name. Where several versions have it, the most stable and then the newest counts; where
+/// several groups have it, the one without a name, then the first.
+pub fn find(types: &Types, asked: &str) -> Result<Kind, Error> {
+    if let Some((api_version, kind)) = asked.rsplit_once('/')
+        && let Some(of) = types.of(api_version, kind)
+    {
+        return Ok(Kind { api_version: api_version.into(), name: kind.into(), of });
+    }
+    let (name, group) = match asked.split_once('.') {
+        Some((name, group)) => (name, Some(group)),
+        None => (asked.rsplit_once('/').map_or(asked, |(_, name)| name), None),
+    };
+    let version = asked.rsplit_once('/').map(|(version, _)| version);
+    let mut found: Vec<Kind> = Vec::new();
+    for schema in types.schemas() {
+        for (place, of) in schema.kinds() {
+            let Some((api_version, kind)) = place.split_once(' ') else { continue };
+            let in_group = group.is_none_or(|group| group_of(api_version) == group);
+            if in_group
+                && version.is_none_or(|version| version == api_version)
+                && is_called(api_version, kind, name)
+            {
+                found.push(Kind { api_version: api_version.into(), name: kind.into(), of });
+            }
+        }
+        if !found.is_empty() {
+            break;
+        }
+    }
+    found.sort_by_key(|kind| rank(&kind.api_version));
+    let problem = || {
+        format!(
+            "there is no kind {asked:?}; write it as Deployment, deployments or apps/v1/Deployment, and give the \
+             types of custom resources with --schema FILE"
+        )
+    };
+    found.into_iter().next().ok_or_else(|| Error::usage(problem()))
+}
+
+fn group_of(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
+/// Whether a kind goes by a name: its own in any spelling, its plural, or a short one.
+fn is_called(api_version: &str, kind: &str, name: &str) -> bool {
+    if kind.eq_ignore_ascii_case(name) {
+        return true;
+    }
+    let names = |resource: &Resource| {
+        let short = resource.short_names.iter();
+        [&resource.name, &resource.singular].into_iter().chain(short).any(|of| of.eq_ignore_ascii_case(name))
+    };
+    match Registry::builtin().of_kind(api_version, kind) {
+        Some(resource) => names(resource),
+        None => plural(kind).eq_ignore_ascii_case(name),
+    }
+}
+
+/// Returns the plural that a kind has where nothing says otherwise.
+fn plural(kind: &str) -> String {
+    match kind.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(['a', 'e', 'i', 'o', 'u']) => format!("{stem}ies"),
+        _ if kind.ends_with(['s', 'x']) || kind.ends_with("ch") => format!("{kind}es"),
+        _ => format!("{kind}s"),
+    }
+}
+
+/// Orders apiVersions: the core group first, stable before beta before alpha, newer before older, then by name.
+fn rank(api_version: &Text) -> (bool, u8, std::cmp::Reverse<u32>, Text) {
+    let version = api_version.rsplit('/').next().unwrap_or_default();
+    let stability = if version.contains("alpha") { 2 } else { u8::from(version.contains("beta")) };
+    let digits: String = version.chars().skip(1).take_while(char::is_ascii_digit).collect();
+    let number = digits.parse().unwrap_or_default();
+    (!group_of(api_version).is_empty(), stability, std::cmp::Reverse(number), api_version.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_found_by_every_name_people_give_them() {
+        let types = Types::default();
+        for (asked, found) in [
+            ("Deployment", "apps/v1 Deployment"),
+            ("deployments", "apps/v1 Deployment"),
+            ("deploy", "apps/v1 Deployment"),
+            ("deployments.apps", "apps/v1 Deployment"),
+            ("apps/v1/Deployment", "apps/v1 Deployment"),
+            ("po", "v1 Pod"),
+            ("v1/Pod", "v1 Pod"),
+            ("events", "v1 Event"),
+            ("events.events.k8s.io", "events.k8s.io/v1 Event"),
+            ("hpa", "autoscaling/v2 HorizontalPodAutoscaler"),
+        ] {
+            let kind = find(&types, asked).unwrap_or_else(|error| panic!("{asked}: {error}"));
+            assert_eq!(format!("{} {}", kind.api_version, kind.name), found, "{asked}");
+        }
+        assert!(find(&types, "Gadget").is_err());
+    }
+}
