@@ -85,8 +85,9 @@ async fn converse<H: Handler>(
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     stream.set_nodelay(true)?;
     let service = service_fn(move |request| {
-        let handler = handler.clone();
-        async move { Ok::<_, Infallible>(respond(handler.handle(request).await)) }
+        // On its own, so that a watch that goes on for an hour does not keep the room in which its request was answered.
+        let answering = Box::pin(handler.clone().handle(request));
+        async move { Ok::<_, Infallible>(respond(answering.await)) }
     });
     let mut http = auto::Builder::new(TokioExecutor::new());
     // Without flushing of pipelines: with it, a body goes into the buffer as fast as it is made, whether or not the

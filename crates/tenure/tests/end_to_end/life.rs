@@ -114,11 +114,9 @@ fn what_is_not_applied_any_more_is_pruned() {
         return;
     }
     let in_set = |input: &str| -> Said {
-        let line = "apply --server-side --force-conflicts --prune --applyset=configmaps/mine -n default -f -";
+        let line = "apply --server-side --force-conflicts --prune --applyset=parts -n default -f -";
         run(cluster.command(line).env("KUBECTL_APPLYSET", "true"), input)
     };
-    let parent = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: mine}\n";
-    cluster.with(parent, "apply -f -").says("created");
     in_set(&two_maps(&["three", "four"])).says("configmap/four serverside-applied");
     in_set(&two_maps(&["three"])).says("configmap/four pruned");
     assert!(!is_there(&cluster, "configmap/four") && is_there(&cluster, "configmap/three"));

@@ -1,6 +1,6 @@
-//! What watching and listing cost a server that is a process of its own: its memory and its processor time, from
-//! `/proc`, while clients here hold thousands of connections over plain HTTP. Bounded: ends by itself within a minute or
-//! two. `cargo bench -p tenure --bench watch -- [deliver|sustain|list]` runs one part.
+//! What watching and listing cost a server that is a process of its own (this program, started once more): its memory
+//! and its processor time, from `/proc`, while clients here hold thousands of connections over plain HTTP. Bounded: ends by
+//! itself within a minute or two. `cargo bench -p tenure-server --bench watch -- [deliver|sustain|list]` runs one part.
 
 use std::{
     fs,
@@ -14,11 +14,21 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+use tenure_server::{
+    Access,
+    api::Api,
+    listen::{self, bind},
+};
+use tenure_store::{EmbeddedOptions, EmbeddedStore};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream as Connection,
     runtime::{Builder, Runtime},
 };
+
+/// The allocator of the binary.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const PODS: &str = "/api/v1/namespaces/default/pods";
@@ -34,8 +44,8 @@ struct Server {
 impl Server {
     fn start() -> Server {
         let directory = tempfile::tempdir().expect("a directory");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tenure"))
-            .args(["serve", "--insecure-http", "--listen", "127.0.0.1:0", "--data-dir"])
+        let mut child = Command::new(std::env::current_exe().expect("this program"))
+            .arg("serve")
             .arg(directory.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -43,9 +53,7 @@ impl Server {
             .expect("the server starts");
         let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
         let first = lines.next().and_then(Result::ok).expect("a greeting");
-        let address = first.rsplit("http://").next().expect("an address").to_string();
-        thread::spawn(move || lines.for_each(drop));
-        Server { child, address, _directory: directory }
+        Server { child, address: first, _directory: directory }
     }
 
     /// Returns the processor time used so far, in seconds: in the program, and in the kernel for it.
@@ -306,7 +314,24 @@ fn list(count: usize) {
     );
 }
 
+/// Serves from a directory on a free port, which it says first.
+fn serve(directory: &str) {
+    let runtime = Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let store = EmbeddedStore::open(directory, EmbeddedOptions::default()).expect("a store");
+        let listener = bind(([127, 0, 0, 1], 0).into()).await.expect("a free port");
+        println!("{}", listener.local_addr().expect("its address"));
+        let api = Api::open(Arc::new(store), Access::Anyone).await.expect("an API");
+        api.start_lifecycle();
+        listen::serve(listener, None, api, std::future::pending()).await;
+    });
+}
+
 fn main() {
+    let mut arguments = std::env::args().skip(1);
+    if let (Some("serve"), Some(directory)) = (arguments.next().as_deref(), arguments.next()) {
+        return serve(&directory);
+    }
     let only = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let wants = |part: &str| only.as_deref().is_none_or(|only| only == part);
     if wants("deliver") {
