@@ -12,17 +12,17 @@ use super::{
 use crate::{Encoding, Failure, Format, View, protobuf};
 use bytes::Bytes;
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, PoisonError},
 };
 use tenure_store::{Change, Entry, Revision};
 use tenure_value::{Value, json};
 use tokio::sync::OnceCell;
 
-/// How many changes are kept.
-const KEPT: usize = 256;
+/// How many changes are kept: enough that watchers who are behind for a second or two still share them.
+const KEPT: usize = 4096;
 /// How many bytes of values the kept changes have, at most.
-const KEPT_BYTES: usize = 4 * 1024 * 1024;
+const KEPT_BYTES: usize = 6 * 1024 * 1024;
 
 /// The newest changes.
 #[derive(Default)]
@@ -30,7 +30,9 @@ pub(crate) struct Feed(Mutex<Kept>);
 
 #[derive(Default)]
 struct Kept {
-    sights: VecDeque<Arc<Sight>>,
+    sights: HashMap<Revision, Vec<Arc<Sight>>>,
+    /// The revisions of all sights, in the order in which somebody saw them first.
+    order: VecDeque<Revision>,
     bytes: usize,
 }
 
@@ -48,10 +50,8 @@ impl Feed {
     /// Returns the change that a watch of the store gave, shared with whoever saw it before.
     pub fn sight(&self, served: &Served, revision: Revision, change: &Change) -> Arc<Sight> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |sight: &&Arc<Sight>| {
-            sight.revision == revision && sight.change.key == change.key && sight.served.reads_like(served)
-        };
-        if let Some(sight) = kept.sights.iter().rev().find(same) {
+        let same = |sight: &&Arc<Sight>| sight.change.key == change.key && sight.served.reads_like(served);
+        if let Some(sight) = kept.sights.get(&revision).and_then(|sights| sights.iter().find(same)) {
             return sight.clone();
         }
         let sight = Arc::new(Sight {
@@ -63,12 +63,22 @@ impl Feed {
             frames: Mutex::default(),
         });
         kept.bytes += sight.weight();
-        kept.sights.push_back(sight.clone());
-        while kept.sights.len() > KEPT || kept.bytes > KEPT_BYTES {
-            let Some(oldest) = kept.sights.pop_front() else { break };
-            kept.bytes -= oldest.weight();
+        kept.order.push_back(revision);
+        kept.sights.entry(revision).or_default().push(sight.clone());
+        while kept.order.len() > KEPT || kept.bytes > KEPT_BYTES {
+            let Some(oldest) = kept.order.pop_front() else { break };
+            // All of one revision go together; what is left of the order finds nothing any more.
+            let gone = kept.sights.remove(&oldest).unwrap_or_default();
+            kept.bytes -= gone.iter().map(|sight| sight.weight()).sum::<usize>();
         }
         sight
+    }
+}
+
+impl Feed {
+    /// Forgets all; whoever is behind makes anew what it needs.
+    pub fn rest(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Kept::default();
     }
 }
 

@@ -8,6 +8,9 @@ use tenure_store::{Entry, Error, ListRequest, Listing, Revision};
 /// How many entries are read from the store at once while a selector chooses among them.
 const CHUNK: usize = 1000;
 
+/// How many entries are walked over in one go.
+const STRIDE: usize = 256;
+
 /// A walk under way.
 pub(crate) struct Scan<'a> {
     api: &'a Api,
@@ -114,9 +117,13 @@ impl Scan<'_> {
                 return Ok(None);
             }
             if let Some(listing) = &self.listing {
-                if let Some(entry) = listing.entries.get(self.position) {
+                if let Some(entry) = listing.entries.get(self.position).cloned() {
                     self.position += 1;
-                    return Ok(Some(entry.clone()));
+                    // A long walk lets others pass now and then.
+                    if self.position.is_multiple_of(STRIDE) {
+                        tokio::task::yield_now().await;
+                    }
+                    return Ok(Some(entry));
                 }
                 match &listing.next {
                     Some(next) => self.from = String::from_utf8_lossy(next).into_owned(),

@@ -12,7 +12,7 @@ use super::{
     view::partial,
 };
 use crate::{Answer, Encoding, Failure, Format, Outlet, Reason, Stream, View};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use hyper::header::{self, HeaderValue};
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -28,6 +28,9 @@ const LASTING: Duration = Duration::from_secs(45 * 60);
 const BOOKMARKS: Duration = Duration::from_secs(60);
 /// How long before its end a watch says how far it is.
 const FAREWELL: Duration = Duration::from_secs(2);
+
+/// After how many bytes frames are sent, however many more there are.
+const BATCH_BYTES: usize = 32 * 1024;
 
 /// What a change is to a watcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -177,6 +180,43 @@ impl Schedule {
     }
 }
 
+/// Frames on their way to a client: one as it is shared, several joined.
+#[derive(Default)]
+struct Batch {
+    first: Option<Bytes>,
+    joined: BytesMut,
+}
+
+impl Batch {
+    fn add(&mut self, frame: Bytes) {
+        if self.first.is_none() && self.joined.is_empty() {
+            self.first = Some(frame);
+            return;
+        }
+        if let Some(first) = self.first.take() {
+            self.joined.extend_from_slice(&first);
+        }
+        self.joined.extend_from_slice(&frame);
+    }
+
+    fn is_full(&self) -> bool {
+        self.joined.len() >= BATCH_BYTES
+    }
+
+    fn take(self) -> Option<Bytes> {
+        self.first.or_else(|| (!self.joined.is_empty()).then(|| self.joined.freeze()))
+    }
+}
+
+/// Returns the next signal if it is there already.
+async fn at_hand(watch: &mut Watch) -> Option<Result<Signal, Error>> {
+    tokio::select! {
+        biased;
+        signal = watch.next() => Some(signal),
+        () = std::future::ready(()) => None,
+    }
+}
+
 impl Watcher {
     async fn run(mut self, start: Start, outlet: Outlet) {
         self.outlet = outlet;
@@ -237,21 +277,49 @@ impl Watcher {
                     alarm.as_mut().reset(schedule.next());
                 }
                 () = &mut stopped => return Ok(()),
-                signal = watch.next() => if let Signal::Changes(changes) = signal? {
-                    let revision = changes.revision();
-                    // A watch that was asked to start later than now begins there.
-                    if after.is_some_and(|after| revision <= after) {
-                        continue;
-                    }
-                    for change in &changes {
-                        if self.selection.decide(&change.key, None) != Some(false) {
-                            let sight = self.api.feed.sight(&self.target.served, revision, change);
-                            self.change(&sight).await?;
+                signal = watch.next() => {
+                    // Whoever is behind gets all that is at hand in one go.
+                    let (mut batch, mut next) = (Batch::default(), Some(signal));
+                    let mut ended = Ok(());
+                    while let Some(signal) = next {
+                        ended = self.gather(signal, after, &mut batch).await;
+                        if ended.is_err() || batch.is_full() {
+                            break;
                         }
+                        next = at_hand(&mut watch).await;
                     }
-                },
+                    if let Some(frames) = batch.take() {
+                        self.outlet.send(frames).await;
+                    }
+                    ended?;
+                }
             }
         }
+    }
+
+    /// Adds to a batch what a signal of the store is to this watcher.
+    async fn gather(
+        &mut self,
+        signal: Result<Signal, Error>,
+        after: Option<Revision>,
+        batch: &mut Batch,
+    ) -> Result<(), Failure> {
+        let Signal::Changes(changes) = signal? else { return Ok(()) };
+        let revision = changes.revision();
+        // A watch that was asked to start later than now begins there.
+        if after.is_some_and(|after| revision <= after) {
+            return Ok(());
+        }
+        for change in &changes {
+            if self.selection.decide(&change.key, None) != Some(false) {
+                let sight = self.api.feed.sight(&self.target.served, revision, change);
+                if let Some(frame) = self.change(&sight).await? {
+                    self.api.metrics.events.fetch_add(1, Relaxed);
+                    batch.add(frame);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Sends everything that is there as additions, and returns the revision it was read at.
@@ -319,8 +387,8 @@ impl Watcher {
         }
     }
 
-    /// Tells what a change is to this watcher, if it is anything.
-    async fn change(&mut self, sight: &Sight) -> Result<(), Failure> {
+    /// Returns the frame that tells what a change is to this watcher, if it is anything.
+    async fn change(&mut self, sight: &Sight) -> Result<Option<Bytes>, Failure> {
         let (was, is) = if self.selection.decide(&sight.change.key, None) == Some(true) {
             (sight.change.previous.is_some(), sight.change.current.is_some())
         } else {
@@ -328,23 +396,17 @@ impl Watcher {
             (meant(sight.previous(&self.api).await?), meant(sight.current(&self.api).await?))
         };
         let event = match (was, is) {
-            (false, false) => return Ok(()),
+            (false, false) => return Ok(None),
             (false, true) => Event::Added,
             (true, true) => Event::Modified,
             (true, false) => Event::Deleted,
         };
-        let frame = if self.format.view == View::Table {
+        if self.format.view == View::Table {
             let api = self.api.clone();
             let stored = if is { sight.current(&api).await? } else { sight.previous(&api).await? };
-            match stored {
-                Some(stored) => self.row(event, stored, sight.revision),
-                None => return Ok(()),
-            }
-        } else {
-            sight.frame(&self.api, self.format, event).await?
-        };
-        self.send(frame).await;
-        Ok(())
+            return Ok(stored.map(|stored| self.row(event, stored, sight.revision)));
+        }
+        sight.frame(&self.api, self.format, event).await.map(Some)
     }
 
     /// Writes an object as a table of one row.

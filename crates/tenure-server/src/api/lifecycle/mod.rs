@@ -89,6 +89,7 @@ async fn rest(api: &Api) {
     loop {
         sleep(REST).await;
         api.forms.rest();
+        api.feed.rest();
     }
 }
 
