@@ -244,8 +244,11 @@ fn write(address: &str, writer: u64, rate: u64, seconds: u64, start: Instant, wr
     for at in 0..rate * seconds {
         let due = start + Duration::from_micros(at * 1_000_000 / rate);
         thread::sleep(due.saturating_duration_since(Instant::now()));
-        let body = format!("apiVersion: v1\nkind: ConfigMap\ndata: {{key: value-{at}}}\n");
-        let path = format!("{MAPS}/writer-{writer}?fieldManager=bench");
+        let name = format!("writer-{writer}");
+        let body = format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{key: value-{at}}}\n"
+        );
+        let path = format!("{MAPS}/{name}?fieldManager=bench");
         write!(
             to,
             "PATCH {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/apply-patch+yaml\r\nContent-Length: {}\r\n\r\n{body}",
@@ -253,6 +256,8 @@ fn write(address: &str, writer: u64, rate: u64, seconds: u64, start: Instant, wr
         )
         .expect("sent");
         let (mut line, mut length) = (String::new(), 0);
+        from.read_line(&mut line).expect("an answer");
+        assert!(line.starts_with("HTTP/1.1 20"), "{line}");
         while line != "\r\n" {
             line.clear();
             from.read_line(&mut line).expect("a head");

@@ -49,7 +49,9 @@ impl World {
         while self.killing.load(SeqCst) {
             count += 1;
             for name in [format!("own-{writer}"), "shared".into()] {
-                let body = format!("apiVersion: v1\nkind: ConfigMap\ndata: {{of-{writer}: \"{count}\"}}\n");
+                let body = format!(
+                    "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{of-{writer}: \"{count}\"}}\n"
+                );
                 let path = format!("{MAPS}/{name}?fieldManager=writer-{writer}");
                 let (code, answer) = self.ask("PATCH", &path, Some((APPLY, &body)));
                 assert!(matches!(code, 200 | 201), "{code} {answer}");
