@@ -1,6 +1,6 @@
 //! Paths of names such as `.spec.replicas`, by which a definition says where scales and selectable fields are.
 
-use tenure_value::{Text, Value};
+use tenure_value::Text;
 
 /// A way down by names alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,11 +32,6 @@ impl SimplePath {
             rest = after;
         }
         (!names.is_empty()).then(|| SimplePath { names: names.into() })
-    }
-
-    /// Returns what stands there.
-    pub fn find<'v>(&self, value: &'v Value) -> Option<&'v Value> {
-        value.at(self.names.iter().map(Text::as_str))
     }
 
     /// Returns the name by which a field selector refers to it: `spec.color`.

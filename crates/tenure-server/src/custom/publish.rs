@@ -3,7 +3,7 @@
 
 use super::definition::{Definition, Version};
 use crate::openapi::Dialect;
-use tenure_value::{Object, Text, Value};
+use tenure_value::{Object, Value};
 
 const METADATA: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 const LIST_METADATA: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
@@ -171,13 +171,6 @@ fn reduced(schema: &Value, level: Level) -> Value {
         out = out.without("type").without("items").without("properties").without("required");
     }
     out.into()
-}
-
-impl Version {
-    /// Returns the description of the kind, for people.
-    pub fn description(&self) -> Text {
-        self.schema().get("description").and_then(Value::as_str).map(Text::new).unwrap_or_default()
-    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,6 @@ use crate::{
     kinds::{DecodeError, Decoded, FieldPath, Row, scalar::Timestamp},
 };
 use std::sync::Arc;
-use tenure_fields::FieldSet;
 use tenure_value::{Text, Value};
 
 const RULES_NOT_CHECKED: &str = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
@@ -187,18 +186,4 @@ impl Version {
     pub fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         table::cells(&self.columns, object, now)
     }
-
-    /// Returns the fields that the main endpoint takes from the live object whatever a request says.
-    pub fn reset_on_main(&self) -> FieldSet {
-        if self.has_status { status_field() } else { FieldSet::default() }
-    }
-
-    /// Returns the only fields that the status endpoint does not take from the live object.
-    pub fn kept_on_status(&self) -> FieldSet {
-        status_field()
-    }
-}
-
-fn status_field() -> FieldSet {
-    tenure_fields::fields_v1::parse(br#"{"f:status":{}}"#).unwrap_or_default()
 }

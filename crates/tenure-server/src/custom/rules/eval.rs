@@ -102,6 +102,21 @@ pub(crate) fn run<'v>(
     outcome
 }
 
+/// Computes with whole numbers; what does not fit is an error.
+macro_rules! arithmetic {
+    ($name:expr, $a:expr, $b:expr, $made:expr) => {{
+        let result = match $name {
+            operators::ADD => $a.checked_add(*$b),
+            operators::SUBSTRACT => $a.checked_sub(*$b),
+            operators::MULTIPLY => $a.checked_mul(*$b),
+            _ if *$b == 0 => return error("division by zero"),
+            operators::DIVIDE => $a.checked_div(*$b),
+            _ => $a.checked_rem(*$b),
+        };
+        result.map_or_else(overflow, |result| Ok($made(result)))
+    }};
+}
+
 struct Run<'v> {
     scope: Vec<(Text, Val<'v>)>,
     budget: Budget,
@@ -365,30 +380,14 @@ impl<'v> Run<'v> {
                 Ok(Val::List(Arc::new(all)))
             }
             (op::ADD | op::SUBSTRACT | op::MULTIPLY | op::DIVIDE | op::MODULO, Val::Int(a), Val::Int(b)) => {
-                let result = match name {
-                    op::ADD => a.checked_add(*b),
-                    op::SUBSTRACT => a.checked_sub(*b),
-                    op::MULTIPLY => a.checked_mul(*b),
-                    _ if *b == 0 => return error("division by zero"),
-                    op::DIVIDE => a.checked_div(*b),
-                    _ => a.checked_rem(*b),
-                };
-                result.map_or_else(overflow, |result| Ok(Val::Int(result)))
+                arithmetic!(name, a, b, Val::Int)
             }
             (
                 op::ADD | op::SUBSTRACT | op::MULTIPLY | op::DIVIDE | op::MODULO,
                 Val::UInt(a),
                 Val::UInt(b),
             ) => {
-                let result = match name {
-                    op::ADD => a.checked_add(*b),
-                    op::SUBSTRACT => a.checked_sub(*b),
-                    op::MULTIPLY => a.checked_mul(*b),
-                    _ if *b == 0 => return error("division by zero"),
-                    op::DIVIDE => a.checked_div(*b),
-                    _ => a.checked_rem(*b),
-                };
-                result.map_or_else(overflow, |result| Ok(Val::UInt(result)))
+                arithmetic!(name, a, b, Val::UInt)
             }
             (op::ADD, Val::Double(a), Val::Double(b)) => Ok(Val::Double(a + b)),
             (op::SUBSTRACT, Val::Double(a), Val::Double(b)) => Ok(Val::Double(a - b)),
