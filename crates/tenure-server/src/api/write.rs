@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     Cause, Failure, FieldValidation, MANAGER_BYTES, Reason, WriteOptions, custom,
-    kinds::{DecodeError, Decoded, Identity, Scope, scalar::Timestamp},
+    kinds::{self, DecodeError, Decoded, Scope, scalar::Timestamp},
 };
 use std::sync::atomic::Ordering::Relaxed;
 use tenure_apply::{
@@ -544,7 +544,7 @@ impl<'a> Writing<'a> {
         let namespaced = served.resource.scope == Scope::Namespaced;
         served.identify(
             object,
-            &Identity {
+            &kinds::Identity {
                 name: name.into(),
                 namespace: namespaced.then(|| self.target.namespace.clone()),
                 uid: uuid::Uuid::new_v4().to_string().into(),
