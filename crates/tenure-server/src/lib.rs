@@ -25,7 +25,7 @@ pub use address::{Address, Discovery, ResourcePath};
 pub use answer::{Answer, AnswerBody};
 pub use credentials::{Credentials, reachable, write_insecure_kubeconfig};
 pub use failure::{Cause, Failure, Fault, Reason};
-pub use media::{Encoding, Format, Offer, PLAIN, View};
+pub use media::{Encoding, Format, Offer, OpenApi, PLAIN, View};
 pub use metrics::Metrics;
 pub use pieces::Pieces;
 pub use query::{FieldValidation, MANAGER_BYTES, Query, WriteOptions};

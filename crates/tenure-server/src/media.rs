@@ -93,10 +93,7 @@ impl Offer {
 
     /// Chooses the answer's format: the first acceptable one, by the client's preference.
     pub fn answer(self, accept: Option<&str>) -> Result<Format, Failure> {
-        let accept = accept.map(str::trim).filter(|text| !text.is_empty()).unwrap_or("*/*");
-        let mut wishes: Vec<Wish> =
-            accept.split(',').map(Wish::parse).filter(|wish| wish.quality > 0).collect();
-        wishes.sort_by_key(|wish| std::cmp::Reverse(wish.quality));
+        let wishes = wishes(accept);
         if let Some(format) = wishes.iter().find_map(|wish| wish.meet(self)) {
             return Ok(format);
         }
@@ -107,6 +104,52 @@ impl Offer {
         };
         Err(Failure::new(Reason::NotAcceptable, message))
     }
+}
+
+/// How the OpenAPI document of version 2 is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenApi {
+    /// As JSON.
+    Json,
+    /// As protobuf, in messages of its own.
+    Protobuf,
+}
+
+impl OpenApi {
+    /// What clients have called the protobuf form, the name in use first.
+    const PROTOBUF: [&str; 2] = [
+        "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+        "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+    ];
+
+    /// Returns the media type.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            OpenApi::Json => Encoding::Json.media_type(),
+            OpenApi::Protobuf => Self::PROTOBUF[0],
+        }
+    }
+
+    /// Chooses the form that the client wants most.
+    pub fn choose(accept: Option<&str>) -> Result<OpenApi, Failure> {
+        let form = |wish: &Wish<'_>| match wish.essence.as_str() {
+            "*/*" | "application/*" | "application/json" => Some(OpenApi::Json),
+            essence => Self::PROTOBUF.contains(&essence).then_some(OpenApi::Protobuf),
+        };
+        wishes(accept).iter().find_map(form).ok_or_else(|| {
+            let listed = format!("{}, {}", Encoding::Json.media_type(), Self::PROTOBUF[0]);
+            let message = format!("only the following media types are accepted: {listed}");
+            Failure::new(Reason::NotAcceptable, message)
+        })
+    }
+}
+
+/// Reads an `Accept` header, the most wanted first; a missing one wants anything.
+fn wishes(accept: Option<&str>) -> Vec<Wish<'_>> {
+    let accept = accept.map(str::trim).filter(|text| !text.is_empty()).unwrap_or("*/*");
+    let mut wishes: Vec<Wish> = accept.split(',').map(Wish::parse).filter(|wish| wish.quality > 0).collect();
+    wishes.sort_by_key(|wish| std::cmp::Reverse(wish.quality));
+    wishes
 }
 
 /// One entry of an `Accept` header.
@@ -201,6 +244,23 @@ mod tests {
                 .encoding,
             Encoding::Json
         );
+    }
+
+    #[test]
+    fn openapi_is_given_as_old_and_new_clients_want_it() {
+        for (accept, form) in [
+            (None, OpenApi::Json),
+            (Some("application/json"), OpenApi::Json),
+            (Some("text/html, */*;q=0.1"), OpenApi::Json),
+            (Some("application/com.github.proto-openapi.spec.v2@v1.0+protobuf"), OpenApi::Protobuf),
+            (
+                Some("application/json;q=0.5, application/com.github.proto-openapi.spec.v2.v1.0+protobuf"),
+                OpenApi::Protobuf,
+            ),
+        ] {
+            assert_eq!(OpenApi::choose(accept).unwrap(), form, "{accept:?}");
+        }
+        assert_eq!(OpenApi::choose(Some("text/html")).unwrap_err().code(), 406);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{Api, Request, catalog::Catalog};
 use crate::{
-    Address, Answer, Discovery, Failure, Offer,
+    Address, Answer, Discovery, Failure, Offer, OpenApi,
     health::{self, Check},
     kinds::{self, Registry, Root},
     openapi::{self, Dialect},
@@ -32,13 +32,18 @@ struct Document {
 }
 
 impl Documents {
-    /// Returns a document, made by the first who asks for it.
+    /// Returns a document as JSON, made by the first who asks for it.
     fn get(&self, name: &str, make: impl FnOnce() -> Value) -> Document {
+        self.get_bytes(name, || json::to_vec(&make()))
+    }
+
+    /// Returns a document, written by the first who asks for it.
+    fn get_bytes(&self, name: &str, write: impl FnOnce() -> Vec<u8>) -> Document {
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(document) = known().get(name) {
             return document.clone();
         }
-        let bytes = Bytes::from(json::to_vec(&make()));
+        let bytes = Bytes::from(write());
         let document = Document { mark: mark(&bytes), bytes };
         known().entry(name.into()).or_insert(document).clone()
     }
@@ -129,14 +134,23 @@ impl Api {
         let catalog = self.catalog();
         match path.trim_end_matches('/') {
             "/openapi/v2" => {
-                let document = catalog.documents.get("openapi/v2", || {
-                    openapi::version_2(
-                        &catalog.registry,
-                        Schema::builtin(),
-                        &components(&catalog, None, Dialect::V2),
-                    )
-                });
-                Some(marked_answer(document, request))
+                let make = || {
+                    let components = components(&catalog, None, Dialect::V2);
+                    openapi::version_2(&catalog.registry, Schema::builtin(), &components)
+                };
+                Some(match OpenApi::choose(request.header(header::ACCEPT)) {
+                    Ok(OpenApi::Json) => marked_answer(catalog.documents.get("openapi/v2", make), request),
+                    Ok(OpenApi::Protobuf) => {
+                        let document = catalog
+                            .documents
+                            .get_bytes("openapi/v2/protobuf", || openapi::version_2_in_protobuf(&make()));
+                        marked_answer(document, request).with_header(
+                            header::CONTENT_TYPE,
+                            HeaderValue::from_static(OpenApi::Protobuf.media_type()),
+                        )
+                    }
+                    Err(failure) => Answer::failure(&failure, crate::PLAIN),
+                })
             }
             "/openapi/v3" => {
                 let document = catalog.documents.get("openapi/v3", || openapi_index(&catalog));

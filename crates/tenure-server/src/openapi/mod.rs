@@ -2,11 +2,13 @@
 //! group and version, version 2 as one document. `kubectl` explains, validates and patches by it, so every
 //! `x-kubernetes-*` mark must be in it.
 
+mod binary;
 mod operations;
 mod schemas;
 mod words;
 
 use crate::kinds::Registry;
+pub use binary::version_2_in_protobuf;
 use operations::paths;
 use schemas::Publisher;
 pub use schemas::{Component, Dialect};

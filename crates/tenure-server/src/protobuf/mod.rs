@@ -9,7 +9,7 @@ mod error;
 mod plan;
 mod scalar;
 mod table;
-mod wire;
+pub(crate) mod wire;
 
 pub use compose::{event_of, item, list_around};
 pub use decode::decode;

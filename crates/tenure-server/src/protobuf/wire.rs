@@ -3,16 +3,16 @@
 
 use super::error::Fault;
 
-pub(super) const VARINT: u8 = 0;
-pub(super) const FIXED64: u8 = 1;
-pub(super) const LENGTH: u8 = 2;
+pub(crate) const VARINT: u8 = 0;
+pub(crate) const FIXED64: u8 = 1;
+pub(crate) const LENGTH: u8 = 2;
 const START_GROUP: u8 = 3;
 const END_GROUP: u8 = 4;
 const FIXED32: u8 = 5;
 
 /// One field's content.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Payload<'a> {
+pub(crate) enum Payload<'a> {
     Varint(u64),
     Fixed64(u64),
     Bytes(&'a [u8]),
@@ -60,7 +60,7 @@ impl<'a> Payload<'a> {
 }
 
 /// Reads the fields of a message one after the other.
-pub(super) struct Reader<'a>(pub &'a [u8]);
+pub(crate) struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {
     /// Returns the next field if its key and its number or length take a byte each, as most do.
@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
 
 /// Bytes that are being written.
 #[derive(Default)]
-pub(super) struct Writer(pub Vec<u8>);
+pub(crate) struct Writer(pub Vec<u8>);
 
 impl Writer {
     /// Adds bytes.
@@ -247,7 +247,7 @@ impl Writer {
 }
 
 /// How many bytes are copied at once.
-pub(super) const BLOCK: usize = 16;
+pub(crate) const BLOCK: usize = 16;
 
 #[cfg(test)]
 mod tests {

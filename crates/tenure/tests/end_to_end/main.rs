@@ -7,4 +7,5 @@ mod curl;
 mod kubectl;
 mod life;
 mod process;
+mod rust_client;
 mod serve;
