@@ -8,6 +8,7 @@ mod conversations;
 mod deletion;
 mod discovery;
 mod errors;
+mod every_kind;
 mod facts;
 mod hostile;
 mod http;
