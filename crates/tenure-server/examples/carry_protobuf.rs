@@ -19,7 +19,7 @@ use tenure_value::{Limits, Value, json};
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 const JSON: &str = "application/json";
 /// How many requests, bodies and answers were seen, and how many of the latter two went as protobuf.
-static COUNTS: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
+pub static COUNTS: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
 
 /// A request or an answer.
 struct Message {
@@ -63,12 +63,15 @@ fn main() -> Result<(), Box<dyn Error>> {
             if let Err(error) = carry(stream, &server) {
                 eprintln!("{error}");
             }
+            let [seen, bodies, answers] = COUNTS.each_ref().map(|count| count.load(Relaxed));
+            println!("{seen} requests, {bodies} bodies and {answers} answers in protobuf");
         });
     }
     Ok(())
 }
 
-fn carry(mut client: TcpStream, server: &str) -> io::Result<()> {
+/// Carries one request and its answer.
+pub fn carry(mut client: TcpStream, server: &str) -> io::Result<()> {
     let mut request = read(&mut client)?;
     let method = request.first.split(' ').next().unwrap_or_default().to_string();
     if matches!(method.as_str(), "POST" | "PUT" | "DELETE")
@@ -95,9 +98,7 @@ fn carry(mut client: TcpStream, server: &str) -> io::Result<()> {
         COUNTS[2].fetch_add(1, Relaxed);
     }
     client.write_all(&answer.bytes())?;
-    let seen = COUNTS[0].fetch_add(1, Relaxed) + 1;
-    let [bodies, answers] = [&COUNTS[1], &COUNTS[2]].map(|count| count.load(Relaxed));
-    println!("{seen} requests, {bodies} bodies and {answers} answers in protobuf");
+    COUNTS[0].fetch_add(1, Relaxed);
     Ok(())
 }
 

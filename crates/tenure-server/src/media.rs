@@ -60,14 +60,21 @@ pub enum Offer {
     Text,
     /// JSON, YAML and protobuf.
     All,
+    /// The same, and streams of JSON and protobuf: what a collection has, which may be read or watched.
+    AllAndStreams,
 }
 
 impl Offer {
     fn encodings(self) -> &'static [Encoding] {
         match self {
             Offer::Text => &[Encoding::Json, Encoding::Yaml],
-            Offer::All => &[Encoding::Json, Encoding::Yaml, Encoding::Protobuf],
+            Offer::All | Offer::AllAndStreams => &[Encoding::Json, Encoding::Yaml, Encoding::Protobuf],
         }
+    }
+
+    /// Returns what the same resource has where it may also be watched; streams of custom resources are not told of.
+    pub fn with_streams(self) -> Offer {
+        if self == Offer::All { Offer::AllAndStreams } else { self }
     }
 
     fn listed(self) -> String {
@@ -100,7 +107,13 @@ impl Offer {
         let message = if wishes.iter().any(|wish| wish.encoding(self).is_some()) {
             format!("only the following media types are accepted: {}", self.listed())
         } else {
-            format!("406: Not Acceptable\n\nAvailable representations: {}", self.listed())
+            let streams = match self {
+                Offer::AllAndStreams => {
+                    ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+                }
+                Offer::All | Offer::Text => "",
+            };
+            format!("406: Not Acceptable\n\nAvailable representations: {}{streams}", self.listed())
         };
         Err(Failure::new(Reason::NotAcceptable, message))
     }
@@ -142,6 +155,21 @@ impl OpenApi {
             Failure::new(Reason::NotAcceptable, message)
         })
     }
+}
+
+/// Chooses how aggregated discovery is written; none for a client that would rather have it the old way.
+pub(crate) fn aggregated(accept: Option<&str>) -> Option<Encoding> {
+    for wish in wishes(accept) {
+        let Some(encoding) = wish.encoding(Offer::All) else { continue };
+        match (wish.parameter("as"), wish.parameter("g"), wish.parameter("v")) {
+            (None, _, _) => return None,
+            (Some("APIGroupDiscoveryList"), Some("apidiscovery.k8s.io"), Some("v2")) => {
+                return Some(encoding).filter(|encoding| *encoding != Encoding::Yaml);
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Reads an `Accept` header, the most wanted first; a missing one wants anything.
@@ -261,6 +289,25 @@ mod tests {
             assert_eq!(OpenApi::choose(accept).unwrap(), form, "{accept:?}");
         }
         assert_eq!(OpenApi::choose(Some("text/html")).unwrap_err().code(), 406);
+    }
+
+    #[test]
+    fn aggregated_discovery_is_given_to_those_who_want_it_most() {
+        let wish = |encoding: &str| format!("{encoding};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
+        let (json, protobuf) = (wish("application/json"), wish("application/vnd.kubernetes.protobuf"));
+        let beta = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
+        for (accept, encoding) in [
+            (format!("{json},{beta},application/json"), Some(Encoding::Json)),
+            (format!("{beta},{json}"), Some(Encoding::Json)),
+            (format!("{protobuf},{json}"), Some(Encoding::Protobuf)),
+            (format!("{protobuf};q=0.5,{json}"), Some(Encoding::Json)),
+            (format!("application/json,{json};q=0.9"), None),
+            (beta.into(), None),
+            ("application/json".into(), None),
+        ] {
+            assert_eq!(aggregated(Some(&accept)), encoding, "{accept}");
+        }
+        assert_eq!(aggregated(None), None);
     }
 
     #[test]

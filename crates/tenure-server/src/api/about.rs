@@ -2,10 +2,12 @@
 
 use super::{Api, Request, catalog::Catalog};
 use crate::{
-    Address, Answer, Discovery, Failure, Offer, OpenApi,
+    Address, Answer, Discovery, Encoding, Failure, Offer, OpenApi,
     health::{self, Check},
     kinds::{self, Registry, Root},
+    media,
     openapi::{self, Dialect},
+    protobuf,
 };
 use bytes::Bytes;
 use hyper::{
@@ -75,19 +77,17 @@ impl Api {
     fn discovery(&self, which: Discovery, request: &Request) -> Result<Answer, Failure> {
         let catalog = self.catalog();
         let registry = &catalog.registry;
-        let aggregated = request.header(header::ACCEPT).is_some_and(wants_aggregated);
-        let format = if aggregated { Ok(crate::PLAIN) } else { request.format(Offer::All) }?;
+        let aggregated = media::aggregated(request.header(header::ACCEPT));
         let host = request.header(header::HOST).unwrap_or("127.0.0.1");
         let root = match which {
             Discovery::Core => Some(Root::Api),
             Discovery::Groups => Some(Root::Apis),
             _ => None,
         };
-        if let Some(root) = root.filter(|_| aggregated) {
-            let name = if root == Root::Api { "discovery/core" } else { "discovery/groups" };
-            let document = catalog.documents.get(name, || kinds::group_discovery_list(registry, root));
-            return Ok(aggregated_answer(document, request));
+        if let (Some(root), Some(encoding)) = (root, aggregated) {
+            return Ok(aggregated_answer(&catalog, root, encoding, request));
         }
+        let format = request.format(Offer::All)?;
         let document = match which {
             Discovery::Core => kinds::api_versions(registry, host),
             Discovery::Groups => kinds::api_group_list(registry),
@@ -222,16 +222,22 @@ fn openapi_index(catalog: &Catalog) -> Value {
     Value::object([("paths", Value::object(paths))])
 }
 
-fn wants_aggregated(accept: &str) -> bool {
-    accept.split(',').any(|wish| {
-        let has = |part: &str| wish.split(';').any(|of| of.trim() == part);
-        has("g=apidiscovery.k8s.io") && has("v=v2") && has("as=APIGroupDiscoveryList")
-    })
-}
-
-fn aggregated_answer(document: Document, request: &Request) -> Answer {
+fn aggregated_answer(catalog: &Catalog, root: Root, encoding: Encoding, request: &Request) -> Answer {
+    let list = || kinds::group_discovery_list(&catalog.registry, root);
+    let (document, kind) = match encoding {
+        Encoding::Protobuf => {
+            let name = format!("discovery/{root:?}/protobuf");
+            let write = || protobuf::encode(&list()).map(Vec::from).unwrap_or_default();
+            let kind =
+                "application/vnd.kubernetes.protobuf;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+            (catalog.documents.get_bytes(&name, write), kind)
+        }
+        Encoding::Json | Encoding::Yaml => {
+            let kind = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+            (catalog.documents.get(&format!("discovery/{root:?}"), list), kind)
+        }
+    };
     let mut answer = marked_answer(document, request);
-    let kind = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
     answer.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     answer.headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public"));
     answer

@@ -59,7 +59,7 @@ impl Api {
 
     /// Answers with a collection.
     pub(crate) async fn list(&self, target: &Target, request: &Request) -> Result<Answer, Failure> {
-        let format = request.format(target.offer())?;
+        let format = request.format(target.offer().with_streams())?;
         let selection = Selection::of(target, request)?;
         let form = Form::of(&target.served, format, Standing::InList).filter(|_| !target.served.asks());
         let Some(form) = form else {

@@ -78,7 +78,7 @@ enum RowObject {
 impl Api {
     /// Answers with a stream of changes.
     pub(crate) async fn watch(self: &Arc<Self>, target: Target, request: Request) -> Result<Answer, Failure> {
-        let format = request.format(target.offer())?;
+        let format = request.format(target.offer().with_streams())?;
         if format.encoding == Encoding::Yaml {
             let message = "only the following media types are accepted: application/json;stream=watch, application/json";
             return Err(Failure::new(Reason::NotAcceptable, message));

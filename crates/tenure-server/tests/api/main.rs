@@ -10,6 +10,7 @@ mod discovery;
 mod errors;
 mod every_kind;
 mod facts;
+mod formats;
 mod hostile;
 mod http;
 mod namespaces;

@@ -1,0 +1,104 @@
+//! Which format a client gets for what it says it reads, on every sort of endpoint: one table.
+
+use crate::{
+    http::{Answer, Request},
+    server::Server,
+};
+use tenure_server::protobuf;
+use tenure_value::{Limits, Value, yaml};
+
+const JSON: &str = "application/json";
+const YAML: &str = "application/yaml";
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const WIDGETS: &str = "/apis/example.org/v1/namespaces/default/widgets";
+const DEFINITION: &str = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
+    "metadata":{"name":"widgets.example.org"},"spec":{"group":"example.org","scope":"Namespaced",
+    "names":{"plural":"widgets","singular":"widget","kind":"Widget"},"versions":[{"name":"v1","served":true,
+    "storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}"#;
+
+/// Reads an answer in the format that it says it has, and returns its kind.
+fn kind(answer: &Answer) -> String {
+    let media_type = answer.header("content-type").unwrap_or_default();
+    let limits = Limits::default();
+    let document = match media_type {
+        PROTOBUF => protobuf::decode(&answer.body, &limits).expect("the body is protobuf"),
+        YAML => yaml::parse(&answer.body, &limits).expect("the body is YAML"),
+        _ => answer.document(),
+    };
+    document.get("kind").and_then(Value::as_str).unwrap_or_default().to_string()
+}
+
+#[test]
+fn a_client_gets_what_it_likes_best_of_what_there_is() {
+    let server = Server::start();
+    server.create(MAPS, r#"{"metadata":{"name":"a"},"data":{"k":"v"}}"#);
+    server.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION);
+    server.create(WIDGETS, r#"{"apiVersion":"example.org/v1","kind":"Widget","metadata":{"name":"w"}}"#);
+    let (one, absent, widget) = (format!("{MAPS}/a"), format!("{MAPS}/b"), format!("{WIDGETS}/w"));
+    let either = format!("{PROTOBUF},{JSON}");
+    let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    let partial = |encoding: &str, kind: &str| format!("{encoding};as={kind};v=v1;g=meta.k8s.io");
+    let rows: &[(&str, &str, u16, &str, &str)] = &[
+        // The format of one object, by preference, quality and wildcard.
+        (&one, "", 200, JSON, "ConfigMap"),
+        (&one, "*/*", 200, JSON, "ConfigMap"),
+        (&one, "application/*", 200, JSON, "ConfigMap"),
+        (&one, YAML, 200, YAML, "ConfigMap"),
+        (&one, PROTOBUF, 200, PROTOBUF, "ConfigMap"),
+        (&one, &either, 200, PROTOBUF, "ConfigMap"),
+        (&one, &format!("{JSON},{PROTOBUF}"), 200, JSON, "ConfigMap"),
+        (&one, &format!("{JSON};q=0.5,{YAML};q=0.8,{PROTOBUF};q=0.1"), 200, YAML, "ConfigMap"),
+        (&one, &format!("{PROTOBUF};q=0,{JSON};q=0.1"), 200, JSON, "ConfigMap"),
+        (&one, "text/html, image/png;q=0.9, */*;q=0.1", 200, JSON, "ConfigMap"),
+        (&one, "APPLICATION/JSON; charset=utf-8", 200, JSON, "ConfigMap"),
+        // Views, and what comes next if a view cannot be had.
+        (&one, table, 200, JSON, "Table"),
+        (&one, &format!("{table},{JSON}"), 200, JSON, "Table"),
+        (&one, &format!("{};q=0.9,{JSON};q=0.1", partial(PROTOBUF, "Table")), 200, JSON, "ConfigMap"),
+        (&one, &partial(PROTOBUF, "PartialObjectMetadata"), 200, PROTOBUF, "PartialObjectMetadata"),
+        (&one, &partial(YAML, "PartialObjectMetadata"), 200, YAML, "PartialObjectMetadata"),
+        (MAPS, &partial(PROTOBUF, "PartialObjectMetadataList"), 200, PROTOBUF, "PartialObjectMetadataList"),
+        (MAPS, PROTOBUF, 200, PROTOBUF, "ConfigMapList"),
+        (MAPS, YAML, 200, YAML, "ConfigMapList"),
+        // Errors come in the same format.
+        (&absent, PROTOBUF, 404, PROTOBUF, "Status"),
+        (&absent, YAML, 404, YAML, "Status"),
+        (&absent, table, 404, JSON, "Status"),
+        // Custom resources have no protobuf form.
+        (&widget, &either, 200, JSON, "Widget"),
+        (&widget, YAML, 200, YAML, "Widget"),
+        (&widget, PROTOBUF, 406, JSON, "Status"),
+        // Discovery.
+        ("/api/v1", &either, 200, PROTOBUF, "APIResourceList"),
+        ("/apis", &either, 200, PROTOBUF, "APIGroupList"),
+        ("/apis", YAML, 200, YAML, "APIGroupList"),
+        // What nobody can give.
+        (&one, "text/html", 406, JSON, "Status"),
+        (MAPS, "application/nope", 406, JSON, "Status"),
+    ];
+    for (path, accept, code, media_type, wanted) in rows {
+        let answer = server.send(&Request::new("GET", path).header("Accept", accept));
+        let got = (answer.code, answer.header("content-type").unwrap_or_default(), kind(&answer));
+        assert_eq!(got, (*code, *media_type, wanted.to_string()), "{path} {accept}: {}", answer.text());
+    }
+    let streams = server.send(&Request::new("GET", MAPS).header("Accept", "application/nope")).text();
+    assert!(streams.contains("application/vnd.kubernetes.protobuf;stream=watch"), "{streams}");
+    let alone = server.send(&Request::new("GET", &one).header("Accept", "application/nope")).text();
+    assert!(!alone.contains("stream=watch"), "{alone}");
+}
+
+#[test]
+fn aggregated_discovery_comes_in_protobuf_too() {
+    let server = Server::start();
+    let accept = format!("{PROTOBUF};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
+    let json = accept.replace(PROTOBUF, JSON);
+    for path in ["/api", "/apis"] {
+        let answer = server.send(&Request::new("GET", path).header("Accept", &accept));
+        assert_eq!(answer.header("content-type"), Some(accept.as_str()));
+        let read = protobuf::decode(&answer.body, &Limits::default()).expect("the body is protobuf");
+        let groups = |of: &Value| of.get("items").and_then(Value::as_array).map_or(0, |items| items.len());
+        let text = server.send(&Request::new("GET", path).header("Accept", &json)).document();
+        assert!(groups(&read) > 0 && groups(&read) == groups(&text), "{path}");
+    }
+}
