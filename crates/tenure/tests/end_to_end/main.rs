@@ -7,5 +7,4 @@ mod curl;
 mod kubectl;
 mod life;
 mod process;
-mod rust_client;
 mod serve;
