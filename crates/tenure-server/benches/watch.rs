@@ -131,7 +131,7 @@ impl Watchers {
                 }
             });
             // Not all at once: the queue of a listener is short.
-            if watchers.opened.load(Relaxed) % 64 == 0 {
+            if watchers.opened.load(Relaxed).is_multiple_of(64) {
                 watchers.drive(Duration::from_millis(1));
             }
         }

@@ -200,7 +200,7 @@ fn a_controller_brings_everything_to_its_end_through_two_restarts() {
         assert_eq!(code, 200, "{answer}");
     });
 
-    let children = |at: usize| if at % 10 == 0 { 2 } else { 1 };
+    let children = |at: usize| if at.is_multiple_of(10) { 2 } else { 1 };
     let stay = || (0..WIDGETS).filter(|at| at % 3 != 0);
     let widgets: BTreeMap<_, _> = stay().map(|at| (name(at), (children(at), children(at)))).collect();
     let maps: BTreeSet<_> =
