@@ -38,7 +38,7 @@ pub struct Options {
     /// The manager that applies from now on.
     #[arg(long, value_name = "MANAGER", env = "TENURE_MANAGER", default_value = MANAGER)]
     to: String,
-    /// A further manager to take from, beside those of `kubectl apply`; may be repeated.
+    /// A further manager to take from, beside those of `kubectl apply` and `kubectl create`; may be repeated.
     #[arg(long, value_name = "MANAGER")]
     from: Vec<String>,
     #[command(flatten)]

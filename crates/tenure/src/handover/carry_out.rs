@@ -1,10 +1,10 @@
 //! The way of every step: work it out, show it, ask, send it, and keep what takes it back. An object that was changed
 //! in the meantime is looked at again; if the step is still the one that was shown, it is taken.
 
-use super::{Handover, Intent, undo::UndoFile};
+use super::{Handover, Intent, send, undo::UndoFile};
 use crate::{
     Error, Outcome,
-    cluster::{Cluster, Found, JSON_PATCH, escaped},
+    cluster::{Cluster, Found},
     live::LiveObject,
     terminal::{Audience, Ink, Terminal},
 };
@@ -16,9 +16,6 @@ use tenure_value::Value;
 
 /// How often an object that others keep changing is looked at again.
 const ATTEMPTS: usize = 8;
-
-/// The name under which these patches are sent; it comes to hold nothing, since no value is written.
-const WRITER: &str = "tenure";
 
 /// The flags of commands that move ownership.
 #[derive(Args, Clone, Debug, Default)]
@@ -71,8 +68,7 @@ pub async fn carry_out(
         }
     }
     if !undo.is_empty() {
-        let file = carry.undo.clone().unwrap_or_else(|| UndoFile::name(terminal.now));
-        undo.write(&file)?;
+        let file = undo.write(carry.undo.as_deref(), terminal.now)?;
         terminal.note(format_args!("done; `tenure undo {}` takes it back", file.display()));
     }
     outcome
@@ -99,8 +95,7 @@ async fn take(
     let path = found.path();
     let shown = told(&handover);
     for _ in 0..ATTEMPTS {
-        let target = format!("{path}?fieldManager={}", escaped(WRITER));
-        let reply = cluster.patch(&target, JSON_PATCH, &handover.patch()).await?;
+        let reply = send(&path, &handover.patch(), &handover.after.managers, cluster).await?;
         if reply.is_success() {
             return Ok((handover, reply.value));
         }

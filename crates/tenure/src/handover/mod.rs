@@ -8,7 +8,11 @@ mod undo;
 pub use carry_out::{Carry, carry_out, name};
 pub use undo::take_back;
 
-use crate::live::LiveObject;
+use crate::{
+    Error,
+    cluster::{Cluster, JSON_PATCH, Reply},
+    live::LiveObject,
+};
 use tenure_apply::{Change, Managers, State, changes};
 use tenure_fields::Path;
 use tenure_schema::TypeRef;
@@ -75,7 +79,7 @@ impl Handover {
     pub fn patch(&self) -> Value {
         let version = version(&self.before.object);
         let removals = self.ways.iter().map(|way| operation("remove", &pointer(way), None));
-        let managers = operation("replace", "/metadata/managedFields", Some(self.after.managers.to_value()));
+        let managers = operation("replace", MANAGED_FIELDS, Some(self.after.managers.to_value()));
         let guard = operation("replace", "/metadata/resourceVersion", Some(version));
         Value::array([guard].into_iter().chain(removals).chain([managers]))
     }
@@ -85,11 +89,30 @@ impl Handover {
         let additions = self.ways.iter().rev().filter_map(|way| {
             Some(operation("add", &pointer(way), Some(self.before.object.along(way)?.clone())))
         });
-        let managers = operation("replace", "/metadata/managedFields", Some(self.before.managers.to_value()));
+        let managers = operation("replace", MANAGED_FIELDS, Some(self.before.managers.to_value()));
         let guard = operation("replace", "/metadata/resourceVersion", Some(version(left)));
         Value::array([guard].into_iter().chain(additions).chain([managers]))
     }
 }
+
+/// The name under which patches are sent; in the end it holds nothing, since what it writes is not its own.
+const WRITER: &str = "tenure";
+
+/// Sends a patch. Where the server counts a value as written by the sender (one that was put back, or a default in the
+/// place of one that went), a second patch says again who is to hold what.
+async fn send(path: &str, patch: &Value, wanted: &Managers, cluster: &Cluster) -> Result<Reply, Error> {
+    let path = format!("{path}?fieldManager={WRITER}");
+    let reply = cluster.patch(&path, JSON_PATCH, patch).await?;
+    let managers = reply.value.at(["metadata", "managedFields"]).map(Managers::from_value);
+    if !reply.is_success() || managers.is_some_and(|left| left.is_ok_and(|left| left.same_fields(wanted))) {
+        return Ok(reply);
+    }
+    let guard = operation("replace", "/metadata/resourceVersion", Some(version(&reply.value)));
+    let again = Value::array([guard, operation("replace", MANAGED_FIELDS, Some(wanted.to_value()))]);
+    cluster.patch(&path, JSON_PATCH, &again).await
+}
+
+const MANAGED_FIELDS: &str = "/metadata/managedFields";
 
 fn version(object: &Value) -> Value {
     object.at(["metadata", "resourceVersion"]).cloned().unwrap_or_default()

@@ -1,15 +1,19 @@
-//! What takes a step back: a list of objects, each with the JSON patch that restores it. The patches are plain, so that
-//! `kubectl patch --type=json` can send them too, and each is refused if its object has changed since.
+//! What takes a step back: a list of objects, each with the JSON patch that restores it, which is refused if the object
+//! has changed since.
 
+use super::send;
 use crate::{
     Error, Outcome,
-    cluster::{Cluster, JSON_PATCH},
+    cluster::Cluster,
     document::Document,
     live::LiveObject,
     terminal::{Format, Terminal},
 };
-use std::path::{Path, PathBuf};
-use tenure_apply::Timestamp;
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
+use tenure_apply::{Managers, Timestamp};
 use tenure_value::{Object, Value};
 
 /// The steps that take something back.
@@ -17,12 +21,6 @@ use tenure_value::{Object, Value};
 pub struct UndoFile(Vec<Value>);
 
 impl UndoFile {
-    /// Returns the name of a file for a step taken now.
-    pub fn name(now: Timestamp) -> PathBuf {
-        let time: String = now.to_string().chars().filter(char::is_ascii_alphanumeric).collect();
-        PathBuf::from(format!("tenure-undo-{time}.json"))
-    }
-
     /// Adds the step for an object.
     pub fn add(&mut self, live: &LiveObject, patch: Value) {
         let names = [
@@ -41,15 +39,32 @@ impl UndoFile {
         self.0.is_empty()
     }
 
-    /// Writes the file, which must not be there yet.
-    pub fn write(self, file: &Path) -> Result<(), Error> {
-        use std::io::Write;
+    /// Writes the file, which must not be there yet, and returns its name: the given one, or one made of the time.
+    pub fn write(self, given: Option<&Path>, now: Timestamp) -> Result<PathBuf, Error> {
         let text = Format::Json.render(&Value::object([("undo", Value::array(self.0))]));
-        let created = std::fs::File::create_new(file);
-        let written = created.and_then(|mut file| file.write_all(text.as_bytes()));
-        written.map_err(|source| Error::Write { path: file.into(), source })
+        let time: String = now.to_string().chars().filter(char::is_ascii_alphanumeric).collect();
+        let made = (1..).map(|number| match number {
+            1 => PathBuf::from(format!("tenure-undo-{time}.json")),
+            more => PathBuf::from(format!("tenure-undo-{time}-{more}.json")),
+        });
+        let mut names =
+            given.map(PathBuf::from).into_iter().chain(made.filter(|_| given.is_none()).take(NAMES));
+        loop {
+            let file = names.next().unwrap_or_default();
+            let created = std::fs::File::create_new(&file);
+            let taken =
+                created.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::AlreadyExists);
+            if taken && given.is_none() && !file.as_os_str().is_empty() {
+                continue;
+            }
+            let written = created.and_then(|mut file| file.write_all(text.as_bytes()));
+            return written.map(|()| file.clone()).map_err(|source| Error::Write { path: file, source });
+        }
     }
 }
+
+/// How many steps of one second can leave a file of their own.
+const NAMES: usize = 1_000;
 
 /// Takes back what a file tells of, the last step first.
 pub async fn take_back(
@@ -64,8 +79,9 @@ pub async fn take_back(
         let patch = step.get("patch").ok_or_else(wrong)?;
         let resource = cluster.kind_of(text("apiVersion"), text("kind")).await?.ok_or_else(wrong)?;
         let what = format!("{}/{}", resource.word(), text("name"));
-        let path = format!("{}?fieldManager=tenure", resource.path(text("namespace"), text("name")));
-        let reply = cluster.patch(&path, JSON_PATCH, patch).await?;
+        let managers = patch.as_array().and_then(|operations| operations.last()?.get("value"));
+        let managers = managers.and_then(|managers| Managers::from_value(managers).ok()).ok_or_else(wrong)?;
+        let reply = send(&resource.path(text("namespace"), text("name")), patch, &managers, cluster).await?;
         if reply.refusal().is_outdated() {
             return Err(Error::ChangedMeanwhile { what });
         }

@@ -8,9 +8,10 @@ use tenure_fields::{FieldSet, Path, PathElement};
 use tenure_schema::{Slot, Type, TypeRef};
 use tenure_value::{Limits, Value, json};
 
-/// The managers under which `kubectl apply` has written from the client.
-pub const CLIENT_SIDE: [&str; 3] =
-    ["kubectl-client-side-apply", "kubectl-last-applied", "before-first-apply"];
+/// The managers under which manifests were written from the client: by `kubectl apply` and `kubectl create`, and before
+/// anyone's fields were tracked.
+pub const CLIENT_SIDE: [&str; 4] =
+    ["kubectl-client-side-apply", "kubectl-last-applied", "kubectl-create", "before-first-apply"];
 
 /// A zero that would be claimed.
 #[derive(Clone, Debug, PartialEq)]

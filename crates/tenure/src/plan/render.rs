@@ -7,7 +7,7 @@ use crate::{
 };
 use std::fmt::Write;
 use tenure_apply::{Change, Holder};
-use tenure_fields::{FieldSet, Path};
+use tenure_fields::{FieldSet, Path, PathElement};
 use tenure_value::{Object, Value, json};
 
 impl Action {
@@ -51,7 +51,7 @@ pub fn text(plan: &Plan, terminal: &Terminal) -> String {
     let mut page = Page { terminal, out: &mut out };
     match &plan.verdict {
         Verdict::Refused(problem) => page.line('✗', Ink::Problem, problem),
-        Verdict::Contested(contests, _) => page.contests(contests),
+        Verdict::Contested(contests, _) => page.contests(&discreet_contests(plan, contests)),
         Verdict::Applied(_) => {}
     }
     // What force would do to the rest is of no interest before the conflicts are solved.
@@ -76,7 +76,7 @@ impl Page<'_> {
 
     fn values(&mut self, plan: &Plan) {
         let mut filled_in = 0;
-        for difference in plan.values() {
+        for difference in discreet_values(plan) {
             if plan.before.is_none() && !is_declared(&plan.declared, &difference.path) {
                 filled_in += 1;
                 continue;
@@ -170,13 +170,15 @@ impl Page<'_> {
         }
         for lingering in &plan.lingering {
             let holders = holder::describe_all(&lingering.holders, self.terminal.now);
-            let next =
-                match lingering.holders.iter().any(|held| super::CLIENT_SIDE.contains(&held.name.as_str())) {
-                    true => {
-                        format!("; `tenure migrate {}/{}` lets it go", plan.target.word, plan.target.name)
-                    }
-                    false => String::new(),
-                };
+            let old = |held: &&Holder| super::CLIENT_SIDE.contains(&held.name.as_str());
+            let (word, name) = (&plan.target.word, &plan.target.name);
+            let next = match (lingering.holders.iter().find(old), lingering.holders.first()) {
+                (Some(_), _) => format!("; `tenure migrate {word}/{name}` lets it go"),
+                (None, Some(held)) => {
+                    format!("; `tenure adopt {word}/{name} --from {}` takes it over", held.name)
+                }
+                (None, None) => String::new(),
+            };
             self.line(
                 '=',
                 Ink::Warning,
@@ -187,6 +189,36 @@ impl Page<'_> {
             self.line('?', Ink::Warning, warning);
         }
     }
+}
+
+/// Returns what becomes of the values, without those that are not for every eye.
+fn discreet_values(plan: &Plan) -> Vec<Difference> {
+    let veiled = |mut difference: Difference| {
+        if is_secret(plan, &difference.path) {
+            difference.before = difference.before.map(|_| Value::from("*** (before)"));
+            difference.after = difference.after.map(|_| Value::from("*** (after)"));
+        }
+        difference
+    };
+    plan.values().into_iter().map(veiled).collect()
+}
+
+fn discreet_contests(plan: &Plan, contests: &[Contest]) -> Vec<Contest> {
+    let veiled = |contest: &Contest| {
+        let mut contest = contest.clone();
+        if is_secret(plan, &contest.path) {
+            contest.live = contest.live.map(|_| Value::from("*** (theirs)"));
+            contest.proposed = contest.proposed.map(|_| Value::from("*** (mine)"));
+        }
+        contest
+    };
+    contests.iter().map(veiled).collect()
+}
+
+/// Whether what stands at a path is a secret.
+fn is_secret(plan: &Plan, path: &Path) -> bool {
+    let held = |name: &str| path.first() == Some(&PathElement::field(name));
+    plan.target.word == "secret" && (held("data") || held("stringData"))
 }
 
 fn others(change: &Change, holders: Vec<Holder>) -> Vec<Holder> {
@@ -238,7 +270,7 @@ pub fn value(plan: &Plan) -> Value {
         Some(value) => object.with(name, value.clone()),
         None => object,
     };
-    let values = plan.values().into_iter().map(|difference| {
+    let values = discreet_values(plan).into_iter().map(|difference| {
         let object = put(place(&difference.path), "before", &difference.before);
         Value::Object(put(object, "after", &difference.after))
     });
@@ -255,6 +287,7 @@ pub fn value(plan: &Plan) -> Value {
         Verdict::Contested(contests, _) => contests,
         _ => &[],
     };
+    let contests = discreet_contests(plan, contests);
     let conflicts = contests.iter().map(|contest| {
         let object = put(place(&contest.path), "live", &contest.live);
         let object = put(object, "proposed", &contest.proposed);

@@ -25,8 +25,7 @@ enum Decision {
     LeaveOut,
 }
 
-const QUESTION: &str = "\
-  [m]ine: take it   [t]heirs: leave it as it is   [s]hare: hold their value too   [l]eave out: do not hold it   [q]uit
+const QUESTION: &str = "  [m]ine: take it   [t]heirs: leave it as it is   [s]hare: hold their value too   [l]eave out: do not hold it   [q]uit
 > ";
 
 /// Asks about every conflict of a plan; nothing where the answers end or someone wants to stop.
