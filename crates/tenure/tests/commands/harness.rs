@@ -1,0 +1,139 @@
+//! A server, a home directory, the commands that speak to it, and snapshots of what they print.
+
+use crate::process::{Said, Tenure, run};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+use tempfile::TempDir;
+use tenure_value::{Limits, Value, json};
+
+/// The time that commands count ages from.
+pub const NOW: &str = "1800000000";
+
+/// Returns the command with nothing of the environment that would change what it says.
+pub fn tenure(line: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+    command.args(line).env("SOURCE_DATE_EPOCH", NOW).env("COLUMNS", "100");
+    for name in ["KUBECONFIG", "NO_COLOR", "TENURE_MANAGER", "TENURE_LOG"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Runs a command that needs no server.
+pub fn offline(line: &[&str], input: &str) -> Said {
+    run(&mut tenure(line), input)
+}
+
+/// A server and a directory for those who use it.
+pub struct World {
+    pub server: Tenure,
+    pub home: TempDir,
+    _data: TempDir,
+}
+
+impl World {
+    pub fn start() -> World {
+        let data = TempDir::new().expect("a directory");
+        let arguments = ["--in-memory", "--insecure-http", "--listen", "127.0.0.1:0"];
+        let server = Tenure::start(data.path(), &arguments);
+        World { server, home: TempDir::new().expect("a directory"), _data: data }
+    }
+
+    /// Runs a command against the server, with something to read.
+    pub fn with(&self, input: &str, line: &[&str]) -> Said {
+        let mut command = tenure(line);
+        command.env("KUBECONFIG", self.server.kubeconfig()).env("HOME", self.home.path());
+        run(command.current_dir(self.home.path()), input)
+    }
+
+    pub fn tenure(&self, line: &[&str]) -> Said {
+        self.with("", line)
+    }
+
+    /// Runs `kubectl` against the server.
+    pub fn kubectl(&self, input: &str, line: &[&str]) -> Said {
+        let mut command = Command::new("kubectl");
+        command.args(line).env("KUBECONFIG", self.server.kubeconfig()).env("HOME", self.home.path());
+        run(&mut command, input)
+    }
+
+    /// Writes a file into the home directory and returns its name.
+    pub fn file(&self, name: &str, text: &str) -> String {
+        let path = self.home.path().join(name);
+        fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+        fs::write(&path, text).expect("a file");
+        path.to_string_lossy().into_owned()
+    }
+
+    /// Sends a request by hand and returns the code and the answer.
+    pub fn ask(&self, method: &str, path: &str, kind: &str, body: &str) -> (u16, Value) {
+        crate::recorded::http::ask(&self.server.address, method, path, kind, "application/json", body)
+    }
+
+    /// Returns an object as it lives.
+    pub fn get(&self, path: &str) -> Value {
+        let (code, value) = self.ask("GET", path, "", "");
+        assert_eq!(code, 200, "{path}: {value:?}");
+        value
+    }
+
+    /// Returns the managers of an object, as `name operation`.
+    pub fn managers(&self, path: &str) -> Vec<String> {
+        let object = self.get(path);
+        let entries = object.at(["metadata", "managedFields"]).and_then(Value::as_array);
+        let entry = |entry: &Value| {
+            let text = |name| entry.get(name).and_then(Value::as_str).unwrap_or_default();
+            format!("{} {}", text("manager"), text("operation"))
+        };
+        entries.map(|entries| entries.iter().map(entry).collect()).unwrap_or_default()
+    }
+}
+
+impl Said {
+    /// Checks how the command ended.
+    #[track_caller]
+    pub fn ends(self, code: i32) -> Said {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        self
+    }
+
+    /// Checks that it said something, whatever its end.
+    #[track_caller]
+    pub fn mentions(self, part: &str) -> Said {
+        assert!(self.out.contains(part) || self.err.contains(part), "{part:?} in {self:#?}");
+        self
+    }
+
+    /// Returns the JSON that the command wrote.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        json::parse(self.out.as_bytes(), &Limits::TRUSTED)
+            .unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+}
+
+/// Returns a file beside the tests.
+pub fn sample(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/commands/samples")
+        .join(name)
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// Compares what a command printed with what it printed when the snapshot was taken; UPDATE_SNAPSHOTS=1 takes it anew.
+#[track_caller]
+pub fn snapshot(name: &str, printed: &str) {
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/commands/snapshots").join(name);
+    // Colours can be read in the snapshot, too.
+    let printed = printed.replace('\u{1b}', "␛");
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+        fs::write(&path, &printed).expect("the snapshot");
+    }
+    let expected = fs::read_to_string(&path).unwrap_or_default();
+    assert!(printed == expected, "{name} is not as it was (UPDATE_SNAPSHOTS=1 takes it anew):\n{printed}");
+}

@@ -1,0 +1,13 @@
+//! The commands about ownership as a person uses them, each against a running server, and what they print.
+
+mod apply;
+mod blame;
+mod handover;
+mod harness;
+mod migrate;
+mod plan;
+#[path = "../end_to_end/process.rs"]
+#[allow(dead_code, reason = "each test binary uses a part of it")]
+mod process;
+mod recorded;
+mod why;
