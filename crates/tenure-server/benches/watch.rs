@@ -108,7 +108,7 @@ impl Watchers {
     fn open(server: &Server, count: usize) -> Watchers {
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
         let watchers = Watchers { runtime, events: Arc::default(), opened: Arc::default() };
-        for _ in 0..count {
+        for opening in 0..count {
             let (address, events, opened) =
                 (server.address.clone(), watchers.events.clone(), watchers.opened.clone());
             watchers.runtime.spawn(async move {
@@ -120,18 +120,19 @@ impl Watchers {
                 let mut piece = [0; 2048];
                 let count = stream.read(&mut piece).await.expect("an answer");
                 assert!(piece[..count].starts_with(b"HTTP/1.1 200"));
+                // Every event is one line, and the first may have come with the head.
+                let lines = |of: &[u8]| of.windows(2).filter(|two| two == b"}\n").count() as u64;
+                events.fetch_add(lines(&piece[..count]), Relaxed);
                 opened.fetch_add(1, Relaxed);
                 let mut piece = vec![0; 16 * 1024];
                 while let Ok(count) = stream.read(&mut piece).await
                     && count > 0
                 {
-                    // Every event is one line.
-                    let lines = piece[..count].windows(2).filter(|two| two == b"}\n").count();
-                    events.fetch_add(lines as u64, Relaxed);
+                    events.fetch_add(lines(&piece[..count]), Relaxed);
                 }
             });
             // Not all at once: the queue of a listener is short.
-            if watchers.opened.load(Relaxed).is_multiple_of(64) {
+            if opening.is_multiple_of(64) {
                 watchers.drive(Duration::from_millis(1));
             }
         }
@@ -140,7 +141,7 @@ impl Watchers {
     }
 
     fn drive(&self, time: Duration) {
-        self.runtime.block_on(tokio::time::sleep(time));
+        self.runtime.block_on(async { tokio::time::sleep(time).await });
     }
 
     fn drive_until(&self, at_most: Duration, is_so: impl Fn(&Watchers) -> bool) {
