@@ -1,0 +1,62 @@
+//! `tenure simulate`: one manifest, four ways.
+
+use crate::harness::{sample, tenure, tenure_reading};
+use tenure_value::Value;
+
+#[test]
+fn four_ways_stand_side_by_side() {
+    tenure(&["simulate", "manifest.yaml", "live.yaml"]).ends(2).is_as_in("simulate.txt");
+    tenure(&["simulate", "manifest.yaml", "live.yaml", "--color", "always"])
+        .ends(2)
+        .is_as_in("simulate-colours.txt");
+    tenure(&["simulate", "manifest.yaml", "live.yaml", "--width", "60", "--force"])
+        .ends(2)
+        .is_as_in("simulate-narrow.txt");
+}
+
+#[test]
+fn the_document_has_the_objects_and_what_differs() {
+    let told = tenure(&["simulate", "manifest.yaml", "live.yaml", "-o", "json"]).ends(2).json();
+    let ways = told.get("ways").and_then(Value::as_array).cloned().unwrap_or_default();
+    let names: Vec<&str> = ways.iter().filter_map(|way| way.get("way")?.as_str()).collect();
+    assert_eq!(names, ["client-side apply", "strategic merge", "JSON merge", "server-side apply"]);
+    let conflicts = ways.iter().last().and_then(|way| way.at(["refused", "conflicts"])?.as_array().cloned());
+    assert!(
+        conflicts
+            .is_some_and(|all| all.iter().any(|one| one.get("path") == Some(&Value::from(".spec.replicas")))),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_manifest_that_says_what_lives_changes_nothing() {
+    let manifest = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec: {replicas: 5}\n";
+    let told = tenure_reading(
+        &["simulate", "-", "live.yaml", "--manager", "hpa", "-o", "json"],
+        manifest.as_bytes(),
+    );
+    let rows = told.json().get("differences").and_then(Value::as_array).cloned().unwrap_or_default();
+    let other_ways =
+        rows.iter().filter(|row| row.get("path") == Some(&Value::from(".spec.replicas"))).count();
+    assert_eq!(other_ways, 0, "{}", told.text());
+}
+
+#[test]
+fn custom_resources_go_by_their_definition() {
+    let manifest = sample("cog.yaml").replace("colour: blue", "colour: green");
+    let manifest: String =
+        manifest.lines().filter(|line| !line.contains("wheel")).map(|line| format!("{line}\n")).collect();
+    let line =
+        ["simulate", "-", "cog-live.yaml", "--schema", "widget-crd-keyed.yaml", "--manager", "designer"];
+    tenure_reading(&line, manifest.as_bytes()).ends(2).is_as_in("simulate-custom.txt");
+    let said = tenure_reading(&line[..3], manifest.as_bytes()).ends(1);
+    assert!(said.err.contains("give its definition with --schema FILE"), "{}", said.err);
+}
+
+#[test]
+fn what_is_not_the_same_object_is_refused() {
+    let said = tenure(&["simulate", "manifest.yaml", "service.yaml"]).ends(1);
+    assert!(said.err.contains("give the same kind and version of both"), "{}", said.err);
+    let said = tenure(&["simulate", "manifest.yaml", "bad-live.yaml"]).ends(1);
+    assert!(said.err.contains("the API would not have such a live object"), "{}", said.err);
+}
