@@ -9,6 +9,7 @@ use crate::Result;
 use hyper::header::HeaderValue;
 use parking_lot::Mutex;
 use prost::Message;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -50,12 +51,14 @@ impl Cluster {
         let endpoints = options.parsed_endpoints()?;
         let tls = Tls(options.tls(&endpoints)?);
         let member = |endpoint| Member { endpoint, channel: tokio::sync::Mutex::default() };
+        // Of several servers not all begin with the same member.
+        let first = RandomState::new().hash_one(std::process::id()) % (endpoints.len().max(1) as u64);
         Ok(Cluster {
             members: endpoints.into_iter().map(member).collect(),
             tls,
             user: options.user.clone(),
             token: Mutex::default(),
-            current: AtomicUsize::new(0),
+            current: AtomicUsize::new(usize::try_from(first).unwrap_or(0)),
         })
     }
 

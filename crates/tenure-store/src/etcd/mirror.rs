@@ -241,6 +241,7 @@ impl Mirror {
     /// Takes over the events of one message, which has whole transactions in the order of their revisions.
     fn take(&self, events: Vec<Event>) {
         let reached = self.reached();
+        let mut newest = reached;
         let mut incoming: Vec<Incoming> = Vec::new();
         for event in events {
             let Some(kv) = event.kv else { continue };
@@ -248,28 +249,25 @@ impl Mirror {
             if kv.mod_revision <= reached {
                 continue;
             }
-            if incoming.last().is_none_or(|last| last.etcd != kv.mod_revision) {
-                let revision = self.offset.revision(kv.mod_revision);
-                let arrival = Arrival { revision, written_at: 0, after: Vec::new() };
-                incoming.push(Incoming { arrival, etcd: kv.mod_revision, own: None });
-            }
-            let Some(last) = incoming.last_mut() else { continue };
+            newest = newest.max(kv.mod_revision);
             match self.keys.meaning(&kv.key) {
                 Meaning::Entry(key) => {
                     let key = Bytes::copy_from_slice(key);
                     let entry = (event.kind != DELETED).then(|| self.entry(key.clone(), &kv));
-                    last.arrival.after.push((key, entry));
+                    self.transaction(&mut incoming, kv.mod_revision).arrival.after.push((key, entry));
                 }
                 Meaning::Mark(server) => {
                     let Some(mark) = Mark::decode(&kv.value) else { continue };
-                    last.arrival.written_at = mark.written_at;
-                    last.own = (server == self.server.as_bytes()).then_some(mark.number);
+                    let own = (server == self.server.as_bytes()).then_some(mark.number);
+                    let transaction = self.transaction(&mut incoming, kv.mod_revision);
+                    transaction.arrival.written_at = mark.written_at;
+                    transaction.own = own;
                 }
+                // Revisions at which no transaction happened are not shown: no other server would wait for them.
                 Meaning::Freeze => self.note_frozen(event.kind != DELETED),
                 Meaning::Other => {}
             }
         }
-        let Some(newest) = incoming.last().map(|last| last.etcd) else { return };
         let now = now();
         let own: Vec<_> = incoming.iter().map(|one| (one.own, one.arrival.revision)).collect();
         let arrivals = incoming.into_iter().map(|mut one| {
@@ -287,7 +285,21 @@ impl Mirror {
             }
         }
         drop(waiting);
-        self.set_reached(newest);
+        if newest > reached {
+            self.set_reached(newest);
+        }
+    }
+
+    /// Returns the transaction of a revision, which is the last of those that came or a new one.
+    fn transaction<'a>(&self, incoming: &'a mut Vec<Incoming>, etcd: i64) -> &'a mut Incoming {
+        let known = incoming.last().is_some_and(|last| last.etcd == etcd);
+        let place = if known { incoming.len() - 1 } else { incoming.len() };
+        if !known {
+            let revision = self.offset.revision(etcd);
+            let arrival = Arrival { revision, written_at: 0, after: Vec::new() };
+            incoming.push(Incoming { arrival, etcd, own: None });
+        }
+        &mut incoming[place]
     }
 
     /// Makes an entry of what etcd gave. What is kept for long is exact, not a part of a large message.
