@@ -25,11 +25,19 @@ impl Api {
         );
         if whole && let Some(form) = Form::of(&target.served, format, Standing::Alone) {
             let key = key(&target.served.resource, &target.namespace, &target.name);
-            let entry = self.store.get(key.as_bytes()).await?.ok_or_else(|| target.not_found())?;
+            let entry = match self.may_be_known(request).await? {
+                true => self.store.peek(key.as_bytes()).await?,
+                false => self.store.get(key.as_bytes()).await?,
+            };
+            let entry = entry.ok_or_else(|| target.not_found())?;
             let printed = self.printed(&target.served, &entry, &form).await?;
             return Ok(Answer::new(StatusCode::OK, format.encoding.media_type(), printed.bytes));
         }
-        let stored = self.read(target).await?.ok_or_else(|| target.not_found())?;
+        let stored = match self.may_be_known(request).await? {
+            true => self.peek(target).await?,
+            false => self.read(target).await?,
+        };
+        let stored = stored.ok_or_else(|| target.not_found())?;
         match target.subresource.as_str() {
             _ if whole => self.show(StatusCode::OK, target, request, format, &stored),
             "scale" => self.show_scale(StatusCode::OK, target, &stored, format),
@@ -38,10 +46,34 @@ impl Api {
         }
     }
 
-    /// Reads the target's object at the version of the request.
+    /// Tells whether a request is content with what this server knows: it names a version that is not newer.
+    async fn may_be_known(&self, request: &Request) -> Result<bool, Failure> {
+        let Some(version) = request.query.given("resourceVersion") else { return Ok(false) };
+        let Ok(revision) = super::scan::parse_version(version) else { return Ok(false) };
+        Ok(revision <= self.store.known().await?)
+    }
+
+    /// Reads the target's current object.
     pub(crate) async fn read(&self, target: &Target) -> Result<Option<Stored>, Failure> {
         let key = key(&target.served.resource, &target.namespace, &target.name);
-        match self.store.get(key.as_bytes()).await? {
+        let entry = self.store.get(key.as_bytes()).await?;
+        self.found(target, key, entry).await
+    }
+
+    /// Reads the target's object as this server knows it, which may be behind another's write.
+    pub(crate) async fn peek(&self, target: &Target) -> Result<Option<Stored>, Failure> {
+        let key = key(&target.served.resource, &target.namespace, &target.name);
+        let entry = self.store.peek(key.as_bytes()).await?;
+        self.found(target, key, entry).await
+    }
+
+    async fn found(
+        &self,
+        target: &Target,
+        key: String,
+        entry: Option<Entry>,
+    ) -> Result<Option<Stored>, Failure> {
+        match entry {
             Some(entry) => {
                 let stored = match self.recent.get(&key, entry.modified) {
                     Some(stored) => stored,

@@ -96,16 +96,20 @@ impl Api {
                 "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"".into(),
             ));
         }
-        let current = self.store.revision().await?;
-        if revision > current {
-            return Err(too_large(revision, current));
+        let known = self.store.known().await?;
+        if revision > known {
+            let current = self.store.revision().await?;
+            if revision > current {
+                return Err(too_large(revision, current));
+            }
         }
         // A first page without a match asks for exactly that version where the version is not 0.
         let exact = matching == Some("Exact")
             || matching.is_none()
                 && revision != Revision::ZERO
                 && query.integer("limit")?.is_some_and(|limit| limit > 0);
-        Ok(exact.then_some(revision))
+        // Not older than that is what this server knows, without asking another.
+        Ok(Some(if exact { revision } else { known.max(revision) }))
     }
 }
 

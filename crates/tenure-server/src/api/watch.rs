@@ -105,6 +105,7 @@ impl Api {
             outlet: Outlet::default(),
             bookmarks: request.query.flag("allowWatchBookmarks"),
             end: Instant::now().checked_add(lasting).unwrap_or_else(|| Instant::now() + LASTING),
+            may_be_behind: request.query.given("resourceVersion").is_some(),
             table_begun: false,
         };
         self.metrics.watches.fetch_add(1, Relaxed);
@@ -157,6 +158,8 @@ struct Watcher {
     outlet: Outlet,
     bookmarks: bool,
     end: Instant,
+    /// Whether it may begin with what this server knows: it named a version.
+    may_be_behind: bool,
     /// Whether the columns of a table have been sent.
     table_begun: bool,
 }
@@ -325,7 +328,9 @@ impl Watcher {
     /// Sends everything that is there as additions, and returns the revision it was read at.
     async fn everything(&mut self) -> Result<Revision, Failure> {
         let api = self.api.clone();
-        let listing = api.store.list(ListRequest::prefix(self.place())).await?;
+        let mut list = ListRequest::prefix(self.place());
+        list.at = if self.may_be_behind { Some(api.store.known().await?) } else { None };
+        let listing = api.store.list(list).await?;
         if self.target.served.asks() {
             // A webhook is asked for many at once.
             let stored = listing.entries.iter().map(|entry| api.decoded(entry)).collect::<Result<_, _>>()?;

@@ -19,7 +19,7 @@ use crate::{
     Cause, Failure, FieldValidation, MANAGER_BYTES, Reason, WriteOptions, custom,
     kinds::{self, DecodeError, Decoded, Scope, scalar::Timestamp},
 };
-use std::sync::atomic::Ordering::Relaxed;
+use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 use tenure_apply::{
     ApplyError, Identity, Live, Managers, Operation, Presence, Requested, Settled, State, Write,
 };
@@ -33,6 +33,19 @@ const ATTEMPTS: usize = 16;
 
 /// What stands for the revision of an object that is not there yet: nothing ended after it.
 pub(crate) const UNWRITTEN: Revision = Revision::from_number(u64::MAX);
+
+/// From which lost swap on a write waits before the next attempt, and how long at most.
+const PATIENT_FROM: usize = 2;
+const LONGEST_PAUSE: Duration = Duration::from_millis(64);
+
+/// Waits a little, the longer the more often a write was too late, and each a different time: of many writers of one
+/// object, on whichever server, none is always the last.
+async fn pause(lost: usize) {
+    let Some(doublings) = lost.checked_sub(PATIENT_FROM) else { return };
+    let most = LONGEST_PAUSE.min(Duration::from_millis(1 << doublings.min(16)));
+    let part = uuid::Uuid::new_v4().as_u128() as u32;
+    tokio::time::sleep(most.mul_f64(f64::from(part) / f64::from(u32::MAX))).await;
+}
 
 /// What a write knows besides its body.
 pub(crate) struct Writing<'a> {
@@ -71,6 +84,15 @@ pub(crate) enum Outcome {
     Changed(Option<Document>),
     /// It left the object as it was.
     Unchanged,
+}
+
+/// What a write is made from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Basis {
+    /// What this server knows, which may be behind another's write.
+    Known,
+    /// What is current.
+    Current,
 }
 
 /// The next object as the verb made it.
@@ -168,17 +190,32 @@ impl<'a> Writing<'a> {
         &self,
         make: impl Fn(Option<&Stored>) -> Result<Next, Failure> + Send + Sync,
     ) -> Result<Written, Failure> {
-        for _ in 0..ATTEMPTS {
-            let live = self.api.read(self.target).await?;
-            let next = self.decided(|| make(live.as_ref())).await?;
-            let attempt = match &live {
-                Some(live) => self.replace(live, next).await?,
-                None => self.insert(next).await?,
+        // What this server knows is nearly always current, and the swap fails where it is not.
+        let mut basis = Basis::Known;
+        for attempt in 0..ATTEMPTS {
+            let live = match basis {
+                Basis::Known => self.api.peek(self.target).await?,
+                Basis::Current => self.api.read(self.target).await?,
             };
-            if let Some(written) = attempt {
-                return Ok(written);
+            let outcome = match self.attempt(live.as_ref(), &make).await {
+                Ok(None) => {
+                    self.api.metrics.retries.fetch_add(1, Relaxed);
+                    pause(attempt).await;
+                    basis = Basis::Current;
+                    continue;
+                }
+                Ok(Some(written)) => Ok(written),
+                Err(failure) => Err(failure),
+            };
+            let final_anyway = match &outcome {
+                Ok(written) => !self.options.dry_run && !matches!(written.outcome, Outcome::Unchanged),
+                Err(failure) => failure.code() >= 500,
+            };
+            // An answer that no swap confirmed has to be that of the current state.
+            if final_anyway || basis == Basis::Current || self.is_current(live.as_ref()).await? {
+                return outcome;
             }
-            self.api.metrics.retries.fetch_add(1, Relaxed);
+            basis = Basis::Current;
         }
         Err(self.target.conflict(MODIFIED))
     }
@@ -227,6 +264,25 @@ impl<'a> Writing<'a> {
                 served.for_storing_after(object, live.map(|live| &live.object))
             }
             None => self.api.for_storing(served, object).await,
+        }
+    }
+
+    /// Tells whether the target's object is still what it was taken for.
+    async fn is_current(&self, live: Option<&Stored>) -> Result<bool, Failure> {
+        let key = key(&self.target.served.resource, &self.target.namespace, &self.target.name);
+        let current = self.api.store.get(key.as_bytes()).await?;
+        Ok(current.map(|entry| entry.modified) == live.map(|live| live.revision))
+    }
+
+    async fn attempt(
+        &self,
+        live: Option<&Stored>,
+        make: &(impl Fn(Option<&Stored>) -> Result<Next, Failure> + Send + Sync),
+    ) -> Result<Option<Written>, Failure> {
+        let next = self.decided(|| make(live)).await?;
+        match live {
+            Some(live) => self.replace(live, next).await,
+            None => self.insert(next).await,
         }
     }
 
@@ -681,7 +737,7 @@ impl From<Error> for Failure {
         let (reason, retry) = match &error {
             Error::Conflict(_) => (Reason::Conflict, None),
             Error::TooOld { .. } => (Reason::Expired, None),
-            Error::Future { .. } => (Reason::Timeout, Some(1)),
+            Error::Future { .. } | Error::Unknown { .. } => (Reason::Timeout, Some(1)),
             Error::Invalid(_) => (Reason::BadRequest, None),
             _ => (Reason::ServiceUnavailable, Some(1)),
         };

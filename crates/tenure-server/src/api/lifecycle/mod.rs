@@ -54,6 +54,8 @@ const GATHER: Duration = Duration::from_millis(100);
 const AT_ONCE: usize = 64;
 /// How often what nobody reads any more is forgotten.
 const REST: Duration = Duration::from_secs(120);
+/// How often a server that stands by looks whether it has to take over.
+const STAND_BY: Duration = Duration::from_secs(1);
 /// Where all objects are in the store.
 const OBJECTS: &str = "objects/";
 
@@ -139,15 +141,21 @@ impl Lifecycle {
     async fn follow(&mut self) -> Result<(), Failure> {
         let api = self.world.api.clone();
         let after = self.everything().await?;
+        // Whatever ended following before may have been the news of a definition.
+        api.refresh_catalog().await?;
         let mut watch = api.store.watch(WatchRequest::prefix(OBJECTS).after(after)).await?;
         loop {
-            while self.agenda.running() < AT_ONCE
+            // Of the servers that share a store one does what is due; the others stand by.
+            let leads = api.store.leads();
+            while leads
+                && self.agenda.running() < AT_ONCE
                 && let Some(work) = self.agenda.take(Instant::now())
             {
                 self.since.remove(&work);
                 self.under_way.spawn(carry_out(self.world.clone(), work));
             }
             let next = self.agenda.next().filter(|_| self.agenda.running() < AT_ONCE);
+            let next = if leads { next } else { Some(Instant::now() + STAND_BY) };
             tokio::select! {
                 signal = watch.next() => if let Signal::Changes(changes) = signal? {
                     for change in &changes {
