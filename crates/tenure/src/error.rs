@@ -121,6 +121,10 @@ pub enum Error {
     /// The command line asks for something that cannot be.
     #[error("{0}")]
     Usage(String),
+    /// A store could not be moved.
+    #[cfg(feature = "etcd")]
+    #[error("{0}")]
+    Store(Box<dyn std::error::Error>),
     /// The server could not be run.
     #[error("{0}")]
     Serve(Box<dyn std::error::Error>),

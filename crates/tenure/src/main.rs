@@ -3,8 +3,12 @@
 
 mod cluster;
 mod command;
+#[cfg(feature = "etcd")]
+mod control;
 mod document;
 mod error;
+#[cfg(feature = "etcd")]
+mod etcd;
 mod handover;
 mod holder;
 mod kinds;

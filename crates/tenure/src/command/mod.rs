@@ -6,21 +6,21 @@ use clap::Subcommand;
 
 /// Declares the modules and the enum of all commands from one table.
 macro_rules! commands {
-    ($($module:ident $variant:ident,)*) => {
-        $(mod $module;)*
+    ($($(#[$only:meta])? $module:ident $variant:ident,)*) => {
+        $($(#[$only])? mod $module;)*
 
         /// What the program is asked to do.
         #[derive(Subcommand)]
         #[allow(clippy::large_enum_variant, reason = "there is one, on the stack of main")]
         pub enum Command {
-            $(#[allow(missing_docs)] $variant($module::Options),)*
+            $($(#[$only])? #[allow(missing_docs)] $variant($module::Options),)*
         }
 
         impl Command {
             /// Carries the command out.
             pub fn run(self, terminal: &Terminal) -> Result<Outcome, Error> {
                 match self {
-                    $(Command::$variant(options) => $module::run(options, terminal),)*
+                    $($(#[$only])? Command::$variant(options) => $module::run(options, terminal),)*
                 }
             }
         }
@@ -43,6 +43,7 @@ commands! {
     schema Schema,
     fields Fields,
     serve Serve,
+    #[cfg(feature = "etcd")] store Store,
     completions Completions,
     man Man,
 }

@@ -1,6 +1,8 @@
 //! `tenure serve`: opens the store, makes the credentials, listens, and says how to talk to it.
 
 use crate::{Outcome, terminal::Terminal};
+#[cfg(feature = "etcd")]
+use crate::{control, etcd::EtcdFlags};
 use clap::{Args, ValueEnum};
 use std::{
     net::SocketAddr,
@@ -13,6 +15,8 @@ use tenure_server::{
     listen::{self, bind},
     reachable, write_insecure_kubeconfig,
 };
+#[cfg(feature = "etcd")]
+use tenure_store::EtcdStore;
 use tenure_store::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
@@ -20,7 +24,7 @@ use tracing_subscriber::EnvFilter;
 /// Run the control plane.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  tenure serve\n  tenure serve --in-memory --listen 127.0.0.1:0 --insecure-http"
+    after_help = "Examples:\n  tenure serve\n  tenure serve --in-memory --listen 127.0.0.1:0 --insecure-http\n  tenure serve --store etcd --etcd-endpoints http://10.0.0.1:2379,http://10.0.0.2:2379"
 )]
 pub struct Options {
     /// The directory for the data, the credentials and the kubeconfig.
@@ -38,6 +42,9 @@ pub struct Options {
     /// Serve plain HTTP without a token; only on a loopback address.
     #[arg(long)]
     insecure_http: bool,
+    #[cfg(feature = "etcd")]
+    #[command(flatten)]
+    etcd: EtcdFlags,
     /// What to log, such as `info` or `tenure_server=debug`.
     #[arg(long, value_name = "FILTER", env = "TENURE_LOG", default_value = "info")]
     log: String,
@@ -48,6 +55,9 @@ pub struct Options {
 enum Kind {
     /// On this machine's disk, in the data directory.
     Embedded,
+    /// On etcd, which any number of servers share.
+    #[cfg(feature = "etcd")]
+    Etcd,
     /// In memory: gone when the server stops.
     Memory,
 }
@@ -78,7 +88,7 @@ fn start(options: Options) -> Result<(), Error> {
 }
 
 async fn serve(options: Options) -> Result<(), Error> {
-    let store = open_store(&options)?;
+    let store = open_store(&options).await?;
     let listener = bind(options.listen).await?;
     let address = listener.local_addr()?;
     let (access, tls, kubeconfig) = if options.insecure_http {
@@ -100,12 +110,18 @@ async fn serve(options: Options) -> Result<(), Error> {
     Ok(())
 }
 
-fn open_store(options: &Options) -> Result<Arc<dyn Store>, Error> {
+async fn open_store(options: &Options) -> Result<Arc<dyn Store>, Error> {
     match if options.in_memory { Kind::Memory } else { options.store } {
         Kind::Memory => Ok(Arc::new(MemoryStore::new())),
         Kind::Embedded => {
-            Ok(Arc::new(EmbeddedStore::open(options.data_dir.join("store"), EmbeddedOptions::default())?))
+            let store = EmbeddedStore::open(options.data_dir.join("store"), EmbeddedOptions::default())?;
+            let store = Arc::new(store);
+            #[cfg(feature = "etcd")]
+            control::listen(&options.data_dir, store.clone());
+            Ok(store)
         }
+        #[cfg(feature = "etcd")]
+        Kind::Etcd => Ok(Arc::new(EtcdStore::open(options.etcd.options()?).await?)),
     }
 }
 

@@ -4,6 +4,7 @@ mod client;
 mod controller;
 mod crash;
 mod curl;
+mod etcd;
 mod kubectl;
 mod life;
 mod process;

@@ -1,0 +1,198 @@
+//! `tenure store`: moving a whole control plane between one machine's disk and etcd, and backups of either.
+
+use crate::{
+    Outcome,
+    control::{self, Order},
+    etcd::EtcdFlags,
+    terminal::Terminal,
+};
+use clap::{Args, Subcommand, ValueEnum};
+use std::{
+    fs::File,
+    io::{self, BufWriter, IsTerminal, Read, Write},
+    path::{Path, PathBuf},
+};
+use tenure_store::{
+    EmbeddedOptions, EmbeddedStore, EtcdStore, ListRequest, Store,
+    embedded::Backup,
+    etcd::{self, Progress},
+};
+
+/// Move or back up a whole control plane.
+#[derive(Args)]
+#[command(
+    after_help = "From one machine to etcd, reads served throughout:\n  tenure store export --freeze all.backup\n  tenure store import --store etcd --etcd-endpoints http://127.0.0.1:2379 all.backup\n  tenure serve --store etcd --etcd-endpoints http://127.0.0.1:2379"
+)]
+pub struct Options {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Write every entry of a store to a file, while it is in use.
+    Export {
+        #[command(flatten)]
+        place: Place,
+        /// Let the store take no more writes, so that the file is all there is; reads and watches go on.
+        #[arg(long)]
+        freeze: bool,
+        /// The file to write; it appears under its name when it is complete.
+        file: PathBuf,
+    },
+    /// Make a store of such a file, where there is none.
+    Import {
+        #[command(flatten)]
+        place: Place,
+        /// The file to read.
+        file: PathBuf,
+    },
+    /// Let a store that was frozen take writes again.
+    Thaw {
+        #[command(flatten)]
+        place: Place,
+    },
+}
+
+/// Which store is meant.
+#[derive(Args)]
+struct Place {
+    /// Where the store is.
+    #[arg(long, value_enum, default_value_t = Kind::Embedded)]
+    store: Kind,
+    /// The data directory of an embedded store.
+    #[arg(long, value_name = "DIR", default_value = "tenure-data")]
+    data_dir: PathBuf,
+    #[command(flatten)]
+    etcd: EtcdFlags,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// On this machine's disk.
+    Embedded,
+    /// On etcd.
+    Etcd,
+}
+
+type Error = Box<dyn std::error::Error>;
+
+/// Runs the command.
+pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, crate::Error> {
+    carry_out(options, terminal).map_err(crate::Error::Store)?;
+    Ok(Outcome::Done)
+}
+
+fn carry_out(options: Options, terminal: &Terminal) -> Result<(), Error> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    match options.action {
+        Action::Export { place, freeze, file } => {
+            let order = if freeze { Order::ExportFrozen } else { Order::Export };
+            let outcome = match place.store {
+                Kind::Embedded => export_embedded(&place.data_dir, order, &file),
+                Kind::Etcd => runtime.block_on(export_etcd(&place.etcd, order, &file)),
+            };
+            outcome?;
+            // What was written is only good if it can be read.
+            let backup = Backup::open(&file)?;
+            terminal.print(format!("{}: {} entries of revision {}\n", file.display(), backup.entries.len(), backup.revision))?;
+        }
+        Action::Import { place, file } => match place.store {
+            Kind::Embedded => {
+                let directory = place.data_dir.join("store");
+                std::fs::create_dir_all(&place.data_dir)?;
+                let revision = EmbeddedStore::restore(&file, &directory)?;
+                terminal.print(format!("{}: a store at revision {revision}\n", directory.display()))?;
+            }
+            Kind::Etcd => {
+                let backup = Backup::open(&file)?;
+                let options = place.etcd.options()?;
+                let revision = runtime.block_on(etcd::import(&options, &backup, show))?;
+                terminal.print(format!("{}: a store at revision {revision}\n", options.prefix))?;
+            }
+        },
+        Action::Thaw { place } => match place.store {
+            Kind::Embedded => {
+                // A server that does not run is not frozen.
+                control::ask(&place.data_dir, Order::Thaw)?;
+            }
+            Kind::Etcd => runtime.block_on(etcd::thaw(&place.etcd.options()?))?,
+        },
+    }
+    Ok(())
+}
+
+fn export_embedded(directory: &Path, order: Order, file: &Path) -> Result<(), Error> {
+    match control::ask(directory, order)? {
+        Some(mut from) => write_all(file, |out| copy(&mut from, out)),
+        None => {
+            let store = EmbeddedStore::open(directory.join("store"), EmbeddedOptions::default())?;
+            store.backup(file)?;
+            Ok(())
+        }
+    }
+}
+
+async fn export_etcd(flags: &EtcdFlags, order: Order, file: &Path) -> Result<(), Error> {
+    let options = flags.options()?;
+    if order == Order::ExportFrozen {
+        etcd::freeze(&options).await?;
+    }
+    let store = EtcdStore::open(options).await?;
+    let listing = store.list(ListRequest::default()).await?;
+    Backup::write(file, &listing)?;
+    Ok(())
+}
+
+/// Writes a file that appears under its name when it is complete and on the disk.
+fn write_all(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    let partial = PathBuf::from(partial);
+    let written = File::create(&partial).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        write(&mut out)?;
+        out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+    });
+    if let Err(error) = written.and_then(|()| std::fs::rename(&partial, path)) {
+        let _ = std::fs::remove_file(&partial);
+        return Err(format!("{}: {error}", path.display()).into());
+    }
+    Ok(())
+}
+
+/// Copies and says how far it is.
+fn copy(from: &mut impl Read, to: &mut dyn Write) -> io::Result<()> {
+    let mut bytes = vec![0; 1 << 20];
+    let mut copied = 0;
+    loop {
+        let count = from.read(&mut bytes)?;
+        let Some(read) = bytes.get(..count).filter(|read| !read.is_empty()) else {
+            finish_line();
+            return Ok(());
+        };
+        to.write_all(read)?;
+        copied += count;
+        say(&format!("{} MB exported", copied / 1_000_000));
+    }
+}
+
+fn show(progress: Progress) {
+    say(&format!("{} of {} entries imported", progress.entries, progress.of));
+    if progress.entries == progress.of {
+        finish_line();
+    }
+}
+
+/// Shows progress on one line, to people only.
+fn say(text: &str) {
+    if io::stderr().is_terminal() {
+        eprint!("\r{text}");
+    }
+}
+
+fn finish_line() {
+    if io::stderr().is_terminal() {
+        eprintln!();
+    }
+}

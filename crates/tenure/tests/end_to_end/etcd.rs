@@ -1,0 +1,229 @@
+//! Several servers on one etcd, and the way there from one machine.
+
+use crate::{
+    client::{Watch, send},
+    process::{Tenure, run, serve},
+};
+use std::{
+    collections::BTreeSet,
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+use tenure_value::Value;
+
+#[path = "../../../tenure-store/tests/support/etcd.rs"]
+mod process_of_etcd;
+use process_of_etcd::Etcd;
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const JSON: &str = "application/json";
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn start(etcd: &Etcd, directory: &TempDir, more: &[&str]) -> Tenure {
+    let endpoints = etcd.endpoints().join(",");
+    let arguments =
+        ["--insecure-http", "--listen", "127.0.0.1:0", "--store", "etcd", "--etcd-endpoints", &endpoints];
+    Tenure::start(directory.path(), &[&arguments[..], more].concat())
+}
+
+fn directory() -> TempDir {
+    TempDir::new().expect("a directory")
+}
+
+fn get(server: &Tenure, path: &str) -> (u16, Value) {
+    send(&server.address, "GET", path, None).expect("an answer")
+}
+
+fn post(server: &Tenure, path: &str, body: &str) -> (u16, Value) {
+    send(&server.address, "POST", path, Some((JSON, body))).expect("an answer")
+}
+
+fn text<'a>(object: &'a Value, path: &[&str]) -> &'a str {
+    object.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn version(object: &Value) -> u64 {
+    text(object, &["metadata", "resourceVersion"]).parse().expect("a version")
+}
+
+#[track_caller]
+fn until(what: &str, mut holds: impl FnMut() -> bool) -> Duration {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < PATIENCE, "{what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+    start.elapsed()
+}
+
+fn map(name: &str) -> String {
+    format!(r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}"}}}}"#)
+}
+
+#[test]
+fn several_servers_are_one_control_plane() {
+    let (etcd, one, two) = (Etcd::start(), directory(), directory());
+    let servers = [start(&etcd, &one, &[]), start(&etcd, &two, &[])];
+
+    // A write through one is what a read through the other shows.
+    for number in 0..20 {
+        let (name, here) = (format!("map-{number}"), number % 2);
+        let (code, made) = post(&servers[here], MAPS, &map(&name));
+        assert_eq!(code, 201, "{made:?}");
+        let (code, read) = get(&servers[1 - here], &format!("{MAPS}/{name}"));
+        assert_eq!((code, version(&read)), (200, version(&made)));
+    }
+    let (_, list) = get(&servers[0], MAPS);
+    let path = format!("{MAPS}?watch=1&resourceVersion={}", version(&list));
+    let mut watch = Watch::open(&servers[1].address, &path).expect("a watch at the other server");
+    let (_, made) = post(&servers[0], MAPS, &map("watched"));
+    let event = watch.next().expect("an event");
+    assert_eq!(event.at(["object", "metadata", "resourceVersion"]), made.at(["metadata", "resourceVersion"]));
+
+    // A definition that one server took is served by the other.
+    let definition = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
+        "metadata":{"name":"things.example.com"},"spec":{"group":"example.com","scope":"Cluster",
+        "names":{"plural":"things","singular":"thing","kind":"Thing","listKind":"ThingList"},
+        "versions":[{"name":"v1","served":true,"storage":true,
+        "schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}"#;
+    let (code, said) =
+        post(&servers[0], "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
+    assert_eq!(code, 201, "{said:?}");
+    let took = until("the other serves it", || get(&servers[1], "/apis/example.com/v1/things").0 == 200);
+    assert!(took < Duration::from_secs(3), "{took:?}: a second, on a machine that has time");
+
+    // Addresses and ports are given once, whoever gives them.
+    let addresses: Vec<String> = thread::scope(|scope| {
+        let make = |number: usize| {
+            let body = format!(
+                r#"{{"apiVersion":"v1","kind":"Service","metadata":{{"name":"service-{number}"}},
+                "spec":{{"type":"NodePort","ports":[{{"port":80}}]}}}}"#
+            );
+            let (code, made) = post(&servers[number % 2], "/api/v1/namespaces/default/services", &body);
+            assert_eq!(code, 201, "{made:?}");
+            let port =
+                made.at(["spec", "ports"]).and_then(Value::as_array).and_then(|ports| ports.iter().next());
+            let port = port.and_then(|port| port.get("nodePort")).and_then(Value::as_i64);
+            [text(&made, &["spec", "clusterIP"]).to_owned(), format!("{port:?}")]
+        };
+        let threads: Vec<_> = (0..24).map(|number| scope.spawn(move || make(number))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("an answer")).collect()
+    });
+    assert_eq!(addresses.iter().collect::<BTreeSet<_>>().len(), 48, "{addresses:?}");
+
+    // A namespace goes with what is in it, though only one server sees to that.
+    post(
+        &servers[1],
+        "/api/v1/namespaces",
+        r#"{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n"}}"#,
+    );
+    assert_eq!(post(&servers[0], "/api/v1/namespaces/n/configmaps", &map("inside")).0, 201);
+    send(&servers[1].address, "DELETE", "/api/v1/namespaces/n", None).expect("an answer");
+    until("the namespace is gone", || get(&servers[0], "/api/v1/namespaces/n").0 == 404);
+    assert_eq!(get(&servers[1], "/api/v1/namespaces/n/configmaps/inside").0, 404);
+}
+
+#[test]
+fn without_etcd_readiness_is_red_and_what_is_known_is_served() {
+    let (etcd, directory) = (Etcd::start(), directory());
+    let server = start(&etcd, &directory, &["--etcd-timeout", "2"]);
+    let ready = || {
+        let said = run(Command::new("curl").args(["-s", &format!("{}/readyz", server.address)]), "");
+        said.out == "ok"
+    };
+    let known = version(&post(&server, MAPS, &map("a")).1);
+    let watch = format!("{MAPS}?watch=1&resourceVersion={known}");
+    let mut watch = Watch::open(&server.address, &watch).expect("a watch");
+    until("ready", ready);
+    etcd.signal(0, "STOP");
+    until("not ready", || !ready());
+    for path in [format!("{MAPS}/a?resourceVersion=0"), format!("{MAPS}?resourceVersion=0")] {
+        assert_eq!(get(&server, &path).0, 200, "{path} may be behind");
+    }
+    let began = Instant::now();
+    let (code, said) = get(&server, &format!("{MAPS}/a"));
+    assert_eq!((code, text(&said, &["reason"])), (503, "ServiceUnavailable"), "{said:?}");
+    let (code, said) = post(&server, MAPS, &map("b"));
+    assert!(matches!(code, 503 | 504), "{said:?}");
+    assert!(said.at(["details", "retryAfterSeconds"]).is_some(), "{said:?}");
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    etcd.signal(0, "CONT");
+    until("ready again", ready);
+    let (code, made) = post(&server, MAPS, &map("c"));
+    assert_eq!(code, 201, "{made:?}");
+    // That of `b` may have happened after all.
+    let seen = |watch: &mut Watch| {
+        watch.next().map(|event| text(&event, &["object", "metadata", "name"]).to_owned())
+    };
+    let first = seen(&mut watch).expect("the watch goes on");
+    assert!(first == "c" || first == "b" && seen(&mut watch).as_deref() == Some("c"), "{first}");
+}
+
+#[test]
+fn a_control_plane_moves_from_one_machine_to_etcd() {
+    let (etcd, old, new) = (Etcd::start(), directory(), directory());
+    let server = Tenure::start(old.path(), &["--insecure-http", "--listen", "127.0.0.1:0"]);
+    let apply = |server: &Tenure, manager: &str, body: &str| {
+        let path = format!("{MAPS}/moved?fieldManager={manager}");
+        send(&server.address, "PATCH", &path, Some(("application/apply-patch+yaml", body)))
+            .expect("an answer")
+    };
+    let body = |field: &str, value: &str| {
+        let data = format!(r#"{{"{field}":"{value}"}}"#);
+        format!(r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"moved"}},"data":{data}}}"#)
+    };
+    assert_eq!(apply(&server, "one", &body("a", "1")).0, 201);
+    assert_eq!(apply(&server, "two", &body("b", "2")).0, 200);
+    let (_, before) = get(&server, &format!("{MAPS}/moved"));
+
+    let file = old.path().join("all.backup");
+    let command = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        command.arg("store").args(arguments).env_remove("TENURE_LOG");
+        run(command.arg(&file), "")
+    };
+    let data = old.path().to_str().expect("a path of text");
+    let endpoints = etcd.endpoints().join(",");
+    command(&["export", "--data-dir", data, "--freeze"]).says("entries of revision");
+    let (code, said) = post(&server, MAPS, &map("late"));
+    assert_eq!(code, 503, "{said:?}");
+    assert_eq!(get(&server, &format!("{MAPS}/moved")).0, 200, "reads go on");
+    command(&["import", "--store", "etcd", "--etcd-endpoints", &endpoints]).says("a store at revision");
+    command(&["import", "--store", "etcd", "--etcd-endpoints", &endpoints]).fails("keys under the prefix");
+
+    let moved = start(&etcd, &new, &[]);
+    let (_, after) = get(&moved, &format!("{MAPS}/moved"));
+    assert!(version(&after) > version(&before), "{after:?}");
+    for part in [&["data"][..], &["metadata", "uid"], &["metadata", "managedFields"]] {
+        assert_eq!(after.at(part.iter().copied()), before.at(part.iter().copied()), "{part:?}");
+    }
+    let (code, said) = apply(&moved, "two", &body("a", "3"));
+    assert_eq!(code, 409, "owners came along: {said:?}");
+
+    // The old server may also go on after all.
+    let mut thaw = Command::new(env!("CARGO_BIN_EXE_tenure"));
+    let thawed = run(thaw.args(["store", "thaw", "--data-dir", data]), "");
+    assert_eq!(thawed.code, Some(0), "{thawed:?}");
+    assert_eq!(post(&server, MAPS, &map("late")).0, 201);
+}
+
+#[test]
+fn etcd_without_endpoints_gets_one_clear_line() {
+    let directory = directory();
+    let said = run(&mut serve(directory.path(), &["--store", "etcd"]), "");
+    assert!(said.code == Some(1) && said.err.contains("--etcd-endpoints"), "{said:?}");
+    assert_eq!(said.err.lines().count(), 1, "{}", said.err);
+}
+
+#[test]
+fn the_recorded_conversations_go_the_same_on_etcd() {
+    let (etcd, directory) = (Etcd::start(), directory());
+    let server = start(&etcd, &directory, &[]);
+    let conformance = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance");
+    let mut replay = Command::new("python3");
+    replay.arg(conformance.join("conform.py")).args(["--server", &server.address, "--jobs", "4", "--waive"]);
+    let said = run(replay.arg(conformance.join("waivers.txt")).arg(conformance.join("scenarios")), "");
+    assert!(said.code == Some(0) && !said.out.contains("stale waiver"), "{}{}", said.out, said.err);
+}
