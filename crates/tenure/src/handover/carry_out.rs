@@ -52,6 +52,13 @@ pub async fn carry_out(
     if steps.is_empty() || carry.dry_run {
         return Ok(Outcome::Done);
     }
+    // Known too late, it would leave a step without a way back.
+    if let Some(file) = carry.undo.as_ref().filter(|file| file.exists()) {
+        return Err(Error::usage(format!(
+            "--undo {}: the file is there already; choose another",
+            file.display()
+        )));
+    }
     if !carry.yes && !agreed(terminal)? {
         terminal.note("nothing was changed");
         return Ok(Outcome::Done);

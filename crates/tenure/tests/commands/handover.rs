@@ -22,6 +22,13 @@ fn world() -> World {
     world
 }
 
+/// Returns an object without what every write changes.
+fn settled(object: &Value) -> Value {
+    let object = object.as_object().cloned().unwrap_or_default();
+    let metadata = object.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+    Value::Object(object.with("metadata", metadata.without("resourceVersion")))
+}
+
 #[test]
 fn adopted_fields_go_when_the_heir_leaves_them_out() {
     let world = world();
@@ -62,4 +69,48 @@ fn a_transferred_field_keeps_its_value_and_changes_hands() {
         .tenure(&["transfer", "deploy/web", "--path", ".spec.replicaz", "--to", "x", "--yes"])
         .ends(1)
         .fails("replicaz");
+}
+
+#[test]
+fn a_released_field_goes_or_stays_as_it_is() {
+    let world = world();
+    world.tenure(&["release", "deploy/web", "--path", ".spec.replicas", "--keep-value", "--yes"]).ends(0);
+    assert_eq!(world.get(WEB).at(["spec", "replicas"]), Some(&Value::Int(3)));
+    world.tenure(&["why", "deploy/web", ".spec.replicas"]).says("nobody");
+    // Whoever comes next takes it without a conflict.
+    let seven = DEPLOYMENT.replace("replicas: 3", "replicas: 7");
+    world.with(&seven, &["apply", "-f", "-", "--manager", "autoscaler"]).ends(0);
+    assert_eq!(world.get(WEB).at(["spec", "replicas"]), Some(&Value::Int(7)));
+    world.tenure(&["release", "deploy/web", "--path", ".metadata.labels.app", "--yes"]).ends(0);
+    assert_eq!(world.get(WEB).at(["metadata", "labels"]), None);
+}
+
+#[test]
+fn a_step_can_be_taken_back_unless_the_object_has_changed_since() {
+    let world = world();
+    let before = world.get(WEB);
+    let release = [
+        "release",
+        "deploy/web",
+        "--path",
+        ".metadata.labels",
+        "--path",
+        ".spec.replicas",
+        "--yes",
+        "--undo",
+        "u.json",
+    ];
+    world.tenure(&release).ends(0).mentions("tenure undo u.json");
+    assert_eq!(world.get(WEB).at(["spec", "replicas"]), Some(&Value::Int(1)), "the default");
+    world.tenure(&["undo", "u.json"]).ends(0).mentions("deployment.apps/web: restored");
+    let after = world.get(WEB);
+    assert_eq!(after.at(["metadata", "managedFields"]), before.at(["metadata", "managedFields"]));
+    assert_eq!(after.at(["metadata", "labels"]), before.at(["metadata", "labels"]));
+    assert_eq!(after.get("spec"), before.get("spec"));
+    world.tenure(&["undo", "u.json"]).ends(1).fails("changed in the meantime");
+    let again =
+        world.tenure(&["adopt", "deploy/web", "--from", "alice", "--to", "ci", "--yes", "--undo", "u.json"]);
+    again.ends(1).fails("there already");
+    assert_eq!(settled(&world.get(WEB)), settled(&after));
+    world.tenure(&["undo", &world.file("no.json", "{}")]).ends(1).fails("no undo file");
 }

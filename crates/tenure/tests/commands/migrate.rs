@@ -2,6 +2,7 @@
 
 use crate::harness::World;
 use std::process::Command;
+use tenure_value::Value;
 
 const MAP: &str = "/api/v1/namespaces/default/configmaps/c";
 
@@ -76,4 +77,17 @@ fn an_object_that_is_already_in_trouble_is_mended() {
     assert_eq!(world.managers(MAP), ["controller Apply"]);
     world.tenure(&["apply", "-f", &file, "--manager", "controller"]).ends(0);
     assert_eq!(data(&world), r#"{"stays":"x"}"#);
+}
+
+#[test]
+fn a_migration_can_be_taken_back() {
+    let Some(world) = world() else { return };
+    let before = world.get(MAP);
+    world.tenure(&["migrate", "cm/c", "--yes", "--undo", "undo.json"]).ends(0);
+    world.tenure(&["undo", "undo.json"]).ends(0);
+    let after = world.get(MAP);
+    for place in ["managedFields", "annotations"] {
+        assert_eq!(after.at(["metadata", place]), before.at(["metadata", place]), "{place}");
+    }
+    assert!(after.at(["metadata", "annotations"]).and_then(Value::as_object).is_some());
 }
