@@ -131,6 +131,6 @@ mod tests {
         assert!(told("apiVersion: v1\nkind: Pod\n").contains("--show-managed-fields"));
         assert!(told("").contains("nothing in it"));
         assert!(told("0x1").contains("pairs"));
-        assert!(told("[7").contains("line 1"), "{}", told("[7"));
+        assert!(told("[7").contains("table 7 is unknown"), "{}", told("[7"));
     }
 }
