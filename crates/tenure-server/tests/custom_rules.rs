@@ -140,6 +140,11 @@ fn rules_have_the_functions_that_kubernetes_documents() {
         // Times.
         "self.t + duration('1h') > self.t && self.t - self.t == duration('0s') && duration('90m').getHours() == 1",
         "self.t.getMonth() == 0 && self.t.getHours('+01:00') == 4 && timestamp('2024-01-02T03:04:05Z') == self.t",
+        "self.t.getHours('Europe/Berlin') == 4 && self.t.getDate('America/New_York') == 1 && self.t.getDate() == 2",
+        "timestamp('2024-07-02T03:04:05Z').getHours('Europe/Berlin') == 5 && self.t.getMinutes('Asia/Kolkata') == 34",
+        // Sorting by a key.
+        "self.km.sortBy(x, -x.v).map(x, x.name) == ['y', 'x'] && self.l.sortBy(x, x % 2 == 1) == [2, 1, 3]",
+        "self.set.sortBy(x, x)[0] == 'a' && [].sortBy(x, x) == [] && [duration('2s'), duration('1s')].sortBy(x, x)[0] == duration('1s')",
         "uint(1) == 1u && bytes('a') == b'a' && bool('true') && string(b'a') == 'a' && 1 < 2.5 && type(1) == int",
     ] {
         assert_eq!(create(&schema_with(rule), SPEC), Vec::<String>::new(), "{rule}");
@@ -282,6 +287,32 @@ fn a_rule_that_costs_too_much_is_stopped() {
 }
 
 #[test]
+fn what_is_wrong_with_a_rule_is_told_with_its_place() {
+    for (rule, expected) in [
+        ("self.z == 100", "ERROR: <input>:1:5: undefined field 'z'\n | self.z == 100\n | ....^"),
+        (
+            "self.b &&\n  self.s == 1",
+            "ERROR: <input>:2:10: found no matching overload for '_==_' applied to '(string, int)'\n |   self.s == 1\n | .........^",
+        ),
+        (
+            "self.s == 'ä' && nope",
+            "ERROR: <input>:1:18: undeclared reference to 'nope' (in container '')\n | self.s == 'ä' && nope\n | .................^",
+        ),
+        (
+            "self.m.all(k, 1, true)",
+            "ERROR: <input>:1:15: argument must be a simple name\n | self.m.all(k, 1, true)\n | ..............^",
+        ),
+        ("self.l.all(x, self.s == x)", "ERROR: <input>:1:22: found no matching overload"),
+        ("self.s.size() == 1)", "ERROR: <input>:1:19: Syntax error: "),
+        ("self.s == ", "ERROR: <input>:1:11: Syntax error: "),
+    ] {
+        let found = wrong(check_create(&definition(&schema_with(rule))));
+        let place = found.iter().find_map(|found| found.split_once("compilation failed: "));
+        assert!(place.is_some_and(|(_, told)| told.starts_with(expected)), "{rule}: {found:#?}");
+    }
+}
+
+#[test]
 fn definitions_with_rules_that_cannot_work_are_refused() {
     for (rule, expected) in [
         ("self.z == 100", "undefined field 'z'"),
@@ -320,6 +351,8 @@ fn definitions_with_rules_that_cannot_work_are_refused() {
         ),
         ("type(self.ios) == 'string'", "found no matching overload for '_==_' applied to '(type, string)'"),
         ("self.b && self.i", "found no matching overload for '_&&_' applied to '(bool, int)'"),
+        ("self.l.sortBy(x, [x]) == self.l", "found no matching overload for 'sortBy' applied to"),
+        ("self.i.sortBy(x, x) == 1", "cannot be range of a comprehension"),
     ] {
         let found = wrong(check_create(&definition(&schema_with(rule))));
         assert_eq!(found.len(), 1, "{rule}: {found:?}");

@@ -2,7 +2,7 @@
 //! and that they cannot cost too much on the largest object that the schema allows.
 
 use super::{
-    MOST_BYTES, REASONS, Rule, parse,
+    MOST_BYTES, REASONS, Rule, macros, parse,
     types::{Scope, Type, type_of},
 };
 use crate::{
@@ -123,7 +123,10 @@ impl Check<'_> {
         match type_of(&program.rule, &mut scope) {
             Ok(Type::Bool | Type::Dyn) => {}
             Ok(_) => self.faults.push(fault::invalid(path.field("rule"), &source, "must evaluate to a bool")),
-            Err(why) => return self.faults.push(fault::invalid(path.field("rule"), &source, &failed(&why))),
+            Err(misfit) => {
+                let why = failed(&misfit.told(&rule.source));
+                return self.faults.push(fault::invalid(path.field("rule"), &source, &why));
+            }
         }
         let cost = Estimate { scope: scope.clone() }.of(&program.rule, &mut Sizes::around(node)).cost;
         self.charge(cost.saturating_mul(count), "estimated rule cost", &path.field("rule"));
@@ -157,7 +160,8 @@ impl Check<'_> {
                     "messageExpression must evaluate to a string",
                 ));
             }
-            Err(why) => {
+            Err(misfit) => {
+                let why = misfit.told(&rule.message_expression);
                 let detail = format!("messageExpression compilation failed: {why}");
                 return self.faults.push(fault::invalid(path, &source, &detail));
             }
@@ -346,6 +350,7 @@ impl<'n> Estimate<'n> {
                 let range = self.of(&of.iter_range, sizes);
                 let Ok(range_type) = type_of(&of.iter_range, &mut self.scope) else { return range };
                 let element = range_type.element().unwrap_or(Type::Dyn);
+                let start = self.of(&of.accu_init, sizes);
                 let accumulated = type_of(&of.accu_init, &mut self.scope).unwrap_or(Type::Dyn);
                 let accumulated = match accumulated {
                     Type::List(_) => Type::List(Box::new(Type::Dyn)),
@@ -358,7 +363,7 @@ impl<'n> Estimate<'n> {
                     _ => 1,
                 };
                 self.scope.push((of.accu_var.clone(), accumulated));
-                sizes.0.push((of.accu_var.clone(), range.size));
+                sizes.0.push((of.accu_var.clone(), range.size.max(start.size)));
                 match &of.iter_var2 {
                     None => {
                         self.scope.push((of.iter_var.clone(), element));
@@ -380,8 +385,8 @@ impl<'n> Estimate<'n> {
                 sizes.0.truncate(depth);
                 self.scope.truncate(names);
                 let loops = range.size.saturating_mul(step.cost.saturating_add(1));
-                let cost = range.cost.saturating_add(loops).saturating_add(result.cost);
-                Cost { cost, size: range.size.max(1) }
+                let cost = range.cost.saturating_add(start.cost).saturating_add(loops);
+                Cost { cost: cost.saturating_add(result.cost), size: range.size.max(result.size).max(1) }
             }
         }
     }
@@ -432,6 +437,10 @@ impl<'n> Estimate<'n> {
                 (1 + (size(0) / 10).saturating_mul(1 + size(1) / 4), 1)
             }
             "size" => (1, 1),
+            macros::SORT_BY => {
+                let count = size(0);
+                (count.saturating_mul(u64::from(count.checked_ilog2().unwrap_or(0)) + 1), count)
+            }
             _ => {
                 let all = parts.iter().fold(0u64, |sum, part| sum.saturating_add(part.size));
                 (1 + all / 10, all)

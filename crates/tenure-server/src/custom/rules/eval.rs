@@ -7,10 +7,11 @@ use super::{
     macros,
     signatures::TYPE_NAMES,
     value::Val,
+    zone,
 };
 use crate::custom::pattern;
 use kube_cel::cel::{
-    IdedExpr,
+    self, IdedExpr,
     common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValue, SelectExpr, operators},
 };
 use std::{cmp::Ordering, collections::HashMap, sync::Arc};
@@ -402,6 +403,7 @@ impl<'v> Run<'v> {
             ("matches", Val::Text(_), Val::Text(_)) => {
                 self.method(name, left.clone(), std::slice::from_ref(right))
             }
+            (macros::SORT_BY, list, keys) => self.sorted(list, keys),
             (name, left, right) => self.foreign(name, Target::None, &[left.clone(), right.clone()]),
         }
     }
@@ -487,6 +489,26 @@ impl<'v> Run<'v> {
         }))
     }
 
+    /// Sorts a list by keys, of which each item has one; what has equal keys stays in its order.
+    fn sorted(&mut self, list: &Val<'v>, keys: &Val<'v>) -> Outcome<'v> {
+        let (items, keys) = (list.range().unwrap_or_default(), keys.range().unwrap_or_default());
+        let count = keys.len() as u64;
+        let rounds = u64::from(count.checked_ilog2().unwrap_or(0)) + 1;
+        self.budget.spend(keys.iter().map(|key| 1 + key.weight()).sum::<u64>().saturating_mul(rounds))?;
+        if let Some(first) = keys.first()
+            && let Some(other) = keys.iter().find(|key| first.order(key).is_none())
+        {
+            return error(format!(
+                "sortBy: a {} and a {} have no order; all keys must be of one ordered type",
+                first.type_word(),
+                other.type_word()
+            ));
+        }
+        let mut pairs: Vec<(Val<'v>, Val<'v>)> = keys.into_iter().zip(items).collect();
+        pairs.sort_by(|(a, _), (b, _)| a.order(b).unwrap_or(Ordering::Equal));
+        Ok(Val::List(Arc::new(pairs.into_iter().map(|(_, item)| item).collect())))
+    }
+
     fn method(&mut self, name: &str, target: Val<'v>, args: &[Val<'v>]) -> Outcome<'v> {
         match (name, &target, args) {
             ("size", of, []) => self.size(of),
@@ -506,12 +528,10 @@ impl<'v> Run<'v> {
                     }
                 }
             }
-            (name, Val::Foreign(_), [Val::Text(zone)]) if name.starts_with("get") => {
-                let Some(offset) = seconds_east(zone) else {
-                    return error(format!(
-                        "unknown time zone {zone:?}: an offset such as +01:00 is understood"
-                    ));
-                };
+            (name, Val::Foreign(cel::Value::Timestamp(time)), [Val::Text(zone)])
+                if name.starts_with("get") =>
+            {
+                let offset = zone::seconds_east(zone, time.timestamp()).map_err(Trouble::Error)?;
                 let offset = foreign::duration(offset.saturating_mul(1_000_000_000));
                 let there = self.binary(operators::ADD, &target, &offset)?;
                 self.foreign(name, Target::Value(there), &[])
@@ -680,20 +700,6 @@ fn optional<'v>(name: &str, value: Option<Box<Val<'v>>>, args: &[Val<'v>]) -> Ou
         ("or", None, [other]) => Ok(other.clone()),
         _ => error(format!("an optional has no function '{name}'")),
     }
-}
-
-/// Reads a time zone that is an offset: `UTC`, `+01:00`, `-02:30`.
-fn seconds_east(zone: &str) -> Option<i64> {
-    if matches!(zone, "" | "UTC" | "Z") {
-        return Some(0);
-    }
-    let (sign, rest) = match zone.strip_prefix('-') {
-        Some(rest) => (-1, rest),
-        None => (1, zone.strip_prefix('+').unwrap_or(zone)),
-    };
-    let (hours, minutes) = rest.split_once(':')?;
-    let (hours, minutes) = (hours.parse::<u8>().ok()?, minutes.parse::<u8>().ok()?);
-    (hours <= 23 && minutes <= 59).then(|| sign * (i64::from(hours) * 3600 + i64::from(minutes) * 60))
 }
 
 fn overflow<'v>() -> Outcome<'v> {

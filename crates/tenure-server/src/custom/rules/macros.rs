@@ -1,6 +1,7 @@
-//! Macros that the parser does not know: comprehensions over two variables, and those of optional values. They are written
-//! as the comprehensions that the rest of this module understands, so that types, costs and evaluation need no more.
+//! Macros that the parser does not know: comprehensions over two variables, `sortBy`, and those of optional values. They are
+//! written as the comprehensions that the rest of this module understands, so that types, costs and evaluation need no more.
 
+use super::types::Misfit;
 use kube_cel::cel::{
     IdedExpr,
     common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, ListExpr, LiteralValue, MapExpr, operators},
@@ -10,9 +11,13 @@ use kube_cel::cel::{
 const RESULT: &str = "@result";
 /// Adds an entry, or those of a map, to a map that is being made.
 pub(super) const INSERT: &str = "@insert";
+/// Sorts a list by a list of keys.
+pub(super) const SORT_BY: &str = "@sortBy";
+/// A list that is gone through several times.
+const LIST: &str = "@list";
 
 /// Writes the macros of an expression out; an error where what should be a name is none.
-pub(super) fn expand(of: IdedExpr) -> Result<IdedExpr, String> {
+pub(super) fn expand(of: IdedExpr) -> Result<IdedExpr, Misfit> {
     let IdedExpr { id, expr } = of;
     let expr = match expr {
         Expr::Call(call) => return expand_call(id, call),
@@ -46,7 +51,7 @@ pub(super) fn expand(of: IdedExpr) -> Result<IdedExpr, String> {
     Ok(IdedExpr { id, expr })
 }
 
-fn expand_call(id: u64, call: CallExpr) -> Result<IdedExpr, String> {
+fn expand_call(id: u64, call: CallExpr) -> Result<IdedExpr, Misfit> {
     let CallExpr { func_name, target, args } = call;
     let target = target.map(|target| expand(*target)).transpose()?;
     let args = args.into_iter().map(expand).collect::<Result<Vec<_>, _>>()?;
@@ -98,31 +103,49 @@ fn expand_call(id: u64, call: CallExpr) -> Result<IdedExpr, String> {
         ("optMap" | "optFlatMap", 2) => {
             let (variable, body) = (name(next())?, next());
             let value = plain(0, "value".into(), Some(target.clone()), Vec::new());
-            // A fold over nothing gives a value its name.
-            let bound = made(Expr::Comprehension(Box::new(ComprehensionExpr {
-                iter_range: list([]),
-                iter_var: "@unused".into(),
-                iter_var2: None,
-                accu_var: variable,
-                accu_init: value,
-                loop_cond: literal(false),
-                loop_step: literal(false),
-                result: body,
-            })));
+            let bound = bind(variable, value, body);
             let optional = |name: &str, args| plain(0, name.into(), Some(ident("optional")), args);
             let some = if func_name == "optMap" { optional("of", vec![bound]) } else { bound };
             let has = plain(0, "hasValue".into(), Some(target), Vec::new());
             call_of(operators::CONDITIONAL, [has, some, optional("none", Vec::new())])
         }
+        ("sortBy", 2) => {
+            let (variable, key) = (name(next())?, next());
+            let keys = made(Expr::Comprehension(Box::new(ComprehensionExpr {
+                iter_range: ident(LIST),
+                iter_var: variable,
+                iter_var2: None,
+                accu_var: RESULT.into(),
+                accu_init: list([]),
+                loop_cond: literal(true),
+                loop_step: call_of(operators::ADD, [result(), list([key])]),
+                result: result(),
+            })));
+            bind(LIST.into(), target, call_of(SORT_BY, [ident(LIST), keys]))
+        }
         _ => plain(id, func_name, Some(target), given.collect()),
     })
 }
 
-fn name(of: IdedExpr) -> Result<String, String> {
+fn name(of: IdedExpr) -> Result<String, Misfit> {
     match of.expr {
         Expr::Ident(name) => Ok(name),
-        _ => Err("argument must be a simple name".into()),
+        _ => Err(Misfit { part: of.id, why: "argument must be a simple name".into() }),
     }
+}
+
+/// Gives a value a name within an expression: a fold over nothing.
+fn bind(name: String, value: IdedExpr, within: IdedExpr) -> IdedExpr {
+    made(Expr::Comprehension(Box::new(ComprehensionExpr {
+        iter_range: list([]),
+        iter_var: "@unused".into(),
+        iter_var2: None,
+        accu_var: name,
+        accu_init: value,
+        loop_cond: literal(false),
+        loop_step: literal(false),
+        result: within,
+    })))
 }
 
 fn fold(

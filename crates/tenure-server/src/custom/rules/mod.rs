@@ -6,9 +6,11 @@ mod estimate;
 mod eval;
 mod foreign;
 mod macros;
+mod place;
 mod signatures;
 mod types;
 mod value;
+mod zone;
 
 pub(crate) use estimate::check_definition;
 pub(crate) use eval::Budget;
@@ -99,15 +101,17 @@ pub(crate) fn parse(source: &str) -> Result<IdedExpr, String> {
         return Err(format!("the expression is longer than {MOST_BYTES} bytes"));
     }
     let parsed = Parser::new().enable_optional_syntax(true).parse(source).map_err(|errors| {
-        let first = errors.to_string();
-        let first = first.lines().next().unwrap_or_default();
-        let first = first.replace("ERROR: <input>:", "");
-        match first.contains("Syntax error") {
-            true => first,
-            false => format!("Syntax error: {first}"),
-        }
+        let told = errors.errors.iter().map(|error| {
+            let why = match error.msg.contains("Syntax error") {
+                true => error.msg.clone(),
+                false => format!("Syntax error: {}", error.msg),
+            };
+            let place = usize::try_from(error.pos.0).ok().zip(usize::try_from(error.pos.1).ok());
+            place::told(source, place, &why)
+        });
+        told.collect::<Vec<_>>().join("\n")
     })?;
-    macros::expand(parsed)
+    macros::expand(parsed).map_err(|misfit| misfit.told(source))
 }
 
 /// Runs the rules of a node and of all below it.
@@ -247,7 +251,7 @@ fn shown(value: &Value) -> Value {
 
 impl Node {
     /// Whether a rule here or below compares with the old value.
-    fn has_transitions(&self) -> bool {
+    pub(crate) fn has_transitions(&self) -> bool {
         let own = self.rules.iter().any(|rule| rule.program().is_ok_and(|program| program.is_transition));
         self.rules_within && (own || self.below().any(Node::has_transitions))
     }

@@ -3,7 +3,7 @@
 
 use super::{
     escape::unescape,
-    foreign, macros,
+    foreign, macros, place,
     signatures::{self, Known},
 };
 use crate::custom::node::{Additional, Identity, Node, NodeType};
@@ -239,8 +239,36 @@ const TIMES: [(&str, char, char, char); 6] = [
 /// The variables around an expression.
 pub(crate) type Scope<'n> = Vec<(String, Type<'n>)>;
 
+/// What is wrong with an expression.
+#[derive(Debug)]
+pub(crate) struct Misfit {
+    /// The number of the part that is wrong; 0 where that is not known.
+    pub part: u64,
+    pub why: String,
+}
+
+impl From<String> for Misfit {
+    fn from(why: String) -> Misfit {
+        Misfit { part: 0, why }
+    }
+}
+
+impl Misfit {
+    /// Says what is wrong and where.
+    pub fn told(&self, source: &str) -> String {
+        place::told(source, place::find(source, self.part), &self.why)
+    }
+}
+
 /// Returns the type of an expression, or what is wrong with it.
-pub(crate) fn type_of<'n>(of: &IdedExpr, scope: &mut Scope<'n>) -> Result<Type<'n>, String> {
+pub(crate) fn type_of<'n>(of: &IdedExpr, scope: &mut Scope<'n>) -> Result<Type<'n>, Misfit> {
+    found_type(of, scope).map_err(|misfit| match misfit.part {
+        0 => Misfit { part: of.id, ..misfit },
+        _ => misfit,
+    })
+}
+
+fn found_type<'n>(of: &IdedExpr, scope: &mut Scope<'n>) -> Result<Type<'n>, Misfit> {
     match &of.expr {
         Expr::Literal(literal) => Ok(match literal {
             LiteralValue::Boolean(_) => Type::Bool,
@@ -256,7 +284,7 @@ pub(crate) fn type_of<'n>(of: &IdedExpr, scope: &mut Scope<'n>) -> Result<Type<'
             match found {
                 Some(of) => Ok(of),
                 None if signatures::TYPE_NAMES.contains(&name.as_str()) => Ok(Type::Foreign('#')),
-                None => Err(format!("undeclared reference to '{name}' (in container '')")),
+                None => Err(format!("undeclared reference to '{name}' (in container '')").into()),
             }
         }
         Expr::Select(select) => {
@@ -306,8 +334,10 @@ pub(crate) fn type_of<'n>(of: &IdedExpr, scope: &mut Scope<'n>) -> Result<Type<'
             outcome
         }
         Expr::Call(call) => call_type(call, scope),
-        Expr::Struct(of) => Err(format!("undeclared reference to '{}' (in container '')", of.type_name)),
-        Expr::Unspecified => Err("Syntax error: an empty expression".into()),
+        Expr::Struct(of) => {
+            Err(format!("undeclared reference to '{}' (in container '')", of.type_name).into())
+        }
+        Expr::Unspecified => Err(String::from("Syntax error: an empty expression").into()),
     }
 }
 
@@ -317,7 +347,7 @@ fn uniform<'n>(types: Vec<Type<'n>>) -> Type<'n> {
     types.into_iter().next().filter(|_| alike).unwrap_or(Type::Dyn)
 }
 
-fn call_type<'n>(call: &CallExpr, scope: &mut Scope<'n>) -> Result<Type<'n>, String> {
+fn call_type<'n>(call: &CallExpr, scope: &mut Scope<'n>) -> Result<Type<'n>, Misfit> {
     use operators as op;
     let name = call.func_name.as_str();
     let namespace = match call.target.as_deref().map(|target| &target.expr) {
@@ -329,7 +359,7 @@ fn call_type<'n>(call: &CallExpr, scope: &mut Scope<'n>) -> Result<Type<'n>, Str
         _ => None,
     };
     let args = call.args.iter().map(|arg| type_of(arg, scope)).collect::<Result<Vec<_>, _>>()?;
-    let mismatch = || Err(no_overload(name, target.as_ref(), &args));
+    let mismatch = || Err(no_overload(name, target.as_ref(), &args).into());
     match (name, args.as_slice()) {
         (op::LOGICAL_AND | op::LOGICAL_OR | op::LOGICAL_NOT, args) => {
             match args.iter().all(|arg| matches!(arg, Type::Bool | Type::Dyn)) {
@@ -382,7 +412,11 @@ fn call_type<'n>(call: &CallExpr, scope: &mut Scope<'n>) -> Result<Type<'n>, Str
         },
         (op::EQUALS | op::NOT_EQUALS | op::IN | op::CONDITIONAL | op::NEGATE, _) => mismatch(),
         (op::LESS | op::LESS_EQUALS | op::GREATER | op::GREATER_EQUALS, _) => mismatch(),
-        _ => function_type(name, namespace, target.as_ref(), &args),
+        (macros::SORT_BY, [list, keys]) if list.is_list() && keys.value().is_ordered() => Ok(list.clone()),
+        (macros::SORT_BY, args) => {
+            Err(no_overload("sortBy", args.first(), &args[args.len().min(1)..]).into())
+        }
+        _ => Ok(function_type(name, namespace, target.as_ref(), &args)?),
     }
 }
 

@@ -206,6 +206,21 @@ impl<'v> Val<'v> {
         })
     }
 
+    /// Returns which of two values of one ordered type comes first; nothing where they are not.
+    pub fn order(&self, other: &Val<'_>) -> Option<std::cmp::Ordering> {
+        Some(match (self, other) {
+            (Val::Bool(a), Val::Bool(b)) => a.cmp(b),
+            (Val::Int(a), Val::Int(b)) => a.cmp(b),
+            (Val::UInt(a), Val::UInt(b)) => a.cmp(b),
+            (Val::Double(a), Val::Double(b)) => a.total_cmp(b),
+            (Val::Text(a), Val::Text(b)) => a.cmp(b),
+            (Val::Bytes(a), Val::Bytes(b)) => a.cmp(b),
+            (Val::Foreign(cel::Value::Timestamp(a)), Val::Foreign(cel::Value::Timestamp(b))) => a.cmp(b),
+            (Val::Foreign(cel::Value::Duration(a)), Val::Foreign(cel::Value::Duration(b))) => a.cmp(b),
+            _ => return None,
+        })
+    }
+
     fn as_double(&self) -> Option<f64> {
         match self {
             Val::Int(number) => Some(*number as f64),
