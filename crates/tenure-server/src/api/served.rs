@@ -122,6 +122,7 @@ pub(crate) struct Served {
 struct Prepared {
     empty: OnceLock<Value>,
     reads_as_written: OnceLock<bool>,
+    rests: OnceLock<bool>,
     reset_on_main: OnceLock<Arc<ResetFields>>,
     reset_on_status: OnceLock<Arc<ResetFields>>,
 }
@@ -237,6 +238,17 @@ impl Served {
     /// converted nor read by a definition that may have changed since.
     pub fn reads_as_written(&self) -> bool {
         *self.prepared.reads_as_written.get_or_init(|| !self.is_custom() && self.storage_form().is_none())
+    }
+
+    /// Whether a live object that an apply leaves as it is needs to go no further: it has been through all that would
+    /// follow, and what a definition demands that changed since is not held against what does not change. Definitions
+    /// get their status with every write, a webhook converts as it likes, and a rule that compares with the old value
+    /// may refuse what does not change.
+    pub fn rests(&self) -> bool {
+        *self.prepared.rests.get_or_init(|| match self.version() {
+            Some(version) => !self.asks() && !version.has_transitions(),
+            None => self.reads_as_written() && !self.is_definition(),
+        })
     }
 
     /// Returns what the rules of the kind have seen of a live object.

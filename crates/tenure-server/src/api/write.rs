@@ -313,10 +313,7 @@ impl<'a> Writing<'a> {
                 })
                 .await?
             }
-            // What lives has been through all that follows, so nothing would come of going through it again.
-            Next::Applied(state)
-                if served.reads_as_written() && !served.is_definition() && is_live(&state, live) =>
-            {
+            Next::Applied(state) if served.rests() && is_live(&state, live) => {
                 return Ok(Some(self.unchanged(live, warnings)));
             }
             Next::Applied(state) => {

@@ -445,3 +445,39 @@ fn a_definition_is_created_updated_and_patched_by_apply() {
     );
     assert!(table.text().contains(r#""name":"Color""#), "{}", table.text());
 }
+
+#[test]
+fn an_apply_that_changes_nothing_writes_nothing_but_is_checked_by_rules_that_compare() {
+    let server = Server::start();
+    let schema = |rule: &str| {
+        format!(
+            r#"{{"type":"object","properties":{{"spec":{{"type":"object","properties":{{
+            "size":{{"type":"integer","default":1}},"color":{{"type":"string"}}}},"x-kubernetes-validations":[{{"rule":"{rule}","message":"no"}}]}}}}}}"#
+        )
+    };
+    server.create(DEFINITIONS, &definition("a.example.com", &schema("self.size > 0"), ""));
+    let path = format!("{}/x?fieldManager=me", place("a.example.com"));
+    let apply = |color: &str| {
+        let spec = format!(r#","spec":{{"color":"{color}"}}"#);
+        server.patch(&path, APPLY, &part("a.example.com", "x", &spec))
+    };
+    let first = apply("red").document();
+    assert_eq!(first.at(["spec", "size"]), Some(&Value::Int(1)));
+    assert_eq!(apply("red").document(), first);
+    // What lives breaks a rule that came later: it may stay, but not change within that part.
+    let change = |rule: &str| {
+        let spec = format!(
+            r#"[{{"op":"replace","path":"/spec/versions/0/schema/openAPIV3Schema","value":{}}}]"#,
+            schema(rule)
+        );
+        let changed = server.patch(&format!("{DEFINITIONS}/parts.a.example.com"), JSON_PATCH, &spec);
+        assert_eq!(changed.code, 200, "{}", changed.text());
+    };
+    change("self.size > 1");
+    assert_eq!(apply("red").document(), first);
+    assert_eq!(apply("blue").code, 422);
+    // A rule that compares asks for a change.
+    change("self.color != oldSelf.color");
+    assert_eq!(apply("red").code, 422);
+    assert_eq!(apply("blue").code, 200);
+}

@@ -177,6 +177,11 @@ impl Version {
         faults
     }
 
+    /// Whether a rule compares objects with what they were.
+    pub(crate) fn has_transitions(&self) -> bool {
+        self.node.has_transitions()
+    }
+
     /// Returns the definitions of a table's columns.
     pub fn column_definitions(&self) -> Value {
         table::definitions(&self.columns)
