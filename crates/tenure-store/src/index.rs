@@ -51,12 +51,6 @@ impl Index {
         self.records.get(key)?.newest.entry.as_ref()
     }
 
-    /// Returns the entry under a key as it was at a revision.
-    #[cfg(feature = "etcd")]
-    pub(crate) fn get_at(&self, key: &[u8], at: Revision) -> Option<&Entry> {
-        self.records.get(key)?.at(at)
-    }
-
     /// Iterates over the entries under a prefix from a key on, as they were at a revision.
     pub(crate) fn range<'a>(
         &'a self,

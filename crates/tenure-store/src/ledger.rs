@@ -133,35 +133,25 @@ impl Ledger {
         wake(touched);
     }
 
-    /// Takes over what happened elsewhere, oldest first, and forgets what the limits let go. Returns what became of
-    /// each: nothing for one that changed nothing here.
+    /// Takes over what happened elsewhere, oldest first, and forgets what the limits let go.
     #[cfg(feature = "etcd")]
-    pub(crate) fn take_over(
-        &self,
-        arrivals: Vec<Arrival>,
-        limits: &HistoryLimits,
-        now: u64,
-    ) -> Vec<Option<Arc<Commit>>> {
+    pub(crate) fn take_over(&self, arrivals: Vec<Arrival>, limits: &HistoryLimits, now: u64) {
         let mut touched = Vec::new();
-        let mut commits = Vec::with_capacity(arrivals.len());
         {
             let mut guarded = self.guarded.write();
             let topics = self.topics.lock();
             for arrival in arrivals {
                 let revision = arrival.revision;
-                let commit = arrival.into_commit(&guarded.state.index);
-                if let Some(commit) = &commit {
-                    guarded.state.apply(commit.clone());
-                    topics.publish(commit, &mut touched);
+                if let Some(commit) = arrival.into_commit(&guarded.state.index) {
+                    topics.publish(&commit, &mut touched);
+                    guarded.state.apply(commit);
                 }
                 guarded.state.history.reach(revision);
-                commits.push(commit);
             }
             let forget = guarded.state.history.limit(limits, now);
             guarded.state.forget(forget);
         }
         wake(touched);
-        commits
     }
 
     /// Decides and applies in one step under the lock, for stores that need no disk.

@@ -263,6 +263,61 @@ async fn exactly_one_server_leads() {
     }
 }
 
+/// Whatever shares a transaction of etcd: every server shows each transaction alone, at the revision that its writer was
+/// told, and so does one that reads everything anew.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn transactions_that_go_together_have_revisions_of_their_own() {
+    let etcd = Etcd::start();
+    let store = Arc::new(EtcdStore::open(options(&etcd)).await.unwrap());
+    let other = EtcdStore::open(options(&etcd)).await.unwrap();
+    let start = put(&store, "victim/0", "").await;
+    for number in 1..20 {
+        put(&store, &format!("victim/{number}"), "").await;
+    }
+    let begin = store.revision().await.unwrap();
+    let mut tasks = Vec::new();
+    for number in 0..20 {
+        let writes = [
+            Transaction::new().put(format!("new/{number}"), Expected::Absent, "new"),
+            Transaction::new().delete(format!("victim/{number}"), Expected::Present),
+            // Meets another of its kind, so that one of them is refused.
+            Transaction::new().put(format!("contested/{}", number / 2), Expected::Absent, "mine"),
+            Transaction::new().put(format!("refused/{number}"), Expected::At(start), "never"),
+        ];
+        tasks.extend(writes.map(|write| {
+            let store = store.clone();
+            tokio::spawn(async move { store.commit(write.clone()).await.map(|done| (done.revision, write)) })
+        }));
+    }
+    let mut done = Vec::new();
+    for task in tasks {
+        match task.await.unwrap() {
+            Ok(committed) => done.push(committed),
+            Err(error) => assert!(error.conflict().is_some(), "{error}"),
+        }
+    }
+    done.sort_by_key(|(revision, _)| *revision);
+    assert_eq!(done.len(), 50, "twenty new, twenty gone, ten of twenty contested");
+    let distinct: std::collections::BTreeSet<u64> =
+        done.iter().map(|(revision, _)| revision.get() / 128).collect();
+    assert!(distinct.len() < 40, "{} transactions of etcd: nothing was shared", distinct.len());
+
+    let mut watch = other.watch(WatchRequest::default().after(begin)).await.unwrap();
+    for (revision, write) in &done {
+        let Signal::Changes(changes) = timeout(PATIENCE, watch.next()).await.unwrap().unwrap() else {
+            panic!("no change for {write:?}");
+        };
+        let keys: Vec<_> = changes.iter().map(|change| change.key.clone()).collect();
+        assert_eq!((changes.revision(), keys), (*revision, vec![write.operations()[0].key.clone()]));
+    }
+    let expected = store.list(ListRequest::default()).await.unwrap();
+    let limits = tenure_store::HistoryLimits { count: 0, ..Default::default() };
+    let late = EtcdStore::open(EtcdOptions { limits, ..options(&etcd) }).await.unwrap();
+    for reader in [&other, &late] {
+        assert_eq!(reader.list(ListRequest::default()).await.unwrap(), expected);
+    }
+}
+
 fn entries(listing: &[tenure_store::Entry]) -> Vec<(bytes::Bytes, bytes::Bytes)> {
     listing.iter().map(|entry| (entry.key.clone(), entry.value.clone())).collect()
 }

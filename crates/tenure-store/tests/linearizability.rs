@@ -1,14 +1,12 @@
-//! Concurrent histories, recorded and checked: there is one order of all operations that explains every answer and
-//! respects who finished before whom began.
-//!
-//! Revisions give the order of the writes, so what is left to check is simple. Every operation has an index in that
-//! order (a write its own revision, a read the newest it saw), and an operation that began after another ended must
-//! not have a smaller one; a write's must be larger.
+//! Concurrent histories, recorded and checked for one order that explains them.
 
 #[path = "support/etcd.rs"]
 mod etcd;
+#[path = "support/order.rs"]
+mod order;
 
 use bytes::Bytes;
+use order::{Act, Operation, violation};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,43 +14,6 @@ use tenure_store::{
     EmbeddedOptions, EmbeddedStore, Error, EtcdOptions, EtcdStore, Expected, ListRequest, MemoryStore, Store,
     Transaction,
 };
-
-/// What an operation did, with its place in the order of writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Act {
-    Write(u64),
-    Read(u64),
-}
-
-/// An operation with the moments at which it began and ended.
-#[derive(Clone, Copy, Debug)]
-struct Operation {
-    began: u64,
-    ended: u64,
-    act: Act,
-}
-
-/// Returns the first operation that no order explains.
-fn violation(history: &[Operation]) -> Option<Operation> {
-    let mut by_begin = history.to_vec();
-    by_begin.sort_by_key(|operation| operation.began);
-    let mut by_end = history.to_vec();
-    by_end.sort_by_key(|operation| operation.ended);
-    let mut ended = by_end.iter().peekable();
-    let mut newest = 0;
-    for operation in by_begin {
-        while let Some(before) = ended.next_if(|before| before.ended < operation.began) {
-            let (Act::Write(index) | Act::Read(index)) = before.act;
-            newest = newest.max(index);
-        }
-        match operation.act {
-            Act::Write(index) if index <= newest => return Some(operation),
-            Act::Read(index) if index < newest => return Some(operation),
-            _ => {}
-        }
-    }
-    None
-}
 
 /// Everything that a run recorded: per key, and for the store as a whole.
 #[derive(Default)]
@@ -230,27 +191,4 @@ async fn servers_that_share_etcd_are_linearizable_together() {
         stores.push(Arc::new(EtcdStore::open(options()).await.unwrap()));
     }
     check(&stores, Counter::Shared).await;
-}
-
-#[test]
-fn the_check_finds_histories_that_no_order_explains() {
-    let operation = |began, ended, act| Operation { began, ended, act };
-    let good = [
-        operation(0, 3, Act::Write(1)),
-        operation(1, 2, Act::Read(1)),
-        operation(4, 7, Act::Write(2)),
-        operation(5, 6, Act::Read(1)),
-        operation(8, 9, Act::Read(2)),
-    ];
-    assert!(violation(&good).is_none());
-    let bad = [
-        ("a read misses a write that had ended", [(0, 1, Act::Write(1)), (2, 3, Act::Read(0))]),
-        ("two reads go back in time", [(0, 1, Act::Read(2)), (2, 3, Act::Read(1))]),
-        ("a read sees a write that has not begun", [(0, 1, Act::Read(1)), (2, 3, Act::Write(1))]),
-        ("a later write comes first", [(0, 1, Act::Write(2)), (2, 3, Act::Write(1))]),
-    ];
-    for (what, history) in bad {
-        let history = history.map(|(began, ended, act)| operation(began, ended, act));
-        assert!(violation(&history).is_some(), "{what}");
-    }
 }

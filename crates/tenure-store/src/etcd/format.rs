@@ -4,14 +4,14 @@
 use super::cluster::Cluster;
 use super::fault::Fault;
 use super::keys::Keys;
-use super::mirror::Offset;
+use super::numbering::Offset;
 use super::wire::{Compare, RANGE, RangeRequest, RangeResponse, RequestOp, TXN, TxnRequest, TxnResponse};
 use crate::{Error, Result};
 use bytes::Bytes;
 use tokio::time::Instant;
 
 const WORD: &str = "tenure-store";
-const NUMBER: u32 = 1;
+const NUMBER: u32 = 2;
 
 /// What is under the prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,10 +107,11 @@ mod tests {
         }
         let refused = [
             "",
-            "tenure-store 2 0 ready",
-            "tenure-store 1 x ready",
-            "tenure-store 1 0 ready more",
-            "other 1 0 ready",
+            "tenure-store 1 0 ready",
+            "tenure-store 3 0 ready",
+            "tenure-store 2 x ready",
+            "tenure-store 2 0 ready more",
+            "other 2 0 ready",
         ];
         for text in refused {
             assert_eq!(Format::decode(text.as_bytes()), None, "{text}");

@@ -4,7 +4,8 @@
 
 use super::fault::{Fault, Refusal};
 use super::load::newest;
-use super::mirror::{Mark, Mirror};
+use super::mark::Mark;
+use super::mirror::Mirror;
 use super::wire::{
     Acknowledgement, COMPACT, CompactionRequest, Compare, LEASE_GRANT, LEASE_KEEP_ALIVE, LEASE_REVOKE,
     LeaseGrantRequest, LeaseRequest, LeaseResponse, PutRequest, RANGE, RangeRequest, RangeResponse, Request,
@@ -125,8 +126,7 @@ impl Lead {
         if request.compare.is_empty() {
             return Ok(());
         }
-        // No transaction has the number zero.
-        let mark = Mark { number: 0, written_at: now() };
+        let mark = Mark { written_at: now(), ..Mark::default() };
         request.success.push(RequestOp::put(self.mirror.keys.mark(&self.server), mark.encode()));
         self.mirror.cluster.attempt::<TxnResponse>(TXN, &request, deadline).await.map(|_| ())
     }

@@ -3,13 +3,15 @@
 
 use super::fault::{Fault, Refusal};
 use super::keys::Meaning;
+use super::mark::Mark;
 use super::mirror::Mirror;
+use super::numbering::Turn;
 use super::wire::{
     RANGE, RangeRequest, RangeResponse, WATCH, WatchCreate, WatchRequest, WatchResponse, revision,
 };
 use crate::Revision;
 use crate::history::History;
-use crate::ledger::{Arrival, State};
+use crate::ledger::State;
 use bytes::Bytes;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
@@ -19,28 +21,39 @@ const PAGE: i64 = 1000;
 /// How long a page may take.
 const PAGE_TIME: Duration = Duration::from_secs(10);
 
-/// The newest revision that a transaction of the store has, and the one etcd is at.
+/// How far the store and etcd are.
 pub(super) struct Newest {
+    /// etcd's revision of the store's last transaction.
     pub(super) marked: i64,
+    /// The store's revision, which every server shows that has come to it.
+    shown: Revision,
+    /// The revision that etcd is at.
     pub(super) current: i64,
 }
 
 /// Asks etcd how far the store is: every transaction leaves a mark, and reading the marks is linearizable.
 pub(super) async fn newest(mirror: &Mirror, deadline: Instant) -> Result<Newest, Fault> {
     let (key, range_end) = mirror.keys.marks();
-    let request = RangeRequest { key, range_end, keys_only: true, ..RangeRequest::default() };
+    let request = RangeRequest { key, range_end, ..RangeRequest::default() };
     let answer: RangeResponse = mirror.cluster.persist(RANGE, &request, deadline).await?;
-    let marked = answer.kvs.iter().map(|kv| kv.mod_revision).max().unwrap_or(0);
-    Ok(Newest { marked, current: revision(answer.header.as_ref()) })
+    let current = revision(answer.header.as_ref());
+    let Some(last) = answer.kvs.iter().max_by_key(|kv| kv.mod_revision) else {
+        return Ok(Newest { marked: 0, shown: mirror.offset.revision(0, Turn::FIRST), current });
+    };
+    let turn = Mark::decode(&last.value).map_or(Turn::FIRST, |mark| mark.last);
+    let shown = mirror.offset.revision(last.mod_revision, turn);
+    Ok(Newest { marked: last.mod_revision, shown, current })
 }
 
 /// Fills an empty mirror with the state of so many revisions ago, from which the watch goes on.
 pub(super) async fn start(mirror: &Mirror, history: u64) -> Result<(), Fault> {
-    let Newest { current, .. } = newest(mirror, Instant::now() + PAGE_TIME).await?;
+    let Newest { current, marked, shown } = newest(mirror, Instant::now() + PAGE_TIME).await?;
     let back = i64::try_from(history).unwrap_or(i64::MAX);
     let mut base = current.saturating_sub(back).max(1);
     loop {
-        match state_at(mirror, base).await {
+        // If nothing happened since, the state is that of the last transaction, and is shown as that.
+        let at = if marked > 0 && marked <= base { shown } else { mirror.offset.revision(base, Turn::LAST) };
+        match state_at(mirror, base, at).await {
             Ok(state) => {
                 mirror.note_frozen(is_frozen_at(mirror, base).await?);
                 mirror.ledger.resume_at(state);
@@ -57,14 +70,10 @@ pub(super) async fn start(mirror: &Mirror, history: u64) -> Result<(), Fault> {
 /// Goes on where etcd's history begins. Watches end with "too old", unless the store has not changed since.
 pub(super) async fn catch_up(mirror: &Mirror) -> Result<(), Fault> {
     let reached = mirror.reached();
-    let Newest { marked, current } = newest(mirror, Instant::now() + PAGE_TIME).await?;
-    if marked <= reached {
-        // Only others wrote.
-        let revision = mirror.offset.revision(current);
-        let nothing = Arrival { revision, written_at: 0, after: Vec::new() };
-        mirror.ledger.take_over(vec![nothing], &crate::HistoryLimits::unlimited(), 0);
-    } else {
-        let state = state_at(mirror, current).await?;
+    let Newest { marked, shown, current } = newest(mirror, Instant::now() + PAGE_TIME).await?;
+    // Otherwise only others wrote.
+    if marked > reached {
+        let state = state_at(mirror, current, shown).await?;
         tracing::warn!(
             "etcd has compacted revision {reached}, which this server had not passed; watches start over"
         );
@@ -75,9 +84,9 @@ pub(super) async fn catch_up(mirror: &Mirror) -> Result<(), Fault> {
     Ok(())
 }
 
-async fn state_at(mirror: &Mirror, at: i64) -> Result<State, Fault> {
-    let compacted: Revision = mirror.offset.revision(at);
-    let mut state = State { history: History::starting_after(compacted), ..State::default() };
+/// Reads all entries at a revision of etcd, which is shown as one of the store.
+async fn state_at(mirror: &Mirror, at: i64, shown: Revision) -> Result<State, Fault> {
+    let mut state = State { history: History::starting_after(shown), ..State::default() };
     let (mut key, range_end) = mirror.keys.entries();
     loop {
         let request = RangeRequest {

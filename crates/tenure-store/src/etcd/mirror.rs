@@ -1,15 +1,17 @@
 //! The copy of the store that a server reads from: one list at the start, then one watch of everything under the
-//! prefix, in the order of etcd's revisions. Every transaction leaves the mark of its server in the same revision, so
-//! the mirror also tells a writer that its transaction happened, even if etcd's answer was lost.
+//! prefix, in the order of etcd's revisions. Every batch leaves the mark of its server in the same revision, so
+//! the mirror also tells writers what became of their transactions, even if etcd's answer was lost.
 
+use super::batch::{Batch, Job};
 use super::cluster::Cluster;
 use super::fault::Fault;
 use super::keys::{Keys, Meaning};
+use super::mark::Mark;
+use super::numbering::{Offset, Turn, unseal};
 use super::wire::{self, DELETED, Event, WATCH, WatchCreate, WatchRequest, WatchResponse};
-use crate::entry::Commit;
 use crate::history::now;
 use crate::ledger::{Arrival, Ledger};
-use crate::{Entry, HistoryLimits, Revision};
+use crate::{Entry, Error, HistoryLimits};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -24,38 +26,6 @@ pub(super) const STALLED: Duration = Duration::from_millis(600);
 /// How long to wait before a watch that ended is opened again.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What a server's mark says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Mark {
-    /// The number that the server gave to its transaction.
-    pub(super) number: u64,
-    /// When it was written, in milliseconds since 1970.
-    pub(super) written_at: u64,
-}
-
-impl Mark {
-    pub(super) fn encode(self) -> Bytes {
-        let mut bytes = Vec::with_capacity(16);
-        bytes.extend_from_slice(&self.number.to_le_bytes());
-        bytes.extend_from_slice(&self.written_at.to_le_bytes());
-        bytes.into()
-    }
-
-    pub(super) fn decode(bytes: &[u8]) -> Option<Mark> {
-        let (number, rest) = bytes.split_first_chunk::<8>()?;
-        let written_at = rest.first_chunk::<8>()?;
-        Some(Mark { number: u64::from_le_bytes(*number), written_at: u64::from_le_bytes(*written_at) })
-    }
-}
-
-/// A transaction of this server that has happened.
-#[derive(Debug)]
-pub(super) struct Landed {
-    pub(super) revision: Revision,
-    /// What it changed, if anything.
-    pub(super) commit: Option<Arc<Commit>>,
-}
-
 #[derive(Debug)]
 pub(super) struct Mirror {
     pub(super) cluster: Arc<Cluster>,
@@ -65,24 +35,16 @@ pub(super) struct Mirror {
     limits: HistoryLimits,
     server: String,
     reached: watch::Sender<i64>,
-    waiting: Mutex<HashMap<u64, oneshot::Sender<Landed>>>,
+    waiting: Mutex<HashMap<u64, Announced>>,
     reopen: Notify,
     frozen: AtomicBool,
 }
 
-/// How far the store's revisions are above etcd's. An import raises it, so that revisions never go back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Offset(pub(super) u64);
-
-impl Offset {
-    pub(super) fn revision(self, etcd: i64) -> Revision {
-        Revision::from_number(u64::try_from(etcd).unwrap_or(0).saturating_add(self.0))
-    }
-
-    /// Returns etcd's number of a revision; none for one that is before all of etcd's.
-    pub(super) fn etcd(self, revision: Revision) -> Option<i64> {
-        i64::try_from(revision.get().checked_sub(self.0)?).ok().filter(|number| *number > 0)
-    }
+/// A batch that the mirror was told to look out for, and where to say that it came.
+#[derive(Debug)]
+struct Announced {
+    batch: Batch,
+    arrived: oneshot::Sender<Vec<Job>>,
 }
 
 /// How following the watch came to an end.
@@ -94,9 +56,46 @@ enum End {
 
 /// One revision of etcd on its way to the ledger.
 struct Incoming {
-    arrival: Arrival,
     etcd: i64,
-    own: Option<u64>,
+    mark: Option<Mark>,
+    /// Whether the mark is of this server.
+    own: bool,
+    /// The entries that were put, or the keys that were deleted.
+    after: Vec<(Bytes, Option<Entry>)>,
+}
+
+impl Incoming {
+    /// Parts the revision into its transactions, the last of which may have changed nothing.
+    fn into_arrivals(self, offset: Offset, now: u64) -> (Vec<Turn>, Vec<Arrival>) {
+        let mark = self.mark.unwrap_or_default();
+        let written_at = if mark.written_at == 0 { now } else { mark.written_at };
+        let turn = |(key, entry): &(Bytes, Option<Entry>)| match entry {
+            Some(entry) => offset.turn(entry.modified),
+            None => mark.turn_of_deletion(key),
+        };
+        let mut after: Vec<_> = self.after.into_iter().map(|one| (turn(&one), one)).collect();
+        after.sort_by_key(|(turn, _)| *turn);
+        let mut turns: Vec<Turn> = Vec::new();
+        let mut arrivals: Vec<Arrival> = Vec::new();
+        for (turn, one) in after {
+            if turns.last() != Some(&turn) {
+                turns.push(turn);
+                arrivals.push(Arrival {
+                    revision: offset.revision(self.etcd, turn),
+                    written_at,
+                    after: Vec::new(),
+                });
+            }
+            if let Some(arrival) = arrivals.last_mut() {
+                arrival.after.push(one);
+            }
+        }
+        if turns.last().is_none_or(|turn| *turn < mark.last) {
+            let revision = offset.revision(self.etcd, mark.last);
+            arrivals.push(Arrival { revision, written_at, after: Vec::new() });
+        }
+        (turns, arrivals)
+    }
 }
 
 impl Mirror {
@@ -140,21 +139,26 @@ impl Mirror {
         self.reached.send_replace(etcd);
     }
 
-    /// Announces a transaction; the mirror tells when it happened.
-    pub(super) fn expect(&self, number: u64) -> oneshot::Receiver<Landed> {
-        let (sender, receiver) = oneshot::channel();
-        self.waiting.lock().insert(number, sender);
+    /// Announces a batch. The mirror answers its jobs when it has happened, and gives back those that are to go again.
+    pub(super) fn expect(&self, number: u64, batch: Batch) -> oneshot::Receiver<Vec<Job>> {
+        let (arrived, receiver) = oneshot::channel();
+        self.waiting.lock().insert(number, Announced { batch, arrived });
         receiver
     }
 
-    /// No longer waits for a transaction.
-    pub(super) fn forget(&self, number: u64) {
-        self.waiting.lock().remove(&number);
+    /// Takes back a batch, unless it has arrived.
+    pub(super) fn withdraw(&self, number: u64) -> Option<Batch> {
+        self.waiting.lock().remove(&number).map(|announced| announced.batch)
     }
 
-    /// Gives up on all announced transactions: what happened to them can no longer be told.
+    /// Gives up on what was announced: what happened to it can no longer be told.
     pub(super) fn forget_all(&self) {
-        self.waiting.lock().clear();
+        for (_, announced) in self.waiting.lock().drain() {
+            for job in announced.batch.into_jobs() {
+                let reason = "etcd: it has compacted what this server had not seen".into();
+                let _ = job.answer.send(Err(Error::Unknown { reason }));
+            }
+        }
     }
 
     /// Opens the watch anew, with the member that answers now.
@@ -238,9 +242,9 @@ impl Mirror {
         }
     }
 
-    /// Takes over the events of one message, which has whole transactions in the order of their revisions.
+    /// Takes over the events of one message, which has whole revisions in their order.
     fn take(&self, events: Vec<Event>) {
-        let reached = self.reached();
+        let (reached, now) = (self.reached(), now());
         let mut newest = reached;
         let mut incoming: Vec<Incoming> = Vec::new();
         for event in events {
@@ -254,63 +258,71 @@ impl Mirror {
                 Meaning::Entry(key) => {
                     let key = Bytes::copy_from_slice(key);
                     let entry = (event.kind != DELETED).then(|| self.entry(key.clone(), &kv));
-                    self.transaction(&mut incoming, kv.mod_revision).arrival.after.push((key, entry));
+                    at_revision(&mut incoming, kv.mod_revision).after.push((key, entry));
                 }
                 Meaning::Mark(server) => {
                     let Some(mark) = Mark::decode(&kv.value) else { continue };
-                    let own = (server == self.server.as_bytes()).then_some(mark.number);
-                    let transaction = self.transaction(&mut incoming, kv.mod_revision);
-                    transaction.arrival.written_at = mark.written_at;
-                    transaction.own = own;
+                    let revision = at_revision(&mut incoming, kv.mod_revision);
+                    revision.mark = Some(mark);
+                    revision.own = server == self.server.as_bytes();
                 }
                 // Revisions at which no transaction happened are not shown: no other server would wait for them.
                 Meaning::Freeze => self.note_frozen(event.kind != DELETED),
                 Meaning::Other => {}
             }
         }
-        let now = now();
-        let own: Vec<_> = incoming.iter().map(|one| (one.own, one.arrival.revision)).collect();
-        let arrivals = incoming.into_iter().map(|mut one| {
-            if one.arrival.written_at == 0 {
-                one.arrival.written_at = now;
-            }
-            one.arrival
-        });
-        let commits = self.ledger.take_over(arrivals.collect(), &self.limits, now);
-        // Who sees that a revision was reached may conclude that a transaction has not happened by then.
-        let mut waiting = self.waiting.lock();
-        for ((own, revision), commit) in own.into_iter().zip(commits) {
-            if let Some(sender) = own.and_then(|number| waiting.remove(&number)) {
-                let _ = sender.send(Landed { revision, commit });
+        let mut arrivals = Vec::new();
+        for revision in incoming {
+            let number = revision.mark.as_ref().filter(|_| revision.own).map(|mark| mark.number);
+            match number.and_then(|number| self.waiting.lock().remove(&number)) {
+                Some(announced) => {
+                    self.ledger.take_over(std::mem::take(&mut arrivals), &self.limits, now);
+                    self.arrive(announced, revision, now);
+                }
+                None => arrivals.extend(revision.into_arrivals(self.offset, now).1),
             }
         }
-        drop(waiting);
+        if !arrivals.is_empty() {
+            self.ledger.take_over(arrivals, &self.limits, now);
+        }
+        // Who sees that a revision was reached may conclude that a batch has not happened by then.
         if newest > reached {
             self.set_reached(newest);
         }
     }
 
-    /// Returns the transaction of a revision, which is the last of those that came or a new one.
-    fn transaction<'a>(&self, incoming: &'a mut Vec<Incoming>, etcd: i64) -> &'a mut Incoming {
-        let known = incoming.last().is_some_and(|last| last.etcd == etcd);
-        let place = if known { incoming.len() - 1 } else { incoming.len() };
-        if !known {
-            let revision = self.offset.revision(etcd);
-            let arrival = Arrival { revision, written_at: 0, after: Vec::new() };
-            incoming.push(Incoming { arrival, etcd, own: None });
-        }
-        &mut incoming[place]
+    /// Takes over a batch of this server and answers those who wait for it.
+    fn arrive(&self, announced: Announced, revision: Incoming, now: u64) {
+        let etcd = revision.etcd;
+        let (turns, arrivals) = revision.into_arrivals(self.offset, now);
+        let outcomes = self.ledger.read(|state| announced.batch.decide(&state.index));
+        self.ledger.take_over(arrivals, &self.limits, now);
+        let again = announced.batch.answer(outcomes, &turns, |turn| self.offset.revision(etcd, turn));
+        let _ = announced.arrived.send(again);
     }
 
     /// Makes an entry of what etcd gave. What is kept for long is exact, not a part of a large message.
     pub(super) fn entry(&self, key: Bytes, kv: &wire::KeyValue) -> Entry {
+        let (value, turns) = unseal(&kv.value);
         Entry {
             key,
-            value: Bytes::copy_from_slice(&kv.value),
-            created: self.offset.revision(kv.create_revision),
-            modified: self.offset.revision(kv.mod_revision),
+            value: Bytes::copy_from_slice(value),
+            created: self.offset.revision(kv.create_revision, turns.created),
+            modified: self.offset.revision(kv.mod_revision, turns.modified),
         }
     }
+}
+
+/// Returns what is known of a revision, which is the last of those that came or a new one.
+fn at_revision(incoming: &mut Vec<Incoming>, etcd: i64) -> &mut Incoming {
+    let place = match incoming.last() {
+        Some(last) if last.etcd == etcd => incoming.len() - 1,
+        _ => {
+            incoming.push(Incoming { etcd, mark: None, own: false, after: Vec::new() });
+            incoming.len() - 1
+        }
+    };
+    &mut incoming[place]
 }
 
 #[cfg(test)]
@@ -318,13 +330,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_and_offsets_come_back() {
-        let mark = Mark { number: 7, written_at: u64::MAX };
-        assert_eq!(Mark::decode(&mark.encode()), Some(mark));
-        assert_eq!(Mark::decode(b"short"), None);
-        let offset = Offset(1000);
-        assert_eq!(offset.etcd(offset.revision(5)), Some(5));
-        assert_eq!(offset.etcd(Revision::from_number(1000)), None);
-        assert_eq!(offset.etcd(Revision::ZERO), None);
+    fn a_revision_is_parted_into_its_transactions() {
+        let offset = Offset(0);
+        let entry = |key: &'static str, turn| {
+            let modified = offset.revision(9, Turn::at(turn));
+            let entry = Entry { key: key.into(), value: Bytes::new(), created: modified, modified };
+            (Bytes::from(key), Some(entry))
+        };
+        let deletions = vec![(Turn::at(1), "gone".into())];
+        let mark = Mark { number: 1, written_at: 5, last: Turn::at(4), deletions };
+        let after = vec![entry("c", 3), entry("a", 0), ("gone".into(), None), entry("b", 1)];
+        let incoming = Incoming { etcd: 9, mark: Some(mark), own: false, after };
+        let (turns, arrivals) = incoming.into_arrivals(offset, 7);
+        assert_eq!(turns, [0, 1, 3].map(Turn::at));
+        let told: Vec<_> = arrivals
+            .iter()
+            .map(|arrival| (arrival.revision.get() - 9 * 128, arrival.written_at, arrival.after.len()))
+            .collect();
+        assert_eq!(told, [(0, 5, 1), (1, 5, 2), (3, 5, 1), (4, 5, 0)]);
+        let nothing = Incoming { etcd: 9, mark: None, own: false, after: vec![entry("a", 0)] };
+        assert_eq!(nothing.into_arrivals(offset, 7).1[0].written_at, 7, "what has no mark happened just now");
     }
 }

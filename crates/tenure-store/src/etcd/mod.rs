@@ -2,6 +2,7 @@
 //! reads and watches from it, exactly as the embedded store serves from memory; etcd takes the place of the disk. A
 //! write is answered when etcd has committed it. What lies where, and why it is safe, is described in `docs/store.md`.
 
+mod batch;
 mod channel;
 mod cluster;
 mod fault;
@@ -9,7 +10,9 @@ mod format;
 mod keys;
 mod lead;
 mod load;
+mod mark;
 mod mirror;
+mod numbering;
 mod options;
 mod reader;
 mod transfer;
@@ -20,8 +23,8 @@ use crate::history::now;
 use crate::stage::Stage;
 use crate::transaction::{Action, validate_key};
 use crate::{
-    Committed, Compaction, Entry, Error, ListRequest, Listing, Result, Revision, Store, Transaction, Watch,
-    WatchRequest, cursor,
+    Committed, Compaction, Entry, Error, Expected, ListRequest, Listing, Operation, Result, Revision, Store,
+    Transaction, Watch, WatchRequest, cursor,
 };
 use async_trait::async_trait;
 use cluster::Cluster;
@@ -35,7 +38,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
-use writer::Writer;
+use writer::{Committer, Writer};
 
 pub use options::EtcdOptions;
 pub use transfer::{Progress, freeze, import, thaw};
@@ -68,8 +71,8 @@ impl EtcdStore {
         let server = new_name();
         let mirror = Mirror::new(cluster, keys, offset, options.limits.clone(), server.clone());
         let mirror = Arc::new(mirror);
-        let writer = Writer::new(mirror.clone(), &server);
-        let raised = writer.begin(deadline).await.map_err(unavailable)?;
+        let (writer, mut committer) = Committer::new(mirror.clone(), &server);
+        let raised = committer.raise(deadline).await.map_err(unavailable)?;
         load::start(&mirror, options.limits.count).await.map_err(unavailable)?;
         let health = Health::default();
         let (reader, serve) = Reader::new(mirror.clone(), health.clone());
@@ -78,6 +81,7 @@ impl EtcdStore {
         let tasks = vec![
             tokio::spawn(mirror.clone().run()),
             tokio::spawn(serve),
+            tokio::spawn(committer.run()),
             tokio::spawn(lead.clone().run()),
             tokio::spawn(look(mirror.clone(), reader.clone(), health.clone())),
         ];
@@ -183,7 +187,13 @@ impl Store for EtcdStore {
     async fn commit(&self, transaction: Transaction) -> Result<Committed> {
         transaction.validate()?;
         if transaction.operations().iter().any(|operation| operation.action != Action::Check) {
-            return self.writer.commit(&transaction, self.deadline()).await;
+            let newest = self.newest();
+            let ahead = |operation: &Operation| matches!(operation.expected, Expected::At(at) if at > newest);
+            if transaction.operations().iter().any(ahead) {
+                // Another server gave this revision; here its turn within etcd's is not known yet.
+                self.sync().await?;
+            }
+            return self.writer.commit(transaction, self.deadline()).await;
         }
         // What only asks needs no transaction of etcd.
         self.sync().await?;

@@ -5,7 +5,7 @@ use super::cluster::Cluster;
 use super::fault::Fault;
 use super::format::{self, Format, State};
 use super::keys::Keys;
-use super::mirror::Offset;
+use super::numbering::{Offset, Turn, Turns, seal};
 use super::options::EtcdOptions;
 use super::wire::{
     Acknowledgement, Compare, DeleteRangeRequest, PUT, PutRequest, RANGE, RangeRequest, RangeResponse,
@@ -45,7 +45,7 @@ pub async fn import(
     let keys = Keys::under(&options.prefix);
     let current = begin(&cluster, &keys).await?;
     // Every batch is one revision of etcd; the first is to be above all that clients may have seen.
-    let offset = Offset(backup.revision.skip(RESTORE_GAP).get().saturating_sub(current));
+    let offset = Offset::reaching(backup.revision.skip(RESTORE_GAP).get(), current);
     write_format(&cluster, &keys, Format { offset, state: State::Importing }).await?;
     let mut done = 0;
     while done < backup.entries.len() {
@@ -56,7 +56,10 @@ pub async fn import(
             if !request.success.is_empty() && bytes > BATCH_BYTES {
                 break;
             }
-            request.success.push(RequestOp::put(keys.entry(&entry.key), entry.value.clone()));
+            // Each has a revision of its own, as if it had come alone.
+            let turn = Turn::at(request.success.len());
+            let value = seal(&entry.value, Turns { modified: turn, created: turn });
+            request.success.push(RequestOp::put(keys.entry(&entry.key), value));
         }
         let count = request.success.len();
         let _: TxnResponse = cluster.persist(TXN, &request, batch_deadline()).await.map_err(not_written)?;
@@ -75,7 +78,7 @@ pub async fn import(
         ))));
     }
     let finished = write_format(&cluster, &keys, Format { offset, state: State::Ready }).await?;
-    Ok(offset.revision(finished))
+    Ok(offset.revision(finished, Turn::FIRST))
 }
 
 /// Makes sure that the prefix is empty, and returns etcd's revision.

@@ -91,7 +91,7 @@ pub(super) struct DeleteRangeRequest {
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct RequestOp {
-    #[prost(oneof = "Request", tags = "1, 2, 3")]
+    #[prost(oneof = "Request", tags = "1, 2, 3, 4")]
     pub(super) request: Option<Request>,
 }
 
@@ -103,6 +103,8 @@ pub(super) enum Request {
     Put(PutRequest),
     #[prost(message, tag = "3")]
     DeleteRange(DeleteRangeRequest),
+    #[prost(message, tag = "4")]
+    Txn(TxnRequest),
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -280,6 +282,11 @@ impl RequestOp {
         RequestOp { request: Some(Request::DeleteRange(DeleteRangeRequest { key, range_end })) }
     }
 
+    /// A transaction within one: it does what it asks for, or nothing, without concerning the others.
+    pub(super) fn transaction(transaction: TxnRequest) -> RequestOp {
+        RequestOp { request: Some(Request::Txn(transaction)) }
+    }
+
     pub(super) fn get(key: Bytes) -> RequestOp {
         RequestOp { request: Some(Request::Range(RangeRequest { key, ..RangeRequest::default() })) }
     }
@@ -301,6 +308,8 @@ mod tests {
         assert_eq!(put, b"\x12\x06\x0a\x01k\x12\x01v");
         assert_eq!(RequestOp::get("k".into()).encode_to_vec(), b"\x0a\x03\x0a\x01k");
         assert_eq!(RequestOp::delete("k".into()).encode_to_vec(), b"\x1a\x03\x0a\x01k");
+        let inner = TxnRequest { success: vec![RequestOp::get("k".into())], ..TxnRequest::default() };
+        assert_eq!(RequestOp::transaction(inner).encode_to_vec(), b"\x22\x07\x12\x05\x0a\x03\x0a\x01k");
         assert_eq!(Compare::at("k".into(), 7).encode_to_vec(), b"\x10\x02\x1a\x01k\x30\x07");
         assert_eq!(Compare::absent("k".into()).encode_to_vec(), b"\x10\x01\x1a\x01k\x28\x00");
         assert_eq!(Compare::present("k".into()).encode_to_vec(), b"\x08\x01\x10\x01\x1a\x01k\x28\x00");

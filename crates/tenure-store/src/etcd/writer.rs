@@ -1,285 +1,247 @@
-//! Committing: one etcd transaction per transaction, whose success is told by the mirror. If etcd's answer is lost, the
-//! server raises its fence, which every transaction of it requires to be unchanged: after that, a transaction that the
-//! mirror has not shown by then never happens, and can be tried again.
+//! Committing: what waits when a batch has come back goes to etcd in the next one, whose success is told by the mirror.
+//! If etcd's answer is lost, the server raises its fence, which every batch of it requires to be unchanged: after
+//! that, a batch that the mirror has not shown by then never happens, and can be tried again.
 
+use super::batch::{Batch, Job, NEVER, Standing};
 use super::fault::{Fault, Refusal};
-use super::mirror::{Landed, Mark, Mirror, STALLED};
+use super::mirror::{Mirror, STALLED};
 use super::wire::{
-    Acknowledgement, Compare, KeyValue, PUT, PutRequest, RequestOp, TXN, TxnRequest, TxnResponse, revision,
+    Acknowledgement, Compare, PUT, PutRequest, RequestOp, TXN, TxnRequest, TxnResponse, revision,
 };
-use crate::error::Conflict;
-use crate::history::now;
-use crate::transaction::Action;
-use crate::{Committed, Entry, Error, Expected, Result, Transaction};
+use crate::{Committed, Error, Result, Transaction};
 use bytes::Bytes;
+use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout_at};
 
 /// How long to wait before trying again.
 const PAUSE: Duration = Duration::from_millis(30);
-/// No key was ever written at this revision.
-const NEVER: i64 = -1;
 
+/// Where transactions are handed in.
 #[derive(Debug)]
 pub(super) struct Writer {
-    mirror: Arc<Mirror>,
-    mark: Bytes,
-    fence: Fence,
-    next: AtomicU64,
-}
-
-/// The key that all transactions of this server require to be unchanged.
-#[derive(Debug)]
-struct Fence {
-    key: Bytes,
-    /// The revision it was last raised at.
-    raised: AtomicI64,
-    raising: tokio::sync::Mutex<()>,
-}
-
-/// A transaction that the mirror was told to look out for.
-struct Announced<'a> {
-    mirror: &'a Mirror,
-    number: u64,
-    landed: oneshot::Receiver<Landed>,
-}
-
-impl Drop for Announced<'_> {
-    fn drop(&mut self) {
-        self.mirror.forget(self.number);
-    }
-}
-
-/// What one attempt came to.
-enum Attempt {
-    Done(Committed),
-    /// It surely did not happen.
-    Again(Fault),
-    /// It may have happened.
-    Unclear(Fault),
+    jobs: mpsc::UnboundedSender<Job>,
 }
 
 impl Writer {
-    pub(super) fn new(mirror: Arc<Mirror>, server: &str) -> Writer {
-        let fence = Fence {
-            key: mirror.keys.fence(server),
-            raised: AtomicI64::new(NEVER),
-            raising: tokio::sync::Mutex::default(),
-        };
-        Writer { mark: mirror.keys.mark(server), mirror, fence, next: AtomicU64::new(1) }
+    /// Does a validated transaction.
+    pub(super) async fn commit(&self, transaction: Transaction, deadline: Instant) -> Result<Committed> {
+        let (answer, answered) = oneshot::channel();
+        let job = Job { transaction, deadline, answer, standing: Standing::New };
+        self.jobs.send(job).map_err(|_| Error::Closed)?;
+        answered.await.unwrap_or(Err(Error::Closed))
+    }
+}
+
+/// What serves the writers, one batch at a time.
+#[derive(Debug)]
+pub(super) struct Committer {
+    mirror: Arc<Mirror>,
+    jobs: mpsc::UnboundedReceiver<Job>,
+    mark: Bytes,
+    /// The key that all batches of this server require to be unchanged, and etcd's revision that it was raised at.
+    fence: Bytes,
+    raised: i64,
+    /// The number of the next batch.
+    next: u64,
+}
+
+/// What one attempt at a batch came to.
+enum Attempt {
+    /// It has arrived, and all but these jobs are answered.
+    Arrived(Vec<Job>),
+    /// It surely did not happen.
+    Again(Fault),
+    /// It did not happen, and would not if tried again.
+    Refused(Error),
+    /// It is not known whether it happened.
+    Unknown(Fault),
+}
+
+impl Committer {
+    /// Makes a committer and what hands transactions to it.
+    pub(super) fn new(mirror: Arc<Mirror>, server: &str) -> (Writer, Committer) {
+        let (sender, jobs) = mpsc::unbounded_channel();
+        let (mark, fence) = (mirror.keys.mark(server), mirror.keys.fence(server));
+        let committer = Committer { mirror, jobs, mark, fence, raised: NEVER, next: 1 };
+        (Writer { jobs: sender }, committer)
     }
 
-    /// Does a validated transaction.
-    pub(super) async fn commit(&self, transaction: &Transaction, deadline: Instant) -> Result<Committed> {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let landed = self.mirror.expect(number);
-        let mut announced = Announced { mirror: &self.mirror, number, landed };
+    /// Serves until nobody can hand in anything any more.
+    pub(super) async fn run(mut self) {
+        let mut queue = VecDeque::new();
         loop {
-            let fence = self.fence.raised.load(Ordering::Acquire);
-            let fault = match self.attempt(transaction, &mut announced, fence, deadline).await? {
-                Attempt::Done(committed) => return Ok(committed),
-                Attempt::Again(fault) => fault,
-                Attempt::Unclear(fault) => {
-                    if let Some(committed) =
-                        self.settle(transaction, &mut announced, fence, deadline, &fault).await?
-                    {
-                        return Ok(committed);
-                    }
-                    fault
+            if queue.is_empty() {
+                match self.jobs.recv().await {
+                    Some(job) => queue.push_back(job),
+                    None => return,
                 }
-            };
-            if Instant::now() + PAUSE >= deadline {
-                return Err(Error::NotDurable { reason: fault.to_string().into() });
+                // Whoever is about to hand in something may as well come along.
+                tokio::task::yield_now().await;
             }
-            sleep(PAUSE).await;
+            while let Ok(job) = self.jobs.try_recv() {
+                queue.push_back(job);
+            }
+            let batch = Batch::gather(&mut queue, &self.mirror);
+            if !batch.is_empty() {
+                self.send(batch, &mut queue).await;
+            }
+        }
+    }
+
+    async fn send(&mut self, batch: Batch, queue: &mut VecDeque<Job>) {
+        let number = self.next;
+        self.next += 1;
+        let deadline = batch.deadline().unwrap_or_else(Instant::now);
+        let request = self.request(&batch, number);
+        let mut arrived = self.mirror.expect(number, batch);
+        let attempt = self.attempt(&request, number, &mut arrived, deadline).await;
+        let attempt = match attempt {
+            Attempt::Arrived(_) => attempt,
+            // It may be arriving right now.
+            _ => match self.mirror.withdraw(number) {
+                Some(batch) => return self.give_up(attempt, batch, queue).await,
+                None => Attempt::Arrived(arrived.await.unwrap_or_default()),
+            },
+        };
+        if let Attempt::Arrived(again) = attempt {
+            for job in queue.iter_mut().filter(|job| job.standing == Standing::PassedOver) {
+                job.standing = Standing::Overtaken;
+            }
+            requeue(again, queue);
+        }
+    }
+
+    /// Does with a batch that has not arrived what the attempt says.
+    async fn give_up(&self, attempt: Attempt, batch: Batch, queue: &mut VecDeque<Job>) {
+        let jobs = batch.into_jobs();
+        let refuse = |jobs: Vec<Job>, error: Error| {
+            for job in jobs {
+                let _ = job.answer.send(Err(error.clone()));
+            }
+        };
+        match attempt {
+            Attempt::Arrived(_) => {}
+            Attempt::Again(fault) => {
+                let (in_time, late): (Vec<_>, Vec<_>) =
+                    jobs.into_iter().partition(|job| Instant::now() + PAUSE < job.deadline);
+                refuse(late, Error::NotDurable { reason: fault.to_string().into() });
+                requeue(in_time, queue);
+                sleep(PAUSE).await;
+            }
+            // Which of them it was is found out one by one.
+            Attempt::Refused(Error::Invalid(_)) if jobs.len() > 1 => {
+                let alone = |job| Job { standing: Standing::Alone, ..job };
+                requeue(jobs.into_iter().map(alone).collect(), queue);
+            }
+            Attempt::Refused(error) => refuse(jobs, error),
+            Attempt::Unknown(fault) => refuse(jobs, Error::Unknown { reason: fault.to_string().into() }),
         }
     }
 
     async fn attempt(
-        &self,
-        transaction: &Transaction,
-        announced: &mut Announced<'_>,
-        fence: i64,
+        &mut self,
+        request: &TxnRequest,
+        number: u64,
+        arrived: &mut oneshot::Receiver<Vec<Job>>,
         deadline: Instant,
-    ) -> Result<Attempt> {
-        if fence == NEVER {
-            return Ok(match self.raise(fence, deadline).await {
-                Ok(_) => Attempt::Again(Fault::Unreachable("the fence was not raised yet".to_owned())),
-                Err(fault) => Attempt::Again(fault),
-            });
-        }
-        let request = self.request(transaction, announced.number, fence);
-        let answer = self.mirror.cluster.attempt::<TxnResponse>(TXN, &request, deadline).await;
+    ) -> Attempt {
+        let answer = self.mirror.cluster.attempt::<TxnResponse>(TXN, request, deadline).await;
         match answer {
-            Ok(answer) if answer.succeeded => {
-                // Known to have happened; that it is also here is a matter of moments.
-                match self.arrived(transaction, announced, deadline).await {
-                    Some(committed) => Ok(Attempt::Done(committed)),
-                    None => {
-                        let at = revision(answer.header.as_ref());
-                        let reason =
-                            format!("it was committed at revision {at} of etcd, but did not arrive here");
-                        Err(Error::Unknown { reason: reason.into() })
-                    }
-                }
+            Ok(answer) if answer.succeeded => self.arrived(&answer, arrived, deadline).await,
+            Ok(answer) => self.failed(&answer, deadline).await,
+            Err(fault @ Fault::Unclear(_)) => self.settle(number, arrived, deadline, fault).await,
+            Err(fault) if fault.may_pass() => Attempt::Again(fault),
+            Err(Fault::Refused(Refusal::Invalid, reason)) => {
+                Attempt::Refused(Error::Invalid(format!("etcd: {reason}")))
             }
-            Ok(answer) => self.failed(transaction, &answer, fence, deadline).await,
-            Err(fault @ Fault::Unclear(_)) => Ok(Attempt::Unclear(fault)),
-            Err(fault) if fault.may_pass() => Ok(Attempt::Again(fault)),
-            Err(Fault::Refused(Refusal::Invalid, reason)) => Err(Error::Invalid(format!("etcd: {reason}"))),
-            Err(fault) => Err(Error::NotDurable { reason: fault.to_string().into() }),
+            Err(fault) => Attempt::Refused(Error::NotDurable { reason: fault.to_string().into() }),
         }
     }
 
-    /// Waits for a transaction that has happened to arrive here.
+    /// Waits for a batch that is known to have happened; that it is also here is a matter of moments.
     async fn arrived(
         &self,
-        transaction: &Transaction,
-        announced: &mut Announced<'_>,
+        answer: &TxnResponse,
+        arrived: &mut oneshot::Receiver<Vec<Job>>,
         deadline: Instant,
-    ) -> Option<Committed> {
+    ) -> Attempt {
         loop {
             let patience = deadline.min(Instant::now() + STALLED);
-            match timeout_at(patience, &mut announced.landed).await {
-                Ok(landed) => return landed.ok().map(|landed| self.committed(transaction, &landed)),
-                Err(_) if Instant::now() >= deadline => return None,
+            match timeout_at(patience, &mut *arrived).await {
+                Ok(again) => return Attempt::Arrived(again.unwrap_or_default()),
+                Err(_) if Instant::now() >= deadline => {
+                    let at = revision(answer.header.as_ref());
+                    return Attempt::Unknown(Fault::Unclear(format!(
+                        "it was committed at revision {at} of etcd, but did not arrive here"
+                    )));
+                }
                 Err(_) => self.mirror.reopen(),
             }
         }
     }
 
-    /// Finds out why a transaction's conditions did not hold.
-    async fn failed(
-        &self,
-        transaction: &Transaction,
-        answer: &TxnResponse,
-        fence: i64,
-        deadline: Instant,
-    ) -> Result<Attempt> {
-        let found = |place: usize| answer.responses.get(place)?.range.as_ref()?.kvs.first();
-        if found(0).is_some() {
-            let reason = crate::embedded::FROZEN;
-            return Err(Error::NotDurable { reason: reason.into() });
+    /// Finds out why a batch's own conditions did not hold.
+    async fn failed(&mut self, answer: &TxnResponse, deadline: Instant) -> Attempt {
+        let frozen = answer.responses.first().and_then(|found| found.range.as_ref()?.kvs.first());
+        if frozen.is_some() {
+            return Attempt::Refused(Error::NotDurable { reason: crate::embedded::FROZEN.into() });
         }
-        if found(1).map(|kv| kv.mod_revision) != Some(fence) {
-            let raised = self.raise(fence, deadline).await;
-            let fault = raised.err().unwrap_or_else(|| Fault::Unreachable("the fence was raised".to_owned()));
-            return Ok(Attempt::Again(fault));
-        }
-        for (place, operation) in transaction.operations().iter().enumerate() {
-            let current = found(place + 2).map(|kv| self.entry(&operation.key, kv));
-            if !operation.expected.holds(current.as_ref()) {
-                let (key, expected) = (operation.key.clone(), operation.expected);
-                return Err(Error::Conflict(Box::new(Conflict { key, expected, current })));
-            }
-        }
-        Ok(Attempt::Again(Fault::Unreachable("etcd refused a transaction whose conditions hold".to_owned())))
+        // The fence was raised by an attempt whose answer was lost, or was removed.
+        let raised = self.raise(deadline).await;
+        Attempt::Again(raised.err().unwrap_or_else(|| Fault::Unreachable("the fence was raised".to_owned())))
     }
 
-    /// Finds out whether a transaction happened: nothing when it did not and never will.
+    /// Finds out whether a batch happened.
     async fn settle(
-        &self,
-        transaction: &Transaction,
-        announced: &mut Announced<'_>,
-        fence: i64,
+        &mut self,
+        number: u64,
+        arrived: &mut oneshot::Receiver<Vec<Job>>,
         deadline: Instant,
-        fault: &Fault,
-    ) -> Result<Option<Committed>> {
+        fault: Fault,
+    ) -> Attempt {
+        tracing::debug!(number, %fault, "a batch without an answer");
         let fenced = async {
-            let raised = self.raise(fence, deadline).await?;
+            let raised = self.raise(deadline).await?;
             self.mirror.wait(raised, deadline).await
         };
-        tokio::pin!(fenced);
-        let settled = tokio::select! {
+        tokio::select! {
             biased;
-            landed = &mut announced.landed => return match landed {
-                Ok(landed) => Ok(Some(self.committed(transaction, &landed))),
-                Err(_) => Err(unknown(fault)),
+            again = arrived => Attempt::Arrived(again.unwrap_or_default()),
+            settled = fenced => match settled {
+                // The mirror is past the fence. If it has not shown the batch by then, it never will.
+                Ok(()) => Attempt::Again(fault),
+                Err(_) => Attempt::Unknown(fault),
             },
-            settled = &mut fenced => settled,
-        };
-        match (announced.landed.try_recv(), settled) {
-            (Ok(landed), _) => Ok(Some(self.committed(transaction, &landed))),
-            (Err(oneshot::error::TryRecvError::Empty), Ok(())) => Ok(None),
-            (Err(_), _) => Err(unknown(fault)),
         }
     }
 
-    /// Raises the fence, unless that has been done since a transaction began with it, and returns where it is.
-    pub(super) async fn raise(&self, from: i64, deadline: Instant) -> Result<i64, Fault> {
-        let late = |_| Fault::Unreachable("the fence is still being raised".to_owned());
-        let _one_at_a_time = timeout_at(deadline, self.fence.raising.lock()).await.map_err(late)?;
-        let raised = self.fence.raised.load(Ordering::Acquire);
-        if raised != from {
-            return Ok(raised);
-        }
-        let put = PutRequest { key: self.fence.key.clone(), ..PutRequest::default() };
+    /// Raises the fence and returns where it is. Needed once before the first batch.
+    pub(super) async fn raise(&mut self, deadline: Instant) -> Result<i64, Fault> {
+        let put = PutRequest { key: self.fence.clone(), ..PutRequest::default() };
         let answer: Acknowledgement = self.mirror.cluster.persist(PUT, &put, deadline).await?;
-        let raised = revision(answer.header.as_ref());
-        self.fence.raised.store(raised, Ordering::Release);
-        Ok(raised)
+        self.raised = revision(answer.header.as_ref());
+        Ok(self.raised)
     }
 
-    /// Makes sure that there is a fence.
-    pub(super) async fn begin(&self, deadline: Instant) -> Result<i64, Fault> {
-        self.raise(NEVER, deadline).await
-    }
-
-    /// Writes the transaction in etcd's way: what must hold, what to do, and what to read if it does not hold.
-    fn request(&self, transaction: &Transaction, number: u64, fence: i64) -> TxnRequest {
-        let count = transaction.operations().len() + 2;
-        let mut request = TxnRequest {
-            compare: Vec::with_capacity(count),
-            success: Vec::with_capacity(count),
-            failure: Vec::with_capacity(count),
-        };
+    /// Writes a batch in etcd's way: what must hold for all of it, what to do, and what to read if it does not hold.
+    fn request(&self, batch: &Batch, number: u64) -> TxnRequest {
         let freeze = self.mirror.keys.freeze();
-        request.compare.push(Compare::absent(freeze.clone()));
-        request.compare.push(Compare::at(self.fence.key.clone(), fence));
-        request.failure.push(RequestOp::get(freeze));
-        request.failure.push(RequestOp::get(self.fence.key.clone()));
-        for operation in transaction.operations() {
-            let key = self.mirror.keys.entry(&operation.key);
-            request.compare.extend(match operation.expected {
-                Expected::Anything => None,
-                Expected::Absent => Some(Compare::absent(key.clone())),
-                Expected::Present => Some(Compare::present(key.clone())),
-                Expected::At(revision) => {
-                    Some(Compare::at(key.clone(), self.mirror.offset.etcd(revision).unwrap_or(NEVER)))
-                }
-            });
-            request.failure.push(RequestOp::get(key.clone()));
-            request.success.extend(match &operation.action {
-                Action::Put(value) => Some(RequestOp::put(key, value.clone())),
-                Action::Delete => Some(RequestOp::delete(key)),
-                Action::Check => None,
-            });
-        }
-        let mark = Mark { number, written_at: now() };
-        request.success.push(RequestOp::put(self.mark.clone(), mark.encode()));
-        request
-    }
-
-    /// Tells what a transaction that has happened replaced.
-    fn committed(&self, transaction: &Transaction, landed: &Landed) -> Committed {
-        let changes = landed.commit.as_ref().map_or(&[][..], |commit| &commit.changes);
-        let previous = |key: &Bytes| match changes.binary_search_by(|change| change.key.cmp(key)) {
-            Ok(place) => changes.get(place)?.previous.clone(),
-            // It was not changed, and so is what it was.
-            Err(_) => self.mirror.ledger.read(|state| state.index.get_at(key, landed.revision).cloned()),
+        let mut request = TxnRequest {
+            compare: vec![Compare::absent(freeze.clone()), Compare::at(self.fence.clone(), self.raised)],
+            success: Vec::new(),
+            failure: vec![RequestOp::get(freeze)],
         };
-        let previous = transaction.operations().iter().map(|operation| previous(&operation.key)).collect();
-        Committed { revision: landed.revision, previous }
-    }
-
-    fn entry(&self, key: &Bytes, kv: &KeyValue) -> Entry {
-        self.mirror.entry(key.clone(), kv)
+        batch.write(number, self.mark.clone(), &self.mirror, &mut request);
+        request
     }
 }
 
-fn unknown(fault: &Fault) -> Error {
-    Error::Unknown { reason: fault.to_string().into() }
+/// Puts jobs back to where they were.
+fn requeue(jobs: Vec<Job>, queue: &mut VecDeque<Job>) {
+    for job in jobs.into_iter().rev() {
+        queue.push_front(job);
+    }
 }

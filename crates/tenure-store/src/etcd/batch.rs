@@ -1,0 +1,331 @@
+//! Transactions that go to etcd together, as transactions within one: each happens or not without concerning the others,
+//! which is why no two of them may touch the same key. What became of each is told by the mirror, from the state
+//! that it has when the batch arrives there, so that etcd's answer can be lost without loss.
+
+use super::mark::Mark;
+use super::mirror::Mirror;
+use super::numbering::{Offset, Turn, Turns, seal};
+use super::wire::{Compare, RequestOp, TxnRequest};
+use crate::error::Conflict;
+use crate::history::now;
+use crate::index::Index;
+use crate::transaction::Action;
+use crate::{Committed, Entry, Error, Expected, Operation, Result, Revision, Transaction};
+use bytes::Bytes;
+use std::collections::{HashSet, VecDeque};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+/// The most transactions and bytes of values in one batch. etcd takes 128 operations in a transaction, from which
+/// those around a transaction are taken off for the ones within.
+const MOST: usize = 64;
+const MOST_BYTES: usize = 768 * 1024;
+/// The most operations of a transaction that shares a batch with others.
+const MOST_OPERATIONS: usize = 128 - MOST - 2;
+/// No key was ever written at this revision.
+pub(super) const NEVER: i64 = -1;
+
+/// A transaction and who waits for it.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) transaction: Transaction,
+    pub(super) deadline: Instant,
+    pub(super) answer: oneshot::Sender<Result<Committed>>,
+    pub(super) standing: Standing,
+}
+
+/// How a job has fared in the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    New,
+    /// A batch went without it, because both touch the same key.
+    PassedOver,
+    /// That batch has arrived: what the mirror shows is from after the job began.
+    Overtaken,
+    /// etcd did not take the batch that it was in.
+    Alone,
+}
+
+/// What etcd is asked to require of a key. It is never less than what the transaction expects, and sometimes more: a
+/// put writes down the turn that the entry was created in, so it must be known whether it replaces one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Required {
+    Nothing,
+    Absent,
+    Present,
+    At(Revision),
+    Never,
+}
+
+impl Required {
+    fn of(operation: &Operation, current: Option<&Entry>) -> Required {
+        match (operation.expected, &operation.action) {
+            (Expected::At(revision), _) => match current {
+                Some(entry) if entry.modified == revision => Required::At(revision),
+                _ => Required::Never,
+            },
+            (Expected::Absent, _) => Required::Absent,
+            (expected, Action::Put(_)) => match current {
+                Some(entry) => Required::At(entry.modified),
+                None if expected == Expected::Anything => Required::Absent,
+                None => Required::Never,
+            },
+            (Expected::Anything, _) => Required::Nothing,
+            (Expected::Present, _) => Required::Present,
+        }
+    }
+
+    fn holds(self, current: Option<&Entry>) -> bool {
+        match self {
+            Required::Nothing => true,
+            Required::Absent => current.is_none(),
+            Required::Present => current.is_some(),
+            Required::At(revision) => current.is_some_and(|entry| entry.modified == revision),
+            Required::Never => false,
+        }
+    }
+
+    fn compare(self, key: Bytes, offset: Offset) -> Option<Compare> {
+        match self {
+            Required::Nothing => None,
+            Required::Absent => Some(Compare::absent(key)),
+            Required::Present => Some(Compare::present(key)),
+            Required::At(revision) => Some(Compare::at(key, offset.etcd(revision).unwrap_or(NEVER))),
+            Required::Never => Some(Compare::at(key, NEVER)),
+        }
+    }
+}
+
+/// A job in a batch, with what is required of each operation's key and the turn that its entry was created in.
+#[derive(Debug)]
+struct Member {
+    job: Job,
+    required: Vec<(Required, Option<Turn>)>,
+}
+
+impl Member {
+    fn new(job: Job, index: &Index, offset: Offset) -> Member {
+        let require = |operation: &Operation| {
+            let current = index.get(&operation.key);
+            (Required::of(operation, current), current.map(|entry| offset.turn(entry.created)))
+        };
+        let required = job.transaction.operations().iter().map(require).collect();
+        Member { job, required }
+    }
+}
+
+/// What became of a job.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Happened {
+        previous: Vec<Option<Entry>>,
+        changed: bool,
+    },
+    Conflict(Conflict),
+    /// It did not happen, but only because more was required than it expects.
+    Again,
+}
+
+/// The jobs that go together.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    members: Vec<Member>,
+    bytes: usize,
+    written: HashSet<Bytes>,
+    required: HashSet<Bytes>,
+}
+
+impl Batch {
+    /// Takes from a queue what can go together, and answers what needs not go at all.
+    pub(super) fn gather(queue: &mut VecDeque<Job>, mirror: &Mirror) -> Batch {
+        let (mut batch, mut left, now) = (Batch::default(), VecDeque::new(), Instant::now());
+        mirror.ledger.read(|state| {
+            while let Some(mut job) = queue.pop_front() {
+                if job.answer.is_closed() {
+                    continue;
+                }
+                if job.deadline <= now {
+                    let reason = "etcd: no answer in time".into();
+                    let _ = job.answer.send(Err(Error::NotDurable { reason }));
+                    continue;
+                }
+                if job.standing == Standing::Overtaken
+                    && let Some(conflict) = conflict(&job.transaction, &state.index)
+                {
+                    let _ = job.answer.send(Err(Error::Conflict(Box::new(conflict))));
+                    continue;
+                }
+                if batch.takes(&job) {
+                    batch.add(Member::new(job, &state.index, mirror.offset));
+                    continue;
+                }
+                if batch.members.len() >= MOST {
+                    left.push_back(job);
+                    break;
+                }
+                if job.standing == Standing::New {
+                    job.standing = Standing::PassedOver;
+                }
+                left.push_back(job);
+            }
+        });
+        left.append(queue);
+        *queue = left;
+        batch
+    }
+
+    fn takes(&self, job: &Job) -> bool {
+        if self.members.is_empty() {
+            return true;
+        }
+        let company = self.members.iter().all(|member| goes_with_others(&member.job));
+        let bytes = self.bytes.saturating_add(size(&job.transaction));
+        let room = self.members.len() < MOST && bytes <= MOST_BYTES;
+        let apart = |operation: &Operation| match operation.action {
+            Action::Check => !self.written.contains(&operation.key),
+            Action::Put(_) | Action::Delete => {
+                !self.written.contains(&operation.key) && !self.required.contains(&operation.key)
+            }
+        };
+        company && goes_with_others(job) && room && job.transaction.operations().iter().all(apart)
+    }
+
+    fn add(&mut self, member: Member) {
+        for operation in member.job.transaction.operations() {
+            match operation.action {
+                Action::Check => self.required.insert(operation.key.clone()),
+                Action::Put(_) | Action::Delete => self.written.insert(operation.key.clone()),
+            };
+        }
+        self.bytes += size(&member.job.transaction);
+        self.members.push(member);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Returns when the first of those who wait no longer does.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.members.iter().map(|member| member.job.deadline).min()
+    }
+
+    pub(super) fn into_jobs(self) -> Vec<Job> {
+        self.members.into_iter().map(|member| member.job).collect()
+    }
+
+    /// Adds the batch to a request, with the mark that tells of it first.
+    pub(super) fn write(&self, number: u64, mark: Bytes, mirror: &Mirror, request: &mut TxnRequest) {
+        let mut note =
+            Mark { number, written_at: now(), last: self.last_turn(), deletions: self.deletions() };
+        note.deletions.shrink_to_fit();
+        request.success.push(RequestOp::put(mark, note.encode()));
+        for (place, member) in self.members.iter().enumerate() {
+            let mut inner = TxnRequest::default();
+            for (operation, (required, created)) in
+                member.job.transaction.operations().iter().zip(&member.required)
+            {
+                let key = mirror.keys.entry(&operation.key);
+                inner.compare.extend(required.compare(key.clone(), mirror.offset));
+                inner.success.extend(match &operation.action {
+                    Action::Put(value) => {
+                        let modified = Turn::at(place);
+                        let turns = Turns { modified, created: created.unwrap_or(modified) };
+                        Some(RequestOp::put(key, seal(value, turns)))
+                    }
+                    Action::Delete => Some(RequestOp::delete(key)),
+                    Action::Check => None,
+                });
+            }
+            request.success.push(RequestOp::transaction(inner));
+        }
+    }
+
+    pub(super) fn last_turn(&self) -> Turn {
+        Turn::at(self.members.len().saturating_sub(1))
+    }
+
+    fn deletions(&self) -> Vec<(Turn, Bytes)> {
+        let mut deletions = Vec::new();
+        for (place, member) in self.members.iter().enumerate() {
+            let operations = member.job.transaction.operations().iter();
+            let deleted = operations.filter(|operation| operation.action == Action::Delete);
+            deletions.extend(deleted.map(|operation| (Turn::at(place), operation.key.clone())));
+        }
+        deletions
+    }
+
+    /// Decides what becomes of each job in the state right before the batch, exactly as etcd has decided it.
+    pub(super) fn decide(&self, index: &Index) -> Vec<Outcome> {
+        self.members.iter().map(|member| decide(member, index)).collect()
+    }
+
+    /// Answers the jobs, at whose turns something has changed or not, and returns those that are to go again.
+    pub(super) fn answer(
+        self,
+        outcomes: Vec<Outcome>,
+        changed_at: &[Turn],
+        revision: impl Fn(Turn) -> Revision,
+    ) -> Vec<Job> {
+        let last = revision(self.last_turn());
+        let mut again = Vec::new();
+        for (place, (member, outcome)) in self.members.into_iter().zip(outcomes).enumerate() {
+            let (turn, job) = (Turn::at(place), member.job);
+            let has_changed = changed_at.contains(&turn);
+            let answer = match outcome {
+                Outcome::Happened { previous, changed } if changed == has_changed => {
+                    let revision = if changed { revision(turn) } else { last };
+                    Ok(Committed { revision, previous })
+                }
+                Outcome::Conflict(conflict) if !has_changed => Err(Error::Conflict(Box::new(conflict))),
+                Outcome::Again if !has_changed => {
+                    again.push(job);
+                    continue;
+                }
+                // Somebody writes under the prefix who does not know how.
+                _ => Err(Error::Unknown { reason: "etcd: what changed is not what was asked for".into() }),
+            };
+            let _ = job.answer.send(answer);
+        }
+        again
+    }
+}
+
+fn decide(member: &Member, index: &Index) -> Outcome {
+    if let Some(conflict) = conflict(&member.job.transaction, index) {
+        return Outcome::Conflict(conflict);
+    }
+    let operations = member.job.transaction.operations();
+    let mut changed = false;
+    let mut previous = Vec::with_capacity(operations.len());
+    for (operation, (required, _)) in operations.iter().zip(&member.required) {
+        let current = index.get(&operation.key);
+        if !required.holds(current) {
+            return Outcome::Again;
+        }
+        changed |= match operation.action {
+            Action::Put(_) => true,
+            Action::Delete => current.is_some(),
+            Action::Check => false,
+        };
+        previous.push(current.cloned());
+    }
+    Outcome::Happened { previous, changed }
+}
+
+/// Returns the first expectation of a transaction that does not hold.
+fn conflict(transaction: &Transaction, index: &Index) -> Option<Conflict> {
+    let unmet = |operation: &&Operation| !operation.expected.holds(index.get(&operation.key));
+    let operation = transaction.operations().iter().find(unmet)?;
+    let (key, current) = (operation.key.clone(), index.get(&operation.key).cloned());
+    Some(Conflict { key, expected: operation.expected, current })
+}
+
+fn goes_with_others(job: &Job) -> bool {
+    job.standing != Standing::Alone && job.transaction.operations().len() <= MOST_OPERATIONS
+}
+
+fn size(transaction: &Transaction) -> usize {
+    let value = |action: &Action| if let Action::Put(value) = action { value.len() } else { 0 };
+    transaction.operations().iter().map(|operation| operation.key.len() + value(&operation.action)).sum()
+}
