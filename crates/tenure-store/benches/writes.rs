@@ -1,5 +1,5 @@
-//! Durable writes per second: the store with 1, 16 and 256 writers, beside plain files (what the disk can do) and
-//! beside the same engine fed one batch at a time by one thread (what the engine can do).
+//! Durable writes per second: the store with 1, 16 and 256 writers, beside plain files fed one batch at a time by one
+//! thread (what the disk can do) and beside redb fed in the same way (what a user's own engine can do).
 //!
 //! Values are 3 KB under 1,000 keys, each run lasts a few seconds. Ratios within one run are what counts.
 
@@ -26,7 +26,7 @@ fn main() {
         run(&format!("plain overwrite, batches of {batch}"), |path| overwrite(path, batch));
     }
     for batch in [1, 16, 256] {
-        run(&format!("engine alone, batches of {batch}"), |path| engine(path, batch));
+        run(&format!("redb alone, batches of {batch}"), |path| engine(path, batch));
     }
     for writers in WRITERS {
         run(&format!("store, {writers} writers"), |path| store(path, writers));
@@ -92,7 +92,7 @@ fn overwrite(path: &Path, batch: u64) -> (u64, Duration) {
 
 const RECORDS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("records");
 
-/// The engine with the store's way of writing: append under (revision, key), delete what left the history.
+/// The engine as a store of records: append under (revision, key), delete what left the history.
 fn engine(path: &Path, batch: u64) -> (u64, Duration) {
     let database =
         redb::Builder::new().set_cache_size(8 << 20).create(path.join("data")).expect("a database");

@@ -59,7 +59,11 @@ impl Disk for MoodyDisk {
 }
 
 fn open(path: &Path, disk: &Arc<MoodyDisk>) -> EmbeddedStore {
-    let options = EmbeddedOptions { disk: disk.clone(), limits: HistoryLimits::unlimited() };
+    open_with(path, disk, HistoryLimits::unlimited())
+}
+
+fn open_with(path: &Path, disk: &Arc<MoodyDisk>, limits: HistoryLimits) -> EmbeddedStore {
+    let options = EmbeddedOptions { limits, journal_file: 16 * 1024, disk: disk.clone() };
     EmbeddedStore::open(path, options).unwrap()
 }
 
@@ -132,37 +136,42 @@ async fn an_idle_store_notices_that_the_disk_has_recovered() {
     }
 }
 
-/// Fails each step of a commit in turn. Whatever the step was, acknowledged writes stay and refused ones do not
-/// come back while the store lives.
+/// Fails each step of a commit in turn, and each step of the table that follows a short history. Whatever the step was,
+/// acknowledged writes stay and refused ones do not come back while the store lives.
 #[tokio::test]
 async fn a_failure_at_any_step_of_a_commit_loses_nothing() {
-    let directory = tempfile::tempdir().unwrap();
-    let disk = MoodyDisk::new();
-    let mut store = open(directory.path(), &disk);
-    let mut expected = std::collections::BTreeMap::new();
-    let mut failures = 0;
-    for step in 0..60 {
-        let (key, value) = (format!("key-{:02}", step % 7), format!("{step}-{}", "v".repeat(2_000)));
-        disk.countdown.store(step % 20, Ordering::SeqCst);
-        match store.commit(put(&key, &value)).await {
-            Ok(_) => drop(expected.insert(key, value)),
-            Err(Error::NotDurable { .. }) => failures += 1,
-            Err(error) => panic!("{error}"),
-        }
-        disk.countdown.store(-1, Ordering::SeqCst);
-        let wanted: Vec<_> = expected.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        assert_eq!(contents(&store).await, wanted.join(" "), "after step {step}");
-        if step % 3 == 0 {
-            let value = format!("{step}-healthy");
-            store.commit(put("always", &value)).await.expect("the disk is healthy again");
-            expected.insert("always".to_owned(), value);
-            drop(store);
-            store = open(directory.path(), &disk);
+    for (count, steps) in [(u64::MAX, 4), (5, 24)] {
+        let limits = HistoryLimits { count, ..HistoryLimits::unlimited() };
+        let directory = tempfile::tempdir().unwrap();
+        let disk = MoodyDisk::new();
+        let mut store = open_with(directory.path(), &disk, limits.clone());
+        let mut expected = std::collections::BTreeMap::new();
+        let mut failures = 0;
+        for step in 0..240 {
+            let (key, value) = (format!("key-{:02}", step % 7), format!("{step}-{}", "v".repeat(2_000)));
+            disk.countdown.store(step % steps, Ordering::SeqCst);
+            match store.commit(put(&key, &value)).await {
+                Ok(_) => drop(expected.insert(key, value)),
+                Err(Error::NotDurable { .. }) => failures += 1,
+                Err(error) => panic!("{error}"),
+            }
+            if step % 4 == 3 {
+                disk.countdown.store(-1, Ordering::SeqCst);
+            }
             let wanted: Vec<_> = expected.iter().map(|(key, value)| format!("{key}={value}")).collect();
-            assert_eq!(contents(&store).await, wanted.join(" "), "reopened after step {step}");
+            assert_eq!(contents(&store).await, wanted.join(" "), "after step {step}");
+            if step % 12 == 3 {
+                let value = format!("{step}-healthy");
+                store.commit(put("always", &value)).await.expect("the disk is healthy again");
+                expected.insert("always".to_owned(), value);
+                drop(store);
+                store = open_with(directory.path(), &disk, limits.clone());
+                let wanted: Vec<_> = expected.iter().map(|(key, value)| format!("{key}={value}")).collect();
+                assert_eq!(contents(&store).await, wanted.join(" "), "reopened after step {step}");
+            }
         }
+        assert!(failures > 5, "only {failures} failures were met");
     }
-    assert!(failures > 5, "only {failures} failures were met");
 }
 
 /// A store that fails and then dies: what was acknowledged is there; what was refused may be, as after any error whose

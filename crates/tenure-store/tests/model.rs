@@ -183,7 +183,11 @@ impl Subject {
 }
 
 fn open(path: &PathBuf) -> EmbeddedStore {
-    let options = EmbeddedOptions { limits: HistoryLimits::unlimited(), ..EmbeddedOptions::default() };
+    let options = EmbeddedOptions {
+        limits: HistoryLimits::unlimited(),
+        journal_file: 2 * 1024,
+        ..EmbeddedOptions::default()
+    };
     EmbeddedStore::open(path, options).unwrap()
 }
 

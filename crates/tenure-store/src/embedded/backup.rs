@@ -1,7 +1,7 @@
 //! Backups: one file with every entry of one revision, checked as a whole and entry by entry. It does not depend on
 //! the engine, and holds no history: who watches after a restore starts over.
 
-use super::engine::{damaged, file_error, remove_if_there, sync_directory_of};
+use super::files::{damaged, file_error, remove_if_there, sync_directory_of};
 use crate::limits::{MAX_KEY, MAX_VALUE};
 use crate::{Entry, Listing, Result, Revision};
 use bytes::Bytes;

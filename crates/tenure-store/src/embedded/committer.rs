@@ -2,8 +2,9 @@
 //! transaction is decided in order, all become durable in one batch, then visible, then acknowledged. History is
 //! forgotten in small steps along the way, so that no write waits for a large clean-up.
 
-use super::engine::{Batch, Engine};
-use super::watermark::Watermark;
+use super::batch::Batch;
+use super::engine::Engine;
+use super::inbox::{Delivery, Inbox};
 use crate::entry::Commit;
 use crate::history::now;
 use crate::ledger::{Ledger, State};
@@ -13,7 +14,6 @@ use crate::transaction::Action;
 use crate::{Committed, Compaction, Error, HistoryLimits, Result, Revision, Transaction};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
@@ -42,7 +42,6 @@ pub(super) type Failure = Arc<Mutex<Option<Error>>>;
 pub(super) struct Committer {
     pub(super) ledger: Arc<Ledger>,
     pub(super) engine: Engine,
-    pub(super) watermark: Watermark,
     pub(super) limits: HistoryLimits,
     pub(super) failure: Failure,
     pub(super) compactions: Vec<(Revision, oneshot::Sender<Result<Revision>>)>,
@@ -67,43 +66,32 @@ impl LastBatch {
 
 impl Committer {
     /// Serves requests until nobody can make any more.
-    pub(super) fn run(mut self, requests: &Receiver<Request>) {
+    pub(super) fn run(mut self, inbox: &Inbox<Request>) {
         loop {
             let pause = if self.work_left() { Duration::ZERO } else { IDLE };
-            let mut jobs = Vec::new();
-            match requests.recv_timeout(pause) {
-                Ok(request) => self.gather(request, requests, &mut jobs),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+            let Delivery::Requests(requests) = inbox.take(pause, self.last.writers, self.last.patience())
+            else {
+                return;
+            };
+            let mut jobs = Vec::with_capacity(requests.len());
+            let mut bytes = 0;
+            for request in requests {
+                match request {
+                    Request::Commit(job) => {
+                        bytes += size(&job.transaction);
+                        jobs.push(job);
+                    }
+                    Request::Compact(compaction, answer) => {
+                        let target = self.ledger.read(|state| state.history.target(compaction, now()));
+                        self.compactions.push((target, answer));
+                    }
+                }
+                if jobs.len() >= BATCH_COUNT || bytes >= BATCH_BYTES {
+                    self.commit(std::mem::take(&mut jobs));
+                    bytes = 0;
+                }
             }
             self.commit(jobs);
-        }
-    }
-
-    /// Takes the first request and those behind it, up to the size of a batch.
-    fn gather(&mut self, first: Request, requests: &Receiver<Request>, jobs: &mut Vec<Job>) {
-        let deadline = Instant::now() + self.last.patience();
-        let mut bytes = 0;
-        let mut next = Some(first);
-        while let Some(request) = next {
-            match request {
-                Request::Commit(job) => {
-                    bytes += size(&job.transaction);
-                    jobs.push(job);
-                }
-                Request::Compact(compaction, answer) => {
-                    let target = self.ledger.read(|state| state.history.target(compaction, now()));
-                    self.compactions.push((target, answer));
-                }
-            }
-            if jobs.len() >= BATCH_COUNT || bytes >= BATCH_BYTES {
-                return;
-            }
-            next = requests.try_recv().ok();
-            if next.is_none() && jobs.len() < self.last.writers {
-                let rest = deadline.saturating_duration_since(Instant::now());
-                next = requests.recv_timeout(rest).ok();
-            }
         }
     }
 
@@ -141,15 +129,16 @@ impl Committer {
         if commits.is_empty() && forgotten.is_empty() && self.failure.lock().is_none() {
             return Ok(());
         }
+        let (after, compacted) =
+            self.ledger.read(|state| (state.history.newest(), state.history.compacted()));
+        let compacted = forgotten.last().map_or(compacted, |commit| commit.revision);
         let ledger = self.ledger.clone();
-        let written = self.engine.write(&Batch { commits, forgotten }, || ledger.read(State::clone));
+        let batch = Batch { after, commits, forgotten: compacted };
+        let written = self.engine.write(&batch, || ledger.read(State::clone));
         *self.failure.lock() = written.as_ref().err().cloned();
         written?;
-        if let Some(newest) = commits.last() {
-            self.watermark.note(newest.revision);
-        }
-        let forget = forgotten.last().map_or(Revision::ZERO, |commit| commit.revision);
-        self.ledger.advance(commits, forget);
+        self.ledger.advance(commits, compacted);
+        self.engine.follow(forgotten, compacted);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! The directory of an embedded store: who holds it, which format it has, and where its files are.
 
-use super::engine::{file_error, remove_if_there, sync_directory_of};
+use super::files::{file_error, remove_if_there, sync_directory_of};
 use crate::{Error, Result};
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Write};
@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The format that this version reads and writes.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const FORMAT_WORD: &str = "tenure-store";
 
 /// What may lie in a directory that holds no store yet: the lock, and what an interrupted beginning left.
-const LEFTOVERS: [&str; 4] = ["lock", "format.new", "data.new", "lost+found"];
+const LEFTOVERS: [&str; 4] = ["lock", "format.new", "table.new", "lost+found"];
 
 /// How long to wait for the lock: a process that is being replaced, or one that it is just starting, may hold it for
 /// a moment longer.
@@ -43,9 +43,14 @@ impl Directory {
         Ok((directory, content))
     }
 
-    /// Returns the path of the data file.
-    pub(super) fn data(&self) -> PathBuf {
-        self.path.join("data.redb")
+    /// Returns the directory itself, where the journal is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the path of the table.
+    pub(super) fn table(&self) -> PathBuf {
+        self.path.join("table.redb")
     }
 
     /// Returns the path of the note of what has been acknowledged.

@@ -1,6 +1,5 @@
-//! The data file as the engine sees it. Every write and sync passes a [`Disk`], so that tests can let a disk fail
-//! where real ones do and measurements can tell its time from ours; a failed sync is remembered, since the file's
-//! content is then unknown.
+//! The disk under the store's files. Every write and sync passes a [`Disk`], so that tests can let a disk fail where
+//! real ones do and measurements can tell its time from ours.
 
 use redb::StorageBackend;
 use redb::backends::FileBackend;
@@ -8,7 +7,6 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A step that the store is about to take on its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +21,7 @@ pub enum DiskStep {
     Note,
 }
 
-/// The disk under the data file. The usual one is [`HealthyDisk`]; a test's may refuse steps.
+/// The disk under the files. The usual one is [`HealthyDisk`]; a test's may refuse steps.
 pub trait Disk: fmt::Debug + Send + Sync {
     /// Performs a step by calling `act`, or makes it fail.
     fn perform(&self, step: DiskStep, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()>;
@@ -39,22 +37,17 @@ impl Disk for HealthyDisk {
     }
 }
 
-/// The engine's file on a disk.
+/// The table's file as its engine sees it.
 #[derive(Debug)]
 pub(super) struct DataFile {
     file: FileBackend,
     disk: Arc<dyn Disk>,
-    sync_failed: Arc<AtomicBool>,
 }
 
 impl DataFile {
-    /// Takes a file; `sync_failed` is set once a sync fails.
-    pub(super) fn new(
-        file: File,
-        disk: Arc<dyn Disk>,
-        sync_failed: Arc<AtomicBool>,
-    ) -> Result<DataFile, redb::DatabaseError> {
-        Ok(DataFile { file: FileBackend::new(file)?, disk, sync_failed })
+    /// Takes a file.
+    pub(super) fn new(file: File, disk: Arc<dyn Disk>) -> Result<DataFile, redb::DatabaseError> {
+        Ok(DataFile { file: FileBackend::new(file)?, disk })
     }
 }
 
@@ -72,11 +65,7 @@ impl StorageBackend for DataFile {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        let synced = self.disk.perform(DiskStep::Sync, &mut || self.file.sync_data());
-        if synced.is_err() {
-            self.sync_failed.store(true, Ordering::Relaxed);
-        }
-        synced
+        self.disk.perform(DiskStep::Sync, &mut || self.file.sync_data())
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {

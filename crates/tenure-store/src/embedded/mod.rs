@@ -2,12 +2,18 @@
 //! when it has reached the disk. The format and what it promises are described in `docs/store.md`.
 
 mod backup;
+mod batch;
+mod checkpoint;
 mod committer;
 mod directory;
 mod disk;
 mod engine;
+mod files;
+mod inbox;
+mod journal;
 mod record;
 mod recovery;
+mod table;
 mod watermark;
 
 use crate::history::History;
@@ -21,11 +27,11 @@ use async_trait::async_trait;
 use committer::{Committer, Failure, Job, LastBatch, Request};
 use directory::{Content, Directory};
 use engine::Engine;
+use inbox::Inbox;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Sender};
 use std::thread::JoinHandle;
 use tokio::sync::{Semaphore, oneshot};
 use watermark::Watermark;
@@ -42,13 +48,19 @@ pub(crate) const FROZEN: &str =
 pub struct EmbeddedOptions {
     /// How much history to keep.
     pub limits: HistoryLimits,
-    /// The disk under the data file; tests put a failing one here.
+    /// The bytes after which a file of the journal is followed by another, and the table may follow.
+    pub journal_file: u64,
+    /// The disk under the files; tests put a failing one here.
     pub disk: Arc<dyn Disk>,
 }
 
 impl Default for EmbeddedOptions {
     fn default() -> EmbeddedOptions {
-        EmbeddedOptions { limits: HistoryLimits::default(), disk: Arc::new(HealthyDisk) }
+        EmbeddedOptions {
+            limits: HistoryLimits::default(),
+            journal_file: 8 * 1024 * 1024,
+            disk: Arc::new(HealthyDisk),
+        }
     }
 }
 
@@ -59,8 +71,7 @@ pub struct EmbeddedStore {
     failure: Failure,
     waiting: Arc<Semaphore>,
     frozen: AtomicBool,
-    /// Absent once the store is being closed.
-    requests: Option<Sender<Request>>,
+    requests: Arc<Inbox<Request>>,
     committer: Option<JoinHandle<()>>,
     // Released last, when the committer has ended.
     _directory: Directory,
@@ -72,41 +83,33 @@ impl EmbeddedStore {
     /// All of the data is read and checked, which takes some tens of milliseconds per 100 MB.
     pub fn open(directory: impl AsRef<Path>, options: EmbeddedOptions) -> Result<EmbeddedStore> {
         let (directory, content) = Directory::hold(directory.as_ref())?;
-        let (data, note) = (directory.data(), directory.watermark());
         if content == Content::Nothing {
             directory.mark()?;
         }
-        let (watermark, acknowledged) = Watermark::open(&note, options.disk.clone())?;
-        if acknowledged == Revision::ZERO && !data.exists() {
-            // New, or interrupted before the first write.
-            Engine::create(&data, options.disk.clone(), &State::default())?;
-        }
-        let (engine, state) = Engine::open(&data, options.disk)?;
-        watermark::check(&data, &note, state.history.newest(), acknowledged)?;
-        let ledger = Arc::new(Ledger::new(state));
+        let (engine, ledger) = Engine::open(&directory, &options)?;
         let failure = Failure::default();
         let waiting = Arc::new(Semaphore::new(WAITING_WRITERS));
         let committer = Committer {
             ledger: ledger.clone(),
             engine,
-            watermark,
             limits: options.limits,
             failure: failure.clone(),
             compactions: Vec::new(),
             waiting: waiting.clone(),
             last: LastBatch::default(),
         };
-        let (sender, receiver) = mpsc::channel();
+        let requests = Arc::new(Inbox::default());
+        let inbox = requests.clone();
         let thread = std::thread::Builder::new().name("store-committer".to_owned());
         let thread = thread
-            .spawn(move || committer.run(&receiver))
-            .map_err(|source| engine::file_error(&data, "start writing", source))?;
+            .spawn(move || committer.run(&inbox))
+            .map_err(|source| files::file_error(directory.path(), "start writing in", source))?;
         Ok(EmbeddedStore {
             ledger,
             failure,
             waiting,
             frozen: AtomicBool::new(false),
-            requests: Some(sender),
+            requests,
             committer: Some(thread),
             _directory: directory,
         })
@@ -123,7 +126,7 @@ impl EmbeddedStore {
     /// Writes a backup to anything that takes bytes, and returns its revision.
     pub fn export(&self, to: impl Write) -> Result<Revision> {
         let listing = self.ledger.list(&ListRequest::default())?;
-        let failed = |source: io::Error| engine::file_error(Path::new("the export"), "write", source);
+        let failed = |source: io::Error| files::file_error(Path::new("the export"), "write", source);
         backup::write_to(to, &listing).map_err(failed)?;
         Ok(listing.revision)
     }
@@ -159,7 +162,7 @@ impl EmbeddedStore {
             state.index.insert(entry);
         }
         let disk = Arc::new(HealthyDisk);
-        Engine::create(&directory.data(), disk.clone(), &state)?;
+        Engine::create(&directory, disk.clone(), &state)?;
         // The mark comes last: what an interrupted restore leaves is not taken for a store.
         directory.mark()?;
         Watermark::open(&directory.watermark(), disk)?.0.note(newest);
@@ -167,15 +170,14 @@ impl EmbeddedStore {
     }
 
     fn request(&self, request: Request) -> Result<()> {
-        let requests = self.requests.as_ref().ok_or(Error::Closed)?;
-        requests.send(request).map_err(|_| Error::Closed)
+        self.requests.leave(request).map_err(|_| Error::Closed)
     }
 }
 
 impl Drop for EmbeddedStore {
     /// Waits for the writes under way, then lets go of the directory.
     fn drop(&mut self) {
-        self.requests = None;
+        self.requests.close();
         if let Some(committer) = self.committer.take() {
             let _ = committer.join();
         }

@@ -1,148 +1,150 @@
-//! Turning the records of a data file back into a state, believing nothing: every record's checksum, the number of
-//! records, the completeness of every transaction and the absence of gaps are checked.
+//! Turning a table and the batches of its journal back into a state, believing nothing: no revision may be missing, and
+//! what the table already has is passed over.
 
-use super::record::{Record, Totals};
-use crate::Change;
+use super::batch::{ReadBatch, ReadCommit};
 use crate::entry::Commit;
 use crate::history::History;
+use crate::index::Index;
 use crate::ledger::State;
+use crate::{Change, Entry, Revision};
+use bytes::Bytes;
 use std::sync::Arc;
 
-/// Builds a state from records in the order of their keys, which is the order of their revisions.
+/// A state on its way back.
 #[derive(Debug)]
-pub(crate) struct Recovery {
-    totals: Totals,
+pub(super) struct Recovery {
     state: State,
-    seen: u64,
-    /// The records of the transaction being read.
-    open: Vec<Record>,
+    forgotten: Revision,
 }
 
 impl Recovery {
-    /// Starts with what the file claims to contain.
-    pub(crate) fn new(totals: Totals) -> Recovery {
-        let state = State { history: History::starting_after(totals.compacted), ..State::default() };
-        Recovery { totals, state, seen: 0, open: Vec::new() }
+    /// Starts with the entries of a revision.
+    pub(super) fn new(revision: Revision, index: Index) -> Recovery {
+        let state = State { index, history: History::starting_after(revision) };
+        Recovery { state, forgotten: revision }
     }
 
-    /// Takes the next record.
-    pub(crate) fn add(&mut self, record: Record) -> Result<(), String> {
-        self.seen += 1;
-        if record.revision > self.totals.compacted {
-            if self.open.first().is_some_and(|first| first.revision != record.revision) {
-                self.close_transaction()?;
+    /// Takes the next batch and returns the newest revision.
+    pub(super) fn add(&mut self, batch: ReadBatch) -> Result<Revision, String> {
+        let newest = self.state.history.newest();
+        if batch.after > newest {
+            return Err(format!("a batch after revision {} follows revision {newest}", batch.after));
+        }
+        for commit in batch.commits {
+            if commit.revision == self.state.history.newest().next() {
+                self.apply(commit);
+            } else if commit.revision > self.state.history.compacted() {
+                return Err(format!("revision {} is there twice", commit.revision));
             }
-            self.open.push(record);
-            return Ok(());
         }
-        // Before the kept history only what was current when it began is left.
-        let key = record.key.escape_ascii().to_string();
-        let entry = record.entry.ok_or_else(|| format!("a deletion of {key} before the kept history"))?;
-        if self.state.index.get(&entry.key).is_some() {
-            return Err(format!("two records of {key} before the kept history"));
-        }
-        self.state.index.insert(entry);
-        Ok(())
+        self.forgotten = self.forgotten.max(batch.forgotten);
+        Ok(self.state.history.newest())
     }
 
-    /// Ends with the state, if it is all that the file claims to contain.
-    pub(crate) fn finish(mut self) -> Result<State, String> {
-        if !self.open.is_empty() {
-            self.close_transaction()?;
-        }
-        let Totals { newest, records, .. } = self.totals;
-        if self.seen != records {
-            return Err(format!("{} records where there should be {records}", self.seen));
-        }
-        let found = self.state.history.newest();
-        if found != newest {
-            return Err(format!("the newest transaction is {found} where it should be {newest}"));
-        }
-        Ok(self.state)
-    }
-
-    fn close_transaction(&mut self) -> Result<(), String> {
-        let records = std::mem::take(&mut self.open);
-        let Some(Record { revision, count, written_at, .. }) = records.first() else { return Ok(()) };
-        let (revision, written_at) = (*revision, *written_at);
-        if revision != self.state.history.newest().next() {
-            return Err(format!("transaction {revision} follows {}", self.state.history.newest()));
-        }
-        if records.len() as u64 != u64::from(*count) {
-            return Err(format!("transaction {revision} has {} of {count} records", records.len()));
-        }
-        let changes = records.into_iter().map(|record| {
-            let previous = self.state.index.get(&record.key).cloned();
-            Change { key: record.key, previous, current: record.entry }
-        });
-        let changes = changes.collect();
+    fn apply(&mut self, commit: ReadCommit) {
+        let ReadCommit { revision, written_at, changes } = commit;
+        let change = |(key, current): (Bytes, Option<Entry>)| {
+            let previous = self.state.index.get(&key).cloned();
+            Change { key, previous, current }
+        };
+        let changes = changes.into_iter().map(change).collect();
         self.state.apply(Arc::new(Commit { revision, written_at, changes }));
-        Ok(())
+    }
+
+    /// Ends with the state, and with the commits that history had forgotten and the table does not have yet.
+    pub(super) fn finish(mut self) -> Result<(State, Vec<Arc<Commit>>), String> {
+        let newest = self.state.history.newest();
+        if self.forgotten > newest {
+            return Err(format!("revision {} was forgotten, but {newest} is the newest", self.forgotten));
+        }
+        let mut forgotten = Vec::new();
+        while let Some(commit) = self.state.history.pop_through(self.forgotten) {
+            self.state.index.forget(&commit);
+            forgotten.push(commit);
+        }
+        Ok((self.state, forgotten))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Entry, Revision};
-    use bytes::Bytes;
 
-    /// A record written as `revision key`, `-key` for a deletion, of a transaction with so many changes.
-    fn record(revision: u64, key: &str, count: u32) -> Record {
-        let name = Bytes::copy_from_slice(key.trim_start_matches('-').as_bytes());
-        let revision = Revision::from_number(revision);
-        let entry = Entry { key: name.clone(), value: "v".into(), created: revision, modified: revision };
-        let entry = (!key.starts_with('-')).then_some(entry);
-        Record { revision, key: name, entry, count, written_at: 0 }
+    fn at(revision: u64) -> Revision {
+        Revision::from_number(revision)
     }
 
-    /// A record's revision, key and number of changes.
-    type Row = (u64, &'static str, u32);
+    fn entry(key: &str, modified: u64) -> Entry {
+        let key = Bytes::copy_from_slice(key.as_bytes());
+        Entry { key, value: "v".into(), created: at(1), modified: at(modified) }
+    }
 
-    fn recover(compacted: u64, newest: u64, records: &[Row]) -> Result<State, String> {
-        let totals = Totals {
-            compacted: Revision::from_number(compacted),
-            newest: Revision::from_number(newest),
-            records: records.len() as u64,
+    /// A batch written as the keys of each of its commits, `-key` for a deletion.
+    fn batch(after: u64, commits: &[&str]) -> ReadBatch {
+        let commit = |(number, keys): (u64, &&str)| {
+            let revision = after + 1 + number;
+            let change = |key: &str| match key.strip_prefix('-') {
+                Some(key) => (Bytes::copy_from_slice(key.as_bytes()), None),
+                None => (Bytes::copy_from_slice(key.as_bytes()), Some(entry(key, revision))),
+            };
+            let changes = keys.split(' ').map(change).collect();
+            ReadCommit { revision: at(revision), written_at: 0, changes }
         };
-        let mut recovery = Recovery::new(totals);
-        for (revision, key, count) in records {
-            recovery.add(record(*revision, key, *count))?;
+        ReadBatch { after: at(after), forgotten: at(0), commits: (0..).zip(commits).map(commit).collect() }
+    }
+
+    fn recover(table: u64, batches: Vec<ReadBatch>) -> Result<(State, Vec<Arc<Commit>>), String> {
+        let mut index = Index::default();
+        for key in ["a", "b"] {
+            index.insert(entry(key, 1));
+        }
+        let mut recovery = Recovery::new(at(table), index);
+        for batch in batches {
+            recovery.add(batch)?;
         }
         recovery.finish()
     }
 
-    #[test]
-    fn whole_files_are_recovered() {
-        let state =
-            recover(4, 6, &[(1, "a", 1), (3, "b", 2), (5, "-a", 2), (5, "c", 2), (6, "a", 1)]).unwrap();
-        let at = |revision| {
-            let entries = state.index.range(b"", b"", Revision::from_number(revision));
-            entries.map(|entry| String::from_utf8_lossy(&entry.key).into_owned()).collect::<String>()
-        };
-        assert_eq!([at(4), at(5), at(6)], ["ab", "bc", "abc"]);
-        assert_eq!(state.history.newest().get(), 6);
-        let empty = recover(7, 7, &[]).unwrap();
-        assert_eq!(empty.history.newest().get(), 7, "an emptied store remembers its revision");
+    fn keys(state: &State, revision: u64) -> String {
+        let entries = state.index.range(b"", b"", at(revision));
+        entries.map(|entry| String::from_utf8_lossy(&entry.key).into_owned()).collect()
     }
 
     #[test]
-    fn anything_missing_is_noticed() {
-        let cases: [(&str, u64, u64, &[Row]); 6] = [
-            ("a gap", 0, 3, &[(1, "a", 1), (3, "a", 1)]),
-            ("a missing end", 0, 3, &[(1, "a", 1), (2, "a", 1)]),
-            ("a missing beginning", 0, 2, &[(2, "a", 1)]),
-            ("half a transaction", 0, 1, &[(1, "a", 2)]),
-            ("a deletion before history", 4, 4, &[(1, "-a", 1)]),
-            ("two states of one key before history", 4, 4, &[(1, "a", 1), (2, "a", 1)]),
+    fn what_happened_after_the_table_happens_again() {
+        let (state, forgotten) = recover(4, vec![batch(4, &["-a c", "a"]), batch(6, &["-b"])]).unwrap();
+        assert_eq!([4, 5, 6, 7].map(|revision| keys(&state, revision)), ["ab", "bc", "abc", "ac"]);
+        assert_eq!((state.history.newest(), state.history.compacted()), (at(7), at(4)));
+        assert!(forgotten.is_empty());
+    }
+
+    #[test]
+    fn what_the_table_has_is_passed_over() {
+        let (state, _) = recover(4, vec![batch(2, &["x", "y", "c"]), batch(5, &["d"])]).unwrap();
+        assert_eq!((keys(&state, 6), state.history.newest()), ("abcd".to_owned(), at(6)));
+    }
+
+    #[test]
+    fn what_was_forgotten_stays_forgotten_and_is_owed_to_the_table() {
+        let mut last = batch(6, &["d"]);
+        last.forgotten = at(6);
+        let (state, forgotten) = recover(4, vec![batch(4, &["-a", "c"]), last]).unwrap();
+        assert_eq!((state.history.compacted(), keys(&state, 7)), (at(6), "bcd".to_owned()));
+        assert_eq!(forgotten.iter().map(|commit| commit.revision).collect::<Vec<_>>(), [at(5), at(6)]);
+    }
+
+    #[test]
+    fn gaps_repetitions_and_a_forgotten_future_are_noticed() {
+        let mut future = batch(4, &["c"]);
+        future.forgotten = at(9);
+        let cases = [
+            ("a gap", vec![batch(4, &["c"]), batch(6, &["d"])]),
+            ("a gap at the start", vec![batch(5, &["c"])]),
+            ("a repetition", vec![batch(4, &["c", "d"]), batch(5, &["d"])]),
+            ("a forgotten future", vec![future]),
         ];
-        for (what, compacted, newest, records) in cases {
-            assert!(recover(compacted, newest, records).is_err(), "{what}");
+        for (what, batches) in cases {
+            assert!(recover(4, batches).is_err(), "{what}");
         }
-        let totals =
-            Totals { records: 2, newest: Revision::from_number(3), compacted: Revision::from_number(3) };
-        let mut recovery = Recovery::new(totals);
-        recovery.add(record(1, "a", 1)).unwrap();
-        assert!(recovery.finish().is_err(), "a missing record before history");
     }
 }

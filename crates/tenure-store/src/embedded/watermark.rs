@@ -1,12 +1,12 @@
-//! The note of what has been acknowledged, beside the data file. It is written after each durable commit and not
+//! The note of what has been acknowledged, beside the journal. It is written after each durable commit and not
 //! synced: it survives the death of the process and, since it can only be behind the data, never accuses a good
-//! file. A data file that ends before it has lost acknowledged writes, which is refused instead of gone unnoticed.
+//! journal. One that ends before it has lost acknowledged writes, which is refused instead of gone unnoticed.
 
 use super::disk::{Disk, DiskStep};
-use super::engine::file_error;
+use super::files::file_error;
 use crate::{Error, Result, Revision};
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -27,11 +27,11 @@ impl Watermark {
     /// Opens or makes the note, and returns the newest acknowledged revision it knows of.
     pub(super) fn open(path: &Path, disk: Arc<dyn Disk>) -> Result<(Watermark, Revision)> {
         let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
-        let mut file = file.map_err(|source| file_error(path, "open", source))?;
+        let file = file.map_err(|source| file_error(path, "open", source))?;
         let mut newest = Revision::ZERO;
         let mut turn = 0;
         for slot in 0..SLOTS {
-            if let Some(revision) = read_slot(&mut file, slot)
+            if let Some(revision) = read_slot(&file, slot)
                 && revision >= newest
             {
                 newest = revision;
@@ -48,31 +48,28 @@ impl Watermark {
         bytes[..8].copy_from_slice(&revision.get().to_le_bytes());
         let checksum = crc32fast::hash(&bytes[..8]);
         bytes[8..].copy_from_slice(&checksum.to_le_bytes());
-        let place = SeekFrom::Start(self.turn % SLOTS * SLOT_DISTANCE);
+        let place = self.turn % SLOTS * SLOT_DISTANCE;
         self.turn += 1;
-        let file = &mut self.file;
-        let mut write = || file.seek(place).and_then(|_| file.write_all(&bytes));
-        let _ = self.disk.perform(DiskStep::Note, &mut write);
+        let _ = self.disk.perform(DiskStep::Note, &mut || self.file.write_all_at(&bytes, place));
     }
 }
 
-fn read_slot(file: &mut File, slot: u64) -> Option<Revision> {
+fn read_slot(file: &File, slot: u64) -> Option<Revision> {
     let mut bytes = [0; SLOT];
-    file.seek(SeekFrom::Start(slot * SLOT_DISTANCE)).ok()?;
-    file.read_exact(&mut bytes).ok()?;
+    file.read_exact_at(&mut bytes, slot * SLOT_DISTANCE).ok()?;
     let (revision, checksum) = bytes.split_first_chunk::<8>()?;
     let expected = crc32fast::hash(revision).to_le_bytes();
     (checksum == expected).then(|| Revision::from_number(u64::from_le_bytes(*revision)))
 }
 
-/// Refuses a data file that ends before what was acknowledged.
-pub(super) fn check(data: &Path, note: &Path, newest: Revision, acknowledged: Revision) -> Result<()> {
+/// Refuses a journal that ends before what was acknowledged.
+pub(super) fn check(journal: &Path, note: &Path, newest: Revision, acknowledged: Revision) -> Result<()> {
     if newest >= acknowledged {
         return Ok(());
     }
     let note = note.display();
     Err(Error::Damaged {
-        path: data.to_owned(),
+        path: journal.to_owned(),
         reason: format!(
             "it ends at revision {newest}, but writes up to revision {acknowledged} were acknowledged \
              (removing {note} accepts their loss)"

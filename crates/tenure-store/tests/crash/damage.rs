@@ -23,14 +23,17 @@ const DAMAGES: [Damage; 5] =
 
 /// Damages copies of the directory, each in one way, and opens them.
 pub fn try_one(directory: &Path, place: &Path, witness: &mut Witness, random: &mut Random) {
-    if !directory.join("data.redb").exists() {
+    if !directory.join("table.redb").exists() {
         return;
     }
     for damage in DAMAGES {
         let copy = place.join("damaged");
         copy_directory(directory, &copy);
-        let newest = random.next().is_multiple_of(3);
-        let file = if newest { newest_file(&copy) } else { copy.join("data.redb") };
+        let file = match random.next() % 4 {
+            0 => newest_file(&copy),
+            1 => copy.join("table.redb"),
+            _ => any_journal(&copy, random).unwrap_or_else(|| copy.join("table.redb")),
+        };
         apply(damage, &file, random);
         open(damage, &file, &copy, witness);
         fs::remove_dir_all(&copy).unwrap();
@@ -96,6 +99,13 @@ fn copy_directory(from: &Path, to: &Path) {
         let modified = fs::metadata(&path).unwrap().modified().unwrap();
         File::options().write(true).open(target).unwrap().set_modified(modified).unwrap();
     }
+}
+
+fn any_journal(directory: &Path, random: &mut Random) -> Option<PathBuf> {
+    let files = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let is_journal = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("journal-");
+    let journals: Vec<_> = files.filter(is_journal).collect();
+    (!journals.is_empty()).then(|| journals[random.next() as usize % journals.len()].clone())
 }
 
 fn newest_file(directory: &Path) -> PathBuf {

@@ -12,7 +12,9 @@ const KEYS: u64 = 8;
 
 /// Writes until killed.
 pub fn run(directory: &Path, history: u64, seed: u64) {
-    let options = EmbeddedOptions { limits: limits(history), ..EmbeddedOptions::default() };
+    // Small files of the journal, so that kills also meet the table while it follows.
+    let options =
+        EmbeddedOptions { limits: limits(history), journal_file: 64 * 1024, ..EmbeddedOptions::default() };
     let store = Arc::new(EmbeddedStore::open(directory, options).expect("the store opens after any kill"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async {

@@ -1,0 +1,275 @@
+//! The bytes of the journal's batches. A batch is written and read whole: one checksum over all of it, so that a batch
+//! that did not reach the disk is told from one that did. The layout is described in `docs/store.md`.
+
+use crate::entry::Commit;
+use crate::{Change, Entry, Revision};
+use bytes::Bytes;
+use std::sync::Arc;
+
+const PUT: u8 = 1;
+const DELETE: u8 = 2;
+const PREFIX: usize = 4 + 4;
+const HEADER: usize = 8 + 8 + 4;
+const COMMIT_HEADER: usize = 8 + 4;
+const CHANGE_HEADER: usize = 1 + 8 + 4 + 4;
+
+/// What is made durable in one step: commits without a gap, and how far history has been forgotten.
+#[derive(Debug)]
+pub(super) struct Batch<'a> {
+    /// The newest revision before it.
+    pub(super) after: Revision,
+    pub(super) commits: &'a [Arc<Commit>],
+    pub(super) forgotten: Revision,
+}
+
+impl Batch<'_> {
+    /// Returns the newest revision once the batch is written.
+    pub(super) fn newest(&self) -> Revision {
+        self.commits.last().map_or(self.after, |commit| commit.revision)
+    }
+
+    /// Appends the bytes of the batch.
+    pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
+        let start = bytes.len();
+        bytes
+            .reserve(PREFIX + HEADER + self.commits.iter().map(|commit| encoded_size(commit)).sum::<usize>());
+        bytes.extend_from_slice(&[0; PREFIX]);
+        bytes.extend_from_slice(&self.after.get().to_le_bytes());
+        bytes.extend_from_slice(&self.forgotten.get().to_le_bytes());
+        put_length(bytes, self.commits.len());
+        for commit in self.commits {
+            bytes.extend_from_slice(&commit.written_at.to_le_bytes());
+            put_length(bytes, commit.changes.len());
+            for change in &commit.changes {
+                put_change(bytes, change);
+            }
+        }
+        let content = bytes.len() - start - PREFIX;
+        let checksum = crc32fast::hash(&bytes[start + PREFIX..]);
+        bytes[start..start + 4].copy_from_slice(&length(content).to_le_bytes());
+        bytes[start + 4..start + PREFIX].copy_from_slice(&checksum.to_le_bytes());
+    }
+}
+
+fn encoded_size(commit: &Commit) -> usize {
+    let value = |change: &Change| change.current.as_ref().map_or(0, |entry| entry.value.len());
+    let change = |change: &Change| CHANGE_HEADER + change.key.len() + value(change);
+    COMMIT_HEADER + commit.changes.iter().map(change).sum::<usize>()
+}
+
+fn put_change(bytes: &mut Vec<u8>, change: &Change) {
+    let (kind, created, value) = match &change.current {
+        Some(entry) => (PUT, entry.created, &entry.value[..]),
+        None => (DELETE, Revision::ZERO, &[][..]),
+    };
+    bytes.push(kind);
+    bytes.extend_from_slice(&created.get().to_le_bytes());
+    put_length(bytes, change.key.len());
+    put_length(bytes, value.len());
+    bytes.extend_from_slice(&change.key);
+    bytes.extend_from_slice(value);
+}
+
+/// Lengths fit: the limits of a transaction and of a batch are far below.
+fn length(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn put_length(bytes: &mut Vec<u8>, number: usize) {
+    bytes.extend_from_slice(&length(number).to_le_bytes());
+}
+
+/// A batch as read back.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ReadBatch {
+    pub(super) after: Revision,
+    pub(super) forgotten: Revision,
+    pub(super) commits: Vec<ReadCommit>,
+}
+
+/// A commit as read back; what it replaced is not in the journal.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ReadCommit {
+    pub(super) revision: Revision,
+    pub(super) written_at: u64,
+    pub(super) changes: Vec<(Bytes, Option<Entry>)>,
+}
+
+/// What stands at a place of a journal.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// A whole batch and the number of its bytes.
+    Batch(ReadBatch, usize),
+    /// Nothing more.
+    End,
+    /// Bytes that are no whole batch: how many they claim to be, if they do, and what is wrong.
+    Torn(Option<usize>, String),
+}
+
+/// Reads the batch at the beginning of some bytes.
+pub(super) fn read(bytes: &[u8]) -> Found {
+    if bytes.is_empty() {
+        return Found::End;
+    }
+    let mut fields = Fields(bytes);
+    let (Ok(length), Ok(checksum)) = (fields.length(), fields.u32()) else {
+        return Found::Torn(None, "a batch that ends too early".to_owned());
+    };
+    let Some(content) = fields.0.get(..length) else {
+        return Found::Torn(None, "a batch that ends too early".to_owned());
+    };
+    let whole = PREFIX + length;
+    if crc32fast::hash(content) != checksum {
+        return Found::Torn(Some(whole), "a batch whose checksum does not match its content".to_owned());
+    }
+    match read_content(content) {
+        Ok(batch) => Found::Batch(batch, whole),
+        Err(reason) => Found::Torn(Some(whole), reason),
+    }
+}
+
+fn read_content(content: &[u8]) -> Result<ReadBatch, String> {
+    let mut fields = Fields(content);
+    let (after, forgotten) = (fields.revision()?, fields.revision()?);
+    let count = fields.u32()?;
+    let mut batch = ReadBatch { after, forgotten, commits: Vec::new() };
+    let mut revision = after;
+    for _ in 0..count {
+        revision = revision.skip(1);
+        let written_at = fields.u64()?;
+        let changes = (0..fields.u32()?).map(|_| fields.change(revision)).collect::<Result<_, _>>()?;
+        batch.commits.push(ReadCommit { revision, written_at, changes });
+    }
+    if !fields.0.is_empty() {
+        return Err("a batch that goes on after its end".to_owned());
+    }
+    Ok(batch)
+}
+
+/// The rest of a batch on its way through the decoder.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], String> {
+        let (field, rest) = self.0.split_first_chunk::<N>().ok_or("a batch that ends too early")?;
+        self.0 = rest;
+        Ok(*field)
+    }
+
+    fn u32(&mut self) -> Result<u32, String> {
+        Ok(u32::from_le_bytes(self.take()?))
+    }
+
+    fn u64(&mut self) -> Result<u64, String> {
+        Ok(u64::from_le_bytes(self.take()?))
+    }
+
+    fn revision(&mut self) -> Result<Revision, String> {
+        Ok(Revision::from_number(self.u64()?))
+    }
+
+    fn length(&mut self) -> Result<usize, String> {
+        usize::try_from(self.u32()?).map_err(|error| error.to_string())
+    }
+
+    fn bytes(&mut self, length: usize) -> Result<&'a [u8], String> {
+        let (field, rest) = self.0.split_at_checked(length).ok_or("a batch that ends too early")?;
+        self.0 = rest;
+        Ok(field)
+    }
+
+    fn change(&mut self, modified: Revision) -> Result<(Bytes, Option<Entry>), String> {
+        let [kind] = self.take()?;
+        let created = self.revision()?;
+        let (key, value) = (self.length()?, self.length()?);
+        let key = Bytes::copy_from_slice(self.bytes(key)?);
+        let value = self.bytes(value)?;
+        match kind {
+            PUT => {
+                let value = Bytes::copy_from_slice(value);
+                Ok((key.clone(), Some(Entry { key, value, created, modified })))
+            }
+            DELETE => Ok((key, None)),
+            other => Err(format!("a change of unknown kind {other}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    type Puts = Vec<(Vec<u8>, Option<Vec<u8>>)>;
+
+    fn commits(after: u64, transactions: &[Puts]) -> Vec<Arc<Commit>> {
+        let commit = |(number, puts): (u64, &Puts)| {
+            let revision = Revision::from_number(after + 1 + number);
+            let change = |(key, value): &(Vec<u8>, Option<Vec<u8>>)| {
+                let key = Bytes::copy_from_slice(key);
+                let entry = |value: &Vec<u8>| Entry {
+                    key: key.clone(),
+                    value: Bytes::copy_from_slice(value),
+                    created: Revision::from_number(3),
+                    modified: revision,
+                };
+                Change { key: key.clone(), previous: None, current: value.as_ref().map(entry) }
+            };
+            Arc::new(Commit { revision, written_at: 77 + number, changes: puts.iter().map(change).collect() })
+        };
+        (0..).zip(transactions).map(commit).collect()
+    }
+
+    fn encode(after: u64, transactions: &[Puts]) -> (Vec<u8>, Vec<Arc<Commit>>) {
+        let commits = commits(after, transactions);
+        let (mut bytes, forgotten) = (Vec::new(), Revision::from_number(2));
+        Batch { after: Revision::from_number(after), commits: &commits, forgotten }.encode(&mut bytes);
+        (bytes, commits)
+    }
+
+    fn transactions() -> impl Strategy<Value = Vec<Puts>> {
+        let put = (vec(any::<u8>(), 1..20), proptest::option::of(vec(any::<u8>(), 0..100)));
+        vec(vec(put, 1..4), 0..5)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_encoded_is_read_back(after in 0..1u64 << 60, transactions in transactions()) {
+            let (bytes, commits) = encode(after, &transactions);
+            let Found::Batch(batch, length) = read(&bytes) else { panic!("no batch") };
+            prop_assert_eq!((length, batch.after.get(), batch.forgotten.get()), (bytes.len(), after, 2));
+            prop_assert_eq!(batch.commits.len(), commits.len());
+            for (read, commit) in batch.commits.iter().zip(&commits) {
+                prop_assert_eq!((read.revision, read.written_at), (commit.revision, commit.written_at));
+                let changes: Vec<_> =
+                    commit.changes.iter().map(|change| (change.key.clone(), change.current.clone())).collect();
+                prop_assert_eq!(&read.changes, &changes);
+            }
+        }
+
+        #[test]
+        fn a_changed_byte_and_a_missing_end_are_noticed(
+            transactions in transactions(),
+            place in any::<prop::sample::Index>(),
+            by in 1..=255u8,
+        ) {
+            let (mut bytes, _) = encode(9, &transactions);
+            let place = place.index(bytes.len());
+            prop_assert!(place == 0 || matches!(read(&bytes[..place]), Found::Torn(..)));
+            bytes[place] ^= by;
+            prop_assert!(matches!(read(&bytes), Found::Torn(..)));
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(mut bytes in vec(any::<u8>(), 8..80), seal in any::<bool>()) {
+            if seal {
+                let length = u32::try_from(bytes.len() - PREFIX).unwrap();
+                let checksum = crc32fast::hash(&bytes[PREFIX..]);
+                bytes[..4].copy_from_slice(&length.to_le_bytes());
+                bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
+            }
+            read(&bytes);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Where writers leave their requests for the one thread that carries them out. It says how many it hopes for, and is
+//! woken when they are there: waking it for each would cost more than the requests do.
+
+use parking_lot::{Condvar, Mutex};
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// The requests that wait.
+pub(super) struct Inbox<T> {
+    state: Mutex<State<T>>,
+    enough: Condvar,
+}
+
+struct State<T> {
+    waiting: Vec<T>,
+    /// How many the reader waits for; none while it does not wait.
+    hoped_for: Option<usize>,
+    closed: bool,
+}
+
+/// What there is to do.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Delivery<T> {
+    /// Requests, oldest first; none if nobody came in time.
+    Requests(Vec<T>),
+    /// No more will come.
+    Closed,
+}
+
+impl<T> fmt::Debug for Inbox<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inbox").finish_non_exhaustive()
+    }
+}
+
+impl<T> Default for Inbox<T> {
+    fn default() -> Inbox<T> {
+        let state = State { waiting: Vec::new(), hoped_for: None, closed: false };
+        Inbox { state: Mutex::new(state), enough: Condvar::new() }
+    }
+}
+
+impl<T> Inbox<T> {
+    /// Leaves a request; gives it back if the inbox is closed.
+    pub(super) fn leave(&self, request: T) -> Result<(), T> {
+        let mut state = self.state.lock();
+        if state.closed {
+            return Err(request);
+        }
+        state.waiting.push(request);
+        if state.hoped_for.is_some_and(|hoped_for| state.waiting.len() >= hoped_for) {
+            state.hoped_for = None;
+            drop(state);
+            self.enough.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Takes no more requests; those that wait are still delivered.
+    pub(super) fn close(&self) {
+        self.state.lock().closed = true;
+        self.enough.notify_one();
+    }
+
+    /// Waits for a request, at most so long; when one is there, waits for as many as hoped for, at most for the
+    /// patience. Takes all that are there.
+    pub(super) fn take(&self, pause: Duration, hoped_for: usize, patience: Duration) -> Delivery<T> {
+        let mut state = self.state.lock();
+        for (count, time) in [(1, pause), (hoped_for, patience)] {
+            let deadline = Instant::now() + time;
+            while state.waiting.len() < count && !state.closed {
+                state.hoped_for = Some(count);
+                if self.enough.wait_until(&mut state, deadline).timed_out() {
+                    break;
+                }
+            }
+            state.hoped_for = None;
+            if state.waiting.is_empty() {
+                return if state.closed { Delivery::Closed } else { Delivery::Requests(Vec::new()) };
+            }
+        }
+        Delivery::Requests(std::mem::take(&mut state.waiting))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    const LONG: Duration = Duration::from_secs(60);
+    const NONE: Duration = Duration::ZERO;
+
+    #[test]
+    fn what_waits_is_taken_together_and_nobody_waits_for_more_than_patience() {
+        let inbox = Inbox::default();
+        assert_eq!(inbox.take(NONE, 9, LONG), Delivery::Requests(Vec::<u32>::new()));
+        inbox.leave(1).unwrap();
+        inbox.leave(2).unwrap();
+        assert_eq!(inbox.take(LONG, 2, LONG), Delivery::Requests(vec![1, 2]));
+        inbox.leave(3).unwrap();
+        assert_eq!(inbox.take(LONG, 2, Duration::from_millis(1)), Delivery::Requests(vec![3]));
+    }
+
+    #[test]
+    fn a_closed_inbox_delivers_what_is_left() {
+        let inbox = Inbox::default();
+        inbox.leave(1).unwrap();
+        inbox.close();
+        assert_eq!(inbox.leave(2), Err(2));
+        assert_eq!(inbox.take(LONG, 5, LONG), Delivery::Requests(vec![1]));
+        assert_eq!(inbox.take(LONG, 5, LONG), Delivery::Closed);
+    }
+
+    #[test]
+    fn the_reader_is_woken_when_as_many_are_there_as_it_hopes_for() {
+        let inbox = Arc::new(Inbox::default());
+        let reader = std::thread::spawn({
+            let inbox = inbox.clone();
+            move || {
+                let mut taken = 0;
+                while let Delivery::Requests(requests) = inbox.take(LONG, 4, LONG) {
+                    assert!(requests.len() >= 4 || taken >= 396, "{} after {taken}", requests.len());
+                    taken += requests.len();
+                }
+                taken
+            }
+        });
+        let writers: Vec<_> = (0..4)
+            .map(|_| {
+                let inbox = inbox.clone();
+                std::thread::spawn(move || (0..100).for_each(|number| inbox.leave(number).unwrap()))
+            })
+            .collect();
+        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        inbox.close();
+        assert_eq!(reader.join().unwrap(), 400);
+    }
+}
