@@ -71,15 +71,16 @@ impl Form {
             return Ok(Printed { labels, bytes: text.into_boxed_slice().into() });
         }
         let managers = (!self.format.without_managers).then_some(&stored.managers);
-        let object = shown(&stored.object, managers, Some(stored.revision));
+        let in_tree = managers.filter(|_| self.format.encoding != Encoding::Protobuf);
+        let object = shown(&stored.object, in_tree, Some(stored.revision));
         let object = if self.format.view == View::Whole { object } else { partial(&object) };
         let bytes = match (self.format.encoding, self.standing) {
             // What is kept has no room to grow.
             (Encoding::Protobuf, Standing::Alone) => {
-                protobuf::encode(&object).map(|bytes| Bytes::copy_from_slice(&bytes))
+                protobuf::encode_held(&object, managers).map(|bytes| Bytes::copy_from_slice(&bytes))
             }
             (Encoding::Protobuf, Standing::InList) => {
-                protobuf::item(&object).map(|bytes| Bytes::copy_from_slice(&bytes))
+                protobuf::item_held(&object, managers).map(|bytes| Bytes::copy_from_slice(&bytes))
             }
             _ => Ok(json::to_vec(&object).into_boxed_slice().into()),
         };

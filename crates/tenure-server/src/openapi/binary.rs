@@ -176,7 +176,7 @@ static SCHEMA: Message = Message {
 pub fn version_2_in_protobuf(document: &Value) -> Vec<u8> {
     let mut out = Writer::default();
     DOCUMENT.write(document, &mut out);
-    out.0
+    out.finish()
 }
 
 impl Message {

@@ -8,6 +8,7 @@ use super::{
     wire::{LENGTH, Writer},
 };
 use bytes::Bytes;
+use tenure_apply::Managers;
 use tenure_value::Value;
 
 /// The number that the items have in every list.
@@ -15,7 +16,13 @@ const ITEMS: u32 = 2;
 
 /// Writes a document that names its kind as an item of a list, ready to stand between others.
 pub fn item(document: &Value) -> Result<Bytes, Error> {
+    item_held(document, None)
+}
+
+/// Writes the same with the document's managers, which are not in its tree.
+pub fn item_held(document: &Value, managers: Option<&Managers>) -> Result<Bytes, Error> {
     let mut encoder = Encoder::new(Plans::recall());
+    encoder.managers = managers;
     encoder.out.key(ITEMS, LENGTH);
     let start = encoder.out.begin();
     encoder.bare(document)?;
@@ -29,28 +36,26 @@ pub fn list_around(list: &Value, items: usize) -> Result<(Bytes, Bytes), Error> 
     own.bare(list)?;
     let mut head = Encoder::new(Plans::default());
     head.head(list);
-    head.out.varint((own.out.0.len() + items) as u64);
-    head.out.bytes(&own.out.0);
-    Ok((head.out.0.into(), Bytes::from_static(TAIL)))
+    let own = own.out.finish();
+    head.out.varint((own.len() + items) as u64);
+    head.out.bytes(&own);
+    Ok((head.out.finish().into(), Bytes::from_static(TAIL)))
 }
 
 /// Writes a frame of a watch around an object that is encoded as a document of its own.
 pub fn event_of(word: &str, document: &[u8]) -> Result<Bytes, Error> {
-    let mut out = Writer(Vec::with_capacity(document.len() + word.len() + 32));
-    out.bytes(&[0; 4]);
-    out.field(1, word.as_bytes());
-    let mut key = Writer::default();
-    key.key(1, LENGTH);
-    key.varint(document.len() as u64);
-    out.key(2, LENGTH);
-    out.varint((key.0.len() + document.len()) as u64);
-    out.bytes(&key.0);
-    out.bytes(document);
-    let length = u32::try_from(out.0.len() - 4).map_err(|_| Fault::Bytes(u32::MAX as usize))?;
-    if let Some(place) = out.0.first_chunk_mut() {
-        *place = length.to_be_bytes();
-    }
-    Ok(out.0.into())
+    let mut own = Writer::default();
+    own.key(1, LENGTH);
+    own.varint(document.len() as u64);
+    let own = own.finish();
+    let mut head = Writer::default();
+    head.field(1, word.as_bytes());
+    head.key(2, LENGTH);
+    head.varint((own.len() + document.len()) as u64);
+    let head = head.finish();
+    let length = u32::try_from(head.len() + own.len() + document.len())
+        .map_err(|_| Fault::Bytes(u32::MAX as usize))?;
+    Ok([&length.to_be_bytes(), &head[..], &own, document].concat().into())
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::{
     MAGIC,
     compose::event_of,
     error::{Error, Fault},
+    managers,
     plan::{Action, Plans},
     scalar,
     table::{Field, Form, Message, MessageId, Place, Shape, Table},
@@ -12,6 +13,7 @@ use super::{
 };
 use crate::kinds::scalar::{base64, time::Precision};
 use bytes::Bytes;
+use tenure_apply::Managers;
 use tenure_value::{Object, Value, json};
 
 /// What stands behind a document's message: the encoding and the type of the content, which are there and empty.
@@ -19,7 +21,13 @@ pub(super) const TAIL: &[u8] = &[3 << 3 | LENGTH, 0, 4 << 3 | LENGTH, 0];
 
 /// Writes a document that names its kind: the prefix, the envelope, and the object.
 pub fn encode(document: &Value) -> Result<Bytes, Error> {
+    encode_held(document, None)
+}
+
+/// Writes a document with its managers, which are not in its tree; the bytes are as if they were.
+pub fn encode_held(document: &Value, managers: Option<&Managers>) -> Result<Bytes, Error> {
     let mut encoder = Encoder::new(Plans::recall());
+    encoder.managers = managers;
     encoder.document(document)?;
     Ok(encoder.finish())
 }
@@ -29,26 +37,26 @@ pub fn event(word: &str, object: &Value) -> Result<Bytes, Error> {
     event_of(word, &encode(object)?)
 }
 
-pub(super) struct Encoder {
+pub(super) struct Encoder<'a> {
     table: &'static Table,
+    /// Who holds what of the document, until its metadata has been written.
+    pub managers: Option<&'a Managers>,
     pub out: Writer,
     plans: Plans,
     /// Where the embedded messages that are being written begin, the innermost last.
     embedded: Vec<usize>,
-    /// JSON on its way into the bytes.
-    json: Vec<u8>,
 }
 
-impl Encoder {
-    pub fn new(plans: Plans) -> Encoder {
-        let out = Writer(Vec::with_capacity(2048));
-        Encoder { table: Table::builtin(), out, plans, embedded: Vec::new(), json: Vec::new() }
+impl Encoder<'_> {
+    pub fn new(plans: Plans) -> Self {
+        let out = Writer::with_capacity(2048);
+        Encoder { table: Table::builtin(), managers: None, out, plans, embedded: Vec::new() }
     }
 
     /// Returns the bytes.
     pub fn finish(self) -> Bytes {
         self.plans.remember();
-        self.out.0.into()
+        self.out.finish().into()
     }
 
     fn document(&mut self, document: &Value) -> Result<(), Error> {
@@ -91,12 +99,16 @@ impl Encoder {
         }
         let plan = self.plans.plan(id, message, fields);
         for step in &plan.steps {
-            plan.write_constants(step, &mut self.out);
+            if let Action::Text { at } = step.action {
+                let text = match fields.get(at) {
+                    Some((_, Value::String(text))) => text.as_bytes(),
+                    _ => &[],
+                };
+                self.out.some_and_text(&step.constants, step.length, text);
+                continue;
+            }
+            self.out.some(&step.constants, step.length);
             match &step.action {
-                Action::Text { at } => match fields.get(*at) {
-                    Some((_, Value::String(text))) => self.out.text(text.as_bytes()),
-                    _ => self.out.text(&[]),
-                },
                 Action::Content { at, form } => {
                     self.content(*form, fields.get(*at).map(|(_, value)| value));
                 }
@@ -110,8 +122,12 @@ impl Encoder {
                     let start = self.embedded.pop().unwrap_or_default();
                     self.out.end(start);
                 }
-                Action::Nothing => {}
+                Action::Text { .. } | Action::Nothing => {}
             }
+        }
+        // The metadata of a document comes before any other within it.
+        if let Some(managers) = self.managers.take_if(|_| self.table.metadata == Some(id)) {
+            managers::write(managers, &mut self.out);
         }
     }
 
@@ -166,9 +182,10 @@ impl Encoder {
             Form::IntOrString => scalar::write_int_or_string(out, value.unwrap_or(&Value::Null)),
             Form::Json => {
                 if let Some(value) = value {
-                    self.json.clear();
-                    json::write(value, &mut self.json);
-                    out.field(1, &self.json);
+                    out.key(1, LENGTH);
+                    let text = out.begin();
+                    out.append(|out| json::write(value, out));
+                    out.end(text);
                 }
             }
             Form::Strings => self.items(1, Form::Text, list(value)),
@@ -214,7 +231,7 @@ pub(super) fn zero(message: &Message, bit: usize) -> Vec<u8> {
         }
         _ => {}
     }
-    encoder.out.0
+    encoder.out.finish()
 }
 
 fn list(value: Option<&Value>) -> &[Value] {

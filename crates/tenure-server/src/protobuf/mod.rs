@@ -6,14 +6,15 @@ mod compose;
 mod decode;
 mod encode;
 mod error;
+mod managers;
 mod plan;
 mod scalar;
 mod table;
 pub(crate) mod wire;
 
-pub use compose::{event_of, item, list_around};
+pub use compose::{event_of, item, item_held, list_around};
 pub use decode::decode;
-pub use encode::{encode, event};
+pub use encode::{encode, encode_held, event};
 pub use error::Error;
 
 use table::Table;

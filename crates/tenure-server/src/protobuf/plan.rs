@@ -29,11 +29,11 @@ pub(super) enum Action {
     Nothing,
 }
 
-/// An action, and which bytes come before it whatever the values are.
+/// An action, and which bytes come before it whatever the values are: fields without a value, and keys.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
-    start: u32,
-    length: u32,
+    pub constants: [u8; BLOCK],
+    pub length: u8,
     pub action: Action,
 }
 
@@ -43,21 +43,9 @@ pub(super) struct Plan {
     /// The names of the object's fields.
     names: Box<[Text]>,
     pub steps: Box<[Step]>,
-    /// The bytes between values: fields without a value, and keys. A block more than is used.
-    constants: Box<[u8]>,
 }
 
 impl Plan {
-    /// Writes what comes before a step's action.
-    #[inline]
-    pub fn write_constants(&self, step: &Step, out: &mut Writer) {
-        let (start, length) = (step.start as usize, step.length as usize);
-        match self.constants.get(start..).and_then(<[u8]>::first_chunk) {
-            Some(block) if length <= BLOCK => out.some(block, length),
-            _ => out.bytes(self.constants.get(start..start + length).unwrap_or_default()),
-        }
-    }
-
     #[inline]
     fn fits(&self, fields: &[(Text, Value)]) -> bool {
         self.names.len() == fields.len()
@@ -72,7 +60,6 @@ impl Plan {
             positions: [0; 64],
             steps: Vec::with_capacity(fields.len() + 1),
             constants: Writer::default(),
-            start: 0,
         };
         for (at, (name, value)) in fields.iter().enumerate() {
             if let Some(bit) = message.find(name).filter(|_| !value.is_null()) {
@@ -84,9 +71,8 @@ impl Plan {
             maker.layout(layout);
         }
         maker.step(Action::Nothing);
-        maker.constants.bytes(&[0; BLOCK]);
         let names = fields.iter().map(|(name, _)| name.clone()).collect();
-        Plan { names, steps: maker.steps.into(), constants: maker.constants.0.into() }
+        Plan { names, steps: maker.steps.into() }
     }
 }
 
@@ -98,9 +84,8 @@ struct Maker<'a> {
     /// Where those fields are in the object, by their bits.
     positions: [usize; 64],
     steps: Vec<Step>,
+    /// The constants of the next step.
     constants: Writer,
-    /// Where the constants of the next step begin.
-    start: usize,
 }
 
 impl Maker<'_> {
@@ -136,12 +121,16 @@ impl Maker<'_> {
         }
     }
 
-    /// Adds a step that comes after the constants since the last one.
+    /// Adds a step that comes after the constants since the last one; more than a block of them are steps of their own.
     fn step(&mut self, action: Action) {
-        let end = self.constants.0.len();
-        let (start, length) = (self.start as u32, (end - self.start) as u32);
-        self.steps.push(Step { start, length, action });
-        self.start = end;
+        let constants = std::mem::take(&mut self.constants).finish();
+        let (blocks, rest) = constants.as_chunks::<BLOCK>();
+        for block in blocks {
+            self.steps.push(Step { constants: *block, length: BLOCK as u8, action: Action::Nothing });
+        }
+        let mut last = [0; BLOCK];
+        last.iter_mut().zip(rest).for_each(|(place, byte)| *place = *byte);
+        self.steps.push(Step { constants: last, length: rest.len() as u8, action });
     }
 }
 

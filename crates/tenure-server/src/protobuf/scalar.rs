@@ -119,7 +119,7 @@ mod tests {
         ] {
             let mut out = Writer::default();
             write_time(&mut out, text, precision);
-            assert_eq!(time(&out.0, precision), Ok(Value::from(text)));
+            assert_eq!(time(&out.finish(), precision), Ok(Value::from(text)));
         }
         assert_eq!(time(&[], Precision::Seconds), Ok(Value::Null));
         assert!(
@@ -133,7 +133,7 @@ mod tests {
         for value in [Value::Int(80), Value::Int(-1), Value::from("25%"), Value::from("")] {
             let mut out = Writer::default();
             write_int_or_string(&mut out, &value);
-            assert_eq!(int_or_string(&out.0), Ok(value));
+            assert_eq!(int_or_string(&out.finish()), Ok(value));
         }
         assert!(int_or_string(&[0x08, 0x02]).is_err());
     }

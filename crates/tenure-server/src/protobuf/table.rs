@@ -84,6 +84,8 @@ const FORMS: [(&str, Form); 12] = [
 ];
 /// The message of the schemas that a JSON schema contains.
 const SCHEMA: &str = "apiextensions.v1.JSONSchemaProps";
+/// The message of an object's metadata.
+const METADATA: &str = "meta.v1.ObjectMeta";
 
 /// The number of a message in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -256,6 +258,8 @@ fn place_of(name: &str) -> usize {
 pub(super) struct Table {
     messages: Vec<Message>,
     kinds: HashMap<Text, MessageId>,
+    /// The message of an object's metadata.
+    pub metadata: Option<MessageId>,
 }
 
 impl Table {
@@ -290,7 +294,7 @@ impl Table {
         let messages = rows.iter().map(|(name, _)| compiler.message(name)).collect::<Option<_>>()?;
         let kinds = document.get("kinds")?.as_object()?.iter();
         let kinds = kinds.map(|(kind, name)| Some((kind.clone(), *ids.get(name.as_str()?)?)));
-        Some(Table { messages, kinds: kinds.collect::<Option<_>>()? })
+        Some(Table { messages, kinds: kinds.collect::<Option<_>>()?, metadata: ids.get(METADATA).copied() })
     }
 }
 

@@ -159,37 +159,91 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Bytes that are being written.
+/// Bytes that are being written, in a buffer that reaches beyond them: room is asked for once per field, and constants
+/// are written in blocks of fixed size, the rest of which the next field writes over.
 #[derive(Default)]
-pub(crate) struct Writer(pub Vec<u8>);
+pub(crate) struct Writer {
+    buffer: Vec<u8>,
+    /// How much is written.
+    length: usize,
+}
+
+/// How many bytes a block of constants has.
+pub(crate) const BLOCK: usize = 16;
+/// The most bytes that a number takes.
+const LONGEST: usize = 10;
 
 impl Writer {
+    /// Makes room for so many bytes.
+    pub fn with_capacity(bytes: usize) -> Writer {
+        Writer { buffer: Vec::with_capacity(bytes), length: 0 }
+    }
+
+    /// Returns what is written.
+    pub fn finish(mut self) -> Vec<u8> {
+        self.buffer.truncate(self.length);
+        self.buffer
+    }
+
+    /// Lets `write` append bytes.
+    pub fn append(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        self.buffer.truncate(self.length);
+        write(&mut self.buffer);
+        self.length = self.buffer.len();
+    }
+
     /// Adds bytes.
     #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {
-        self.0.extend_from_slice(bytes);
+        copy(bytes, self.room(bytes.len()));
+        self.length += bytes.len();
     }
 
-    /// Adds the first `length` bytes of a block; copying all of it costs less than asking how many.
+    /// Adds the first `length` bytes of a block.
     #[inline]
-    pub fn some(&mut self, block: &[u8; BLOCK], length: usize) {
-        let end = self.0.len() + length;
-        self.0.extend_from_slice(block);
-        self.0.truncate(end);
+    pub fn some(&mut self, block: &[u8; BLOCK], length: u8) {
+        if let Some(place) = self.room(BLOCK).first_chunk_mut() {
+            *place = *block;
+        }
+        self.length += usize::from(length);
+    }
+
+    /// Adds the first `length` bytes of a block, and bytes with their length.
+    #[inline]
+    pub fn some_and_text(&mut self, block: &[u8; BLOCK], length: u8, bytes: &[u8]) {
+        let (start, size) = (usize::from(length), bytes.len());
+        let place = self.room(BLOCK + 1 + size);
+        if let Some(head) = place.first_chunk_mut() {
+            *head = *block;
+        }
+        if size < 0x80
+            && let Some([first, rest @ ..]) = place.get_mut(start..start + 1 + size)
+        {
+            *first = size as u8;
+            copy(bytes, rest);
+            self.length += start + 1 + size;
+        } else {
+            self.length += start;
+            self.text(bytes);
+        }
     }
 
     /// Adds a number.
     #[inline]
     pub fn varint(&mut self, number: u64) {
-        if number < 0x80 { self.0.push(number as u8) } else { self.long_varint(number) }
+        if number < 0x80
+            && let Some(place) = self.room(1).first_mut()
+        {
+            *place = number as u8;
+            self.length += 1;
+        } else {
+            self.long_varint(number);
+        }
     }
 
-    fn long_varint(&mut self, mut number: u64) {
-        while number >= 0x80 {
-            self.0.push(number as u8 | 0x80);
-            number >>= 7;
-        }
-        self.0.push(number as u8);
+    fn long_varint(&mut self, number: u64) {
+        let (bytes, length) = varint(number);
+        self.bytes(bytes.get(..length).unwrap_or_default());
     }
 
     /// Adds the key of a field.
@@ -220,34 +274,88 @@ impl Writer {
     /// Begins content whose length is not known yet, and returns where.
     #[inline]
     pub fn begin(&mut self) -> usize {
-        self.0.push(0);
-        self.0.len()
+        self.varint(0);
+        self.length
     }
 
     /// Ends the content that began there.
     #[inline]
     pub fn end(&mut self, start: usize) {
-        let length = self.0.len() - start;
-        match self.0.get_mut(start.wrapping_sub(1)) {
+        let length = self.length - start;
+        match self.buffer.get_mut(start.wrapping_sub(1)) {
             Some(place) if length < 0x80 => *place = length as u8,
             _ => self.long_end(start, length),
         }
     }
 
     fn long_end(&mut self, start: usize, length: usize) {
-        let mut header = Writer::default();
-        header.varint(length as u64);
-        let more = header.0.len() - 1;
-        self.0.resize(start + length + more, 0);
-        self.0.copy_within(start..start + length, start + more);
-        if let Some(place) = self.0.get_mut(start - 1..start + more) {
-            place.copy_from_slice(&header.0);
+        let (header, taken) = varint(length as u64);
+        let more = taken - 1;
+        self.room(more);
+        self.buffer.copy_within(start..start + length, start + more);
+        self.length += more;
+        if let Some(place) = self.buffer.get_mut(start - 1..start + more) {
+            place.copy_from_slice(header.get(..taken).unwrap_or_default());
+        }
+    }
+
+    /// Returns the next so many bytes to write to.
+    #[inline]
+    fn room(&mut self, bytes: usize) -> &mut [u8] {
+        if self.buffer.len() - self.length < bytes {
+            self.grow(bytes);
+        }
+        self.buffer.get_mut(self.length..self.length + bytes).unwrap_or_default()
+    }
+
+    /// Lets the buffer reach a little further, so that little is cleared in vain when something is appended to it.
+    #[cold]
+    fn grow(&mut self, bytes: usize) {
+        const AHEAD: usize = 1024;
+        self.buffer.resize(self.length + bytes + AHEAD, 0);
+    }
+}
+
+/// Returns a number as it is written, and how many bytes of that it takes.
+fn varint(mut number: u64) -> ([u8; LONGEST], usize) {
+    let (mut bytes, mut length) = ([0; LONGEST], 0);
+    for place in &mut bytes {
+        length += 1;
+        if number < 0x80 {
+            *place = number as u8;
+            break;
+        }
+        *place = number as u8 | 0x80;
+        number >>= 7;
+    }
+    (bytes, length)
+}
+
+/// Copies bytes to a place of the same length; few of them by loads and stores of fixed size, which may overlap.
+#[inline]
+fn copy(from: &[u8], to: &mut [u8]) {
+    let size = from.len();
+    if size > 2 * 16 {
+        to.copy_from_slice(from);
+    } else if !copy_ends::<16>(from, to) && !copy_ends::<8>(from, to) && !copy_ends::<4>(from, to) {
+        for (byte, place) in from.iter().zip(to) {
+            *place = *byte;
         }
     }
 }
 
-/// How many bytes are copied at once.
-pub(crate) const BLOCK: usize = 16;
+/// Copies the first and the last so many bytes; false if there are not as many.
+#[inline(always)]
+fn copy_ends<const N: usize>(from: &[u8], to: &mut [u8]) -> bool {
+    let (Some(first), Some(last)) = (from.first_chunk::<N>(), from.last_chunk::<N>()) else { return false };
+    if let Some(place) = to.first_chunk_mut::<N>() {
+        *place = *first;
+    }
+    if let Some(place) = to.last_chunk_mut::<N>() {
+        *place = *last;
+    }
+    true
+}
 
 #[cfg(test)]
 mod tests {
@@ -258,7 +366,8 @@ mod tests {
         for number in [0, 1, 127, 128, 300, 16_383, 16_384, u64::from(u32::MAX), u64::MAX - 1, u64::MAX] {
             let mut out = Writer::default();
             out.number(7, number);
-            let mut reader = Reader(&out.0);
+            let out = out.finish();
+            let mut reader = Reader(&out);
             assert_eq!(reader.next(), Ok(Some((7, Payload::Varint(number)))));
             assert_eq!(reader.next(), Ok(None));
         }
@@ -273,9 +382,27 @@ mod tests {
             out.bytes(&vec![7; length]);
             out.end(start);
             out.number(4, 5);
-            let mut reader = Reader(&out.0);
+            let out = out.finish();
+            let mut reader = Reader(&out);
             assert_eq!(reader.next(), Ok(Some((3, Payload::Bytes(&vec![7; length])))));
             assert_eq!(reader.next(), Ok(Some((4, Payload::Varint(5)))));
+        }
+    }
+
+    #[test]
+    fn bytes_of_every_length_are_written_whole() {
+        let text: Vec<u8> = (0..200).map(|at| at as u8).collect();
+        for length in 0..text.len() {
+            for constants in [0, 1, BLOCK] {
+                let mut out = Writer::default();
+                out.append(|out| out.extend_from_slice(b"before"));
+                out.some_and_text(&[9; BLOCK], constants as u8, &text[..length]);
+                out.bytes(&text[..length]);
+                let mut expected = [b"before", &vec![9; constants][..]].concat();
+                expected.extend(if length < 0x80 { vec![length as u8] } else { vec![length as u8, 1] });
+                expected.extend([&text[..length], &text[..length]].concat());
+                assert_eq!(out.finish(), expected);
+            }
         }
     }
 

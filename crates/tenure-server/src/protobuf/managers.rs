@@ -1,0 +1,99 @@
+//! Who holds what, written straight from the managers: a tree of their field sets would be larger than the object. The
+//! bytes are those that the tree of `metadata.managedFields` gives by the table, which a test compares.
+
+use super::wire::{LENGTH, Writer};
+use tenure_apply::Managers;
+use tenure_fields::fields_v1;
+
+/// The number of `managedFields`, the last one of the metadata.
+const MANAGED_FIELDS: u32 = 17;
+const MANAGER: u32 = 1;
+const OPERATION: u32 = 2;
+const API_VERSION: u32 = 3;
+const TIME: u32 = 4;
+const FIELDS_TYPE: u32 = 6;
+const FIELDS: u32 = 7;
+const SUBRESOURCE: u32 = 8;
+
+/// Writes the managers as the end of an object's metadata.
+pub(super) fn write(managers: &Managers, out: &mut Writer) {
+    for manager in managers {
+        out.key(MANAGED_FIELDS, LENGTH);
+        let entry = out.begin();
+        out.field(MANAGER, manager.name.as_bytes());
+        out.field(OPERATION, manager.operation.as_str().as_bytes());
+        out.field(API_VERSION, manager.api_version.as_bytes());
+        if let Some(time) = manager.time {
+            out.key(TIME, LENGTH);
+            let start = out.begin();
+            out.number(1, time.unix() as u64);
+            out.number(2, 0);
+            out.end(start);
+        }
+        out.field(FIELDS_TYPE, b"FieldsV1");
+        out.key(FIELDS, LENGTH);
+        let fields = out.begin();
+        out.key(1, LENGTH);
+        let text = out.begin();
+        out.append(|out| fields_v1::write(&manager.fields, out));
+        out.end(text);
+        out.end(fields);
+        out.field(SUBRESOURCE, manager.subresource.as_bytes());
+        out.end(entry);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{encode, encode_held, item, item_held};
+    use tenure_apply::{Manager, Managers, Operation, Timestamp};
+    use tenure_fields::fields_v1;
+    use tenure_value::Value;
+
+    fn manager(name: &str, subresource: &str, time: Option<i64>, fields: &str) -> Manager {
+        Manager {
+            name: name.into(),
+            operation: if subresource.is_empty() { Operation::Apply } else { Operation::Update },
+            api_version: "v1".into(),
+            subresource: subresource.into(),
+            time: time.map(Timestamp::from_unix),
+            fields: fields_v1::parse(fields.as_bytes()).unwrap(),
+        }
+    }
+
+    #[test]
+    fn managers_beside_the_tree_give_the_same_bytes_as_in_it() {
+        let long: Vec<String> = (0..500).map(|at| format!(r#""f:key-{at:03}":{{}}"#)).collect();
+        let managers = Managers::new([
+            manager(
+                "alice",
+                "",
+                Some(1_794_708_869),
+                r#"{"f:spec":{"f:containers":{"k:{\"name\":\"a<b\"}":{".":{},"f:image":{}}}}}"#,
+            ),
+            manager("bob \"b\" & co", "status", Some(-1), "{}"),
+            manager("", "scale", None, &format!(r#"{{"f:data":{{{}}}}}"#, long.join(","))),
+        ]);
+        for document in [
+            r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","uid":"u"},"spec":{"containers":[{"name":"c"}]}}"#,
+            r#"{"apiVersion":"v1","kind":"PodTemplate","metadata":{"name":"a"},"template":{"metadata":{"name":"b"},"spec":{}}}"#,
+            r#"{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"finalizers":["f"],"name":"a"},"spec":{"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[]}}}}"#,
+            r#"{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata","metadata":{"name":"a"}}"#,
+        ] {
+            let bare: Value = document.parse().unwrap();
+            for managers in [Managers::default(), managers.clone()] {
+                let metadata = bare.get("metadata").and_then(Value::as_object).unwrap();
+                let metadata = if managers.is_empty() {
+                    metadata.clone()
+                } else {
+                    metadata.with("managedFields", managers.to_value())
+                };
+                let whole =
+                    Value::Object(bare.as_object().unwrap().with("metadata", Value::Object(metadata)));
+                assert_eq!(encode_held(&bare, Some(&managers)).unwrap(), encode(&whole).unwrap());
+                assert_eq!(item_held(&bare, Some(&managers)).unwrap(), item(&whole).unwrap());
+            }
+            assert_eq!(encode_held(&bare, None).unwrap(), encode(&bare).unwrap());
+        }
+    }
+}
