@@ -58,6 +58,12 @@ impl Form {
         Some(Form { rules: served.rules(), api_version, format: Format { view, ..format }, standing })
     }
 
+    /// Returns the form of objects in lists for a client that asked for nothing in particular.
+    #[cfg(test)]
+    pub fn example() -> Form {
+        Form { rules: 0, api_version: "v1".into(), format: crate::PLAIN, standing: Standing::InList }
+    }
+
     /// Encodes an object.
     pub fn print(&self, served: &Served, stored: &Stored) -> Result<Printed, Failure> {
         let labels = stored.object.at(["metadata", "labels"]).cloned().unwrap_or_default();

@@ -22,6 +22,7 @@ mod page;
 mod read;
 mod recent;
 mod report;
+mod rolls;
 mod route;
 mod scale;
 mod scan;
@@ -71,6 +72,7 @@ pub struct Api {
     refreshing: tokio::sync::Mutex<()>,
     feed: Feed,
     forms: forms::Forms,
+    rolls: rolls::Rolls,
     recent: recent::Recent,
     webhooks: Webhooks,
     texts: texts::Texts,
@@ -120,6 +122,7 @@ impl Api {
             refreshing: tokio::sync::Mutex::default(),
             feed: Feed::default(),
             forms: forms::Forms::default(),
+            rolls: rolls::Rolls::default(),
             recent: recent::Recent::default(),
             webhooks: Webhooks::default(),
             texts: texts::Texts::default(),

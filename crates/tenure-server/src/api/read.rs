@@ -99,6 +99,9 @@ impl Api {
             return self.show_list(target, request, format, &items, &metadata);
         };
         let mut scan = self.scan(target, request, &selection).await?;
+        if scan.is_whole() {
+            return self.list_whole(target, format, &form, scan).await;
+        }
         let mut items = Vec::new();
         while let Some(entry) = scan.next().await? {
             if let Some(printed) = self.selected(target, &selection, &entry, &form).await? {

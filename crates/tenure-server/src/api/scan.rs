@@ -138,6 +138,21 @@ impl Scan<'_> {
         }
     }
 
+    /// Whether all of the collection is meant, in one go.
+    pub fn is_whole(&self) -> bool {
+        self.everything && self.limit.is_none() && self.page.is_none()
+    }
+
+    /// Returns where the entries are.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// Returns the revision that is read; none for the current one.
+    pub fn at(&self) -> Option<Revision> {
+        self.at
+    }
+
     /// Returns the entries that were read together with the last one and come after it.
     pub fn at_hand(&self) -> &[Entry] {
         self.listing.as_ref().and_then(|listing| listing.entries.get(self.position..)).unwrap_or_default()
@@ -167,7 +182,8 @@ impl Scan<'_> {
         self.limit.is_some_and(|limit| self.kept >= limit)
     }
 
-    async fn read(&mut self) -> Result<(), Failure> {
+    /// Reads the next entries: all of them if all are meant.
+    pub async fn read(&mut self) -> Result<(), Failure> {
         let mut list = ListRequest::prefix(self.prefix.clone()).from(self.from.clone());
         list.limit = if self.everything { self.limit.map(|limit| limit - self.kept) } else { Some(CHUNK) };
         list.at = self.at;

@@ -91,6 +91,7 @@ async fn rest(api: &Api) {
     loop {
         sleep(REST).await;
         api.forms.rest();
+        api.rolls.rest();
         api.feed.rest();
     }
 }
