@@ -1,9 +1,17 @@
 //! The binary form against `FieldsV1`, each to and from field sets: what a store saves on every read and
-//! write by keeping it. `FieldsV1` is read two ways: as part of a document, which is what a store that kept
-//! objects as JSON would do, and by the reader that takes its text alone and shares what repeats.
+//! write by keeping it. `FieldsV1` is read three ways: as part of a document, which is what a store that kept
+//! objects as JSON would do, the same with `serde_json` as the parser, and by the reader that takes its text alone
+//! and shares what repeats.
+//!
+//! `cargo bench -p tenure-fields --bench compact -- least` prints the least time of each way and its ratio, which
+//! other work on the machine hardly changes; `-- count "decode pod binary"` runs one way a thousand times and
+//! nothing else, for tools that count instructions.
 
 use criterion::{Criterion, Throughput};
-use std::{hint::black_box, time::Duration};
+use std::{
+    hint::black_box,
+    time::{Duration, Instant},
+};
 use tenure_fields::{
     FieldSet,
     compact::{ManagerRecord, binary, nested_lists},
@@ -31,47 +39,112 @@ fn inputs() -> [(&'static str, Vec<FieldSet>); 3] {
     ]
 }
 
+/// One way of an operation.
+type Way<'a> = (&'static str, Box<dyn FnMut() + 'a>);
+
+/// The same sets as texts, as bytes and in memory.
+struct Prepared {
+    texts: Vec<Vec<u8>>,
+    bytes: Vec<Vec<u8>>,
+    lists: Vec<String>,
+    sets: Vec<FieldSet>,
+}
+
+impl Prepared {
+    fn new(sets: &[FieldSet]) -> Prepared {
+        let texts: Vec<Vec<u8>> = sets.iter().map(fields_v1::to_vec).collect();
+        Prepared {
+            bytes: sets.iter().map(|set| binary::encode(set).expect("encodes")).collect(),
+            lists: sets.iter().map(nested_lists::to_text).collect(),
+            // A set as a server holds it: what came from the store or from a request, not what was shared.
+            sets: texts.iter().map(|text| fields_v1::parse(text).expect("reads")).collect(),
+            texts,
+        }
+    }
+
+    fn decode(&self) -> Vec<Way<'_>> {
+        let in_document =
+            |text: &[u8]| fields_v1::from_value(&json::parse(text, &Limits::default()).expect("JSON"));
+        let serde_json =
+            |text: &[u8]| fields_v1::from_value(&serde_json::from_slice::<Value>(text).expect("JSON"));
+        let mut decoder = binary::Decoder::default();
+        vec![
+            ("fields-v1", each(&self.texts, |text| fields_v1::parse(text))),
+            ("fields-v1-in-document", each(&self.texts, move |text| in_document(text))),
+            ("fields-v1-by-serde-json", each(&self.texts, move |text| serde_json(text))),
+            ("nested-lists", each(&self.lists, |text| nested_lists::parse(text))),
+            ("binary", each(&self.bytes, move |bytes| decoder.decode(bytes))),
+        ]
+    }
+
+    fn encode(&self) -> Vec<Way<'_>> {
+        let mut encoder = binary::Encoder::default();
+        vec![
+            ("fields-v1", each(&self.sets, fields_v1::to_vec)),
+            ("fields-v1-in-document", each(&self.sets, |set| json::to_vec(&fields_v1::to_value(set)))),
+            (
+                "fields-v1-by-serde-json",
+                each(&self.sets, |set| serde_json::to_vec(&fields_v1::to_value(set))),
+            ),
+            ("binary", each(&self.sets, move |set| encoder.encode(set))),
+        ]
+    }
+}
+
+/// Does something with each of many and drops what comes of it.
+fn each<'a, T, R>(all: &'a [T], mut operation: impl FnMut(&'a T) -> R + 'a) -> Box<dyn FnMut() + 'a> {
+    Box::new(move || all.iter().for_each(|one| drop(black_box(operation(black_box(one))))))
+}
+
 fn sets(criterion: &mut Criterion) {
     for (name, sets) in inputs() {
-        let texts: Vec<Vec<u8>> = sets.iter().map(fields_v1::to_vec).collect();
-        let bytes: Vec<Vec<u8>> = sets.iter().map(|set| binary::encode(set).expect("encodes")).collect();
-        let lists: Vec<String> = sets.iter().map(nested_lists::to_text).collect();
-        // A set as a server holds it: what came from the store or from a request, not what was shared.
-        let sets: Vec<FieldSet> = texts.iter().map(|text| fields_v1::parse(text).expect("reads")).collect();
-        let size = texts.iter().map(Vec::len).sum::<usize>() as u64;
-        let mut group = criterion.benchmark_group(format!("decode/{name}"));
-        group.throughput(Throughput::Bytes(size));
-        group.bench_function("fields-v1", |bench| {
-            bench.iter(|| texts.iter().for_each(|text| drop(black_box(fields_v1::parse(black_box(text))))));
-        });
-        group.bench_function("fields-v1-in-document", |bench| {
-            let read =
-                |text: &[u8]| fields_v1::from_value(&json::parse(text, &Limits::default()).expect("JSON"));
-            bench.iter(|| texts.iter().for_each(|text| drop(black_box(read(black_box(text))))));
-        });
-        group.bench_function("nested-lists", |bench| {
-            bench
-                .iter(|| lists.iter().for_each(|text| drop(black_box(nested_lists::parse(black_box(text))))));
-        });
-        group.bench_function("binary", |bench| {
-            let mut decoder = binary::Decoder::default();
-            bench.iter(|| bytes.iter().for_each(|bytes| drop(black_box(decoder.decode(black_box(bytes))))));
-        });
-        group.finish();
-        let mut group = criterion.benchmark_group(format!("encode/{name}"));
-        group.throughput(Throughput::Bytes(size));
-        group.bench_function("fields-v1", |bench| {
-            bench.iter(|| sets.iter().for_each(|set| drop(black_box(fields_v1::to_vec(black_box(set))))));
-        });
-        group.bench_function("fields-v1-in-document", |bench| {
-            let write = |set: &FieldSet| json::to_vec(&fields_v1::to_value(set));
-            bench.iter(|| sets.iter().for_each(|set| drop(black_box(write(black_box(set))))));
-        });
-        group.bench_function("binary", |bench| {
-            let mut encoder = binary::Encoder::default();
-            bench.iter(|| sets.iter().for_each(|set| drop(black_box(encoder.encode(black_box(set))))));
-        });
-        group.finish();
+        let prepared = Prepared::new(&sets);
+        let size = prepared.texts.iter().map(Vec::len).sum::<usize>() as u64;
+        for (operation, ways) in [("decode", prepared.decode()), ("encode", prepared.encode())] {
+            let mut group = criterion.benchmark_group(format!("{operation}/{name}"));
+            group.throughput(Throughput::Bytes(size));
+            for (way, mut run) in ways {
+                group.bench_function(way, |bench| bench.iter(&mut run));
+            }
+            group.finish();
+        }
+    }
+}
+
+/// Prints the least time of each way and how many times faster the binary form is; the ways take turns, so that
+/// a slow moment hits all of them.
+fn least() {
+    for (name, sets) in inputs() {
+        let prepared = Prepared::new(&sets);
+        for (operation, mut ways) in [("decode", prepared.decode()), ("encode", prepared.encode())] {
+            let mut times = vec![Duration::MAX; ways.len()];
+            for _ in 0..1_000 {
+                for ((_, run), time) in ways.iter_mut().zip(&mut times) {
+                    let start = Instant::now();
+                    run();
+                    *time = start.elapsed().min(*time);
+                }
+            }
+            let binary = times.last().copied().unwrap_or_default().as_secs_f64();
+            for ((way, _), time) in ways.iter().zip(times) {
+                let time = time.as_secs_f64();
+                println!("{operation} {name} {way}: {:.2} µs, {:.2} times binary", time * 1e6, time / binary);
+            }
+        }
+    }
+}
+
+/// Runs one way a thousand times and nothing else, for tools that count instructions.
+fn count(wanted: &str) {
+    for (name, sets) in inputs() {
+        let prepared = Prepared::new(&sets);
+        for (operation, ways) in [("decode", prepared.decode()), ("encode", prepared.encode())] {
+            for (way, mut run) in ways {
+                if wanted == format!("{operation} {name} {way}") {
+                    (0..1_000).for_each(|_| run());
+                }
+            }
+        }
     }
 }
 
@@ -120,6 +193,13 @@ fn objects(criterion: &mut Criterion) {
 }
 
 fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(at) = arguments.iter().position(|argument| argument == "count") {
+        return count(arguments.get(at + 1).map_or("", String::as_str));
+    }
+    if arguments.iter().any(|argument| argument == "least") {
+        return least();
+    }
     let criterion = Criterion::default().warm_up_time(Duration::from_millis(300));
     let mut criterion = criterion.measurement_time(Duration::from_secs(1)).configure_from_args();
     sets(&mut criterion);

@@ -13,23 +13,33 @@ pub(super) fn mix(hash: u64, word: u64) -> u64 {
 /// Hashes a string.
 #[inline]
 pub(super) fn text(text: &str) -> u64 {
-    let mut rest = text.as_bytes();
-    let mut hash = rest.len() as u64;
-    while let Some((word, after)) = rest.split_first_chunk::<8>() {
-        hash = mix(hash, u64::from_le_bytes(*word));
-        rest = after;
-    }
-    let tail = match rest {
-        [] => return hash,
-        [a] => u64::from(*a),
-        [a, b] => u64::from(*a) | u64::from(*b) << 8,
-        [a, b, c] => u64::from(*a) | u64::from(*b) << 8 | u64::from(*c) << 16,
-        [a, b, c, d, after @ ..] => {
-            let low = u64::from(u32::from_le_bytes([*a, *b, *c, *d]));
-            after.iter().rev().fold(0, |high, byte| high << 8 | u64::from(*byte)) << 32 | low
+    let bytes = text.as_bytes();
+    let length = bytes.len() as u64;
+    // The first and the last bytes overlap where the string is shorter than both.
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+        let mut hash = mix(length, u64::from_le_bytes(*first));
+        let mut rest = &bytes[8..];
+        while let Some((word, after)) = rest.split_first_chunk::<8>().filter(|(_, after)| !after.is_empty()) {
+            hash = mix(hash, u64::from_le_bytes(*word));
+            rest = after;
         }
-    };
-    mix(hash, tail)
+        let last = u64::from_le_bytes(*last);
+        return mix(hash, last);
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        return mix(
+            length,
+            u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << 32,
+        );
+    }
+    match bytes {
+        [first, .., last] => {
+            let middle = bytes[bytes.len() / 2];
+            mix(length, u64::from(*first) | u64::from(middle) << 8 | u64::from(*last) << 16)
+        }
+        [byte] => mix(length, u64::from(*byte)),
+        [] => length,
+    }
 }
 
 /// Hashes a file's content, to notice that it changed (FNV-1a with 128 bits).
@@ -41,10 +51,14 @@ pub fn content(text: &str) -> u128 {
 
 /// How many places a search looks at.
 const PROBES: usize = 16;
+/// Up to here numbers stand in a row: looking at all of them costs less than making places.
+const FEW: usize = 16;
 
 /// A map from hashes to numbers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Numbers {
+    /// Hashes with numbers, while there are few.
+    few: Vec<(u64, u32)>,
     /// Hashes with numbers plus one; a power of two of places, at most half of them taken.
     places: Vec<(u64, u32)>,
     taken: usize,
@@ -54,8 +68,12 @@ impl Numbers {
     /// Finds a number with this hash that `is` the one looked for.
     #[inline]
     pub(super) fn find(&self, hash: u64, mut is: impl FnMut(u32) -> bool) -> Option<u32> {
-        if self.places.is_empty() {
-            return None;
+        if self.taken == 0 {
+            return self
+                .few
+                .iter()
+                .find(|(at, number)| *at == hash && is(*number))
+                .map(|(_, number)| *number);
         }
         let mask = self.places.len() - 1;
         for probe in 0..PROBES {
@@ -72,6 +90,7 @@ impl Numbers {
 
     /// Forgets all numbers; keeps the memory unless it was for far more than usual.
     pub(super) fn clear(&mut self) {
+        self.few.clear();
         if self.taken > 0 {
             self.places.truncate(256);
             self.places.fill((0, 0));
@@ -82,6 +101,19 @@ impl Numbers {
     /// Adds a number, unless its hash is among too many alike.
     #[inline]
     pub(super) fn insert(&mut self, hash: u64, number: u32) {
+        if self.taken == 0 {
+            if self.few.len() < FEW {
+                self.few.reserve(FEW);
+                return self.few.push((hash, number));
+            }
+            for (hash, number) in std::mem::take(&mut self.few) {
+                self.insert_placed(hash, number);
+            }
+        }
+        self.insert_placed(hash, number);
+    }
+
+    fn insert_placed(&mut self, hash: u64, number: u32) {
         if self.taken * 2 >= self.places.len() {
             self.grow();
         }

@@ -4,6 +4,7 @@
 use super::{
     ready::{Part, ready},
     step::Step,
+    write::Collected,
 };
 use crate::compact::{Table, fingerprint::Numbers};
 
@@ -98,15 +99,15 @@ impl Phrases {
 
     /// Finds the longest phrase that the steps begin with, and how many steps it has.
     #[inline]
-    pub(crate) fn longest(&self, steps: &[u16]) -> Option<(u8, usize)> {
+    pub(crate) fn longest(&self, steps: &[Collected]) -> Option<(u8, usize)> {
         let mut found = None;
-        let mut state = self.begin(*steps.first()?)?;
+        let mut state = self.begin(steps.first()?.identity)?;
         let mut length = 1;
         loop {
             if let Some(code) = self.codes[usize::from(state)] {
                 found = Some((code, length));
             }
-            let Some(next) = steps.get(length).and_then(|identity| self.after(state, *identity)) else {
+            let Some(next) = steps.get(length).and_then(|step| self.after(state, step.identity)) else {
                 return found;
             };
             state = next;
@@ -125,8 +126,9 @@ mod tests {
         let [a, b, c] = [1, 2, 3].map(|string| Step::Field(string, Shape::Itself));
         let phrases = [vec![a], vec![a, b, c], vec![b, c, Step::End], vec![Step::End]];
         let phrases = Phrases::new(&phrases, &Table::of_strings(1, ["a", "b", "c", "d"]));
-        let found =
-            |steps: &[Step]| phrases.longest(&steps.iter().map(|step| step.identity()).collect::<Vec<_>>());
+        let found = |steps: &[Step]| {
+            phrases.longest(&steps.iter().map(|step| Collected::of(*step, 0)).collect::<Vec<_>>())
+        };
         assert_eq!(found(&[a, b, c, Step::End]), Some((1, 3)));
         assert_eq!(found(&[a, b, b]), Some((0, 1)));
         assert_eq!(found(&[b, c, Step::End]), Some((2, 3)));

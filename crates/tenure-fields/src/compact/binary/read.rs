@@ -20,6 +20,8 @@ pub(super) struct Room {
     levels: Vec<Closed>,
     nodes: Vec<Node>,
     open: Vec<Level>,
+    key: Vec<(Text, Value)>,
+    joined: String,
 }
 
 /// Reading ended early; the reader holds the reason, which is too large to be handed up from every byte.
@@ -37,6 +39,9 @@ pub(super) struct Reader<'t> {
     levels: Vec<Closed>,
     nodes: Vec<Node>,
     open: Vec<Level>,
+    /// The fields of the key being read, and a string being put together.
+    key: Vec<(Text, Value)>,
+    joined: String,
     /// The set that was read last.
     root: FieldSet,
     content: u64,
@@ -64,9 +69,14 @@ enum Progress {
 impl<'t> Reader<'t> {
     /// Begins behind the version byte, or wherever the first set does.
     pub(super) fn new(bytes: &'t [u8], at: usize, table: &'t Table, room: &mut Room) -> Reader<'t> {
-        let Room { seen, levels, nodes, open } = std::mem::take(room);
+        let Room { mut seen, mut levels, mut nodes, mut open, key, joined } = std::mem::take(room);
+        // Most documents need no more than this, and growing step by step would cost more than reading them.
+        seen.reserve(8);
+        levels.reserve(16);
+        nodes.reserve(16);
+        open.reserve(12);
         let (failure, root) = (None, FieldSet::default());
-        Reader { bytes, at, table, failure, seen, levels, nodes, open, root, content: 0 }
+        Reader { bytes, at, table, failure, seen, levels, nodes, open, key, joined, root, content: 0 }
     }
 
     /// Gives the room back, and says what came of the reading.
@@ -75,7 +85,9 @@ impl<'t> Reader<'t> {
         self.levels.clear();
         self.nodes.clear();
         self.open.clear();
-        *room = Room { seen: self.seen, levels: self.levels, nodes: self.nodes, open: self.open };
+        self.key.clear();
+        let Reader { seen, levels, nodes, open, key, joined, .. } = self;
+        *room = Room { seen, levels, nodes, open, key, joined };
         let unknown = || Error::Compact { at: self.at, problem: "the document cannot be read".to_owned() };
         read.map_err(|Failed| self.failure.unwrap_or_else(unknown))
     }
@@ -340,7 +352,7 @@ impl<'t> Reader<'t> {
             self.content += 32 + name.len() as u64;
             return Ok(Object::from_sorted([(name.clone(), Value::String(self.text()?))]));
         }
-        let mut fields = Vec::with_capacity(parts.len());
+        self.key.clear();
         for (name, part) in parts {
             self.content += 32 + name.len() as u64;
             let value = match part {
@@ -354,9 +366,9 @@ impl<'t> Reader<'t> {
                     )
                 }
             };
-            fields.push((name.clone(), value));
+            self.key.push((name.clone(), value));
         }
-        Ok(Object::from_sorted(fields))
+        Ok(Object::from_sorted(self.key.drain(..)))
     }
 
     /// Reads the values of a key with the fields of the key before.
@@ -495,16 +507,10 @@ impl<'t> Reader<'t> {
         let Some(same) = usize::try_from(same).ok().and_then(|same| before.get(..same)) else {
             return Err(self.wrong(at, "a string shares more with the one before than that has"));
         };
-        // Most are short, and are put together where no memory need be asked for.
-        let (mut short, length) = ([0; 32], same.len() + rest.len());
-        let text = match (short.get_mut(..same.len()), length <= 32) {
-            (Some(begin), true) => {
-                begin.copy_from_slice(same.as_bytes());
-                short[same.len()..length].copy_from_slice(rest.as_bytes());
-                Text::new(std::str::from_utf8(&short[..length]).unwrap_or_default())
-            }
-            _ => Text::from(format!("{same}{rest}")),
-        };
+        self.joined.clear();
+        self.joined.push_str(same);
+        self.joined.push_str(rest);
+        let text = Text::new(&self.joined);
         Ok(self.remember(text))
     }
 

@@ -23,8 +23,7 @@ const REPEAT_LEAST: usize = 3;
 /// Room that the writing of one document leaves for the next.
 #[derive(Default)]
 pub(crate) struct Room {
-    steps: Vec<u16>,
-    ends: Vec<u32>,
+    steps: Vec<Collected>,
     open: Vec<u8>,
     seen: Seen<'static>,
     levels: Vec<Written<'static>>,
@@ -36,10 +35,8 @@ pub(crate) struct Room {
 pub(crate) struct Writer<'a> {
     table: &'a Table,
     out: Vec<u8>,
-    /// The steps of the set being written, by identity, and what they leave open: `ends` says for each
-    /// step where its part of `open` ends.
-    steps: Vec<u16>,
-    ends: Vec<u32>,
+    /// The steps of the set being written, and what they leave open.
+    steps: Vec<Collected>,
     open: Vec<u8>,
     seen: Seen<'a>,
     /// The levels that may be repeated, found by hash, and by address where sets share them.
@@ -49,6 +46,21 @@ pub(crate) struct Writer<'a> {
     /// How many levels were numbered.
     numbered: u32,
     content: u64,
+}
+
+/// A step that waits to be written.
+#[derive(Clone, Copy)]
+pub(crate) struct Collected {
+    pub(super) identity: u16,
+    /// Where its part of what the steps leave open ends.
+    end: u32,
+}
+
+impl Collected {
+    #[inline(always)]
+    pub(super) fn of(step: Step, end: usize) -> Collected {
+        Collected { identity: step.identity(), end: end as u32 }
+    }
 }
 
 /// A level that was written out.
@@ -77,22 +89,24 @@ impl<'a> Writer<'a> {
 
     /// Begins a document in the room of another.
     pub(crate) fn within(table: &'a Table, room: &mut Room) -> Writer<'a> {
-        let Room { steps, ends, open, seen, levels, by_hash, by_address } = std::mem::take(room);
-        let (out, seen, levels) = (Vec::with_capacity(64), seen.emptied(), emptied(levels));
-        Writer { table, out, steps, ends, open, seen, levels, by_hash, by_address, numbered: 0, content: 0 }
+        let Room { mut steps, mut open, seen, levels, by_hash, by_address } = std::mem::take(room);
+        let (out, seen, mut levels) = (Vec::with_capacity(128), seen.emptied(), emptied(levels));
+        // Most sets need no more than this, and growing step by step would cost more than writing them.
+        steps.reserve(96);
+        open.reserve(96);
+        levels.reserve(16);
+        Writer { table, out, steps, open, seen, levels, by_hash, by_address, numbered: 0, content: 0 }
     }
 
     /// Returns the document, and gives the room back.
     pub(crate) fn finish(self, room: &mut Room) -> Vec<u8> {
-        let Writer { out, mut steps, mut ends, mut open, seen, levels, mut by_hash, mut by_address, .. } =
-            self;
+        let Writer { out, mut steps, mut open, seen, levels, mut by_hash, mut by_address, .. } = self;
         steps.clear();
-        ends.clear();
         open.clear();
         by_hash.clear();
         by_address.clear();
         let (seen, levels) = (seen.emptied(), emptied(levels));
-        *room = Room { steps, ends, open, seen, levels, by_hash, by_address };
+        *room = Room { steps, open, seen, levels, by_hash, by_address };
         out
     }
 
@@ -122,20 +136,18 @@ impl<'a> Writer<'a> {
     /// Collects the steps of a set, as identities, for counting phrases.
     pub(crate) fn steps_of(&mut self, set: &'a FieldSet) -> Result<Vec<u16>, Error> {
         self.collect(set)?;
-        self.ends.clear();
         self.open.clear();
-        Ok(std::mem::take(&mut self.steps))
+        Ok(self.steps.drain(..).map(|step| step.identity).collect())
     }
 
     fn collect(&mut self, set: &'a FieldSet) -> Result<(), Error> {
         if !set.is_empty() {
             self.level(set, 1)?;
-            if self.steps.last() == Some(&Step::Repeat.identity()) && self.steps.len() == 1 {
+            if matches!(self.steps.as_slice(), [only] if only.identity == Step::Repeat.identity()) {
                 return Ok(());
             }
-            while self.steps.last() == Some(&Step::End.identity()) {
+            while self.steps.last().is_some_and(|step| step.identity == Step::End.identity()) {
                 self.steps.pop();
-                self.ends.pop();
             }
         }
         self.step(Step::Done);
@@ -144,8 +156,7 @@ impl<'a> Writer<'a> {
 
     #[inline(always)]
     fn step(&mut self, step: Step) {
-        self.steps.push(step.identity());
-        self.ends.push(self.open.len() as u32);
+        self.steps.push(Collected::of(step, self.open.len()));
     }
 
     /// Collects the steps of a level and returns the level's hash.
@@ -153,9 +164,12 @@ impl<'a> Writer<'a> {
         if depth > Limits::DEPTH {
             return Err(Error::TooDeep { limit: Limits::DEPTH });
         }
-        let address = mix(0, set.nodes().as_ptr() as u64);
+        let shared = set.is_shared().then(|| mix(0, set.nodes().as_ptr() as u64));
         let levels = &self.levels;
-        if let Some(place) = self.by_address.find(address, |place| levels[place as usize].set.ptr_eq(set)) {
+        let known = shared.and_then(|address| {
+            self.by_address.find(address, |place| levels[place as usize].set.ptr_eq(set))
+        });
+        if let Some(place) = known {
             let known = &levels[place as usize];
             if known.worth_repeating {
                 let (number, hash) = (known.number, known.hash);
@@ -176,7 +190,7 @@ impl<'a> Writer<'a> {
             }
             before = Some(&node.element);
         }
-        self.close(set, hash, address, &mark);
+        self.close(set, hash, shared, &mark);
         if self.content > MOST_CONTENT {
             return Err(Error::TooLarge { limit: MOST_CONTENT });
         }
@@ -185,7 +199,7 @@ impl<'a> Writer<'a> {
 
     /// Closes a level, or takes its steps back where it repeats an earlier one.
     #[inline]
-    fn close(&mut self, set: &'a FieldSet, hash: u64, address: u64, mark: &Mark) {
+    fn close(&mut self, set: &'a FieldSet, hash: u64, shared: Option<u64>, mark: &Mark) {
         if matches!(set.nodes(), [node] if node.children.is_empty()) {
             return self.step(Step::End);
         }
@@ -194,7 +208,6 @@ impl<'a> Writer<'a> {
         match self.by_hash.find(hash, |place| levels[place as usize].set == set) {
             Some(place) if worth_repeating => {
                 self.steps.truncate(mark.steps);
-                self.ends.truncate(mark.steps);
                 self.open.truncate(mark.open);
                 // All levels inside were known too, so only their numbers are to be taken back.
                 self.numbered = mark.numbered;
@@ -204,7 +217,9 @@ impl<'a> Writer<'a> {
             None => {
                 let place = self.levels.len() as u32;
                 self.by_hash.insert(hash, place);
-                self.by_address.insert(address, place);
+                if let Some(address) = shared {
+                    self.by_address.insert(address, place);
+                }
                 let content = self.content - mark.content;
                 self.levels.push(Written { set, number: self.numbered, hash, content, worth_repeating });
             }
@@ -369,23 +384,27 @@ impl<'a> Writer<'a> {
                     length
                 }
                 None => {
-                    alone(Step::of(self.steps[at]), &mut self.out);
+                    alone(Step::of(self.steps[at].identity), &mut self.out);
                     1
                 }
             };
             at += length;
-            let end = self.ends[at - 1] as usize;
-            self.out.extend_from_slice(&self.open[open..end]);
-            open = end;
+            let end = self.steps[at - 1].end as usize;
+            if open < end {
+                self.out.extend_from_slice(&self.open[open..end]);
+                open = end;
+            }
         }
         self.steps.clear();
-        self.ends.clear();
         self.open.clear();
     }
 }
 
 /// Empties a list that borrows, so that it may borrow from another; collecting keeps its memory.
 fn emptied<'a>(mut levels: Vec<Written<'_>>) -> Vec<Written<'a>> {
+    if levels.capacity() == 0 {
+        return Vec::new();
+    }
     levels.clear();
     levels.into_iter().map_while(|_| None).collect()
 }
