@@ -5,7 +5,7 @@
 //! holders of their own declares nothing, which is how a kube-apiserver has it.
 
 use crate::{Error, FieldSet, Node, PathElement};
-use tenure_schema::{Field, Key, List, ListTopology, Map, Relation, Struct, Type, TypeRef, UnknownFields};
+use tenure_schema::{Key, List, ListTopology, Map, Relation, Struct, Type, TypeRef, UnknownFields};
 use tenure_value::{Array, Object, Text, Value};
 
 /// What becomes of two items of one list that have the same keys, or the same value in a set.
@@ -77,26 +77,22 @@ impl Walk {
             return Ok(Declared::WHOLE);
         }
         let base = self.nodes.len();
-        // Names ascend on both sides, so each search goes on from where the last one ended.
-        let mut fields: &[Field] = &of.fields;
         for (name, value) in object {
             let element = PathElement::Field(name.clone());
-            match fields.binary_search_by(|field| field.name.as_str().cmp(name)) {
-                Ok(at) => {
-                    let slot = here.slot(&fields[at].slot);
+            match of.field(name) {
+                Some(field) => {
+                    let slot = here.slot(&field.slot);
                     let declared = self.value(value, slot).map_err(|error| error.below(&element))?;
                     if declared.whole || !declared.below.is_empty() {
                         self.nodes.push(Node { element, included: declared.whole, children: declared.below });
                     }
-                    fields = &fields[at + 1..];
                 }
-                Err(at) => {
+                None => {
                     if of.unknown == UnknownFields::Foreign {
                         let problem = "there is no such field in the type; check its spelling".to_owned();
                         return Err(Error::Document { path: element.to_string(), problem });
                     }
                     self.entry(element, value, TypeRef::untyped())?;
-                    fields = &fields[at..];
                 }
             }
         }

@@ -14,6 +14,7 @@ pub mod audit;
 pub mod builtin;
 pub mod crd;
 mod error;
+mod fields;
 pub mod merging;
 pub mod openapi;
 mod outline;
@@ -25,6 +26,7 @@ mod type_path;
 mod type_ref;
 
 pub use error::SchemaError;
+pub use fields::Fields;
 pub use outline::Outline;
 pub use schema::{Schema, SchemaBuilder};
 pub use topology::{

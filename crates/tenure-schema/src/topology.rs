@@ -2,8 +2,8 @@
 //! defaulting and validation need. Fields are sorted by name, as the fields of a document are, so that
 //! type and document are walked in step.
 
-use std::cmp::Ordering;
-use tenure_value::{Text, Value, beginning};
+use crate::Fields;
+use tenure_value::{Text, Value};
 
 /// The number of a type within its [`Schema`](crate::Schema).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -64,7 +64,7 @@ pub enum UnknownFields {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Struct {
     /// The fields, sorted by name.
-    pub fields: Box<[Field]>,
+    pub fields: Fields,
     /// Whether the fields have holders of their own.
     pub relation: Relation,
     /// What becomes of fields not named here.
@@ -76,12 +76,7 @@ pub struct Struct {
 impl Struct {
     /// Returns the field of that name.
     pub fn field(&self, name: &str) -> Option<&Field> {
-        let wanted = beginning(name);
-        let compare = |field: &Field| match beginning(&field.name).cmp(&wanted) {
-            Ordering::Equal => field.name.as_str().cmp(name),
-            order => order,
-        };
-        self.fields.binary_search_by(compare).ok().map(|at| &self.fields[at])
+        self.fields.find(name)
     }
 }
 

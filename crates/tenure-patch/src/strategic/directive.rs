@@ -4,7 +4,7 @@
 
 use crate::{Fault, PatchError};
 use tenure_schema::{Type, TypeRef};
-use tenure_value::{Object, Value};
+use tenure_value::{Object, Text, Value};
 
 /// The name of the directive that replaces or deletes what carries it.
 pub(crate) const PATCH: &str = "$patch";
@@ -16,6 +16,26 @@ pub(crate) const PATCH_MERGE_KEY: &str = "$patchMergeKey";
 pub(crate) const SET_ELEMENT_ORDER: &str = "$setElementOrder";
 /// What the name of a deletion list begins with.
 pub(crate) const DELETE_FROM_PRIMITIVE_LIST: &str = "$deleteFromPrimitiveList";
+
+/// The order directives that most patches have, by the name of the list.
+const ORDERS: [(&str, &str); 10] = [
+    ("containers", "$setElementOrder/containers"),
+    ("env", "$setElementOrder/env"),
+    ("ports", "$setElementOrder/ports"),
+    ("volumes", "$setElementOrder/volumes"),
+    ("volumeMounts", "$setElementOrder/volumeMounts"),
+    ("conditions", "$setElementOrder/conditions"),
+    ("initContainers", "$setElementOrder/initContainers"),
+    ("imagePullSecrets", "$setElementOrder/imagePullSecrets"),
+    ("finalizers", "$setElementOrder/finalizers"),
+    ("addresses", "$setElementOrder/addresses"),
+];
+
+/// Returns the name of a directive about a list, if it is a common one that need not be made.
+pub(crate) fn common_name(prefix: &str, list: &str) -> Option<Text> {
+    let (_, name) = ORDERS.iter().find(|(name, _)| *name == list).filter(|_| prefix == SET_ELEMENT_ORDER)?;
+    Some(Text::new_static(name))
+}
 
 /// What a field of a patch says about the others.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -136,9 +136,12 @@ impl<'a> Keys<'a> {
         {
             return Object::from_sorted([(Text::from(*name), value.clone())]);
         }
-        Object::from_unsorted(
-            self.names().filter_map(|name| Some((Text::from(name), entry.get(name)?.clone()))).collect(),
-        )
+        Object::from_unsorted(self.fields_of(entry).collect())
+    }
+
+    /// Walks the keys that an entry has, with their values.
+    pub(crate) fn fields_of(&self, entry: &Object) -> impl Iterator<Item = (Text, Value)> {
+        self.names().filter_map(|name| Some((Text::from(name), entry.get(name)?.clone())))
     }
 }
 

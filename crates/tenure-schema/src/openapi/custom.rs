@@ -50,7 +50,6 @@ impl CustomResources {
         let mut fields = std::mem::take(&mut of.fields).into_vec();
         fields.retain(|field| identity.iter().all(|own| own.name != field.name));
         fields.extend(identity);
-        fields.sort_by(|a, b| a.name.cmp(&b.name));
         of.fields = fields.into();
     }
 }

@@ -167,7 +167,7 @@ impl Record<'_> {
             return Err(damaged("the fields of a type are out of order"));
         }
         let embedded_resource = flags & flag::EMBEDDED_RESOURCE != 0;
-        Ok(Struct { fields, relation: relation(flags), unknown, embedded_resource })
+        Ok(Struct { fields: fields.into_vec().into(), relation: relation(flags), unknown, embedded_resource })
     }
 
     fn field(&mut self) -> Result<Field, SchemaError> {

@@ -9,7 +9,8 @@ use crate::Value;
 pub(super) struct Parts<'t> {
     text: &'t [u8],
     parts: Vec<Part>,
-    /// The values of the parts, apart so that neither list of a small text asks for much memory at once.
+    /// The values of the parts as they ended, apart so that neither list of a small text asks for much memory at
+    /// once.
     values: Vec<Value>,
 }
 
@@ -23,6 +24,8 @@ pub(super) struct Part {
     after: u32,
     /// How many values are inside it.
     nodes: u32,
+    /// The number of its value.
+    value: u32,
 }
 
 /// Where the parts of one container stand that have not been passed yet.
@@ -59,7 +62,7 @@ pub(super) enum Found<'p> {
 
 /// How many parts have room at first. Up to here an allocator has memory at hand; from about a thousand bytes on
 /// some tidy up all that was freed before.
-const FIRST_ROOM: usize = 40;
+const FIRST_ROOM: usize = 30;
 
 /// How many bytes at the beginning tell an item that changed from one that is another.
 const TELLING: usize = 16;
@@ -78,8 +81,7 @@ impl<'t> Parts<'t> {
         };
         // A text too long for these numbers is longer than any that is compared with it.
         let (start, nodes) = (u32::try_from(start).unwrap_or(u32::MAX), nodes as u32);
-        self.parts.push(Part { order, start, end: start, after: 0, nodes });
-        self.values.push(Value::Null);
+        self.parts.push(Part { order, start, end: start, after: 0, nodes, value: u32::MAX });
         self.parts.len() - 1
     }
 
@@ -87,11 +89,12 @@ impl<'t> Parts<'t> {
     #[inline]
     pub(super) fn end(&mut self, number: usize, end: usize, nodes: usize, value: &Value) {
         let after = self.parts.len() as u32;
-        if let (Some(part), Some(own)) = (self.parts.get_mut(number), self.values.get_mut(number)) {
+        if let Some(part) = self.parts.get_mut(number) {
             part.end = u32::try_from(end).unwrap_or(part.start);
             part.after = after;
             part.nodes = (nodes as u32).wrapping_sub(part.nodes);
-            *own = value.clone();
+            part.value = self.values.len() as u32;
+            self.values.push(value.clone());
         }
     }
 
@@ -152,7 +155,7 @@ impl<'t> Parts<'t> {
     #[inline]
     fn compared(&self, number: u32, part: &Part, text: &[u8]) -> Found<'_> {
         let own = self.text_of(part);
-        match self.values.get(number as usize) {
+        match self.values.get(part.value as usize) {
             Some(value) if text.starts_with(own) => {
                 Found::Same { value, length: own.len(), nodes: part.nodes as usize }
             }

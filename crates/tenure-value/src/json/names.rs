@@ -10,16 +10,16 @@ use crate::Text;
 pub(super) type Key = [u64; 2];
 
 #[derive(Default)]
-pub(super) struct Names(Vec<(Key, Text)>);
+pub(super) struct Names {
+    made: Vec<(Key, Text)>,
+    /// How many slots there are when a name first needs one.
+    slots: usize,
+}
 
 impl Names {
     /// Makes room for the names of a text of that length; in a short one few repeat.
     pub(super) fn make_room(&mut self, length: usize) {
-        let slots = if length < 4096 { 16 } else { 64 };
-        if self.0.len() < slots {
-            self.0.clear();
-            self.0.resize(slots, ([0; 2], Text::default()));
-        }
+        self.slots = self.made.len().max(if length < 4096 { 16 } else { 64 });
     }
 
     /// Reads the name that begins at `start` in the text, and returns it with its [`beginning`](crate::beginning) and the offset
@@ -32,13 +32,16 @@ impl Names {
         start: usize,
     ) -> Option<(&Text, u64, usize)> {
         let rest = bytes.get(start..)?;
-        if let Some((name, order)) = known(rest) {
-            return Some((name, order, start + name.len() + 1));
+        if let Some((name, order, length)) = known(rest) {
+            return Some((name, order, start + length + 1));
         }
         let (key, length) = key(rest)?;
         let end = start + length;
-        let slots = self.0.len();
-        let slot = self.0.get_mut(mix(key) as usize & slots.wrapping_sub(1))?;
+        if self.made.len() < self.slots {
+            self.made.clear();
+            self.made.resize(self.slots, ([0; 2], Text::default()));
+        }
+        let slot = self.made.get_mut(mix(key) as usize & self.slots.wrapping_sub(1))?;
         if slot.0 != key || length == 16 {
             if length == 16 || string::plain_end(bytes, start) != end {
                 return None;
@@ -50,13 +53,17 @@ impl Names {
     }
 }
 
-/// Returns the name up to the quote with which a text begins, and its [`beginning`](crate::beginning), if it is
-/// one that is always known.
+/// Returns the name up to the quote with which a text begins, its [`beginning`](crate::beginning) and its length,
+/// if it is one that is always known.
 #[inline(always)]
-pub(super) fn known(text: &[u8]) -> Option<(&'static Text, u64)> {
+pub(super) fn known(text: &[u8]) -> Option<(&'static Text, u64, usize)> {
     let (key, length) = key(text)?;
-    let name = if length < 16 { known::find(key, |_| true) } else { long(key, text) };
-    Some((name?, key[0].swap_bytes()))
+    let order = key[0].swap_bytes();
+    if length < 16 {
+        return Some((known::find(key, |_| true)?, order, length));
+    }
+    let name = long(key, text)?;
+    Some((name, order, name.len()))
 }
 
 /// Returns the known name with which a text begins; it has sixteen bytes or more.

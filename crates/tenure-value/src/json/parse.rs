@@ -84,8 +84,8 @@ impl Buffers {
     pub(super) fn new() -> Buffers {
         Buffers {
             open: Vec::with_capacity(12),
-            names: Stack::with_capacity(32),
-            values: Stack::with_capacity(40),
+            names: Stack::with_capacity(20),
+            values: Stack::with_capacity(24),
             ..Buffers::default()
         }
     }
@@ -281,11 +281,12 @@ impl<'a, 't> Parser<'a, 't> {
     /// Takes a container that has been read whole.
     #[inline]
     fn close(&mut self, container: Value) {
-        if let Some(open) = self.buffers.open.pop()
-            && self.recall == Recall::Remember
+        if self.recall == Recall::Remember
+            && let Some(open) = self.buffers.open.last()
         {
             self.parts.end(open.part, self.at, self.nodes, &container);
         }
+        self.buffers.open.pop();
         self.buffers.values.push(|| container);
     }
 
@@ -295,11 +296,11 @@ impl<'a, 't> Parser<'a, 't> {
     fn name(&mut self) -> Result<(), Fault> {
         if let Some(rest) = self.bytes.get(self.at..)
             && let Some((b'"', text)) = rest.split_first()
-            && let Some((name, order)) = names::known(text)
-            && rest.get(name.len() + 2) == Some(&b':')
+            && let Some((name, order, length)) = names::known(text)
+            && rest.get(length + 2) == Some(&b':')
         {
             push_name(&mut self.buffers.open, &mut self.buffers.names, order, || name.clone());
-            self.at += name.len() + 3;
+            self.at += length + 3;
             return Ok(());
         }
         self.any_name()

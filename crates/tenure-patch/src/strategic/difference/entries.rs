@@ -187,7 +187,8 @@ impl Walk<'_> {
                 let live = lists.live_entry(pairing.of(at)).filter(|_| keys.directive.is_some());
                 Some(Value::Object(keys.keys.of(live.or(entry.as_object())?)))
             };
-            patch.order = lists.modified.iter().enumerate().filter_map(identify).collect();
+            patch.order.reserve_exact(lists.modified.len());
+            patch.order.extend(lists.modified.iter().enumerate().filter_map(identify));
         }
         Ok(patch)
     }
@@ -266,10 +267,9 @@ impl<'v> Lists<'v> {
             return Ok(None);
         }
         let side = if self.two_way { &live } else { &original };
-        let mut gone: Vec<usize> = side.left().collect();
-        gone.sort_by(|left, right| compare_keys(side.index.keys(*left), side.index.keys(*right)));
         let in_live = |at: usize| live.index.find_like(&side.index, at, at);
-        let gone = gone.into_iter().map(|at| (at, in_live(at))).collect();
+        let mut gone: Vec<(usize, Option<usize>)> = side.left().map(|at| (at, in_live(at))).collect();
+        gone.sort_by(|left, right| compare_keys(side.index.keys(left.0), side.index.keys(right.0)));
         Ok(Some(Pairing::Found { matches, gone }))
     }
 }
@@ -313,22 +313,23 @@ impl<'v> Side<'v> {
             }
             index.seal();
         }
-        Ok(Side { list, index, taken: vec![false; list.len()] })
+        Ok(Side { list, index, taken: Vec::new() })
     }
 
     /// Walks the entries that were not taken.
     fn left(&self) -> impl Iterator<Item = usize> {
-        (0..self.list.len()).filter(|at| !self.taken[*at])
+        (0..self.list.len()).filter(|at| !self.taken.get(*at).copied().unwrap_or_default())
     }
 
     /// Takes the entry that has the keys of an entry of another list, if there is one; nothing at all if it
     /// was taken before.
     fn take(&mut self, wanted: &Index<'_>, number: usize) -> Option<Option<usize>> {
         let found = self.index.find_like(wanted, number, number);
-        if let Some(at) = found
-            && std::mem::replace(&mut self.taken[at], true)
-        {
-            return None;
+        if let Some(at) = found {
+            self.taken.resize(self.list.len(), false);
+            if std::mem::replace(&mut self.taken[at], true) {
+                return None;
+            }
         }
         Some(found)
     }
@@ -384,7 +385,8 @@ impl<'s> EntryKeys<'s> {
     }
 
     fn deletion(&self, entry: &Object) -> Value {
-        let keys = self.keys.of(entry).with(PATCH, "delete");
+        let marker = (Text::new_static(PATCH), Value::String(Text::new_static("delete")));
+        let keys = Object::from_unsorted([marker].into_iter().chain(self.keys.fields_of(entry)).collect());
         match &self.directive {
             Some(directive) => keys.with(PATCH_MERGE_KEY, directive.clone()).into(),
             None => keys.into(),

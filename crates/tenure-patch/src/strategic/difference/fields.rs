@@ -5,7 +5,7 @@ use super::{DifferenceOptions, LiveChanges, dress::dress, settled::is_settled};
 use crate::{
     PatchError,
     strategic::{
-        directive::{DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER},
+        directive::{self, DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER},
         plan::{self, Plan, Position},
     },
 };
@@ -61,7 +61,7 @@ pub(super) struct Walk<'o> {
     pub(super) removals: usize,
     /// The fields of the patches being written, those of the innermost map last.
     fields: Vec<(Text, Value)>,
-    /// The names of directives that were written, by the name of the list.
+    /// The names of directives that were written and had to be made, by the name of the list.
     directives: Vec<(&'static str, Text, Text)>,
     /// Room for [`Walk::repeats`].
     pub(super) prints: Vec<u64>,
@@ -238,9 +238,9 @@ impl<'o> Walk<'o> {
     }
 
     fn directive(&mut self, prefix: &'static str, list: &Text, value: Vec<Value>) {
-        let known = self.directives.iter().find(|(known, name, _)| *known == prefix && name == list);
-        let name = match known {
-            Some((_, _, name)) => name.clone(),
+        let written = || self.directives.iter().find(|(known, name, _)| *known == prefix && name == list);
+        let name = match directive::common_name(prefix, list).or_else(|| Some(written()?.2.clone())) {
+            Some(name) => name,
             None => {
                 let name = Text::from([prefix, "/", list].concat());
                 self.directives.push((prefix, list.clone(), name.clone()));

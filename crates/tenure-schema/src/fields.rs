@@ -1,0 +1,103 @@
+//! The fields of a struct, found by name. Every write looks up hundreds of them, so the beginnings of the names
+//! stand apart as numbers, which are compared without touching the fields.
+
+use crate::Field;
+use std::ops::Deref;
+use tenure_value::beginning;
+
+/// The fields of a struct, sorted by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Fields {
+    fields: Box<[Field]>,
+    /// The beginning of each field's name.
+    beginnings: Box<[u64]>,
+}
+
+impl Fields {
+    /// Returns the field of that name.
+    #[inline]
+    pub fn find(&self, name: &str) -> Option<&Field> {
+        let wanted = beginning(name);
+        let mut at = self.beginnings.partition_point(|other| *other < wanted);
+        // Names that begin alike stand together, and few do.
+        while self.beginnings.get(at) == Some(&wanted) {
+            let field = self.fields.get(at)?;
+            if field.name == name {
+                return Some(field);
+            }
+            at += 1;
+        }
+        None
+    }
+
+    /// Returns the fields as a list, to be changed.
+    pub fn into_vec(self) -> Vec<Field> {
+        self.fields.into_vec()
+    }
+
+    /// Lends every field for a change that leaves its name alone.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Field> {
+        self.fields.iter_mut()
+    }
+}
+
+impl From<Vec<Field>> for Fields {
+    /// Takes fields in any order.
+    fn from(mut fields: Vec<Field>) -> Fields {
+        if !fields.is_sorted_by(|before, after| before.name <= after.name) {
+            fields.sort_by(|before, after| before.name.cmp(&after.name));
+        }
+        let beginnings = fields.iter().map(|field| beginning(&field.name)).collect();
+        Fields { fields: fields.into(), beginnings }
+    }
+}
+
+impl FromIterator<Field> for Fields {
+    fn from_iter<I: IntoIterator<Item = Field>>(fields: I) -> Fields {
+        fields.into_iter().collect::<Vec<_>>().into()
+    }
+}
+
+impl Deref for Fields {
+    type Target = [Field];
+
+    fn deref(&self) -> &[Field] {
+        &self.fields
+    }
+}
+
+impl<'f> IntoIterator for &'f Fields {
+    type Item = &'f Field;
+    type IntoIter = std::slice::Iter<'f, Field>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.fields.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{PatchMarks, Slot, TypeId};
+
+    #[test]
+    fn every_field_is_found_and_no_other_name() {
+        let names =
+            ["terminationMessagePolicy", "a", "terminationMessagePath", "", "terminationGrace", "name"];
+        let slot = Slot { of: TypeId(0), nullable: false, default: None };
+        let field = |name: &&str| Field {
+            name: (*name).into(),
+            slot: slot.clone(),
+            required: false,
+            patch: PatchMarks::default(),
+        };
+        let fields: Fields = names.iter().map(field).collect();
+        assert!(fields.is_sorted_by(|before, after| before.name < after.name));
+        for name in names {
+            assert_eq!(fields.find(name).map(|field| field.name.as_str()), Some(name));
+        }
+        for name in ["terminationMessage", "terminationMessagePathology", "b", "names", "zone"] {
+            assert_eq!(fields.find(name), None, "{name}");
+        }
+    }
+}
