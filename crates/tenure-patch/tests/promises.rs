@@ -382,3 +382,38 @@ fn an_apply_tells_which_rule_decided() {
         strategic::apply_explained(&live, &patch, TypeRef::untyped(), &Options::default()).unwrap();
     assert_eq!(trace.decisions()[0].rule, Rule::NoSchema);
 }
+
+#[test]
+fn an_unknown_word_is_an_error_whatever_is_live() {
+    let deployment = kind("apps/v1", "Deployment");
+    let live = doc("spec: {replicas: 1, template: {spec: {containers: [{name: c}]}}}");
+    let pod = |rest: &str| format!("spec: {{template: {{spec: {{{rest}}}}}}}");
+    let table = [
+        // In place of a scalar, of nothing, inside what is new, inside an entry that joins, in a new list.
+        ("spec: {replicas: {$patch: x}}".to_owned(), ".spec.replicas"),
+        (pod("securityContext: {$patch: Delete, runAsUser: 1}"), ".spec.template.spec.securityContext"),
+        (pod("affinity: {nodeAffinity: {$patch: x}}"), ".spec.template.spec.affinity.nodeAffinity"),
+        (
+            pod("containers: [{name: d, securityContext: {$patch: 1}}]"),
+            ".spec.template.spec.containers[name=\"d\"].securityContext",
+        ),
+        (pod("volumes: [{name: v, $patch: x}]"), ".spec.template.spec.volumes[0]"),
+    ];
+    for (patch, path) in table {
+        let error = apply(deployment, &live, &doc(&patch)).unwrap_err();
+        assert!(matches!(error.fault(), Fault::UnknownPatchValue { .. }), "{patch}: {error}");
+        assert!(error.to_string().starts_with(path), "{patch}: {error}");
+    }
+    // Words that are known, a null, and what is replaced word for word stay as they were.
+    for (patch, result) in [
+        (pod("securityContext: {$patch: null, runAsUser: 1}"), "{runAsUser: 1}"),
+        (pod("securityContext: {$patch: delete, runAsUser: 1}"), "null"),
+    ] {
+        let patched = apply(deployment, &live, &doc(&patch)).unwrap();
+        let context =
+            patched.at(["spec", "template", "spec", "securityContext"]).cloned().unwrap_or_default();
+        assert_eq!(context, doc(result), "{patch}");
+    }
+    let replaced = pod("$patch: replace, containers: [{name: c, securityContext: {$patch: x}}]");
+    assert!(apply(deployment, &live, &doc(&replaced)).is_ok());
+}

@@ -6,14 +6,15 @@ use super::{
     directive::{PATCH, directive},
     plan,
 };
+use crate::{Fault, PatchError};
+use tenure_fields::PathElement;
 use tenure_schema::TypeRef;
 use tenure_value::{Array, Object, Text, Value};
 
 /// Why a value is taken without merging.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// Nothing was there: `null` fields are left out, as are maps and entries that carry `$patch`. Whatever it
-    /// says: as recorded, a word that no one knows is an error only where there is something to be done with it.
+    /// Nothing was there: `null` fields are left out, as are maps and entries that carry `$patch`.
     New,
     /// An entry joins a list: `null` fields are left out, and so is what says inside it that it is deleted.
     Joining,
@@ -22,12 +23,12 @@ pub(crate) enum Taken {
 }
 
 /// Returns the value as it is to be stored, or nothing if it says itself that it is not to be.
-pub(crate) fn clean(value: &Value, ty: TypeRef<'_>, taken: Taken) -> Option<Value> {
-    match cleaned(value, ty, taken) {
+pub(crate) fn clean(value: &Value, ty: TypeRef<'_>, taken: Taken) -> Result<Option<Value>, PatchError> {
+    Ok(match cleaned(value, ty, taken)? {
         Cleaned::Same => Some(value.clone()),
         Cleaned::New(value) => Some(value),
         Cleaned::Dropped => None,
-    }
+    })
 }
 
 enum Cleaned {
@@ -36,22 +37,31 @@ enum Cleaned {
     Dropped,
 }
 
-fn cleaned(value: &Value, ty: TypeRef<'_>, taken: Taken) -> Cleaned {
+fn cleaned(value: &Value, ty: TypeRef<'_>, taken: Taken) -> Result<Cleaned, PatchError> {
     match value {
         Value::Object(object) => cleaned_object(object, ty, taken),
         Value::Array(array) => cleaned_array(array, ty, taken),
-        _ => Cleaned::Same,
+        _ => Ok(Cleaned::Same),
     }
 }
 
-fn cleaned_object(object: &Object, ty: TypeRef<'_>, taken: Taken) -> Cleaned {
-    let drops = |value: &Value| match taken {
-        Taken::New => !value.is_null(),
-        Taken::Joining => value.as_str() == Some("delete"),
-        Taken::Literally => false,
+/// Whether a map that carries `$patch` is left out for what that says.
+fn is_dropped(object: &Object, taken: Taken) -> Result<bool, PatchError> {
+    let value = match object.get(PATCH) {
+        Some(value) if taken != Taken::Literally && !value.is_null() => value,
+        _ => return Ok(false),
     };
-    if object.get(PATCH).is_some_and(drops) {
-        return Cleaned::Dropped;
+    match value.as_str() {
+        Some("delete") => Ok(true),
+        // There is nothing to be replaced or merged with.
+        Some("replace" | "merge") => Ok(taken == Taken::New),
+        _ => Err(Fault::UnknownPatchValue { value: value.clone(), map: object.clone() }.into()),
+    }
+}
+
+fn cleaned_object(object: &Object, ty: TypeRef<'_>, taken: Taken) -> Result<Cleaned, PatchError> {
+    if is_dropped(object, taken)? {
+        return Ok(Cleaned::Dropped);
     }
     let mut kept: Option<Vec<(Text, Value)>> = None;
     for (at, (name, value)) in object.iter().enumerate() {
@@ -60,7 +70,7 @@ fn cleaned_object(object: &Object, ty: TypeRef<'_>, taken: Taken) -> Cleaned {
         } else if value.is_scalar() {
             Cleaned::Same
         } else {
-            cleaned(value, plan::below(ty, name), taken)
+            cleaned(value, plan::below(ty, name), taken).map_err(|error| error.under_field(name))?
         };
         let value = match outcome {
             Cleaned::Same => match &mut kept {
@@ -76,13 +86,13 @@ fn cleaned_object(object: &Object, ty: TypeRef<'_>, taken: Taken) -> Cleaned {
         let kept = kept.get_or_insert_with(|| object.fields()[..at].to_vec());
         kept.extend(value.map(|value| (name.clone(), value)));
     }
-    match kept {
+    Ok(match kept {
         Some(fields) => Cleaned::New(Object::from_sorted(fields).into()),
         None => Cleaned::Same,
-    }
+    })
 }
 
-fn cleaned_array(array: &Array, ty: TypeRef<'_>, taken: Taken) -> Cleaned {
+fn cleaned_array(array: &Array, ty: TypeRef<'_>, taken: Taken) -> Result<Cleaned, PatchError> {
     let item = plan::item(ty);
     let mut kept: Option<Vec<Value>> = None;
     for (at, value) in array.iter().enumerate() {
@@ -90,7 +100,7 @@ fn cleaned_array(array: &Array, ty: TypeRef<'_>, taken: Taken) -> Cleaned {
         let is_marker = || value.get(PATCH).and_then(Value::as_str) == Some("replace");
         let outcome = match taken {
             Taken::Joining if is_marker() => Cleaned::Dropped,
-            _ => cleaned(value, item, taken),
+            _ => cleaned(value, item, taken).map_err(|error| error.under(PathElement::Index(at as i64)))?,
         };
         let value = match outcome {
             Cleaned::Same => match &mut kept {
@@ -105,8 +115,8 @@ fn cleaned_array(array: &Array, ty: TypeRef<'_>, taken: Taken) -> Cleaned {
         };
         kept.get_or_insert_with(|| array.items()[..at].to_vec()).extend(value);
     }
-    match kept {
+    Ok(match kept {
         Some(items) => Cleaned::New(Array::from(items).into()),
         None => Cleaned::Same,
-    }
+    })
 }

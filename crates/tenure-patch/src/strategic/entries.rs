@@ -87,7 +87,7 @@ impl<R: Recorder> Merger<'_, R> {
                 None => {
                     self.recorder.note(|| Rule::ReplacedByStrategy);
                     let patched = patched.cloned().unwrap_or_default();
-                    Ok(self.literal(&live.clone().into(), &patched.into(), position.ty))
+                    self.literal(&live.clone().into(), &patched.into(), position.ty)
                 }
                 Some(order) => self.replaced_in_order(live, patched, order),
             },
@@ -117,7 +117,7 @@ impl<R: Recorder> Merger<'_, R> {
             _ => super::set::check_order(patch, order)?,
         }
         self.recorder.note(|| Rule::Added);
-        Ok(match clean(&patch.clone().into(), position.ty, Taken::New) {
+        Ok(match clean(&patch.clone().into(), position.ty, Taken::New)? {
             Some(value) => Outcome::New(value),
             None => Outcome::Gone,
         })
@@ -143,7 +143,7 @@ impl<R: Recorder> Merger<'_, R> {
         if entries.replace.is_some() {
             self.recorder.note(|| Rule::ReplacedByDirective);
             for entry in &entries.merging {
-                let value = clean(&entry.map.clone().into(), item, Taken::Literally);
+                let value = clean(&entry.map.clone().into(), item, Taken::Literally)?;
                 let content = value.map_or(Content::Gone, Content::Made);
                 slots.push(Slot { content, standing: Standing { rank: NONE, place: NONE } });
                 index.keys_mut().extend_from_slice(entries.keys_of(entry, keys));
@@ -241,7 +241,8 @@ impl<R: Recorder> Merger<'_, R> {
                 self.recorder.enter(|| PathElement::Key(keys.of(entry.map)));
                 self.recorder.note(|| Rule::Added);
                 self.recorder.leave();
-                let value = clean(&entry.map.clone().into(), item, Taken::Joining);
+                let value = clean(&entry.map.clone().into(), item, Taken::Joining)
+                    .map_err(|error| error.under(PathElement::Key(keys.of(entry.map))))?;
                 index.keys_mut().extend_from_slice(wanted);
                 index.seal();
                 slots.push(Slot {

@@ -87,18 +87,23 @@ impl<'o, R: Recorder> Merger<'o, R> {
             }
             PatchValue::Replace => {
                 self.recorder.note(|| Rule::ReplacedByDirective);
-                Ok(self.literal(&live.clone().into(), &patch.clone().into(), ty))
+                self.literal(&live.clone().into(), &patch.clone().into(), ty)
             }
         }
     }
 
     /// Puts a value of the patch, taken word for word, in the place of a live one.
-    pub(super) fn literal(&mut self, live: &Value, patch: &Value, ty: TypeRef<'_>) -> Outcome {
-        match clean(patch, ty, Taken::Literally) {
+    pub(super) fn literal(
+        &mut self,
+        live: &Value,
+        patch: &Value,
+        ty: TypeRef<'_>,
+    ) -> Result<Outcome, PatchError> {
+        Ok(match clean(patch, ty, Taken::Literally)? {
             Some(value) if value == *live => Outcome::Same,
             Some(value) => Outcome::New(value),
             None => Outcome::Gone,
-        }
+        })
     }
 
     /// Returns the live map without the fields that `$retainKeys` does not list, if it has any.
@@ -239,7 +244,7 @@ impl<'o, R: Recorder> Merger<'o, R> {
             return self.object(live, patch, position.ty);
         }
         self.recorder.note(|| Rule::ReplacedByStrategy);
-        Ok(self.literal(&live.clone().into(), &patch.clone().into(), position.ty))
+        self.literal(&live.clone().into(), &patch.clone().into(), position.ty)
     }
 
     /// Takes a value where nothing of its kind is live.
@@ -257,7 +262,7 @@ impl<'o, R: Recorder> Merger<'o, R> {
             let outcome = self.list(&Array::default(), Some(list), None, position)?;
             return Ok(outcome);
         }
-        let outcome = match clean(patch, plan::below(ty, name), Taken::New) {
+        let outcome = match clean(patch, plan::below(ty, name), Taken::New)? {
             Some(value) => Outcome::New(value),
             None => Outcome::Gone,
         };

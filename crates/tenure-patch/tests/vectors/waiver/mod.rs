@@ -38,6 +38,11 @@ const WAIVERS: &[Waiver] = &[
         shows: calculating::shared_keys,
         promise: calculating::survivors,
     },
+    Waiver {
+        entry: "An unknown word of a directive is an error everywhere",
+        shows: patching::unknown_word,
+        promise: patching::unknown_word_refused,
+    },
     Waiver { entry: "A deleted map is gone", shows: patching::deleted_map_left, promise: patching::repaired },
     Waiver {
         entry: "Directives and nulls are never stored",

@@ -72,6 +72,30 @@ pub fn null_key_refused(line: &Line, schema: &Schema) -> Verdict {
     is_an_error(line, schema).or_else(|_| judge(line, schema))
 }
 
+/// A patch with a word in `$patch` that nobody knows was taken.
+pub fn unknown_word(line: &Line, _schema: &Schema) -> bool {
+    line.op == "apply" && result(line).is_some() && says_unknown_word(&patch(line))
+}
+
+/// Whether `$patch` has an unknown value somewhere; what is deleted or replaced word for word does not count.
+fn says_unknown_word(patch: &Value) -> bool {
+    match (patch, patch.get("$patch").unwrap_or(&Value::Null)) {
+        (Value::Object(fields), Value::Null) => fields.iter().any(|(_, field)| says_unknown_word(field)),
+        (Value::Object(_), Value::String(word)) => !matches!(word.as_str(), "delete" | "replace" | "merge"),
+        (Value::Object(_), _) => true,
+        (Value::Array(items), _) => items.iter().any(says_unknown_word),
+        _ => false,
+    }
+}
+
+/// It is an error that names the word, unless the type has the part replaced word for word.
+pub fn unknown_word_refused(line: &Line, schema: &Schema) -> Verdict {
+    match run(line, schema) {
+        Outcome::Error { message, .. } if message.contains("$patch") => Ok(()),
+        _ => judge(line, schema),
+    }
+}
+
 /// `$patch: delete` on a map left an empty one.
 pub fn deleted_map_left(line: &Line, _schema: &Schema) -> bool {
     // Of a calculated patch, what was recorded of its application counts.
