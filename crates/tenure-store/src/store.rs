@@ -48,7 +48,8 @@ pub trait Store: Send + Sync + 'static {
     /// Returns entries under a prefix, in pages if asked, at any revision of the kept history.
     async fn list(&self, request: ListRequest) -> Result<Listing>;
 
-    /// Does all of a transaction, if every key is as it expects, or nothing of it.
+    /// Does all of a transaction, if every key is as it expects, or nothing of it. What was done, or was in the way, is
+    /// what [`Store::peek`] shows from then on, or something newer.
     async fn commit(&self, transaction: Transaction) -> Result<Committed>;
 
     /// Watches a prefix.
