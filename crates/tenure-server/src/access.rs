@@ -1,6 +1,6 @@
 //! Who gets in: the holder of the token, or on a loopback socket without TLS anyone.
 
-use crate::{Failure, Reason};
+use crate::{Failure, Reason, token::Issuer};
 use hyper::{HeaderMap, header};
 
 /// How requests are let in.
@@ -19,6 +19,15 @@ impl Access {
     /// Whether a token is the one that lets in.
     pub fn knows(&self, given: &str) -> bool {
         matches!(self, Access::Token(token) if same_secret(given.as_bytes(), token.as_bytes()))
+    }
+
+    /// Makes what signs the tokens of service accounts. Servers that let in the same token know each other's.
+    pub(crate) fn issuer(&self) -> Issuer {
+        match self {
+            Access::Token(token) => Issuer::of_secret(token),
+            // Nobody needs a token here, but one can be made and looked at.
+            Access::Anyone => Issuer::of_secret(&uuid::Uuid::new_v4().to_string()),
+        }
     }
 
     /// Lets a request in, or says why not.

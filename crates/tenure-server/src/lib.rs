@@ -18,6 +18,7 @@ pub mod protobuf;
 mod query;
 mod selector;
 mod stream;
+mod token;
 mod webhook;
 
 pub use access::Access;

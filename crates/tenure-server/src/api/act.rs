@@ -14,26 +14,13 @@ use tenure_value::{Object, Value, json};
 
 impl Api {
     /// Answers a question that is posted: everyone who got in may do everything, and is who the token says.
-    pub(crate) fn review(
+    pub(crate) async fn review(
         &self,
         target: &Target,
-        _request: &Request,
+        request: &Request,
         asked: &Value,
         format: Format,
-    ) -> Result<Option<Answer>, Failure> {
-        let resource = &target.served.resource;
-        if resource.is_stored() {
-            return Ok(None);
-        }
-        let user = || {
-            Value::object([
-                ("username", Value::from("admin")),
-                (
-                    "groups",
-                    Value::array([Value::from("system:masters"), Value::from("system:authenticated")]),
-                ),
-            ])
-        };
+    ) -> Result<Answer, Failure> {
         let rules = || {
             let any = || Value::array([Value::from("*")]);
             let resources = Value::object([("verbs", any()), ("apiGroups", any()), ("resources", any())]);
@@ -44,29 +31,21 @@ impl Api {
                 ("incomplete", Value::Bool(false)),
             ])
         };
-        let status = match resource.name.as_str() {
+        let status = match target.served.resource.name.as_str() {
             "selfsubjectaccessreviews" | "subjectaccessreviews" | "localsubjectaccessreviews" => {
                 Value::object([("allowed", Value::Bool(true))])
             }
             "selfsubjectrulesreviews" => rules(),
-            "selfsubjectreviews" => Value::object([("userInfo", user())]),
-            "tokenreviews" => {
-                let token = asked.at(["spec", "token"]).and_then(Value::as_str).unwrap_or_default();
-                if self.knows(token) {
-                    Value::object([("authenticated", Value::Bool(true)), ("user", user())])
-                } else {
-                    Value::object([
-                        ("error", Value::from("the token is not known")),
-                        ("authenticated", Value::Bool(false)),
-                    ])
-                }
+            "selfsubjectreviews" => {
+                Value::object([("userInfo", self.caller(&request.headers).await.to_value())])
             }
+            "tokenreviews" => self.review_token(asked).await,
             _ => return Err(Failure::method_not_allowed()),
         };
         let answer = asked.as_object().cloned().unwrap_or_default().with("status", status);
         let answer =
             if answer.contains("metadata") { answer } else { answer.with("metadata", Object::default()) };
-        Ok(Some(Answer::document(StatusCode::CREATED, &answer.into(), format)))
+        Ok(Answer::document(StatusCode::CREATED, &answer.into(), format))
     }
 
     /// Carries out what is posted to an endpoint below an object.
@@ -97,6 +76,7 @@ impl Api {
                 self.delete(&Target { subresource: "".into(), ..target.copy() }, &request).await?;
                 Ok(success(format))
             }
+            "token" => Box::pin(self.make_token(target, request, encoding, format)).await,
             "log" | "exec" | "attach" | "portforward" | "proxy" => Err(unserved(target)),
             _ => Err(Failure::method_not_allowed()),
         }

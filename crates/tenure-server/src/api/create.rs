@@ -47,8 +47,8 @@ impl Api {
                 "metadata.resourceVersion: resourceVersion should not be set on objects to be created; leave it out",
             ));
         }
-        if let Some(answer) = self.review(target, request, &object, format)? {
-            return Ok(answer);
+        if !target.served.resource.is_stored() {
+            return Box::pin(self.review(target, request, &object, format)).await;
         }
         let writing = Writing::new(self, target, request, options);
         let odd = read.about(target, &request.body, encoding);

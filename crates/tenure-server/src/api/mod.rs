@@ -2,6 +2,7 @@
 //! verbs are files of their own, and every write goes the one way of `write.rs`.
 
 mod about;
+mod account;
 mod act;
 mod allocate;
 mod body;
@@ -39,6 +40,7 @@ use crate::{
     listen::{BodyFault, Handler, read_body},
     metrics,
     pieces::Pieces,
+    token::Issuer,
     webhook::Webhooks,
 };
 use bytes::Bytes;
@@ -66,6 +68,7 @@ const COMPRESS_FROM: usize = 128 * 1024;
 pub struct Api {
     pub(crate) store: Arc<dyn Store>,
     access: Access,
+    issuer: Issuer,
     /// What the server counts.
     pub metrics: Metrics,
     current: catalog::Current,
@@ -116,6 +119,7 @@ impl Api {
     pub async fn open(store: Arc<dyn Store>, access: Access) -> Result<Arc<Api>, Failure> {
         let api = Arc::new(Api {
             store,
+            issuer: access.issuer(),
             access,
             metrics: Metrics::default(),
             current: catalog::Current::default(),
@@ -143,11 +147,6 @@ impl Api {
         self.stop.subscribe()
     }
 
-    /// Whether a token is the one that lets in.
-    pub(crate) fn knows(&self, token: &str) -> bool {
-        self.access.knows(token)
-    }
-
     /// Returns the time of now.
     pub(crate) fn now(&self) -> crate::kinds::scalar::Timestamp {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -161,7 +160,7 @@ impl Api {
     ) -> Result<Answer, Failure> {
         let (head, incoming) = request.into_parts();
         let path = head.uri.path();
-        self.access.check(path, &head.headers)?;
+        self.let_in(path, &head.headers).await?;
         let address =
             Address::parse(path).ok_or_else(|| Failure::bad_request("the path is not valid UTF-8"))?;
         let query = Query::parse(head.uri.query().unwrap_or_default())?;

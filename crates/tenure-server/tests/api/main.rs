@@ -1,6 +1,7 @@
 //! The API as its clients see it: a server in this process, plain HTTP, and what was recorded of Kubernetes. Every
 //! module starts servers of its own, so that they can run side by side.
 
+mod accounts;
 mod chunks;
 mod claims;
 mod consistency;

@@ -1,0 +1,97 @@
+//! Tokens of service accounts: they let in as the account, until they end or the account does.
+
+use crate::{
+    http::{Answer, Request},
+    server::Server,
+};
+use tenure_server::Access;
+use tenure_value::Value;
+
+const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
+
+fn send(server: &Server, token: &str, method: &str, path: &str, body: &str) -> Answer {
+    let request = Request::new(method, path).header("Authorization", &format!("Bearer {token}"));
+    server.send(&if body.is_empty() { request } else { request.body("application/json", body) })
+}
+
+fn locked() -> Server {
+    let server = Server::with(Access::Token("right".into()));
+    let made = send(&server, "right", "POST", ACCOUNTS, r#"{"metadata":{"name":"robot"}}"#);
+    assert_eq!(made.code, 201, "{}", made.text());
+    server
+}
+
+fn ask(server: &Server, spec: &str) -> Answer {
+    let body = format!(r#"{{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{spec}}}"#);
+    send(server, "right", "POST", &format!("{ACCOUNTS}/robot/token"), &body)
+}
+
+fn token(answer: &Answer) -> String {
+    assert_eq!(answer.code, 201, "{}", answer.text());
+    answer.document().at(["status", "token"]).and_then(Value::as_str).expect("a token").to_owned()
+}
+
+fn review(server: &Server, token: &str, audiences: &str) -> Value {
+    let body = format!(r#"{{"spec":{{"token":"{token}","audiences":{audiences}}}}}"#);
+    let path = "/apis/authentication.k8s.io/v1/tokenreviews";
+    let answer = send(server, "right", "POST", path, &body);
+    answer.document().get("status").cloned().unwrap_or_default()
+}
+
+#[test]
+fn a_token_lets_in_as_its_account_for_as_long_as_the_account_exists() {
+    let server = locked();
+    let answer = ask(&server, "{}");
+    let token = token(&answer);
+    let said = answer.document();
+    assert_eq!(said.at(["spec", "expirationSeconds"]).and_then(Value::as_i64), Some(3600));
+    assert_eq!(said.at(["metadata", "name"]).and_then(Value::as_str), Some("robot"));
+    assert!(said.at(["status", "expirationTimestamp"]).is_some());
+
+    assert_eq!(send(&server, &token, "GET", ACCOUNTS, "").code, 200);
+    let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    let user = |token: &str| {
+        let answer = send(&server, token, "POST", path, "{}").document();
+        answer.at(["status", "userInfo", "username"]).and_then(Value::as_str).map(str::to_owned)
+    };
+    assert_eq!(user(&token).as_deref(), Some("system:serviceaccount:default:robot"));
+    assert_eq!(user("right").as_deref(), Some("admin"));
+    assert_eq!(send(&server, &format!("{token}x"), "GET", ACCOUNTS, "").code, 401);
+    let other = Server::with(Access::Token("other".into()));
+    assert_eq!(send(&other, &token, "GET", ACCOUNTS, "").code, 401, "another control plane's");
+
+    let status = review(&server, &token, "[]");
+    assert_eq!(status.get("authenticated"), Some(&Value::Bool(true)), "{status:?}");
+    send(&server, "right", "DELETE", &format!("{ACCOUNTS}/robot"), "");
+    send(&server, "right", "POST", ACCOUNTS, r#"{"metadata":{"name":"robot"}}"#);
+    assert_eq!(send(&server, &token, "GET", ACCOUNTS, "").code, 401, "this robot is another");
+    let status = review(&server, &token, "[]");
+    assert_eq!(status.get("authenticated"), Some(&Value::Bool(false)), "{status:?}");
+}
+
+#[test]
+fn a_token_for_others_is_known_and_does_not_let_in() {
+    let server = locked();
+    let token = token(&ask(&server, r#"{"audiences":["vault"],"expirationSeconds":600}"#));
+    assert_eq!(send(&server, &token, "GET", ACCOUNTS, "").code, 401);
+    let known = |audiences| review(&server, &token, audiences).get("authenticated").cloned();
+    assert_eq!(known(r#"["vault","other"]"#), Some(Value::Bool(true)));
+    assert_eq!(known("[]"), Some(Value::Bool(false)), "the server itself is not meant");
+}
+
+#[test]
+fn what_cannot_be_had_is_refused_with_its_reason() {
+    let server = locked();
+    let cases = [
+        (r#"{"expirationSeconds":599}"#, "less than 10 minutes"),
+        (r#"{"expirationSeconds":4294967297}"#, "larger than 2^32 seconds"),
+        (r#"{"boundObjectRef":{"kind":"Pod","name":"p"}}"#, "spec.boundObjectRef"),
+    ];
+    for (spec, why) in cases {
+        let answer = ask(&server, spec);
+        assert!(answer.code == 422 && answer.text().contains(why), "{spec}: {}", answer.text());
+    }
+    let missing = send(&server, "right", "POST", &format!("{ACCOUNTS}/nobody/token"), "{}");
+    assert!(missing.code == 404 && missing.text().contains("nobody"), "{}", missing.text());
+    assert_eq!(send(&server, "right", "GET", &format!("{ACCOUNTS}/robot/token"), "").code, 405);
+}
