@@ -7,6 +7,8 @@
 #[path = "../../../tenure-store/tests/support/etcd.rs"]
 mod etcd;
 mod http;
+#[path = "../../../tenure-store/tests/support/order.rs"]
+mod order;
 #[path = "../end_to_end/process.rs"]
 #[allow(dead_code, reason = "shared with the other tests of the binary")]
 mod process;
@@ -15,6 +17,7 @@ mod workload;
 
 use etcd::{Etcd, free_port};
 use http::Client;
+use order::violation;
 use process::Tenure;
 use proxy::Proxies;
 use std::{
@@ -28,7 +31,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
-use workload::{Fate, Seen, Shared, counter_body, violation};
+use workload::{Fate, Seen, Shared, counter_body};
 
 const MEMBERS: usize = 3;
 const CLIENTS: u64 = 4;
@@ -290,14 +293,4 @@ fn check_counters(sequence: &[Seen], swaps: &[workload::Swap]) {
             None => panic!("{swap:?} was acknowledged and is lost"),
         }
     }
-}
-
-#[test]
-fn the_check_finds_histories_that_no_order_explains() {
-    use workload::{Act, Operation};
-    let history =
-        |acts: [(u64, u64, Act); 2]| acts.map(|(began, ended, act)| Operation { began, ended, act });
-    assert!(violation(&history([(0, 3, Act::Write(1)), (1, 2, Act::Read(1))])).is_none());
-    assert!(violation(&history([(0, 1, Act::Write(2)), (2, 3, Act::Read(1))])).is_some());
-    assert!(violation(&history([(0, 1, Act::Write(2)), (2, 3, Act::Write(2))])).is_some());
 }

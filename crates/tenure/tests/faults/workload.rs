@@ -1,7 +1,10 @@
 //! Clients that write through all servers while things fail, and all that they were told: what was acknowledged, what
 //! was refused, and what nobody can say.
 
-use crate::http::{Client, Watch};
+use crate::{
+    http::{Client, Watch},
+    order::{Act, Operation},
+};
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
@@ -15,20 +18,6 @@ use std::{
 
 const PLACE: &str = "/api/v1/namespaces/default/configmaps";
 const JSON: &str = "application/json";
-
-/// An operation with the moments at which it began and ended, and the revision it is of.
-#[derive(Clone, Copy, Debug)]
-pub struct Operation {
-    pub began: u64,
-    pub ended: u64,
-    pub act: Act,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
-    Write(u64),
-    Read(u64),
-}
 
 /// What became of the creation of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,29 +167,6 @@ pub fn counter_body(name: &str, count: u64, version: Option<u64>) -> String {
     format!(
         r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}"{version}}},"data":{{"count":"{count}"}}}}"#
     )
-}
-
-/// Returns the first operation that no order explains: one that began after another ended must not be of an earlier
-/// revision, and a write's must be later.
-pub fn violation(history: &[Operation]) -> Option<Operation> {
-    let mut by_begin = history.to_vec();
-    by_begin.sort_by_key(|operation| operation.began);
-    let mut by_end = history.to_vec();
-    by_end.sort_by_key(|operation| operation.ended);
-    let mut ended = by_end.iter().peekable();
-    let mut newest = 0;
-    for operation in by_begin {
-        while let Some(before) = ended.next_if(|before| before.ended < operation.began) {
-            let (Act::Write(revision) | Act::Read(revision)) = before.act;
-            newest = newest.max(revision);
-        }
-        match operation.act {
-            Act::Write(revision) if revision <= newest => return Some(operation),
-            Act::Read(revision) if revision < newest => return Some(operation),
-            _ => {}
-        }
-    }
-    None
 }
 
 /// One event of a watch.
