@@ -82,7 +82,8 @@ fn several_servers_are_one_control_plane() {
     let event = watch.next().expect("an event");
     assert_eq!(event.at(["object", "metadata", "resourceVersion"]), made.at(["metadata", "resourceVersion"]));
 
-    // A definition that one server took is served by the other.
+    // A definition that one server took is served by the other within a second. A machine that is busy gets as much
+    // more as ten reads of something else take meanwhile.
     let definition = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
         "metadata":{"name":"things.example.com"},"spec":{"group":"example.com","scope":"Cluster",
         "names":{"plural":"things","singular":"thing","kind":"Thing","listKind":"ThingList"},
@@ -91,8 +92,14 @@ fn several_servers_are_one_control_plane() {
     let (code, said) =
         post(&servers[0], "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
     assert_eq!(code, 201, "{said:?}");
-    let took = until("the other serves it", || get(&servers[1], "/apis/example.com/v1/things").0 == 200);
-    assert!(took < Duration::from_secs(3), "{took:?}: a second, on a machine that has time");
+    let mut slowest = Duration::ZERO;
+    let took = until("the other serves it", || {
+        let began = Instant::now();
+        get(&servers[1], "/api/v1/namespaces/default");
+        slowest = slowest.max(began.elapsed());
+        get(&servers[1], "/apis/example.com/v1/things").0 == 200
+    });
+    assert!(took < Duration::from_secs(1) + 10 * slowest, "{took:?}, where a read takes {slowest:?}");
 
     // Addresses and ports are given once, whoever gives them.
     let addresses: Vec<String> = thread::scope(|scope| {

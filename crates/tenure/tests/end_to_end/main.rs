@@ -8,4 +8,5 @@ mod etcd;
 mod kubectl;
 mod life;
 mod process;
+mod rust_client;
 mod serve;
