@@ -34,8 +34,8 @@ pub(crate) const WAITING_WRITERS: usize = 4096;
 /// How many old transactions an embedded store forgets in one step beside twice as many as it writes.
 pub(crate) const FORGET_STEP: usize = 128;
 
-/// By how much a restored store's revision is above that of its backup.
-pub(crate) const RESTORE_GAP: u64 = 1_000_000;
+/// By how much a restored store's revision is above that of its backup: more than can have been written since.
+pub(crate) const RESTORE_GAP: u64 = 1_000_000_000_000;
 
 /// How much history a store keeps by itself. A commit that exceeds any of the three is forgotten, oldest first;
 /// the current state always stays.

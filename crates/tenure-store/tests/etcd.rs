@@ -394,6 +394,43 @@ async fn what_an_interrupted_import_left_is_no_store() {
     assert_eq!(store.list(ListRequest::default()).await.unwrap().entries.len(), 500);
 }
 
+/// An etcd that was restored from a snapshot has lost what came after it, and would give its revisions once more. Running
+/// servers notice; the way out that the documentation tells gives revisions above all that anybody has seen.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restored_snapshot_is_noticed_and_no_revision_means_two_things() {
+    let (mut etcd, directory) = (Etcd::start(), TempDir::new().unwrap());
+    let store = EtcdStore::open(options(&etcd)).await.unwrap();
+    put(&store, "kept", "1").await;
+    etcd.save_snapshot(&directory.path().join("snapshot"));
+    let mut seen = put(&store, "lost", "1").await;
+    for number in 0..20 {
+        seen = put(&store, "lost", &number.to_string()).await;
+    }
+    etcd.restore_snapshot(&directory.path().join("snapshot"));
+    until("the running server notices", async || {
+        matches!(store.health().await, Err(Error::Unavailable { reason }) if reason.contains("restored"))
+    })
+    .await;
+    assert!(store.get(b"kept").await.is_err(), "what is current cannot be told");
+    drop(store);
+
+    // Export with the servers stopped, and import under a new prefix.
+    let restored = EtcdStore::open(options(&etcd)).await.unwrap();
+    let listing = restored.list(ListRequest::default()).await.unwrap();
+    assert_eq!(listing.entries.iter().map(|entry| &entry.key[..]).collect::<Vec<_>>(), [b"kept"]);
+    assert!(listing.revision < seen, "without the import revisions would come again");
+    drop(restored);
+    let file = directory.path().join("backup");
+    Backup::write(&file, &listing).unwrap();
+    let anew = EtcdOptions { prefix: "/anew/".to_owned(), ..options(&etcd) };
+    import(&anew, &Backup::open(&file).unwrap(), |_| {}).await.unwrap();
+    let store = EtcdStore::open(anew).await.unwrap();
+    assert!(store.get(b"kept").await.unwrap().unwrap().modified > seen);
+    assert!(put(&store, "new", "1").await > seen);
+    let watch = store.watch(WatchRequest::default().after(seen)).await;
+    assert!(matches!(watch, Err(Error::TooOld { .. })), "{:?}", watch.err());
+}
+
 /// Makes certificates for etcd and its clients, as files in a directory.
 fn certificates(directory: &Path) {
     use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};

@@ -102,6 +102,26 @@ impl Etcd {
         self.begin(place);
     }
 
+    /// Saves a snapshot of a cluster of one.
+    pub fn save_snapshot(&self, file: &Path) {
+        etcdctl(&["--endpoints", &self.endpoints().join(","), "snapshot", "save"], file);
+    }
+
+    /// Kills a cluster of one and starts it anew with what a snapshot has.
+    pub fn restore_snapshot(&mut self, file: &Path) {
+        self.stop(0, "KILL");
+        let member = &self.members[0];
+        let data = self.directory.path().join(&member.name);
+        std::fs::remove_dir_all(&data).expect("the old data goes");
+        let peer = format!("http://127.0.0.1:{}", member.advertised);
+        let (cluster, data) = (format!("{}={peer}", member.name), data.display().to_string());
+        let arguments = ["snapshot", "restore", "--name", &member.name, "--data-dir", &data];
+        let peers = ["--initial-cluster", &cluster, "--initial-advertise-peer-urls", &peer];
+        etcdctl(&[&arguments[..], &peers].concat(), file);
+        self.restart(0);
+        self.wait_for(0);
+    }
+
     /// Returns the member that leads, if there is one that says so.
     pub fn leader(&self) -> Option<usize> {
         (0..self.members.len()).find(|place| {
@@ -169,6 +189,13 @@ impl Drop for Etcd {
             self.stop(place, "KILL");
         }
     }
+}
+
+fn etcdctl(arguments: &[&str], file: &Path) {
+    let mut command = Command::new("etcdctl");
+    let said = command.args(arguments).arg(file).env("ETCDCTL_API", "3").output();
+    let said = said.expect("etcdctl is installed (Debian's package is etcd-client)");
+    assert!(said.status.success(), "{command:?}: {}", String::from_utf8_lossy(&said.stderr));
 }
 
 pub fn signal(process: u32, name: &str) {
