@@ -39,7 +39,8 @@ pub enum AnswerBody {
 impl Answer {
     /// Makes an answer of bytes.
     pub fn new(code: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Answer {
-        let mut headers = HeaderMap::new();
+        // Room for as few as there mostly are: those of a watch are kept as long as it lasts.
+        let mut headers = HeaderMap::with_capacity(3);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
         Answer { code, headers, body: AnswerBody::Whole(body.into()) }
     }

@@ -3,13 +3,19 @@
 
 use crate::answer::{Answer, AnswerBody};
 use bytes::Bytes;
-use hyper::{Request, Response, body::Incoming, service::service_fn};
+use hyper::{
+    Request, Response,
+    body::Incoming,
+    server::conn::{http1, http2},
+    service::service_fn,
+};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::{conn::auto, graceful::GracefulShutdown},
+    server::graceful::{GracefulShutdown, Watcher},
 };
-use std::{convert::Infallible, future::Future, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{convert::Infallible, future::Future, io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
     time::timeout,
 };
@@ -23,6 +29,9 @@ const DRAIN_TIME: Duration = Duration::from_secs(10);
 const STREAMS: u32 = 1000;
 /// How many bytes the head of a request may have.
 const HEAD_BYTES: usize = 64 * 1024;
+
+/// Why a connection ended before its time.
+type Fault = Box<dyn std::error::Error + Send + Sync>;
 
 /// What answers requests.
 pub trait Handler: Send + Sync + 'static {
@@ -77,35 +86,90 @@ pub async fn serve<H: Handler>(
     }
 }
 
+/// What a client speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Protocol {
+    Http1,
+    Http2,
+}
+
 async fn converse<H: Handler>(
     stream: TcpStream,
     acceptor: Option<TlsAcceptor>,
     handler: Arc<H>,
-    watcher: hyper_util::server::graceful::Watcher,
-) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    watcher: Watcher,
+) -> Result<(), Fault> {
     stream.set_nodelay(true)?;
+    // What a connection is served by stays as long as the connection, which for a watch is an hour: each kind of it is
+    // in a box of its own, so that none has room for the others.
+    match acceptor {
+        Some(acceptor) => {
+            let stream = Box::pin(timeout(HEAD_TIME, acceptor.accept(stream))).await??;
+            let protocol = match stream.get_ref().1.alpn_protocol() {
+                Some(b"h2") => Protocol::Http2,
+                _ => Protocol::Http1,
+            };
+            speak(stream, protocol, handler, watcher).await
+        }
+        None => {
+            let protocol = Box::pin(timeout(HEAD_TIME, announced(&stream))).await??;
+            speak(stream, protocol, handler, watcher).await
+        }
+    }
+}
+
+/// Finds out from the first bytes of a connection without TLS what the client speaks, and leaves them where they are.
+async fn announced(stream: &TcpStream) -> io::Result<Protocol> {
+    /// What HTTP/2 begins with, and no method of HTTP/1.
+    const PREFACE: &[u8] = b"PRI";
+    let mut first = [0; PREFACE.len()];
+    loop {
+        let count = stream.peek(&mut first).await?;
+        let (given, expected) = (&first[..count], &PREFACE[..count]);
+        if count == 0 || given != expected {
+            return Ok(Protocol::Http1);
+        }
+        if count == PREFACE.len() {
+            return Ok(Protocol::Http2);
+        }
+        // There is something to read all the time, so nobody would say that there is more.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// Serves a connection to its end.
+fn speak<S, H>(
+    stream: S,
+    protocol: Protocol,
+    handler: Arc<H>,
+    watcher: Watcher,
+) -> Pin<Box<dyn Future<Output = Result<(), Fault>> + Send>>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    H: Handler,
+{
     let service = service_fn(move |request| {
         // On its own, so that a watch that goes on for an hour does not keep the room in which its request was answered.
         let answering = Box::pin(handler.clone().handle(request));
         async move { Ok::<_, Infallible>(respond(answering.await)) }
     });
-    let mut http = auto::Builder::new(TokioExecutor::new());
-    // Without flushing of pipelines: with it, a body goes into the buffer as fast as it is made, whether or not the
-    // client reads.
-    http.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(HEAD_BYTES);
-    http.http2()
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(STREAMS)
-        .max_header_list_size(HEAD_BYTES as u32);
-    match acceptor {
-        Some(acceptor) => {
-            let stream = timeout(HEAD_TIME, acceptor.accept(stream)).await??;
-            let connection = http.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
-            watcher.watch(connection).await
+    let stream = TokioIo::new(stream);
+    match protocol {
+        Protocol::Http1 => {
+            let mut http = http1::Builder::new();
+            // Without flushing of pipelines: with it, a body goes into the buffer as fast as it is made, whether or not
+            // the client reads.
+            http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(HEAD_BYTES);
+            let serving = watcher.watch(http.serve_connection(stream, service));
+            Box::pin(async { Ok(serving.await?) })
         }
-        None => {
-            let connection = http.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
-            watcher.watch(connection).await
+        Protocol::Http2 => {
+            let mut http = http2::Builder::new(TokioExecutor::new());
+            http.timer(TokioTimer::new())
+                .max_concurrent_streams(STREAMS)
+                .max_header_list_size(HEAD_BYTES as u32);
+            let serving = watcher.watch(http.serve_connection(stream, service));
+            Box::pin(async { Ok(serving.await?) })
         }
     }
 }
@@ -137,5 +201,37 @@ where
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(BodyFault::TooLarge),
         Ok(Err(error)) => Err(BodyFault::Broken(format!("the body did not arrive whole: {error}"))),
         Ok(Ok(body)) => Ok(body.to_bytes()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::AsyncWriteExt;
+
+    #[tokio::test]
+    async fn a_client_is_known_by_its_first_bytes_however_they_come() {
+        for (pieces, protocol) in [
+            (&["GET / HTTP/1.1\r\n"][..], Protocol::Http1),
+            (&["P", "U", "T / HTTP/1.1\r\n"], Protocol::Http1),
+            (&["PR", "OPFIND / HTTP/1.1\r\n"], Protocol::Http1),
+            (&["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"], Protocol::Http2),
+            (&["P", "R", "I", " * HTTP/2.0\r\n"], Protocol::Http2),
+            (&[], Protocol::Http1),
+        ] {
+            let listener = bind(([127, 0, 0, 1], 0).into()).await.unwrap();
+            let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+            client.set_nodelay(true).unwrap();
+            let (stream, _) = listener.accept().await.unwrap();
+            let sending = async {
+                for piece in pieces {
+                    client.write_all(piece.as_bytes()).await.unwrap();
+                    tokio::time::sleep(Duration::from_millis(3)).await;
+                }
+                client.shutdown().await.unwrap();
+            };
+            let (found, ()) = tokio::join!(announced(&stream), sending);
+            assert_eq!(found.unwrap(), protocol, "{pieces:?}");
+        }
     }
 }

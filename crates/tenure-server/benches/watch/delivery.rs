@@ -13,6 +13,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// How many clients write at once: enough that none of them waits for the disk of the others.
+const WRITERS: u64 = 50;
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 fn map(name: &str) -> String {
@@ -89,11 +91,11 @@ fn sustained(count: usize, namespaces: usize, rate: u64, seconds: u64) -> bool {
     let watchers = Watchers::open(&server, Transport::Plain, count, |at| watch_of(&place(at)));
     let (before, start) = (server.time(), Instant::now());
     let written = Arc::new(AtomicU64::new(0));
-    let writers: Vec<_> = (0..4)
+    let writers: Vec<_> = (0..WRITERS)
         .map(|writer| {
             let (address, written) = (server.address.clone(), written.clone());
-            let path = move |at: u64| (place((at * 4 + writer) as usize), format!("writer-{writer}"));
-            thread::spawn(move || write(&address, rate / 4, seconds, start, &written, path))
+            let path = move |at: u64| (place((at * WRITERS + writer) as usize), format!("writer-{writer}"));
+            thread::spawn(move || write(&address, rate / WRITERS, seconds, start, &written, path))
         })
         .collect();
     let mut behind = Vec::new();

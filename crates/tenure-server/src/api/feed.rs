@@ -104,11 +104,15 @@ impl Sight {
         kept: &'a OnceCell<Option<Stored>>,
         entry: Option<&Entry>,
     ) -> Result<Option<&'a Stored>, Failure> {
+        if let Some(stored) = kept.get() {
+            return Ok(stored.as_ref());
+        }
         let read = async || match entry {
             Some(entry) => api.for_reading_one(&self.served, api.decoded(entry)?).await.map(Some),
             None => Ok(None),
         };
-        kept.get_or_try_init(read).await.map(Option::as_ref)
+        // Boxed, as is all that one watcher does for the others: each has room only for what it does itself.
+        Box::pin(kept.get_or_try_init(read)).await.map(Option::as_ref)
     }
 
     /// Returns the frame that tells a watcher of this change, made by the first who needs it.
@@ -120,7 +124,7 @@ impl Sight {
         if let Some(frame) = known(&self.frames.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(frame);
         }
-        let frame = self.make_frame(api, format, event).await?;
+        let frame = Box::pin(self.make_frame(api, format, event)).await?;
         self.frames.lock().unwrap_or_else(PoisonError::into_inner).push((format, event, frame.clone()));
         Ok(frame)
     }

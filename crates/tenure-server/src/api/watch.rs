@@ -231,19 +231,20 @@ impl Watcher {
 
     /// Sends what happens until the watch is over; a failure is for the client to know.
     async fn follow(&mut self, start: Start) -> Result<(), Failure> {
+        // What happens once is boxed: its room would be kept as long as the watch lasts.
         let after = match start {
             Start::After(revision) => Some(revision),
             Start::Now => None,
-            Start::Everything => Some(self.everything().await?),
+            Start::Everything => Some(Box::pin(self.everything()).await?),
             Start::EverythingMarked => {
-                let revision = self.everything().await?;
+                let revision = Box::pin(self.everything()).await?;
                 if self.bookmarks {
                     self.bookmark(revision, true).await;
                 }
                 Some(revision)
             }
         };
-        let mut watch = self.open(after).await?;
+        let mut watch = Box::pin(self.open(after)).await?;
         let mut stop = self.api.stopping();
         let mut told = after.unwrap_or_default();
         let now = Instant::now();
