@@ -50,6 +50,15 @@ pub(crate) struct CustomKind {
     pub serial: u64,
 }
 
+impl CustomKind {
+    /// Whether all objects are stored in one version, as the status of the definition says.
+    pub fn is_stored_only_in(&self, version: &str) -> bool {
+        let stored = self.object.at(["status", "storedVersions"]).and_then(Value::as_array);
+        let storage = self.definition.storage_version().map(|storage| storage.name.as_str());
+        storage == Some(version) && stored.is_some_and(|stored| stored.items() == [Value::from(version)])
+    }
+}
+
 impl Catalog {
     /// Returns the catalogue of the built-in resources alone.
     fn builtin() -> Catalog {

@@ -20,6 +20,8 @@ use tenure_value::{Text, Value, json};
 
 /// How many bytes are kept.
 const BUDGET: usize = 32 * 1024 * 1024;
+/// How many bytes may be kept for labels to be added of objects that nobody has asked for: they take no other's place.
+const BUDGET_WITH_ROOM: usize = BUDGET / 4 * 3;
 /// What keeping an object costs besides its bytes.
 const OVERHEAD: usize = 320;
 
@@ -117,6 +119,7 @@ struct Kept {
 struct Slot {
     revision: Revision,
     read: bool,
+    labels: Value,
     printed: Vec<(Form, Printed)>,
 }
 
@@ -135,6 +138,30 @@ impl Forms {
         slot.printed.iter().find(|(of, _)| of == form).map(|(_, printed)| printed.clone())
     }
 
+    /// Returns the labels that an object has at a revision, if they are known.
+    pub fn labels(&self, key: &Bytes, revision: Revision) -> Option<Value> {
+        let mut kept = self.kept();
+        let slot = kept.slots.get_mut(key).filter(|slot| slot.revision == revision)?;
+        slot.read = true;
+        Some(slot.labels.clone())
+    }
+
+    /// Keeps the labels of an object that a selector has passed over, if there is room, so that the next one need not
+    /// decode it.
+    pub fn put_labels(&self, key: &Bytes, revision: Revision, labels: Value) {
+        let mut kept = self.kept();
+        if kept.bytes > BUDGET_WITH_ROOM || kept.slots.get(key).is_some_and(|slot| slot.revision >= revision)
+        {
+            return;
+        }
+        let slot = Slot { revision, read: false, labels, printed: Vec::new() };
+        kept.bytes += slot.weight();
+        match kept.slots.insert(key.clone(), slot) {
+            Some(old) => kept.bytes -= old.weight(),
+            None => kept.order.push_back(key.clone()),
+        }
+    }
+
     /// Keeps an encoded object. Of each object only its newest known state is kept.
     pub fn put(&self, key: &Bytes, revision: Revision, form: Form, printed: Printed) {
         let mut kept = self.kept();
@@ -144,7 +171,8 @@ impl Forms {
             Place::Vacant(place) => {
                 kept.order.push_back(key.clone());
                 kept.bytes += OVERHEAD;
-                place.insert(Slot { revision, read: false, printed: Vec::new() })
+                let labels = printed.labels.clone();
+                place.insert(Slot { revision, read: false, labels, printed: Vec::new() })
             }
         };
         if revision < slot.revision {
@@ -153,6 +181,7 @@ impl Forms {
         kept.bytes -= slot.weight();
         if revision > slot.revision {
             (slot.revision, slot.printed) = (revision, Vec::new());
+            slot.labels = printed.labels.clone();
         }
         // Forms by rules that are over are of no use to anybody.
         slot.printed.retain(|(of, _)| *of != form && of.rules >= form.rules);
@@ -302,6 +331,27 @@ mod tests {
         }
         let kept = forms.kept();
         assert!(kept.bytes <= BUDGET);
+        assert_eq!(kept.slots.values().map(Slot::weight).sum::<usize>(), kept.bytes);
+        assert_eq!(kept.order.len(), kept.slots.len());
+    }
+
+    #[test]
+    fn labels_are_known_at_their_revision_and_take_no_others_place() {
+        let (forms, form) = (Forms::default(), form(0, Standing::Alone));
+        let labels = |text: &str| text.parse::<Value>().unwrap();
+        forms.put_labels(&key(1), revision(5), labels(r#"{"a":"1"}"#));
+        assert_eq!(forms.labels(&key(1), revision(5)), Some(labels(r#"{"a":"1"}"#)));
+        assert_eq!(forms.labels(&key(1), revision(6)), None);
+        forms.put_labels(&key(1), revision(6), labels(r#"{"a":"2"}"#));
+        forms.put_labels(&key(1), revision(5), labels(r#"{"a":"1"}"#));
+        assert_eq!(forms.labels(&key(1), revision(6)), Some(labels(r#"{"a":"2"}"#)));
+        assert_eq!(forms.kept().bytes, OVERHEAD);
+        forms.put(&key(1), revision(7), form.clone(), printed(10));
+        assert_eq!(forms.labels(&key(1), revision(7)), Some(Value::Null));
+        forms.put(&key(2), revision(1), form, printed(BUDGET_WITH_ROOM));
+        forms.put_labels(&key(3), revision(1), Value::Null);
+        assert_eq!(forms.labels(&key(3), revision(1)), None);
+        let kept = forms.kept();
         assert_eq!(kept.slots.values().map(Slot::weight).sum::<usize>(), kept.bytes);
         assert_eq!(kept.order.len(), kept.slots.len());
     }

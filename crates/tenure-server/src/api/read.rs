@@ -75,15 +75,20 @@ impl Api {
     ) -> Result<Option<Stored>, Failure> {
         match entry {
             Some(entry) => {
+                if let Some(read) = self.recent.get_read(&key, entry.modified, &target.served) {
+                    return Ok(Some(read));
+                }
                 let stored = match self.recent.get(&key, entry.modified) {
                     Some(stored) => stored,
                     None => {
                         let stored = Stored::read(&entry)?;
-                        self.recent.put(key, stored.clone());
+                        self.recent.put(key.clone(), stored.clone());
                         stored
                     }
                 };
-                self.for_reading_one(&target.served, stored).await.map(Some)
+                let read = self.for_reading_one(&target.served, stored).await?;
+                self.recent.put_read(&key, &target.served, &read);
+                Ok(Some(read))
             }
             None => Ok(None),
         }
@@ -125,13 +130,16 @@ impl Api {
             Some(true) => return self.printed(&target.served, entry, form).await.map(Some),
             None => {}
         }
-        if let Some(printed) = self.forms.get(&entry.key, entry.modified, form)
-            && let Some(is_meant) = selection.decide(&entry.key, Some(&printed.labels))
-        {
-            return Ok(is_meant.then_some(printed));
+        let labels = self.forms.labels(&entry.key, entry.modified);
+        match labels.and_then(|labels| selection.decide(&entry.key, Some(&labels))) {
+            Some(false) => return Ok(None),
+            Some(true) => return self.printed(&target.served, entry, form).await.map(Some),
+            None => {}
         }
         let stored = self.for_reading_one(&target.served, self.decoded(entry)?).await?;
         if !selection.matches(&stored.object) {
+            let labels = stored.object.at(["metadata", "labels"]).cloned().unwrap_or_default();
+            self.forms.put_labels(&entry.key, entry.modified, labels);
             return Ok(None);
         }
         let printed = form.print(&target.served, &stored)?;

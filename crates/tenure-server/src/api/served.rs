@@ -234,10 +234,13 @@ impl Served {
         if self.is_custom() { bare } else { self.kinds.stored(&self.resource, &bare) }
     }
 
-    /// Whether a live object is as it was written, so that it has been through the rules of the kind: neither
-    /// converted nor read by a definition that may have changed since.
+    /// Whether a live object is complete by the rules of the kind: it is not converted, so that it is as it was written,
+    /// or as its definition reads today what was written in this version.
     pub fn reads_as_written(&self) -> bool {
-        *self.prepared.reads_as_written.get_or_init(|| !self.is_custom() && self.storage_form().is_none())
+        *self.prepared.reads_as_written.get_or_init(|| match &self.custom {
+            Some(custom) => !self.asks() && custom.is_stored_only_in(&self.resource.version),
+            None => self.storage_form().is_none(),
+        })
     }
 
     /// Whether a live object that an apply leaves as it is needs to go no further: it has been through all that would
@@ -265,7 +268,7 @@ impl Served {
         now: Timestamp,
     ) -> Result<Decoded, Box<DecodeError>> {
         match self.version() {
-            Some(version) => version.complete(body),
+            Some(version) => version.complete_after(body, self.seen(live)),
             None => self.kinds.complete_after(&self.resource, body, self.seen(live), now),
         }
     }
@@ -278,15 +281,16 @@ impl Served {
         now: Timestamp,
     ) -> Result<Decoded, Box<DecodeError>> {
         match self.version() {
-            Some(version) => version.complete_applied(body),
+            Some(version) => version.complete_applied_after(body, self.seen(live)),
             None => self.kinds.complete_after(&self.resource, body, self.seen(live), now),
         }
     }
 
-    /// Returns a valid object as the next read will give it: a `null` that says nothing is left out.
-    pub fn as_read(&self, object: Value) -> Value {
+    /// Returns a valid object that takes the place of a live one, if there is one, as the next read will give it: a `null`
+    /// that says nothing is left out.
+    pub fn as_read(&self, object: Value, live: Option<&Value>) -> Value {
         match self.version() {
-            Some(version) => version.read_stored(&object),
+            Some(version) => version.read_stored_after(&object, self.seen(live)),
             None => object,
         }
     }

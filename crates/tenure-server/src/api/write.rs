@@ -236,9 +236,9 @@ impl<'a> Writing<'a> {
 
     /// Returns a valid object as the next read will give it: where its version is not that of storage, that is what
     /// the way there and back leaves of it, and the object at storage comes with it.
-    async fn as_read(&self, object: Value) -> Result<(Value, Option<Value>), Failure> {
+    async fn as_read(&self, object: Value, live: Option<&Stored>) -> Result<(Value, Option<Value>), Failure> {
         let served = &self.target.served;
-        let object = served.as_read(object);
+        let object = served.as_read(object, live.map(|live| &live.object));
         if !served.is_custom() || served.resource.version == served.resource.storage.1 {
             return Ok((object, None));
         }
@@ -331,7 +331,7 @@ impl<'a> Writing<'a> {
             self.check_clashes(&object, &faults, [&live.managers, &state.managers])?;
         }
         self.check(&object, faults)?;
-        let (object, at_storage) = self.as_read(object).await?;
+        let (object, at_storage) = self.as_read(object, Some(live)).await?;
         let found = Live { object: &live.object, managers: &live.managers, presence: Presence::Stored };
         let state = match (State { object, ..state }).settle(found) {
             Settled::Unchanged(_) => return Ok(Some(self.unchanged(live, warnings))),
@@ -366,7 +366,8 @@ impl<'a> Writing<'a> {
         Ok(self.commit(transaction).await?.map(|revision| {
             stored.revision = revision;
             let document = at_storage.ptr_eq(&stored.object).then_some(document);
-            self.api.recent.put(key, Stored { object: at_storage, ..stored.clone() });
+            self.api.recent.put(key.clone(), Stored { object: at_storage, ..stored.clone() });
+            self.api.recent.put_read(&key, served, &stored);
             Written { stored, outcome: Outcome::Changed(document), warnings }
         }))
     }
@@ -410,7 +411,7 @@ impl<'a> Writing<'a> {
         let mut faults = served.validate_create(&object);
         faults.extend(allocate::faults(self.api, served, &Value::Null, &born, &object).await?);
         self.check(&object, faults)?;
-        let (object, at_storage) = self.as_read(object).await?;
+        let (object, at_storage) = self.as_read(object, None).await?;
         let mut stored = Stored { object, managers: state.managers, revision: Revision::ZERO };
         let key = key(&served.resource, &target.namespace, &name);
         let namespace = self.namespace_for_new(&name).await?;

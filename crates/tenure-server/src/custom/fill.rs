@@ -2,37 +2,37 @@
 //! default is filled in turn, and an object that is absent and has no default of its own is not made.
 
 use super::node::{Additional, Identity, Node};
-use crate::kinds::{Rebuild, map_items};
+use crate::kinds::{Before, Rebuild, map_items};
 use tenure_value::{Object, Value};
 
-/// Returns the value with its defaults; nothing where none is missing.
-pub(crate) fn fill(node: &Node, value: &Value) -> Option<Value> {
-    if !node.defaults_within {
+/// Returns the value with its defaults; nothing where none is missing. What stood there before has them.
+pub(crate) fn fill(node: &Node, value: &Value, before: Before<'_>) -> Option<Value> {
+    if !node.defaults_within || before.still_is(value) {
         return None;
     }
     match value {
-        Value::Object(fields) => fill_fields(node, fields).map(Value::from),
+        Value::Object(fields) => fill_fields(node, fields, before).map(Value::from),
         Value::Array(items) => {
             let of = node.items.as_deref()?;
-            map_items(items.items(), |_, item| replaced(of, item))
+            map_items(items.items(), |at, item| replaced(of, item, before.item(at)))
         }
         _ => None,
     }
 }
 
 /// Returns what stands for a given value: its default for a `null` that may not be, or itself with defaults.
-fn replaced(node: &Node, value: &Value) -> Option<Value> {
+fn replaced(node: &Node, value: &Value, before: Before<'_>) -> Option<Value> {
     match (&node.default, value) {
         (Some(default), Value::Null) if !node.nullable => Some(filled(node, default)),
-        _ => fill(node, value),
+        _ => fill(node, value, before),
     }
 }
 
 fn filled(node: &Node, default: &Value) -> Value {
-    fill(node, default).unwrap_or_else(|| default.clone())
+    fill(node, default, Before::NOTHING).unwrap_or_else(|| default.clone())
 }
 
-fn fill_fields(node: &Node, fields: &Object) -> Option<Object> {
+fn fill_fields(node: &Node, fields: &Object, before: Before<'_>) -> Option<Object> {
     let mut walk = Rebuild::new(fields.fields());
     let mut known = node.fields.iter().peekable();
     while let Some((name, value)) = walk.next() {
@@ -48,7 +48,8 @@ fn fill_fields(node: &Node, fields: &Object) -> Option<Object> {
                 _ => None,
             },
         };
-        walk.replace_if(of.and_then(|of| replaced(of, value)));
+        let before = before.field(walk.place(), name, value);
+        walk.replace_if(of.and_then(|of| replaced(of, value, before)));
     }
     for (missing, of) in known {
         if let Some(default) = &of.default {
@@ -58,16 +59,21 @@ fn fill_fields(node: &Node, fields: &Object) -> Option<Object> {
     walk.finish()
 }
 
-/// Drops each `null` that may not be and has no default, for objects that were stored under an older schema.
-pub(crate) fn drop_nulls(node: &Node, value: &Value) -> Option<Value> {
+/// Drops each `null` that may not be and has no default, for objects that were stored under an older schema. What stood
+/// there before has none.
+pub(crate) fn drop_nulls(node: &Node, value: &Value, before: Before<'_>) -> Option<Value> {
+    if before.still_is(value) {
+        return None;
+    }
     match value {
         Value::Object(fields) => {
             let mut walk = Rebuild::new(fields.fields());
             while let Some((name, value)) = walk.next() {
+                let before = before.field(walk.place(), name, value);
                 let is_metadata = node.identity != Identity::None && name == "metadata";
                 match (node.under(name).filter(|_| !is_metadata), value) {
                     (Some(of), Value::Null) if !of.nullable && of.default.is_none() => walk.skip(),
-                    (Some(of), value) => walk.replace_if(drop_nulls(of, value)),
+                    (Some(of), value) => walk.replace_if(drop_nulls(of, value, before)),
                     (None, _) => walk.keep(),
                 }
             }
@@ -75,7 +81,7 @@ pub(crate) fn drop_nulls(node: &Node, value: &Value) -> Option<Value> {
         }
         Value::Array(items) => {
             let of = node.items.as_deref()?;
-            map_items(items.items(), |_, item| drop_nulls(of, item))
+            map_items(items.items(), |at, item| drop_nulls(of, item, before.item(at)))
         }
         _ => None,
     }

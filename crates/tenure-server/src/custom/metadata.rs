@@ -7,13 +7,13 @@ use super::{
 };
 use crate::{
     Cause,
-    kinds::{DecodeError, Decoded, FieldPath, Kinds, Registry, scalar::Timestamp},
+    kinds::{Before, DecodeError, Decoded, FieldPath, Kinds, Registry, scalar::Timestamp},
 };
 use tenure_value::{Object, Value};
 
 /// Reads the metadata of a body: wrong types are errors, unknown fields are dropped and complained of, the rest
-/// gets its canonical form. What stands beside it is left as it is.
-pub(crate) fn decode(body: &Value) -> Result<Decoded, Box<DecodeError>> {
+/// gets its canonical form. What stands beside it is left as it is, and so is what stood there before.
+pub(crate) fn decode(body: &Value, before: Before<'_>) -> Result<Decoded, Box<DecodeError>> {
     let Some(fields) = body.as_object() else {
         let message = format!("the body must be an object, not {}", body.kind());
         return Err(Box::new(DecodeError { path: String::new(), message }));
@@ -23,6 +23,11 @@ pub(crate) fn decode(body: &Value) -> Result<Decoded, Box<DecodeError>> {
             let message = format!("{name} must be a string, not {}", other.kind());
             return Err(Box::new(DecodeError { path: name.into(), message }));
         }
+    }
+    if let Some(metadata) = fields.get("metadata")
+        && before.field(0, "metadata", metadata).still_is(metadata)
+    {
+        return Ok(Decoded { value: body.clone(), complaints: Vec::new(), warnings: Vec::new() });
     }
     let read = canonical(fields.get("metadata"))?;
     let value = match (read.value, fields.get("metadata")) {

@@ -10,7 +10,7 @@ use crate::{
         pattern::Pattern,
         prune, rules, validate,
     },
-    kinds::{FieldPath, Row},
+    kinds::{Before, FieldPath, Row},
 };
 use tenure_schema::crd;
 use tenure_value::{Object, Value};
@@ -108,12 +108,12 @@ fn check_default(
 ) {
     let node = Node::compile(schema, identity);
     let mut dropped = Vec::new();
-    prune::prune(&node, default, &FieldPath::root(), &mut dropped);
+    prune::prune(&node, default, Before::NOTHING, &FieldPath::root(), &mut dropped);
     if !dropped.is_empty() {
         let detail = format!("must not have fields that the schema does not name: {}", dropped.join(", "));
         faults.push(fault::invalid(path, default, &detail));
     }
-    let filled = fill::fill(&node, default).unwrap_or_else(|| default.clone());
+    let filled = fill::fill(&node, default, Before::NOTHING).unwrap_or_else(|| default.clone());
     let mut inner = Vec::new();
     validate::check(&node, &filled, None, &FieldPath::root(), &mut inner);
     for mut cause in inner {

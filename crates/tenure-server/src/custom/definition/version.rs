@@ -13,7 +13,7 @@ use crate::{
         table::{self, Column},
         validate,
     },
-    kinds::{DecodeError, Decoded, FieldPath, Row, scalar::Timestamp},
+    kinds::{Before, DecodeError, Decoded, FieldPath, Row, scalar::Timestamp},
 };
 use std::sync::Arc;
 use tenure_value::{Text, Value};
@@ -110,44 +110,74 @@ impl Version {
     /// complained of, metadata in its canonical form, a `null` that may not be and has no default left out,
     /// defaults filled in. The memory of the body is shared wherever nothing changes.
     pub fn complete(&self, body: &Value) -> Result<Decoded, Box<DecodeError>> {
-        self.decode(body, Nulls::Dropped)
+        self.decode(body, Before::NOTHING, Nulls::Dropped)
+    }
+
+    /// Reads a body that takes the place of a live object, of which the parts that are still the same memory have been
+    /// read by this version already.
+    pub(crate) fn complete_after(
+        &self,
+        body: &Value,
+        before: Before<'_>,
+    ) -> Result<Decoded, Box<DecodeError>> {
+        self.decode(body, before, Nulls::Dropped)
     }
 
     /// Reads the result of an apply in the same way, except that a `null` stays: whoever applies one where none
     /// may be is told so by validation.
     pub fn complete_applied(&self, body: &Value) -> Result<Decoded, Box<DecodeError>> {
-        self.decode(body, Nulls::Kept)
+        self.decode(body, Before::NOTHING, Nulls::Kept)
     }
 
-    fn decode(&self, body: &Value, nulls: Nulls) -> Result<Decoded, Box<DecodeError>> {
-        let Decoded { mut value, mut complaints, warnings } = metadata::decode(body)?;
+    /// Reads the result of an apply to a live object, of which the parts that are still the same memory have been read
+    /// by this version already.
+    pub(crate) fn complete_applied_after(
+        &self,
+        body: &Value,
+        before: Before<'_>,
+    ) -> Result<Decoded, Box<DecodeError>> {
+        self.decode(body, before, Nulls::Kept)
+    }
+
+    fn decode(&self, body: &Value, before: Before<'_>, nulls: Nulls) -> Result<Decoded, Box<DecodeError>> {
+        let Decoded { mut value, mut complaints, warnings } = metadata::decode(body, before)?;
         let mut dropped = Vec::new();
         let root = FieldPath::root();
-        value = prune::prune(&self.node, &value, &root, &mut dropped).unwrap_or(value);
+        value = prune::prune(&self.node, &value, before, &root, &mut dropped).unwrap_or(value);
         if nulls == Nulls::Dropped {
-            value = fill::drop_nulls(&self.node, &value).unwrap_or(value);
+            value = fill::drop_nulls(&self.node, &value, before).unwrap_or(value);
         }
         metadata::decode_embedded(&self.node, &mut value, &root, &mut complaints)?;
         complaints.extend(dropped.iter().map(|path| format!("unknown field \"{path}\"")));
         complaints.sort();
         complaints.dedup();
-        value = fill::fill(&self.node, &value).unwrap_or(value);
+        value = fill::fill(&self.node, &value, before).unwrap_or(value);
         Ok(Decoded { value, complaints, warnings })
     }
 
     /// Returns an object of the store as it reads under today's schema: what is unknown now dropped, new defaults
     /// filled in, a `null` that may not be any more left out. For the version of storage.
     pub fn read_stored(&self, object: &Value) -> Value {
-        let value = self.trim(object);
-        fill::fill(&self.node, &value).unwrap_or(value)
+        self.read_stored_after(object, Before::NOTHING)
+    }
+
+    /// Returns an object as the next read will give it, of which the parts that are still the same memory as in the
+    /// live one have been read in this way.
+    pub(crate) fn read_stored_after(&self, object: &Value, before: Before<'_>) -> Value {
+        let value = self.trim_after(object, before);
+        fill::fill(&self.node, &value, before).unwrap_or(value)
     }
 
     /// Returns an object without what this version does not know. An object that comes from another version gets no
     /// further defaults: they are those of the version that it was written and stored in.
     pub(super) fn trim(&self, object: &Value) -> Value {
-        let value = prune::prune(&self.node, object, &FieldPath::root(), &mut Vec::new());
+        self.trim_after(object, Before::NOTHING)
+    }
+
+    fn trim_after(&self, object: &Value, before: Before<'_>) -> Value {
+        let value = prune::prune(&self.node, object, before, &FieldPath::root(), &mut Vec::new());
         let value = value.unwrap_or_else(|| object.clone());
-        fill::drop_nulls(&self.node, &value).unwrap_or(value)
+        fill::drop_nulls(&self.node, &value, before).unwrap_or(value)
     }
 
     /// Returns what is wrong with the content of a new object; its own metadata is checked as that of every
@@ -190,5 +220,63 @@ impl Version {
     /// Returns an object's cells in a table.
     pub fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         table::cells(&self.columns, object, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::custom::Definition;
+
+    #[test]
+    fn what_is_still_the_live_memory_is_passed_over_without_a_difference() {
+        let definition: Value = r#"{"metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
+            "names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},
+            "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{
+              "a":{"type":"object","properties":{"x":{"type":"integer","default":1},"y":{"type":"string"}}},
+              "l":{"type":"array","items":{"type":"object","properties":{"x":{"type":"integer","default":2},"y":{"type":"string"}}}},
+              "t":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}}}}}}}]}}"#
+            .parse()
+            .unwrap();
+        let definition = Definition::read(&definition).unwrap();
+        let version = &definition.versions[0];
+        let object = |spec: &str| {
+            let text = format!(
+                r#"{{"apiVersion":"example.com/v1","kind":"Widget","metadata":{{"name":"w","labels":{{"a":"b"}}}},"spec":{spec}}}"#
+            );
+            text.parse::<Value>().unwrap()
+        };
+        let live = version.read_stored(&object(
+            r#"{"a":{"y":"1"},"l":[{"y":"1"},{"y":"2"}],"t":{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"}}}"#,
+        ));
+        let spec = live.get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
+        let items = spec.get("l").and_then(Value::as_array).cloned().unwrap_or_default();
+        let new: Value = r#"{"y":"3","z":true,"x":null}"#.parse().unwrap();
+        let with = |name: &str, value: Value| {
+            Value::Object(live.as_object().cloned().unwrap_or_default().with("spec", spec.with(name, value)))
+        };
+        let lists = [
+            vec![items[1].clone(), items[0].clone()],
+            vec![items[0].clone(), new.clone(), items[1].clone()],
+            vec![items[1].clone()],
+        ];
+        let mut changed = vec![live.clone(), with("a", new.clone()), with("a", Value::Null), with("b", new)];
+        changed.extend(lists.map(|items| with("l", Value::array(items))));
+        let before = Before::of(&live);
+        for object in changed {
+            let known = |decoded: Decoded| (decoded.value, decoded.complaints);
+            assert_eq!(
+                version.complete_after(&object, before).map(known),
+                version.complete(&object).map(known),
+                "{object}"
+            );
+            assert_eq!(
+                version.complete_applied_after(&object, before).map(known),
+                version.complete_applied(&object).map(known),
+                "{object}"
+            );
+            assert_eq!(version.read_stored_after(&object, before), version.read_stored(&object), "{object}");
+        }
+        assert!(version.complete_applied_after(&live, before).unwrap().value.ptr_eq(&live));
     }
 }
