@@ -38,7 +38,7 @@ pub(super) struct Job {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     New,
-    /// A batch went without it, because both touch the same key.
+    /// A batch went without it, because both touch the same key or there was no room.
     PassedOver,
     /// That batch has arrived: what the mirror shows is from after the job began.
     Overtaken,
@@ -137,38 +137,35 @@ pub(super) struct Batch {
 
 impl Batch {
     /// Takes from a queue what can go together, and answers what needs not go at all.
-    pub(super) fn gather(queue: &mut VecDeque<Job>, mirror: &Mirror) -> Batch {
+    pub(super) fn gather(queue: &mut VecDeque<Job>, index: &Index, offset: Offset) -> Batch {
         let (mut batch, mut left, now) = (Batch::default(), VecDeque::new(), Instant::now());
-        mirror.ledger.read(|state| {
-            while let Some(mut job) = queue.pop_front() {
-                if job.answer.is_closed() {
-                    continue;
-                }
-                if job.deadline <= now {
-                    let reason = "etcd: no answer in time".into();
-                    let _ = job.answer.send(Err(Error::NotDurable { reason }));
-                    continue;
-                }
-                if job.standing == Standing::Overtaken
-                    && let Some(conflict) = conflict(&job.transaction, &state.index)
-                {
-                    let _ = job.answer.send(Err(Error::Conflict(Box::new(conflict))));
-                    continue;
-                }
-                if batch.takes(&job) {
-                    batch.add(Member::new(job, &state.index, mirror.offset));
-                    continue;
-                }
-                if batch.members.len() >= MOST {
-                    left.push_back(job);
-                    break;
-                }
-                if job.standing == Standing::New {
-                    job.standing = Standing::PassedOver;
-                }
-                left.push_back(job);
+        while let Some(mut job) = queue.pop_front() {
+            if job.answer.is_closed() {
+                continue;
             }
-        });
+            if job.deadline <= now {
+                let reason = "etcd: no answer in time".into();
+                let _ = job.answer.send(Err(Error::NotDurable { reason }));
+                continue;
+            }
+            if job.standing == Standing::Overtaken
+                && let Some(conflict) = conflict(&job.transaction, index)
+            {
+                let _ = job.answer.send(Err(Error::Conflict(Box::new(conflict))));
+                continue;
+            }
+            if batch.takes(&job) {
+                batch.add(Member::new(job, index, offset));
+                continue;
+            }
+            if job.standing == Standing::New {
+                job.standing = Standing::PassedOver;
+            }
+            left.push_back(job);
+            if batch.members.len() >= MOST {
+                break;
+            }
+        }
         left.append(queue);
         *queue = left;
         batch
@@ -328,4 +325,126 @@ fn goes_with_others(job: &Job) -> bool {
 fn size(transaction: &Transaction) -> usize {
     let value = |action: &Action| if let Action::Put(value) = action { value.len() } else { 0 };
     transaction.operations().iter().map(|operation| operation.key.len() + value(&operation.action)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    type Answer = oneshot::Receiver<Result<Committed>>;
+
+    fn job(transaction: Transaction, standing: Standing) -> (Job, Answer) {
+        let (answer, answered) = oneshot::channel();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        (Job { transaction, deadline, answer, standing }, answered)
+    }
+
+    fn put(key: impl Into<Bytes>) -> Transaction {
+        Transaction::new().put(key, Expected::Anything, "value")
+    }
+
+    fn entry(key: &'static str, revision: u64) -> Entry {
+        let revision = Revision::from_number(revision);
+        Entry { key: key.into(), value: "old".into(), created: revision, modified: revision }
+    }
+
+    /// Gathers all transactions, batch by batch, and returns the places of those that went together.
+    fn batches(transactions: Vec<Transaction>) -> Vec<Vec<usize>> {
+        let (jobs, _answers): (VecDeque<Job>, Vec<Answer>) =
+            transactions.iter().cloned().map(|one| job(one, Standing::New)).unzip();
+        let (mut queue, mut all) = (jobs, Vec::new());
+        while !queue.is_empty() {
+            let batch = Batch::gather(&mut queue, &Index::default(), Offset(0));
+            let place = |job: Job| transactions.iter().position(|one| *one == job.transaction);
+            all.push(batch.into_jobs().into_iter().filter_map(place).collect());
+        }
+        all
+    }
+
+    #[test]
+    fn only_what_touches_different_keys_goes_together() {
+        let requires = |key: &'static str, of: &'static str| {
+            Transaction::new().require(of, Expected::Present).put(key, Expected::Absent, "")
+        };
+        let deleted = Transaction::new().delete("n", Expected::Present);
+        let transactions = vec![
+            put("a"),
+            requires("b", "n"),
+            requires("c", "n"),
+            deleted,
+            put("a").put("d", Expected::Absent, ""),
+        ];
+        assert_eq!(batches(transactions), [vec![0, 1, 2], vec![3, 4]]);
+    }
+
+    #[test]
+    fn batches_end_where_etcd_would_refuse_them() {
+        let many = (0..MOST + 3).map(|number| put(format!("{number}"))).collect();
+        let sizes: Vec<usize> = batches(many).iter().map(Vec::len).collect();
+        assert_eq!(sizes, [MOST, 3]);
+        let large = |key| Transaction::new().put(key, Expected::Anything, vec![0; MOST_BYTES / 2]);
+        assert_eq!(batches(vec![large("a"), large("b"), put("c")]), [vec![0, 2], vec![1]]);
+        let wide = (0..=MOST_OPERATIONS)
+            .fold(Transaction::new(), |all, number| all.require(format!("{number}"), Expected::Anything));
+        assert_eq!(batches(vec![put("a"), wide, put("b")]), [vec![0, 2], vec![1]]);
+    }
+
+    #[test]
+    fn what_is_known_to_fail_is_answered_without_etcd() {
+        let mut index = Index::default();
+        index.insert(entry("a", 700));
+        let swap =
+            |revision| Transaction::new().put("a", Expected::At(Revision::from_number(revision)), "new");
+        let (lost, mut answered) = job(swap(600), Standing::Overtaken);
+        let (unsure, _unanswered) = job(swap(600), Standing::New);
+        let mut queue = VecDeque::from([lost, unsure]);
+        let batch = Batch::gather(&mut queue, &index, Offset(0));
+        assert_eq!((batch.members.len(), queue.len()), (1, 0), "who has just come asks etcd");
+        let conflict = answered.try_recv().unwrap().unwrap_err();
+        assert_eq!(conflict.conflict().unwrap().current, Some(entry("a", 700)));
+        let (late, mut answered) = job(put("b"), Standing::New);
+        let mut queue = VecDeque::from([Job { deadline: Instant::now(), ..late }]);
+        assert!(Batch::gather(&mut queue, &index, Offset(0)).is_empty());
+        assert!(matches!(answered.try_recv(), Ok(Err(Error::NotDurable { .. }))));
+    }
+
+    #[test]
+    fn outcomes_are_those_of_the_state_before() {
+        let (mut before, mut meanwhile) = (Index::default(), Index::default());
+        before.insert(entry("there", 700));
+        meanwhile.insert(entry("there", 800));
+        let cases = [
+            (put("there"), "happened", "again"),
+            (put("new"), "happened", "happened"),
+            (Transaction::new().put("there", Expected::Present, ""), "happened", "again"),
+            (Transaction::new().put("new", Expected::Present, ""), "conflict", "conflict"),
+            (
+                Transaction::new().put("there", Expected::At(Revision::from_number(700)), ""),
+                "happened",
+                "conflict",
+            ),
+            (
+                Transaction::new().put("there", Expected::At(Revision::from_number(800)), ""),
+                "conflict",
+                "again",
+            ),
+            (Transaction::new().delete("there", Expected::Present), "happened", "happened"),
+            (Transaction::new().delete("new", Expected::Anything), "unchanged", "unchanged"),
+        ];
+        for (transaction, same, changed) in cases {
+            for (state, expected) in [(&before, same), (&meanwhile, changed)] {
+                let (one, _answer) = job(transaction.clone(), Standing::New);
+                let batch = Batch::gather(&mut VecDeque::from([one]), &before, Offset(0));
+                let found = match batch.decide(state).as_slice() {
+                    [Outcome::Happened { changed: true, .. }] => "happened",
+                    [Outcome::Happened { changed: false, .. }] => "unchanged",
+                    [Outcome::Conflict(_)] => "conflict",
+                    [Outcome::Again] => "again",
+                    other => panic!("{other:?}"),
+                };
+                assert_eq!(found, expected, "{transaction:?}");
+            }
+        }
+    }
 }

@@ -84,7 +84,8 @@ impl Committer {
             while let Ok(job) = self.jobs.try_recv() {
                 queue.push_back(job);
             }
-            let batch = Batch::gather(&mut queue, &self.mirror);
+            let batch =
+                self.mirror.ledger.read(|state| Batch::gather(&mut queue, &state.index, self.mirror.offset));
             if !batch.is_empty() {
                 self.send(batch, &mut queue).await;
             }
