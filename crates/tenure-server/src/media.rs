@@ -1,7 +1,7 @@
 //! The choice among wire formats, in one place: what a request's body is written in, and what the client
 //! wants to read. Custom resources have no protobuf form; everything has JSON and YAML.
 
-use crate::{Failure, Reason};
+use crate::{Failure, Reason, openapi::Dialect};
 
 /// How bytes stand for a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -119,7 +119,7 @@ impl Offer {
     }
 }
 
-/// How the OpenAPI document of version 2 is written.
+/// How an OpenAPI document is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenApi {
     /// As JSON.
@@ -129,28 +129,37 @@ pub enum OpenApi {
 }
 
 impl OpenApi {
-    /// What clients have called the protobuf form, the name in use first.
-    const PROTOBUF: [&str; 2] = [
-        "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
-        "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
-    ];
-
-    /// Returns the media type.
-    pub fn media_type(self) -> &'static str {
-        match self {
-            OpenApi::Json => Encoding::Json.media_type(),
-            OpenApi::Protobuf => Self::PROTOBUF[0],
+    /// Returns what clients have called the protobuf form of a version, the name in use first.
+    fn protobuf(version: Dialect) -> [&'static str; 2] {
+        match version {
+            Dialect::V2 => [
+                "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+                "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+            ],
+            Dialect::V3 => [
+                "application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
+                "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
+            ],
         }
     }
 
-    /// Chooses the form that the client wants most.
-    pub fn choose(accept: Option<&str>) -> Result<OpenApi, Failure> {
+    /// Returns the media type of a version's documents.
+    pub fn media_type(self, version: Dialect) -> &'static str {
+        let [in_use, _] = Self::protobuf(version);
+        match self {
+            OpenApi::Json => Encoding::Json.media_type(),
+            OpenApi::Protobuf => in_use,
+        }
+    }
+
+    /// Chooses the form that the client wants most of a version's documents.
+    pub fn choose(accept: Option<&str>, version: Dialect) -> Result<OpenApi, Failure> {
         let form = |wish: &Wish<'_>| match wish.essence.as_str() {
             "*/*" | "application/*" | "application/json" => Some(OpenApi::Json),
-            essence => Self::PROTOBUF.contains(&essence).then_some(OpenApi::Protobuf),
+            essence => Self::protobuf(version).contains(&essence).then_some(OpenApi::Protobuf),
         };
         wishes(accept).iter().find_map(form).ok_or_else(|| {
-            let listed = format!("{}, {}", Encoding::Json.media_type(), Self::PROTOBUF[0]);
+            let listed = [OpenApi::Json, OpenApi::Protobuf].map(|form| form.media_type(version)).join(", ");
             let message = format!("only the following media types are accepted: {listed}");
             Failure::new(Reason::NotAcceptable, message)
         })
@@ -286,9 +295,12 @@ mod tests {
                 OpenApi::Protobuf,
             ),
         ] {
-            assert_eq!(OpenApi::choose(accept).unwrap(), form, "{accept:?}");
+            assert_eq!(OpenApi::choose(accept, Dialect::V2).unwrap(), form, "{accept:?}");
         }
-        assert_eq!(OpenApi::choose(Some("text/html")).unwrap_err().code(), 406);
+        assert_eq!(OpenApi::choose(Some("text/html"), Dialect::V2).unwrap_err().code(), 406);
+        let third = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
+        assert_eq!(OpenApi::choose(Some(third), Dialect::V3).unwrap(), OpenApi::Protobuf);
+        assert_eq!(OpenApi::choose(Some(third), Dialect::V2).unwrap_err().code(), 406);
     }
 
     #[test]

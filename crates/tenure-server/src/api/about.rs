@@ -20,7 +20,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 use tenure_schema::Schema;
-use tenure_value::{Text, Value, json};
+use tenure_value::{Limits, Text, Value, json};
 
 /// Documents that are made once and given often.
 #[derive(Default)]
@@ -138,19 +138,17 @@ impl Api {
                     let components = components(&catalog, None, Dialect::V2);
                     openapi::version_2(&catalog.registry, Schema::builtin(), &components)
                 };
-                Some(match OpenApi::choose(request.header(header::ACCEPT)) {
-                    Ok(OpenApi::Json) => marked_answer(catalog.documents.get("openapi/v2", make), request),
-                    Ok(OpenApi::Protobuf) => {
-                        let document = catalog
-                            .documents
-                            .get_bytes("openapi/v2/protobuf", || openapi::version_2_in_protobuf(&make()));
-                        marked_answer(document, request).with_header(
-                            header::CONTENT_TYPE,
-                            HeaderValue::from_static(OpenApi::Protobuf.media_type()),
-                        )
-                    }
-                    Err(failure) => Answer::failure(&failure, crate::PLAIN),
-                })
+                let form = match OpenApi::choose(request.header(header::ACCEPT), Dialect::V2) {
+                    Ok(form) => form,
+                    Err(failure) => return Some(Answer::failure(&failure, crate::PLAIN)),
+                };
+                let document = match form {
+                    OpenApi::Json => catalog.documents.get("openapi/v2", make),
+                    OpenApi::Protobuf => catalog
+                        .documents
+                        .get_bytes("openapi/v2/protobuf", || openapi::version_2_in_protobuf(&make())),
+                };
+                Some(published(document, request, form, Dialect::V2))
             }
             "/openapi/v3" => {
                 let document = catalog.documents.get("openapi/v3", || openapi_index(&catalog));
@@ -158,15 +156,28 @@ impl Api {
             }
             below => {
                 let name = below.strip_prefix("/openapi/v3/")?;
-                let document = openapi_document(&catalog, name)?;
-                Some(match request.query.given("hash") {
-                    Some(hash) if hash.as_str() != &*document.mark => {
+                let mut document = openapi_document(&catalog, name)?;
+                let form = match OpenApi::choose(request.header(header::ACCEPT), Dialect::V3) {
+                    Ok(form) => form,
+                    Err(failure) => return Some(Answer::failure(&failure, crate::PLAIN)),
+                };
+                let hash = request.query.given("hash");
+                if hash.is_some_and(|hash| hash.as_str() != &*document.mark) {
+                    let location = HeaderValue::try_from(format!("{below}?")).ok()?;
+                    return Some(
                         Answer::text(StatusCode::MOVED_PERMANENTLY, "")
-                            .with_header(header::LOCATION, HeaderValue::try_from(format!("{below}?")).ok()?)
-                    }
-                    Some(_) => marked_answer(document, request)
+                            .with_header(header::LOCATION, location),
+                    );
+                }
+                // Both forms are one document and have one mark.
+                if form == OpenApi::Protobuf {
+                    document.bytes = openapi_in_protobuf(&catalog, name, &document);
+                }
+                let answer = published(document, request, form, Dialect::V3);
+                Some(match hash {
+                    Some(_) => answer
                         .with_header(header::CACHE_CONTROL, HeaderValue::from_static("public, immutable")),
-                    None => marked_answer(document, request),
+                    None => answer,
                 })
             }
         }
@@ -184,6 +195,15 @@ fn openapi_document(catalog: &Catalog, name: &str) -> Option<Document> {
         let components = components(catalog, Some((&group.name, version)), Dialect::V3);
         openapi::version_3(&catalog.registry, Schema::builtin(), &group.name, version, &components)
     }))
+}
+
+/// Returns the document of a group and version in protobuf.
+fn openapi_in_protobuf(catalog: &Catalog, name: &str, document: &Document) -> Bytes {
+    let write = || {
+        let tree = json::parse(&document.bytes, &Limits::TRUSTED).unwrap_or_default();
+        openapi::version_3_in_protobuf(&tree)
+    };
+    catalog.documents.get_bytes(&format!("openapi/v3/{name}/protobuf"), write).bytes
 }
 
 /// Returns what custom kinds publish, of one group and version or of all.
@@ -256,6 +276,11 @@ fn marked_answer(document: Document, request: &Request) -> Answer {
         Ok(mark) => answer.with_header(header::ETAG, mark),
         Err(_) => answer,
     }
+}
+
+fn published(document: Document, request: &Request, form: OpenApi, version: Dialect) -> Answer {
+    let media_type = HeaderValue::from_static(form.media_type(version));
+    marked_answer(document, request).with_header(header::CONTENT_TYPE, media_type)
 }
 
 /// The answer to a path that leads nowhere at all.

@@ -3,12 +3,15 @@
 //! `x-kubernetes-*` mark must be in it.
 
 mod binary;
+mod binary_2;
+mod binary_3;
 mod operations;
 mod schemas;
 mod words;
 
 use crate::kinds::Registry;
-pub use binary::version_2_in_protobuf;
+pub use binary_2::version_2_in_protobuf;
+pub use binary_3::version_3_in_protobuf;
 use operations::paths;
 use schemas::Publisher;
 pub use schemas::{Component, Dialect};

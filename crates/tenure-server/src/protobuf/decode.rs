@@ -6,7 +6,7 @@ use super::{
     MAGIC,
     error::{Error, Fault},
     scalar,
-    table::{Field, Form, Message, MessageId, Place, Presence, Shape, Table},
+    table::{Field, Form, Layout, Message, MessageId, Place, Presence, Shape, Table},
     wire::{Payload, Reader},
 };
 use crate::kinds::scalar::{base64, time::Precision};
@@ -21,6 +21,7 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Value, Error> {
     let mut decoder = Decoder {
         table: Table::builtin(),
         limits,
+        plain: Plain::new(bytes),
         nodes: 0,
         slots: Vec::with_capacity(64),
         values: Stack::with_capacity(64),
@@ -44,6 +45,7 @@ impl From<Fault> for Boxed {
 struct Decoder<'a> {
     table: &'static Table,
     limits: &'a Limits,
+    plain: Plain,
     nodes: usize,
     /// The slots of the finished fields of all messages that are being read, the innermost last.
     slots: Vec<u8>,
@@ -57,6 +59,51 @@ struct Decoder<'a> {
     order: Vec<u8>,
 }
 
+/// All bytes as text, in which those that are not ASCII are others: a string that is ASCII, as nearly all are, is taken from
+/// here and needs no check of its own, which costs several times as much.
+struct Plain {
+    text: String,
+    /// The address of the first byte.
+    start: usize,
+}
+
+impl Plain {
+    fn new(bytes: &[u8]) -> Plain {
+        let ascii: Vec<u8> = bytes.iter().map(|byte| byte & 0x7f).collect();
+        Plain { text: String::from_utf8(ascii).unwrap_or_default(), start: bytes.as_ptr().addr() }
+    }
+
+    /// Returns bytes of the document as text.
+    #[inline]
+    fn text<'a>(&'a self, bytes: &'a [u8]) -> Result<&'a str, Fault> {
+        let start = bytes.as_ptr().addr().wrapping_sub(self.start);
+        match self.text.get(start..start.wrapping_add(bytes.len())) {
+            Some(text) if is_ascii(bytes) => Ok(text),
+            _ => std::str::from_utf8(bytes).map_err(|_| Fault::Utf8),
+        }
+    }
+}
+
+/// Whether all bytes are ASCII, eight at a time.
+#[inline]
+fn is_ascii(bytes: &[u8]) -> bool {
+    const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
+    let mut all = 0;
+    if let Some(last) = bytes.last_chunk() {
+        all = u64::from_ne_bytes(*last);
+        for word in bytes.as_chunks().0 {
+            all |= u64::from_ne_bytes(*word);
+        }
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        all = u64::from(u32::from_ne_bytes(*first) | u32::from_ne_bytes(*last));
+    } else {
+        for byte in bytes {
+            all |= u64::from(*byte);
+        }
+    }
+    all & HIGH == 0
+}
+
 /// A list or a map whose end has not been seen: its items come one by one.
 #[derive(Clone, Copy)]
 struct Open {
@@ -64,6 +111,16 @@ struct Open {
     shape: Shape,
     /// Where its items begin on their stack.
     start: usize,
+}
+
+/// A message that is being read, or one that is embedded in it.
+struct Within<'s> {
+    message: &'static Message,
+    layout: &'static Layout,
+    /// The slots that have come, of the message with all that is embedded in it.
+    seen: &'s mut u64,
+    open: Option<Open>,
+    depth: usize,
 }
 
 /// Whether a field came before in its message.
@@ -81,20 +138,18 @@ impl Decoder<'_> {
             .table
             .kind(api_version, kind)
             .ok_or_else(|| Fault::Kind { api_version: api_version.into(), kind: kind.into() })?;
-        let value = self.message(id, raw, depth)?;
-        let object = value.as_object().cloned().unwrap_or_default();
-        let object = object.with("kind", kind);
+        let object = self.message(id, raw, depth)?.with("kind", kind);
         Ok(if api_version.is_empty() { object } else { object.with("apiVersion", api_version) }.into())
     }
 
-    fn message(&mut self, id: MessageId, bytes: &[u8], depth: usize) -> Result<Value, Boxed> {
+    fn message(&mut self, id: MessageId, bytes: &[u8], depth: usize) -> Result<Object, Boxed> {
         if depth >= self.limits.depth {
             return Err(Fault::Depth(self.limits.depth).into());
         }
-        let Some(message) = self.table.get(id) else { return Ok(Value::Null) };
+        let Some(message) = self.table.get(id) else { return Ok(Object::default()) };
         let base = self.slots.len();
         self.layout(message, 0, bytes, &mut 0, depth)?;
-        Ok(Value::Object(self.close_object(message, base)))
+        Ok(self.close_object(message, base))
     }
 
     /// Reads the fields of a message, or of one that is embedded in it.
@@ -107,56 +162,67 @@ impl Decoder<'_> {
         depth: usize,
     ) -> Result<(), Boxed> {
         let Some(layout) = message.layouts.get(usize::from(which)) else { return Ok(()) };
-        let mut open: Option<Open> = None;
+        let mut within = Within { message, layout, seen, open: None, depth };
         let mut reader = Reader(bytes);
+        // Two ways, so that what most fields are is never put together from parts in memory.
         loop {
-            let (number, payload) = match reader.short() {
-                Some(field) => field,
-                None => match reader.next()? {
-                    Some(field) => field,
-                    None => break,
-                },
-            };
-            let Some((_, place)) = layout.find(number).and_then(|bit| message.places.get(bit)) else {
-                continue;
-            };
-            let field = match place {
-                Place::Field(field) => field,
-                Place::Embedded(which) => {
-                    self.layout(message, *which, payload.bytes()?, seen, depth)?;
-                    continue;
-                }
-            };
-            let read = if field.shape == Shape::One {
-                let (bit, before) = (1 << (field.slot & 63), *seen);
-                *seen |= bit;
-                let occurrence = if before & bit == 0 { Occurrence::First } else { Occurrence::Again };
-                self.single(field, payload, occurrence, depth)
-            } else {
-                let list = match open {
-                    Some(list) if list.slot == field.slot => list,
-                    other => {
-                        self.close(other);
-                        let start = match field.shape {
-                            Shape::Map => self.entries.len(),
-                            _ => self.items.len(),
-                        };
-                        Open { slot: field.slot, shape: field.shape, start }
-                    }
-                };
-                open = Some(list);
-                match field.shape {
-                    Shape::Map => self.entry(field.form, payload, depth + 1),
-                    _ => self.item(field.form, payload, list, depth + 1),
-                }
-            };
-            if let Err(error) = read {
-                let name = message.names.get(usize::from(field.slot)).map_or("", |name| name.as_str());
-                return Err(Box::new(error.within(name)));
+            if let Some((number, payload)) = reader.short() {
+                self.field(&mut within, number, payload)?;
+            } else if !self.long_field(&mut within, &mut reader)? {
+                break;
             }
         }
-        self.close(open);
+        self.close(within.open);
         Ok(())
+    }
+
+    /// Reads a field that is not short; false if there is none.
+    #[inline(never)]
+    fn long_field(&mut self, within: &mut Within<'_>, reader: &mut Reader<'_>) -> Result<bool, Boxed> {
+        match reader.next()? {
+            Some((number, payload)) => self.field(within, number, payload).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    #[inline(always)]
+    fn field(&mut self, within: &mut Within<'_>, number: u32, payload: Payload<'_>) -> Result<(), Boxed> {
+        let Within { message, layout, seen, open, depth } = within;
+        let (message, depth) = (*message, *depth);
+        let Some((_, place)) = layout.find(number).and_then(|bit| message.places.get(bit)) else {
+            return Ok(());
+        };
+        let field = match place {
+            Place::Field(field) => field,
+            Place::Embedded(which) => return self.layout(message, *which, payload.bytes()?, seen, depth),
+        };
+        let read = if field.shape == Shape::One {
+            let (bit, before) = (1 << (field.slot & 63), **seen);
+            **seen |= bit;
+            let occurrence = if before & bit == 0 { Occurrence::First } else { Occurrence::Again };
+            self.single(field, payload, occurrence, depth)
+        } else {
+            let list = match *open {
+                Some(list) if list.slot == field.slot => list,
+                other => {
+                    self.close(other);
+                    let start = match field.shape {
+                        Shape::Map => self.entries.len(),
+                        _ => self.items.len(),
+                    };
+                    Open { slot: field.slot, shape: field.shape, start }
+                }
+            };
+            *open = Some(list);
+            match field.shape {
+                Shape::Map => self.entry(field.form, payload, depth + 1),
+                _ => self.item(field.form, payload, list, depth + 1),
+            }
+        };
+        read.map_err(|error| {
+            let name = message.names.get(usize::from(field.slot)).map_or("", |name| name.as_str());
+            Box::new(error.within(name))
+        })
     }
 
     /// Makes a list or a map of the items that were read for it, and a field of that.
@@ -188,23 +254,31 @@ impl Decoder<'_> {
 
     /// Makes an object of the fields from `base` on, which came in the order of their numbers.
     fn close_object(&mut self, message: &'static Message, base: usize) -> Object {
-        let mut found = 0u64;
-        let mut positions = [0u8; 64];
         let slots = self.slots.get(base..).unwrap_or_default();
-        if slots.len() > positions.len() {
-            return self.close_repeated(message, base);
-        }
-        for (position, slot) in (0..).zip(slots) {
+        let (mut found, mut ascending, mut repeated) = (0u64, true, false);
+        for slot in slots {
             let bit = 1u64 << (slot & 63);
-            if found & bit != 0 {
-                return self.close_repeated(message, base);
-            }
+            ascending &= bit > found;
+            repeated |= bit & found != 0;
             found |= bit;
-            positions[usize::from(slot & 63)] = position;
+        }
+        if repeated {
+            return self.close_repeated(message, base);
         }
         if message.nulls & !found != 0 {
             self.add_nulls(message.nulls & !found);
             return self.close_object(message, base);
+        }
+        let name = |slot: u8| message.names.get(usize::from(slot)).cloned().unwrap_or_default();
+        if ascending {
+            let fields = slots.iter().zip(self.values.drain(base));
+            let object = Object::from_sorted(fields.map(|(slot, value)| (name(*slot), take(value))));
+            self.slots.truncate(base);
+            return object;
+        }
+        let mut positions = [0u8; 64];
+        for (position, slot) in (0..).zip(slots) {
+            positions[usize::from(slot & 63)] = position;
         }
         self.order.clear();
         while found != 0 {
@@ -214,8 +288,7 @@ impl Decoder<'_> {
         let values = self.values.drain(base).into_slice();
         let object = Object::from_sorted(self.order.iter().map(|at| {
             let slot = slots.get(usize::from(*at)).copied().unwrap_or_default();
-            let name = message.names.get(usize::from(slot)).cloned().unwrap_or_default();
-            (name, values.get_mut(usize::from(*at)).map(take).unwrap_or_default())
+            (name(slot), values.get_mut(usize::from(*at)).map(take).unwrap_or_default())
         }));
         self.slots.truncate(base);
         object
@@ -266,13 +339,20 @@ impl Decoder<'_> {
     ) -> Result<(), Boxed> {
         if let (Form::Text, Payload::Bytes(bytes @ [_, ..])) = (field.form, payload) {
             self.count()?;
-            let text = std::str::from_utf8(bytes).map_err(|_| Fault::Utf8)?;
+            let text = self.plain.text(bytes)?;
+            self.slots.push(field.slot);
             // Two ways, so that a short text is made where it stays.
             if text.len() <= Text::INLINE_CAP {
-                self.push(field.slot, || Value::String(Text::new_inline(text)));
+                self.values.push(|| Value::String(Text::new_inline(text)));
             } else {
-                self.push(field.slot, || Value::String(Text::new(text)));
+                self.values.push(|| Value::String(Text::new(text)));
             }
+            return Ok(());
+        }
+        if let (Form::Message(id), Payload::Bytes(bytes)) = (field.form, payload) {
+            self.count()?;
+            let object = self.message(id, bytes, depth + 1)?;
+            self.push(field.slot, || Value::Object(object));
             return Ok(());
         }
         // Many texts and flags are there and empty.
@@ -314,22 +394,24 @@ impl Decoder<'_> {
             }
             return Ok(());
         }
-        match self.one(form, payload, depth) {
-            Ok(value) => {
-                self.items.push(|| value);
+        let read = match (form, payload) {
+            (Form::Message(id), Payload::Bytes(bytes)) => self.count().and_then(|()| {
+                let object = self.message(id, bytes, depth + 1)?;
+                self.items.push(|| Value::Object(object));
                 Ok(())
-            }
-            Err(error) => Err(Box::new(error.within(&format!("[{}]", self.items.len() - list.start)))),
-        }
+            }),
+            _ => self.one(form, payload, depth).map(|value| self.items.push(|| value)),
+        };
+        read.map_err(|error| Box::new(error.within(&format!("[{}]", self.items.len() - list.start))))
     }
 
     /// Reads an entry of a map: a message of a key and a value, each of which may be left out when zero.
     fn entry(&mut self, form: Form, payload: Payload<'_>, depth: usize) -> Result<(), Boxed> {
-        let (mut key, mut content) = ("", None);
+        let (mut key, mut content): (&[u8], _) = (&[], None);
         let mut reader = Reader(payload.bytes()?);
         while let Some((number, payload)) = reader.next()? {
             match number {
-                1 => key = payload.text()?,
+                1 => key = payload.bytes()?,
                 2 => content = Some(payload),
                 _ => {}
             }
@@ -339,19 +421,20 @@ impl Decoder<'_> {
             Form::Double => Payload::Fixed64(0),
             _ => Payload::Bytes(&[]),
         });
+        let key = scalar::text(self.plain.text(key)?);
         match self.one(form, content, depth) {
             Ok(value) => {
-                self.entries.push((scalar::text(key), value));
+                self.entries.push((key, value));
                 Ok(())
             }
-            Err(error) => Err(Box::new(error.within(key))),
+            Err(error) => Err(Box::new(error.within(&key))),
         }
     }
 
     fn one(&mut self, form: Form, payload: Payload<'_>, depth: usize) -> Result<Value, Boxed> {
         self.count()?;
         Ok(match form {
-            Form::Text => Value::String(scalar::text(payload.text()?)),
+            Form::Text => Value::String(scalar::text(self.plain.text(payload.bytes()?)?)),
             Form::Bytes => Value::from(base64::encode(payload.bytes()?)),
             Form::Bool => Value::Bool(payload.varint()? != 0),
             // Negative numbers are written with all 64 bits; a 32-bit field keeps the low ones.
@@ -385,13 +468,13 @@ impl Decoder<'_> {
                         1 if !matches!(value, Value::Object(_)) => {
                             value = Value::Bool(payload.varint()? != 0)
                         }
-                        2 => value = self.message(schema, payload.bytes()?, depth + 1)?,
+                        2 => value = Value::Object(self.message(schema, payload.bytes()?, depth + 1)?),
                         _ => {}
                     }
                 }
                 value
             }
-            Form::Message(id) => self.message(id, payload.bytes()?, depth + 1)?,
+            Form::Message(id) => Value::Object(self.message(id, payload.bytes()?, depth + 1)?),
         })
     }
 
@@ -401,7 +484,7 @@ impl Decoder<'_> {
         let mut reader = Reader(bytes);
         while let Some((number, payload)) = reader.next()? {
             match number {
-                1 => one = Some(self.message(schema, payload.bytes()?, depth + 1)?),
+                1 => one = Some(Value::Object(self.message(schema, payload.bytes()?, depth + 1)?)),
                 2 => many.push(self.one(items, payload, depth + 1)?),
                 _ => {}
             }

@@ -83,7 +83,16 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the next field; groups, which no message has, are skipped.
+    #[inline]
     pub fn next(&mut self) -> Result<Option<(u32, Payload<'a>)>, Fault> {
+        match self.short() {
+            Some(field) => Ok(Some(field)),
+            None if self.0.is_empty() => Ok(None),
+            None => self.any(),
+        }
+    }
+
+    fn any(&mut self) -> Result<Option<(u32, Payload<'a>)>, Fault> {
         let mut open: usize = 0;
         while !self.0.is_empty() {
             let key = self.varint()?;

@@ -138,6 +138,20 @@ fn openapi_is_found_where_the_index_says_and_kept_for_ever() {
     assert_eq!(plain.document(), answer.document());
     let wrong = server.get("/openapi/v3/apis/apps/v1?hash=0");
     assert_eq!((wrong.code, wrong.header("location")), (301, Some("/openapi/v3/apis/apps/v1?")));
+    // Clients ask for protobuf by either name, and for JSON in the second place.
+    let protobuf = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
+    for accept in
+        [protobuf, "application/com.github.proto-openapi.spec.v3@v1.0+protobuf, application/json;q=0.5"]
+    {
+        let binary = get(&server, link, accept);
+        assert_eq!((binary.code, binary.header("content-type")), (200, Some(protobuf)));
+        assert_eq!(binary.header("etag"), answer.header("etag"));
+        assert!(binary.body.starts_with(b"\x0a\x053.0.0"), "{accept}");
+    }
+    let other = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+    assert_eq!(get(&server, link, other).code, 406);
+    let either = get(&server, link, &format!("{other}, application/json;q=0.5"));
+    assert_eq!(either.document(), answer.document());
 }
 
 #[test]
