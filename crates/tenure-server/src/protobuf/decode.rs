@@ -50,7 +50,7 @@ struct Decoder<'a> {
     /// The slots of the finished fields of all messages that are being read, the innermost last.
     slots: Vec<u8>,
     /// The values of those fields.
-    values: Stack<Value>,
+    values: Stack<Finished>,
     /// The items of all lists that are being read.
     items: Stack<Value>,
     /// The entries of all maps that are being read.
@@ -76,11 +76,17 @@ impl Plain {
     /// Returns bytes of the document as text.
     #[inline]
     fn text<'a>(&'a self, bytes: &'a [u8]) -> Result<&'a str, Fault> {
-        let start = bytes.as_ptr().addr().wrapping_sub(self.start);
+        let start = self.offset(bytes);
         match self.text.get(start..start.wrapping_add(bytes.len())) {
             Some(text) if is_ascii(bytes) => Ok(text),
             _ => std::str::from_utf8(bytes).map_err(|_| Fault::Utf8),
         }
+    }
+
+    /// Returns where bytes of the document stand in it.
+    #[inline]
+    fn offset(&self, bytes: &[u8]) -> usize {
+        bytes.as_ptr().addr().wrapping_sub(self.start)
     }
 }
 
@@ -102,6 +108,33 @@ fn is_ascii(bytes: &[u8]) -> bool {
         }
     }
     all & HIGH == 0
+}
+
+/// A finished field.
+enum Finished {
+    Value(Value),
+    /// Where a string stands in the plain text, and its length. It is made where it stays: a value that is moved right after
+    /// it was written in parts makes the processor wait.
+    Text(u32, u32),
+}
+
+impl Default for Finished {
+    fn default() -> Finished {
+        Finished::Value(Value::Null)
+    }
+}
+
+impl Finished {
+    #[inline(always)]
+    fn take(&mut self, plain: &Plain) -> Value {
+        match self {
+            Finished::Value(value) => take(value),
+            Finished::Text(start, length) => {
+                let (start, length) = (*start as usize, *length as usize);
+                Value::String(scalar::text(plain.text.get(start..start + length).unwrap_or_default()))
+            }
+        }
+    }
 }
 
 /// A list or a map whose end has not been seen: its items come one by one.
@@ -199,8 +232,14 @@ impl Decoder<'_> {
         let read = if field.shape == Shape::One {
             let (bit, before) = (1 << (field.slot & 63), **seen);
             **seen |= bit;
-            let occurrence = if before & bit == 0 { Occurrence::First } else { Occurrence::Again };
-            self.single(field, payload, occurrence, depth)
+            match (field.form, payload) {
+                (Form::Text, Payload::Bytes(bytes @ [_, ..])) => self.text(field.slot, bytes),
+                _ => {
+                    let again = before & bit != 0;
+                    let occurrence = if again { Occurrence::Again } else { Occurrence::First };
+                    self.single(field, payload, occurrence, depth)
+                }
+            }
         } else {
             let list = match *open {
                 Some(list) if list.slot == field.slot => list,
@@ -249,7 +288,7 @@ impl Decoder<'_> {
     #[inline(always)]
     fn push(&mut self, slot: u8, value: impl FnOnce() -> Value) {
         self.slots.push(slot);
-        self.values.push(value);
+        self.values.push(|| Finished::Value(value()));
     }
 
     /// Makes an object of the fields from `base` on, which came in the order of their numbers.
@@ -271,8 +310,8 @@ impl Decoder<'_> {
         }
         let name = |slot: u8| message.names.get(usize::from(slot)).cloned().unwrap_or_default();
         if ascending {
-            let fields = slots.iter().zip(self.values.drain(base));
-            let object = Object::from_sorted(fields.map(|(slot, value)| (name(*slot), take(value))));
+            let (fields, plain) = (slots.iter().zip(self.values.drain(base)), &self.plain);
+            let object = Object::from_sorted(fields.map(|(slot, value)| (name(*slot), value.take(plain))));
             self.slots.truncate(base);
             return object;
         }
@@ -288,7 +327,8 @@ impl Decoder<'_> {
         let values = self.values.drain(base).into_slice();
         let object = Object::from_sorted(self.order.iter().map(|at| {
             let slot = slots.get(usize::from(*at)).copied().unwrap_or_default();
-            (name(slot), values.get_mut(usize::from(*at)).map(take).unwrap_or_default())
+            let value = values.get_mut(usize::from(*at)).map(|value| value.take(&self.plain));
+            (name(slot), value.unwrap_or_default())
         }));
         self.slots.truncate(base);
         object
@@ -307,7 +347,7 @@ impl Decoder<'_> {
     fn close_repeated(&mut self, message: &'static Message, base: usize) -> Object {
         let mut pieces: BTreeMap<u8, Vec<Value>> = BTreeMap::new();
         for (slot, value) in self.slots.drain(base..).zip(self.values.drain(base)) {
-            pieces.entry(slot).or_default().push(take(value));
+            pieces.entry(slot).or_default().push(value.take(&self.plain));
         }
         for (slot, mut pieces) in pieces {
             let value = match message.field(slot).map(|field| field.shape) {
@@ -328,8 +368,24 @@ impl Decoder<'_> {
         self.close_object(message, base)
     }
 
+    /// Reads a field that is a string and not empty, as most are.
+    #[inline(always)]
+    fn text(&mut self, slot: u8, bytes: &[u8]) -> Result<(), Boxed> {
+        self.count()?;
+        if is_ascii(bytes)
+            && let (Ok(start), Ok(length)) =
+                (u32::try_from(self.plain.offset(bytes)), u32::try_from(bytes.len()))
+        {
+            self.slots.push(slot);
+            self.values.push(|| Finished::Text(start, length));
+            return Ok(());
+        }
+        let text = scalar::text(std::str::from_utf8(bytes).map_err(|_| Fault::Utf8)?);
+        self.push(slot, || Value::String(text));
+        Ok(())
+    }
+
     /// Reads a field of one value.
-    #[inline]
     fn single(
         &mut self,
         field: &Field,
@@ -337,18 +393,6 @@ impl Decoder<'_> {
         occurrence: Occurrence,
         depth: usize,
     ) -> Result<(), Boxed> {
-        if let (Form::Text, Payload::Bytes(bytes @ [_, ..])) = (field.form, payload) {
-            self.count()?;
-            let text = self.plain.text(bytes)?;
-            self.slots.push(field.slot);
-            // Two ways, so that a short text is made where it stays.
-            if text.len() <= Text::INLINE_CAP {
-                self.values.push(|| Value::String(Text::new_inline(text)));
-            } else {
-                self.values.push(|| Value::String(Text::new(text)));
-            }
-            return Ok(());
-        }
         if let (Form::Message(id), Payload::Bytes(bytes)) = (field.form, payload) {
             self.count()?;
             let object = self.message(id, bytes, depth + 1)?;

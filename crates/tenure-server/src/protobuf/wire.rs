@@ -251,8 +251,7 @@ impl Writer {
     }
 
     fn long_varint(&mut self, number: u64) {
-        let (bytes, length) = varint(number);
-        self.bytes(bytes.get(..length).unwrap_or_default());
+        self.length += put_varint(number, self.room(LONGEST));
     }
 
     /// Adds the key of a field.
@@ -298,13 +297,12 @@ impl Writer {
     }
 
     fn long_end(&mut self, start: usize, length: usize) {
-        let (header, taken) = varint(length as u64);
-        let more = taken - 1;
+        let more = put_varint(length as u64, &mut [0; LONGEST]) - 1;
         self.room(more);
         self.buffer.copy_within(start..start + length, start + more);
         self.length += more;
         if let Some(place) = self.buffer.get_mut(start - 1..start + more) {
-            place.copy_from_slice(header.get(..taken).unwrap_or_default());
+            put_varint(length as u64, place);
         }
     }
 
@@ -325,10 +323,11 @@ impl Writer {
     }
 }
 
-/// Returns a number as it is written, and how many bytes of that it takes.
-fn varint(mut number: u64) -> ([u8; LONGEST], usize) {
-    let (mut bytes, mut length) = ([0; LONGEST], 0);
-    for place in &mut bytes {
+/// Writes a number to a place that has room for it, and returns how many bytes it takes.
+#[inline]
+fn put_varint(mut number: u64, to: &mut [u8]) -> usize {
+    let mut length = 0;
+    for place in to {
         length += 1;
         if number < 0x80 {
             *place = number as u8;
@@ -337,16 +336,19 @@ fn varint(mut number: u64) -> ([u8; LONGEST], usize) {
         *place = number as u8 | 0x80;
         number >>= 7;
     }
-    (bytes, length)
+    length
 }
 
 /// Copies bytes to a place of the same length; few of them by loads and stores of fixed size, which may overlap.
 #[inline]
 fn copy(from: &[u8], to: &mut [u8]) {
-    let size = from.len();
-    if size > 2 * 16 {
+    if from.len() > 2 * 32 {
         to.copy_from_slice(from);
-    } else if !copy_ends::<16>(from, to) && !copy_ends::<8>(from, to) && !copy_ends::<4>(from, to) {
+    } else if !(copy_ends::<32>(from, to)
+        || copy_ends::<16>(from, to)
+        || copy_ends::<8>(from, to)
+        || copy_ends::<4>(from, to))
+    {
         for (byte, place) in from.iter().zip(to) {
             *place = *byte;
         }
