@@ -51,6 +51,7 @@ impl Object {
     }
 
     /// Returns the value of a field.
+    #[inline]
     pub fn get(&self, name: &str) -> Option<&Value> {
         if self.0.len() <= Self::FEW {
             return self.0.iter().find(|(field, _)| field.as_str() == name).map(|(_, value)| value);

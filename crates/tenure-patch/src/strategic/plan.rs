@@ -69,7 +69,7 @@ pub(crate) fn is_displaced(name: &str, by: &Object, ty: TypeRef<'_>) -> bool {
 #[derive(Clone, Debug)]
 pub(crate) enum Keys<'a> {
     /// The type's merge key.
-    One(&'a str),
+    One(&'a Text),
     /// The keys of a keyed list that has no merge key of its own, with what absent ones count as.
     Declared(&'a [Key]),
     /// Those that the type recommends or the patch names; all but the first may be absent from an entry.
@@ -134,7 +134,7 @@ impl<'a> Keys<'a> {
         if let Keys::One(name) = self
             && let Some(value) = entry.get(name)
         {
-            return Object::from_sorted([(Text::from(*name), value.clone())]);
+            return Object::from_sorted([((*name).clone(), value.clone())]);
         }
         Object::from_unsorted(self.fields_of(entry).collect())
     }

@@ -5,7 +5,7 @@ use super::{DifferenceOptions, LiveChanges, dress::dress, settled::is_settled};
 use crate::{
     PatchError,
     strategic::{
-        directive::{self, DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER},
+        directive::{self, DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER, front},
         plan::{self, Plan, Position},
     },
 };
@@ -114,6 +114,7 @@ impl<'o> Walk<'o> {
         let (mut at_original, mut at_live) = (0, 0);
         let mut extra = false;
         let removals = self.removals;
+        let mut marked = front(modified).len();
         for (name, value) in modified {
             let in_original = loop {
                 match original.get(at_original) {
@@ -147,7 +148,13 @@ impl<'o> Walk<'o> {
             };
             let sides =
                 Sides { original: in_original.map(|field| &field.1), live: in_live.map(|field| &field.1) };
-            self.field(sides, name, value, ty).map_err(|error| error.under_field(name))?;
+            // Whatever may be a directive stands at the front.
+            let written = match marked {
+                0 => self.field(sides, name, value, ty),
+                _ => self.marked(sides, name, value, ty),
+            };
+            written.map_err(|error| error.under_field(name))?;
+            marked = marked.saturating_sub(1);
         }
         for (gone, value) in &original[at_original..] {
             extra |= !value.is_null();
@@ -263,6 +270,28 @@ impl<'o> Walk<'o> {
         self.fields.extend(removal.map(|value| (name.clone(), value)));
     }
 
+    /// Writes a field that may be a directive: in the patch of a patch, those of the documents are compared as words.
+    fn marked(
+        &mut self,
+        sides: Sides<'_, Value>,
+        name: &Text,
+        modified: &Value,
+        ty: TypeRef<'_>,
+    ) -> Result<(), PatchError> {
+        if name != PATCH || sides.original.is_none() {
+            return self.field(sides, name, modified, ty);
+        }
+        let (original, live) = (sides.original, sides.live);
+        if let Some(word) = original.or(live).filter(|value| value.as_str().is_none()) {
+            let map = Object::default().with(name.clone(), word.clone());
+            return Err(crate::Fault::UnknownPatchValue { value: word.clone(), map }.into());
+        }
+        if live != Some(modified) {
+            self.fields.push((name.clone(), modified.clone()));
+        }
+        Ok(())
+    }
+
     fn field(
         &mut self,
         sides: Sides<'_, Value>,
@@ -273,17 +302,6 @@ impl<'o> Walk<'o> {
         let alike =
             |side: Option<&Value>| side.is_some_and(|side| discriminant(side) == discriminant(modified));
         match modified {
-            // The patch of a patch: directives of the documents are compared as words.
-            _ if name == PATCH && sides.original.is_some() => {
-                let (original, live) = (sides.original, sides.live);
-                if let Some(word) = original.or(live).filter(|value| value.as_str().is_none()) {
-                    let map = Object::default().with(name.clone(), word.clone());
-                    return Err(crate::Fault::UnknownPatchValue { value: word.clone(), map }.into());
-                }
-                if live != Some(modified) {
-                    self.fields.push((name.clone(), modified.clone()));
-                }
-            }
             Value::Object(map) if alike(sides.original) || alike(sides.live) => {
                 let Some(position) = self.position(sides, name, modified, ty)? else { return Ok(()) };
                 if sides.share(modified) && is_settled(modified, position, self.options.unmarked_lists) {
@@ -299,14 +317,15 @@ impl<'o> Walk<'o> {
                     return Ok(());
                 }
                 let list = self.list(sides, list, position)?;
-                if list.new || !list.items.is_empty() {
-                    self.fields.push((name.clone(), Array::from(list.items).into()));
-                }
+                // Directives come before all fields, so written first they are often in order already.
                 if !list.deletions.is_empty() {
                     self.directive(DELETE_FROM_PRIMITIVE_LIST, name, list.deletions);
                 }
                 if !list.order.is_empty() {
                     self.directive(SET_ELEMENT_ORDER, name, list.order);
+                }
+                if list.new || !list.items.is_empty() {
+                    self.fields.push((name.clone(), Array::from(list.items).into()));
                 }
             }
             modified if sides.live != Some(modified) => {

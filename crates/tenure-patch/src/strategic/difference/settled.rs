@@ -3,7 +3,7 @@
 
 use crate::strategic::{
     UnmarkedLists,
-    directive::PATCH,
+    directive::{PATCH, front},
     plan::{self, Plan, Position},
 };
 use tenure_schema::{Type, TypeRef};
@@ -41,10 +41,11 @@ pub(super) fn map_is_settled(map: &Object, ty: TypeRef<'_>, unmarked: UnmarkedLi
     if matches!(ty.get(), Type::Untyped) {
         return true;
     }
-    map.iter().all(|(name, value)| match value {
-        Value::Object(_) | Value::Array(_) => {
-            plan::position(ty, name, value).is_ok_and(|position| is_settled(value, position, unmarked))
-        }
-        _ => name != PATCH,
-    })
+    front(map).iter().all(|(name, value)| name != PATCH || !value.is_scalar())
+        && map.iter().all(|(name, value)| match value {
+            Value::Object(_) | Value::Array(_) => {
+                plan::position(ty, name, value).is_ok_and(|position| is_settled(value, position, unmarked))
+            }
+            _ => true,
+        })
 }
