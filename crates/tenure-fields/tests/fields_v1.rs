@@ -175,3 +175,17 @@ fn integers_in_field_sets_stay_exact() {
     assert_eq!(read(text).as_deref(), Ok(text));
     assert_eq!(read(r#"{"v:1.0":{},"v:1":{}}"#).as_deref(), Ok(r#"{"v:1":{}}"#));
 }
+
+#[test]
+fn a_large_whole_float_is_written_with_all_its_digits() {
+    // The fewest digits that tell it from other floats, 18446644073709552000, are another integer.
+    let text = br#"{"f:ids":{"v:18446644073709551610.0":{},"v:[1.8446644073709552e19]":{}}}"#;
+    let set = fields_v1::parse(text).unwrap();
+    let written = fields_v1::to_vec(&set);
+    assert_eq!(
+        String::from_utf8_lossy(&written),
+        r#"{"f:ids":{"v:18446644073709551616":{},"v:[18446644073709551616]":{}}}"#
+    );
+    assert_eq!(fields_v1::parse(&written).as_ref(), Ok(&set));
+    assert_eq!(fields_v1::from_value(&fields_v1::to_value(&set)).as_ref(), Ok(&set));
+}

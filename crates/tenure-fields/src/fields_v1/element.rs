@@ -117,8 +117,44 @@ pub(super) fn write_inner(element: &PathElement, out: &mut Vec<u8>) {
 fn write_value(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::String(text) => write_string(text, Style::Kubernetes, out),
-        other => json::write(other, out),
+        other => json::write(exact(other).as_ref().unwrap_or(other), out),
     }
+}
+
+/// Returns a value with its large whole floats as integers, if it has any. The fewest digits that tell a float
+/// from others are not its amount, and a reader that keeps 64-bit integers exact would find another element.
+fn exact(value: &Value) -> Option<Value> {
+    has_large_float(value).then(|| with_integers(value))
+}
+
+fn has_large_float(value: &Value) -> bool {
+    match value {
+        Value::Float(float) => large_integer(*float).is_some(),
+        Value::Array(items) => items.iter().any(has_large_float),
+        Value::Object(fields) => fields.iter().any(|(_, value)| has_large_float(value)),
+        _ => false,
+    }
+}
+
+fn with_integers(value: &Value) -> Value {
+    match value {
+        Value::Float(float) => large_integer(*float).unwrap_or_else(|| value.clone()),
+        Value::Array(items) => Value::array(items.iter().map(with_integers)),
+        Value::Object(fields) => Value::Object(Object::from_sorted(
+            fields.iter().map(|(name, value)| (name.clone(), with_integers(value))),
+        )),
+        other => other.clone(),
+    }
+}
+
+/// Returns the integer that a float is, where not every whole number is a float and 64 bits hold it.
+fn large_integer(float: f64) -> Option<Value> {
+    const SPARSE: f64 = (1u64 << 53) as f64;
+    if float.fract() != 0.0 || float.abs() < SPARSE {
+        return None;
+    }
+    let whole = float as i128;
+    i64::try_from(whole).map(Value::Int).or(u64::try_from(whole).map(Value::unsigned)).ok()
 }
 
 fn write_string(text: &str, style: Style, out: &mut Vec<u8>) {
