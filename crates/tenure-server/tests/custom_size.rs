@@ -17,6 +17,10 @@ use tenure_server::{
 use tenure_store::MemoryStore;
 use tenure_value::Value;
 
+/// The allocator of the binary.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const BAR: Duration = Duration::from_millis(if cfg!(debug_assertions) { 200 } else { 20 });
 const BAR_OF_ALL: Duration = Duration::from_secs(if cfg!(debug_assertions) { 10 } else { 5 });
 /// How many definitions there are together; a fifth of them where nothing is optimised.
@@ -207,7 +211,9 @@ fn many_definitions_are_served_in_time_and_memory() {
     let took = process_time(start).saturating_sub(busy);
     let grown = resident().zip(before).map(|(after, before)| after.saturating_sub(before));
     println!("{MANY} definitions at a server in {took:?}, {grown:?} bytes");
-    assert!(took < BAR_OF_ALL * 2, "{took:?}");
+    // Without optimisation this is some times slower than reading them; with it, the bar is one for both.
+    let bar = if cfg!(debug_assertions) { BAR_OF_ALL * 2 } else { BAR_OF_ALL };
+    assert!(took < bar, "{took:?}");
     assert!(grown.is_none_or(|grown| grown < MEMORY), "{grown:?} bytes");
     runtime.shutdown_background();
 }

@@ -46,6 +46,8 @@ pub(crate) struct CustomKind {
     /// What it was compiled from.
     object: Value,
     pub formers: Formers,
+    /// Its rows of the registry.
+    resources: Vec<Arc<Resource>>,
     /// Tells this definition from all that were there before, its own former ones included; never 0.
     pub serial: u64,
 }
@@ -62,13 +64,18 @@ impl CustomKind {
 impl Catalog {
     /// Returns the catalogue of the built-in resources alone.
     fn builtin() -> Catalog {
-        Catalog::of(HashMap::new(), HashMap::new())
+        Catalog::of(HashMap::new(), HashMap::new(), &HashMap::new())
     }
 
-    fn of(definitions: HashMap<Text, Arc<CustomKind>>, stored: HashMap<Bytes, Arc<Stored>>) -> Catalog {
+    /// Makes a catalogue; what was served before and has not changed is taken over, with what is prepared of it.
+    fn of(
+        definitions: HashMap<Text, Arc<CustomKind>>,
+        stored: HashMap<Bytes, Arc<Stored>>,
+        before: &HashMap<(Text, Text, Text), Served>,
+    ) -> Catalog {
         let builtin = Registry::builtin();
         let mut groups: Vec<Group> = builtin.groups().to_vec();
-        let mut resources: Vec<Resource> = builtin.resources().iter().map(|of| Resource::clone(of)).collect();
+        let mut resources: Vec<Arc<Resource>> = builtin.resources().to_vec();
         let mut custom = HashMap::new();
         let mut kinds: Vec<&Arc<CustomKind>> = definitions.values().collect();
         kinds.sort_by(|a, b| {
@@ -87,14 +94,17 @@ impl Catalog {
                 }
                 None => groups.push(added),
             }
-            resources.extend(definition.resources());
+            resources.extend(kind.resources.iter().cloned());
             custom.insert((definition.group.clone(), definition.names.plural.clone()), kind.clone());
         }
         let registry = Registry::new(groups, resources);
         let served = registry.resources().iter().map(|resource| {
-            let custom = custom.get(&(resource.group.clone(), resource.name.clone())).cloned();
+            let custom = custom.get(&(resource.group.clone(), resource.name.clone()));
             let key = (resource.group.clone(), resource.version.clone(), resource.name.clone());
-            (key, Served::new(resource.clone(), Kinds::builtin(), custom))
+            let same = before.get(&key).filter(|served| served.is_of(resource, custom)).cloned();
+            let served =
+                same.unwrap_or_else(|| Served::new(resource.clone(), Kinds::builtin(), custom.cloned()));
+            (key, served)
         });
         let served = served.collect();
         Catalog { registry, definitions, stored, custom, served, documents: Documents::default() }
@@ -153,23 +163,31 @@ impl Api {
             let name = Text::new(super::object::meta_text(&object, "name"));
             let formers = formers.remove(&name).unwrap_or_default();
             let known = old.definitions.get(&name);
+            if let Some(kind) = known.filter(|kind| kind.object.ptr_eq(&object) && kind.formers.are(&formers))
+            {
+                kinds.insert(name, kind.clone());
+                continue;
+            }
             if let Some(kind) = known.filter(|kind| kind.object.get("spec") == object.get("spec")) {
-                let definition = kind.definition.clone();
+                let (definition, resources) = (kind.definition.clone(), kind.resources.clone());
                 let serial = kind.serial;
-                kinds.insert(name, Arc::new(CustomKind { definition, object, formers, serial }));
+                let kind = CustomKind { definition, object, formers, resources, serial };
+                kinds.insert(name, Arc::new(kind));
                 continue;
             }
             match Definition::read(&object).map(Arc::new) {
                 Ok(definition) => {
                     let serial = SERIAL.fetch_add(1, Relaxed);
-                    kinds.insert(name, Arc::new(CustomKind { definition, object, formers, serial }));
+                    let resources = definition.resources().into_iter().map(Arc::new).collect();
+                    let kind = CustomKind { definition, object, formers, resources, serial };
+                    kinds.insert(name, Arc::new(kind));
                 }
                 Err(error) => {
                     tracing::warn!(%name, %error, "a stored definition cannot be read and is not served")
                 }
             }
         }
-        let catalog = Arc::new(Catalog::of(kinds, stored));
+        let catalog = Arc::new(Catalog::of(kinds, stored, &old.served));
         *self.current.0.write().unwrap_or_else(PoisonError::into_inner) = catalog;
         Ok(())
     }

@@ -24,6 +24,11 @@ impl Formers {
         self.0.iter().find(|(ended, _)| *ended > written).map(|(_, schema)| schema)
     }
 
+    /// Whether these are the same as others of the same kind.
+    pub fn are(&self, others: &Formers) -> bool {
+        self.0.iter().map(|(ended, _)| ended).eq(others.0.iter().map(|(ended, _)| ended))
+    }
+
     fn same_as(&self, ended: &[Revision]) -> bool {
         self.0.iter().map(|(at, _)| at).eq(ended)
     }

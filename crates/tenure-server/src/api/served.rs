@@ -159,6 +159,15 @@ impl Served {
         Served { resource, kinds, custom, prepared: Arc::default() }
     }
 
+    /// Whether this is what would be made of a resource and the kind behind it.
+    pub fn is_of(&self, resource: &Arc<Resource>, custom: Option<&Arc<CustomKind>>) -> bool {
+        let same_kind = match (&self.custom, custom) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            (own, other) => own.is_none() && other.is_none(),
+        };
+        same_kind && Arc::ptr_eq(&self.resource, resource)
+    }
+
     /// Whether objects of this resource are definitions of others.
     pub fn is_definition(&self) -> bool {
         self.resource.group == "apiextensions.k8s.io" && self.resource.name == "customresourcedefinitions"
@@ -290,7 +299,9 @@ impl Served {
     /// that says nothing is left out.
     pub fn as_read(&self, object: Value, live: Option<&Value>) -> Value {
         match self.version() {
-            Some(version) => version.read_stored_after(&object, self.seen(live)),
+            // Both are complete, so that there is nothing to fill in or to prune.
+            Some(version) if self.reads_as_written() => version.without_nulls(object, self.seen(live)),
+            Some(version) => version.read_stored(&object),
             None => object,
         }
     }

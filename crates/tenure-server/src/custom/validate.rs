@@ -300,7 +300,7 @@ fn check_items(
     let correlated = Correlated::new(&node.list, old);
     if let Some(of) = node.items.as_deref() {
         for (at, item) in items.iter().enumerate() {
-            check(of, item, correlated.before(item), &path.index(at), faults);
+            check(of, item, correlated.before(at, item), &path.index(at), faults);
         }
     }
     match &node.list {
@@ -316,10 +316,13 @@ fn check_items(
         ListKind::Keyed(keys) => {
             let mut seen = HashSet::new();
             for (at, item) in items.iter().enumerate() {
-                // An item without its keys is reported for that.
-                let Some(key) = key_of(keys, item) else { continue };
-                if !seen.insert(canonical(&key)) {
-                    faults.push(fault::duplicate(path.index(at), &key));
+                let is_repeated = match items.len() <= FEW {
+                    true => items.iter().take(at).any(|other| has_key_of(keys, other, item)),
+                    // An item without its keys is reported for that.
+                    false => key_of(keys, item).is_some_and(|key| !seen.insert(canonical(&key))),
+                };
+                if is_repeated {
+                    faults.push(fault::duplicate(path.index(at), &key_of(keys, item).unwrap_or_default()));
                 }
             }
         }
@@ -342,25 +345,51 @@ fn canonical(value: &Value) -> String {
     }
 }
 
+/// Up to how many items are compared with each other rather than looked up.
+const FEW: usize = 16;
+
+/// Whether two items have the same keys, numbers by amount; items without any have not.
+fn has_key_of(keys: &[Text], one: &Value, other: &Value) -> bool {
+    let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else { return false };
+    let mut pairs = keys.iter().map(|name| (one.get(name), other.get(name)));
+    let mut found = false;
+    pairs.all(|pair| match pair {
+        (Some(one), Some(other)) => {
+            found = true;
+            one.same(other)
+        }
+        (None, None) => true,
+        _ => false,
+    }) && found
+}
+
 /// The items of the old list, found by their keys. Items of other lists have no past of their own.
 pub(crate) struct Correlated<'o> {
     keys: &'o [Text],
-    items: HashMap<String, &'o Value>,
+    old: &'o [Value],
+    /// By their keys, where there are many.
+    found: HashMap<String, &'o Value>,
 }
 
 impl<'o> Correlated<'o> {
     pub fn new(list: &'o ListKind, old: Option<&'o Array>) -> Correlated<'o> {
         let (ListKind::Keyed(keys), Some(old)) = (list, old) else {
-            return Correlated { keys: &[], items: HashMap::new() };
+            return Correlated { keys: &[], old: &[], found: HashMap::new() };
         };
-        let items = old.iter().filter_map(|item| Some((canonical(&key_of(keys, item)?), item))).collect();
-        Correlated { keys, items }
+        let many = old.iter().filter(|_| old.len() > FEW);
+        let found = many.filter_map(|item| Some((canonical(&key_of(keys, item)?), item))).collect();
+        Correlated { keys, old: old.items(), found }
     }
 
-    pub fn before(&self, item: &Value) -> Option<&'o Value> {
-        if self.items.is_empty() {
-            return None;
+    /// Returns what an item was that stands at a place now; most stand where they stood.
+    pub fn before(&self, at: usize, item: &Value) -> Option<&'o Value> {
+        let is_it = |old: &&'o Value| has_key_of(self.keys, old, item);
+        if let Some(old) = self.old.get(at).filter(is_it) {
+            return Some(old);
         }
-        self.items.get(&canonical(&key_of(self.keys, item)?)).copied()
+        match self.old.len() <= FEW {
+            true => self.old.iter().find(is_it),
+            false => self.found.get(&canonical(&key_of(self.keys, item)?)).copied(),
+        }
     }
 }

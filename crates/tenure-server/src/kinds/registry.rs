@@ -276,14 +276,15 @@ impl Registry {
                 .iter()
                 .map(|row| Group { name: row.text("group"), versions: row.texts("versions") })
                 .collect();
-            let resources = RESOURCES.items("resources").iter().map(Resource::from_row).collect();
+            let resources = RESOURCES.items("resources").iter();
+            let resources = resources.map(|row| Arc::new(Resource::from_row(row))).collect();
             Registry::new(groups, resources)
         });
         &BUILTIN
     }
 
     /// Makes a registry; a version of storage that is not served is replaced by the resource's own.
-    pub fn new(groups: Vec<Group>, mut resources: Vec<Resource>) -> Registry {
+    pub fn new(groups: Vec<Group>, mut resources: Vec<Arc<Resource>>) -> Registry {
         let key = |group: &Text, version: &Text, name: &Text| (group.clone(), version.clone(), name.clone());
         let by_path: HashMap<_, _> = resources
             .iter()
@@ -292,6 +293,7 @@ impl Registry {
             .collect();
         for of in &mut resources {
             if !by_path.contains_key(&key(&of.storage.0, &of.storage.1, &of.name)) {
+                let of = Arc::make_mut(of);
                 of.storage = (of.group.clone(), of.version.clone());
             }
         }
@@ -300,7 +302,7 @@ impl Registry {
             .enumerate()
             .map(|(at, of)| ((of.api_version.clone(), of.kind.clone()), at))
             .collect();
-        Registry { groups, resources: resources.into_iter().map(Arc::new).collect(), by_path, by_kind }
+        Registry { groups, resources, by_path, by_kind }
     }
 
     /// Returns the groups in order, the core group first.

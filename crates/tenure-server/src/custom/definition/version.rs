@@ -158,26 +158,22 @@ impl Version {
     /// Returns an object of the store as it reads under today's schema: what is unknown now dropped, new defaults
     /// filled in, a `null` that may not be any more left out. For the version of storage.
     pub fn read_stored(&self, object: &Value) -> Value {
-        self.read_stored_after(object, Before::NOTHING)
+        let value = self.trim(object);
+        fill::fill(&self.node, &value, Before::NOTHING).unwrap_or(value)
     }
 
-    /// Returns an object as the next read will give it, of which the parts that are still the same memory as in the
-    /// live one have been read in this way.
-    pub(crate) fn read_stored_after(&self, object: &Value, before: Before<'_>) -> Value {
-        let value = self.trim_after(object, before);
-        fill::fill(&self.node, &value, before).unwrap_or(value)
+    /// Returns a complete object as the next read will give it: without each `null` that may not be, which is all that
+    /// reading changes of such an object. What is still the live memory has none.
+    pub(crate) fn without_nulls(&self, object: Value, before: Before<'_>) -> Value {
+        fill::drop_nulls(&self.node, &object, before).unwrap_or(object)
     }
 
     /// Returns an object without what this version does not know. An object that comes from another version gets no
     /// further defaults: they are those of the version that it was written and stored in.
     pub(super) fn trim(&self, object: &Value) -> Value {
-        self.trim_after(object, Before::NOTHING)
-    }
-
-    fn trim_after(&self, object: &Value, before: Before<'_>) -> Value {
-        let value = prune::prune(&self.node, object, before, &FieldPath::root(), &mut Vec::new());
+        let value = prune::prune(&self.node, object, Before::NOTHING, &FieldPath::root(), &mut Vec::new());
         let value = value.unwrap_or_else(|| object.clone());
-        fill::drop_nulls(&self.node, &value, before).unwrap_or(value)
+        fill::drop_nulls(&self.node, &value, Before::NOTHING).unwrap_or(value)
     }
 
     /// Returns what is wrong with the content of a new object; its own metadata is checked as that of every
@@ -275,7 +271,12 @@ mod tests {
                 version.complete_applied(&object).map(known),
                 "{object}"
             );
-            assert_eq!(version.read_stored_after(&object, before), version.read_stored(&object), "{object}");
+            let complete = version.complete_applied(&object).unwrap().value;
+            assert_eq!(
+                version.without_nulls(complete.clone(), before),
+                version.read_stored(&complete),
+                "{object}"
+            );
         }
         assert!(version.complete_applied_after(&live, before).unwrap().value.ptr_eq(&live));
     }

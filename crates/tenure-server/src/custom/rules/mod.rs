@@ -148,7 +148,7 @@ pub(crate) fn check(
             for (at, item) in items.iter().enumerate() {
                 // What stands in an unchanged list is unchanged, whether or not its items have a past.
                 let before =
-                    correlated.before(item).or(Some(item).filter(|_| unchanged && !of.has_transitions()));
+                    correlated.before(at, item).or(Some(item).filter(|_| unchanged && !of.has_transitions()));
                 check(of, item, before, &path.index(at), budget, faults);
             }
         }
