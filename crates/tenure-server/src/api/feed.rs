@@ -156,11 +156,28 @@ pub(crate) async fn entry_frame(
     format: Format,
     event: Event,
 ) -> Result<Bytes, Failure> {
-    let view = if format.view == View::Whole { View::Whole } else { View::PartialObjectMetadata };
-    let form = Form::of(served, Format { view, ..format }, Standing::Alone)
-        .ok_or_else(|| Failure::internal("a watch in a format that has no frames"))?;
-    let printed = api.printed(served, entry, &form).await?;
+    let printed = api.printed(served, entry, &form(served, format)?).await?;
     Ok(around(event, &printed.bytes, format.encoding))
+}
+
+/// Returns the frame that tells a watcher of the object under a key, which has been decoded already.
+pub(crate) fn live_frame(
+    api: &Api,
+    served: &Served,
+    key: &Bytes,
+    live: &Stored,
+    format: Format,
+    event: Event,
+) -> Result<Bytes, Failure> {
+    let printed = api.printed_live(served, key, live, &form(served, format)?)?;
+    Ok(around(event, &printed.bytes, format.encoding))
+}
+
+/// Returns the form in which a watch shows objects.
+fn form(served: &Served, format: Format) -> Result<Form, Failure> {
+    let view = if format.view == View::Whole { View::Whole } else { View::PartialObjectMetadata };
+    Form::of(served, Format { view, ..format }, Standing::Alone)
+        .ok_or_else(|| Failure::internal("a watch in a format that has no frames"))
 }
 
 /// Writes a frame with an object as it is shown at a revision.

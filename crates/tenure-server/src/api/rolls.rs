@@ -17,7 +17,7 @@ use std::{
 use tenure_store::{Entry, Revision, Store, Watch, WatchRequest};
 
 /// How many bytes all rolls have, at most; a longer one is not kept.
-const BUDGET: usize = 24 * 1024 * 1024;
+const BUDGET: usize = 40 * 1024 * 1024;
 /// From this size on a piece is long enough.
 const PIECE: usize = 64 * 1024;
 /// Shorter pieces are joined with what is next to them.
@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_what_was_read_last_stays() {
-        let state: State = (0..10_000).map(|at| (format!("{at:04}"), 1)).collect();
+        let state: State = (0..16_000).map(|at| (format!("{at:05}"), 1)).collect();
         let (rolls, example) = (Rolls::default(), Form::example());
         for prefix in ["a/", "b/", "c/", "d/"] {
             let pieces = roll(&state, None).0.pieces.clone();

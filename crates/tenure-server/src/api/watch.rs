@@ -4,7 +4,7 @@
 
 use super::{
     Api, Request,
-    feed::{Sight, entry_frame, frame, object_frame},
+    feed::{Sight, entry_frame, frame, live_frame, object_frame},
     object::{Stored, key, prefix, shown},
     read::Selection,
     scan::parse_version,
@@ -349,8 +349,14 @@ impl Watcher {
                     self.send(frame).await;
                 }
                 _ => {
-                    let stored = api.for_reading_one(&self.target.served, api.decoded(&entry)?).await?;
-                    self.addition(&stored).await;
+                    let served = &self.target.served;
+                    let stored = api.for_reading_one(served, api.decoded(&entry)?).await?;
+                    if self.format.view == View::Table {
+                        self.addition(&stored).await;
+                    } else if self.selection.matches(&stored.object) {
+                        let frame = live_frame(&api, served, &entry.key, &stored, self.format, Event::Added)?;
+                        self.send(frame).await;
+                    }
                 }
             }
         }
