@@ -7,6 +7,10 @@ use std::hint::black_box;
 use tenure_server::protobuf;
 use tenure_value::{Limits, Value, json};
 
+/// The allocator of the binary.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const BIG: &str = include_str!("../../../bench/inputs/smp/deployment-big.original.json");
 /// What a server fills in for a pod that says no more than its image.
 const SPEC: &str = r#"{"containers":[{"image":"nginx:1.25","imagePullPolicy":"IfNotPresent","name":"c","resources":{},
