@@ -7,7 +7,7 @@ use super::mark::Mark;
 use super::mirror::Mirror;
 use super::numbering::Turn;
 use super::wire::{
-    RANGE, RangeRequest, RangeResponse, WATCH, WatchCreate, WatchRequest, WatchResponse, revision,
+    KeyValue, RANGE, RangeRequest, RangeResponse, WATCH, WatchCreate, WatchRequest, WatchResponse, revision,
 };
 use crate::Revision;
 use crate::history::History;
@@ -16,8 +16,12 @@ use bytes::Bytes;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// How many entries are asked for at a time.
-const PAGE: i64 = 1000;
+/// How many entries are asked for at first, and how many bytes after that, as far as the page before tells: etcd looks at
+/// all keys for every page, and so should not be asked too often.
+const FIRST_PAGE: i64 = 500;
+const PAGE_BYTES: usize = 8 << 20;
+/// The most entries that are asked for.
+const LARGEST_PAGE: usize = 20_000;
 /// How long a page may take.
 const PAGE_TIME: Duration = Duration::from_secs(10);
 
@@ -88,11 +92,12 @@ pub(super) async fn catch_up(mirror: &Mirror) -> Result<(), Fault> {
 async fn state_at(mirror: &Mirror, at: i64, shown: Revision) -> Result<State, Fault> {
     let mut state = State { history: History::starting_after(shown), ..State::default() };
     let (mut key, range_end) = mirror.keys.entries();
+    let mut limit = FIRST_PAGE;
     loop {
         let request = RangeRequest {
             key,
             range_end: range_end.clone(),
-            limit: PAGE,
+            limit,
             revision: at,
             ..RangeRequest::default()
         };
@@ -103,11 +108,19 @@ async fn state_at(mirror: &Mirror, at: i64, shown: Revision) -> Result<State, Fa
                 state.index.insert(mirror.entry(Bytes::copy_from_slice(name), kv));
             }
         }
+        limit = next_limit(&answer.kvs);
         match answer.kvs.last().filter(|_| answer.more) {
             Some(last) => key = after(&last.key),
             None => return Ok(state),
         }
     }
+}
+
+/// Returns how many entries like these make a page.
+fn next_limit(kvs: &[KeyValue]) -> i64 {
+    let bytes: usize = kvs.iter().map(|kv| kv.key.len() + kv.value.len()).sum();
+    let fitting = PAGE_BYTES.saturating_mul(kvs.len()) / bytes.max(1);
+    i64::try_from(fitting.clamp(1, LARGEST_PAGE)).unwrap_or(FIRST_PAGE)
 }
 
 async fn is_frozen_at(mirror: &Mirror, at: i64) -> Result<bool, Fault> {
@@ -139,4 +152,22 @@ async fn oldest(mirror: &Mirror, late: i64) -> Result<i64, Fault> {
         }
     }
     Ok(late)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_have_the_same_bytes_whatever_the_entries() {
+        let page = |count: usize, size: usize| {
+            let kv = KeyValue { key: "k".into(), value: vec![0; size - 1].into(), ..KeyValue::default() };
+            next_limit(&vec![kv; count])
+        };
+        assert_eq!(page(500, 1 << 10), 8 << 10);
+        assert_eq!(page(3, 1 << 20), 8);
+        assert_eq!(page(1, 9 << 20), 1, "there is always a next page");
+        assert_eq!(page(500, 1), 20_000);
+        assert_eq!(next_limit(&[]), 1);
+    }
 }
