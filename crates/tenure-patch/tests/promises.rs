@@ -4,7 +4,7 @@ use tenure_patch::{
     Class, Fault, PatchError,
     strategic::{
         self, Decision, DifferenceKeys, DifferenceOptions, KeySource, LiveChanges, Options, OrderSource,
-        Precondition, Rule, UnmarkedLists,
+        Precondition, Rule, UnknownWords, UnmarkedLists,
     },
 };
 use tenure_schema::{Schema, TypeRef, openapi};
@@ -414,6 +414,9 @@ fn an_unknown_word_is_an_error_whatever_is_live() {
             patched.at(["spec", "template", "spec", "securityContext"]).cloned().unwrap_or_default();
         assert_eq!(context, doc(result), "{patch}");
     }
+    let recorded = Options { unknown_words: UnknownWords::PassedOver, ..Options::default() };
+    let patch = doc(&pod("securityContext: {$patch: Delete, runAsUser: 1}"));
+    assert_eq!(strategic::apply(&live, &patch, deployment, &recorded).unwrap(), live);
     let replaced = pod("$patch: replace, containers: [{name: c, securityContext: {$patch: x}}]");
     assert!(apply(deployment, &live, &doc(&replaced)).is_ok());
 }

@@ -22,9 +22,25 @@ pub(crate) enum Taken {
     Literally,
 }
 
+/// What is done with a word in `$patch` that nobody knows, in a map that meets no live map. Where one is live, it
+/// is an error always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnknownWords {
+    /// It is an error.
+    #[default]
+    Refused,
+    /// The map is left out, or joins without the word, as Kubernetes has it.
+    PassedOver,
+}
+
 /// Returns the value as it is to be stored, or nothing if it says itself that it is not to be.
-pub(crate) fn clean(value: &Value, ty: TypeRef<'_>, taken: Taken) -> Result<Option<Value>, PatchError> {
-    Ok(match cleaned(value, ty, taken)? {
+pub(crate) fn clean(
+    value: &Value,
+    ty: TypeRef<'_>,
+    taken: Taken,
+    words: UnknownWords,
+) -> Result<Option<Value>, PatchError> {
+    Ok(match cleaned(value, ty, taken, words)? {
         Cleaned::Same => Some(value.clone()),
         Cleaned::New(value) => Some(value),
         Cleaned::Dropped => None,
@@ -37,16 +53,16 @@ enum Cleaned {
     Dropped,
 }
 
-fn cleaned(value: &Value, ty: TypeRef<'_>, taken: Taken) -> Result<Cleaned, PatchError> {
+fn cleaned(value: &Value, ty: TypeRef<'_>, taken: Taken, words: UnknownWords) -> Result<Cleaned, PatchError> {
     match value {
-        Value::Object(object) => cleaned_object(object, ty, taken),
-        Value::Array(array) => cleaned_array(array, ty, taken),
+        Value::Object(object) => cleaned_object(object, ty, taken, words),
+        Value::Array(array) => cleaned_array(array, ty, taken, words),
         _ => Ok(Cleaned::Same),
     }
 }
 
 /// Whether a map that carries `$patch` is left out for what that says.
-fn is_dropped(object: &Object, taken: Taken) -> Result<bool, PatchError> {
+fn is_dropped(object: &Object, taken: Taken, words: UnknownWords) -> Result<bool, PatchError> {
     let value = match object.get(PATCH) {
         Some(value) if taken != Taken::Literally && !value.is_null() => value,
         _ => return Ok(false),
@@ -55,12 +71,18 @@ fn is_dropped(object: &Object, taken: Taken) -> Result<bool, PatchError> {
         Some("delete") => Ok(true),
         // There is nothing to be replaced or merged with.
         Some("replace" | "merge") => Ok(taken == Taken::New),
+        _ if words == UnknownWords::PassedOver => Ok(taken == Taken::New),
         _ => Err(Fault::UnknownPatchValue { value: value.clone(), map: object.clone() }.into()),
     }
 }
 
-fn cleaned_object(object: &Object, ty: TypeRef<'_>, taken: Taken) -> Result<Cleaned, PatchError> {
-    if is_dropped(object, taken)? {
+fn cleaned_object(
+    object: &Object,
+    ty: TypeRef<'_>,
+    taken: Taken,
+    words: UnknownWords,
+) -> Result<Cleaned, PatchError> {
+    if is_dropped(object, taken, words)? {
         return Ok(Cleaned::Dropped);
     }
     let mut kept: Option<Vec<(Text, Value)>> = None;
@@ -70,7 +92,7 @@ fn cleaned_object(object: &Object, ty: TypeRef<'_>, taken: Taken) -> Result<Clea
         } else if value.is_scalar() {
             Cleaned::Same
         } else {
-            cleaned(value, plan::below(ty, name), taken).map_err(|error| error.under_field(name))?
+            cleaned(value, plan::below(ty, name), taken, words).map_err(|error| error.under_field(name))?
         };
         let value = match outcome {
             Cleaned::Same => match &mut kept {
@@ -92,7 +114,12 @@ fn cleaned_object(object: &Object, ty: TypeRef<'_>, taken: Taken) -> Result<Clea
     })
 }
 
-fn cleaned_array(array: &Array, ty: TypeRef<'_>, taken: Taken) -> Result<Cleaned, PatchError> {
+fn cleaned_array(
+    array: &Array,
+    ty: TypeRef<'_>,
+    taken: Taken,
+    words: UnknownWords,
+) -> Result<Cleaned, PatchError> {
     let item = plan::item(ty);
     let mut kept: Option<Vec<Value>> = None;
     for (at, value) in array.iter().enumerate() {
@@ -100,7 +127,8 @@ fn cleaned_array(array: &Array, ty: TypeRef<'_>, taken: Taken) -> Result<Cleaned
         let is_marker = || value.get(PATCH).and_then(Value::as_str) == Some("replace");
         let outcome = match taken {
             Taken::Joining if is_marker() => Cleaned::Dropped,
-            _ => cleaned(value, item, taken).map_err(|error| error.under(PathElement::Index(at as i64)))?,
+            _ => cleaned(value, item, taken, words)
+                .map_err(|error| error.under(PathElement::Index(at as i64)))?,
         };
         let value = match outcome {
             Cleaned::Same => match &mut kept {

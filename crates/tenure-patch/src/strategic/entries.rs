@@ -117,7 +117,7 @@ impl<R: Recorder> Merger<'_, R> {
             _ => super::set::check_order(patch, order)?,
         }
         self.recorder.note(|| Rule::Added);
-        Ok(match clean(&patch.clone().into(), position.ty, Taken::New)? {
+        Ok(match clean(&patch.clone().into(), position.ty, Taken::New, self.options.unknown_words)? {
             Some(value) => Outcome::New(value),
             None => Outcome::Gone,
         })
@@ -143,7 +143,8 @@ impl<R: Recorder> Merger<'_, R> {
         if entries.replace.is_some() {
             self.recorder.note(|| Rule::ReplacedByDirective);
             for entry in &entries.merging {
-                let value = clean(&entry.map.clone().into(), item, Taken::Literally)?;
+                let value =
+                    clean(&entry.map.clone().into(), item, Taken::Literally, self.options.unknown_words)?;
                 let content = value.map_or(Content::Gone, Content::Made);
                 slots.push(Slot { content, standing: Standing { rank: NONE, place: NONE } });
                 index.keys_mut().extend_from_slice(entries.keys_of(entry, keys));
@@ -241,8 +242,9 @@ impl<R: Recorder> Merger<'_, R> {
                 self.recorder.enter(|| PathElement::Key(keys.of(entry.map)));
                 self.recorder.note(|| Rule::Added);
                 self.recorder.leave();
-                let value = clean(&entry.map.clone().into(), item, Taken::Joining)
-                    .map_err(|error| error.under(PathElement::Key(keys.of(entry.map))))?;
+                let value =
+                    clean(&entry.map.clone().into(), item, Taken::Joining, self.options.unknown_words)
+                        .map_err(|error| error.under(PathElement::Key(keys.of(entry.map))))?;
                 index.keys_mut().extend_from_slice(wanted);
                 index.seal();
                 slots.push(Slot {

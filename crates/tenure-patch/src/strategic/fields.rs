@@ -99,7 +99,7 @@ impl<'o, R: Recorder> Merger<'o, R> {
         patch: &Value,
         ty: TypeRef<'_>,
     ) -> Result<Outcome, PatchError> {
-        Ok(match clean(patch, ty, Taken::Literally)? {
+        Ok(match clean(patch, ty, Taken::Literally, self.options.unknown_words)? {
             Some(value) if value == *live => Outcome::Same,
             Some(value) => Outcome::New(value),
             None => Outcome::Gone,
@@ -262,7 +262,7 @@ impl<'o, R: Recorder> Merger<'o, R> {
             let outcome = self.list(&Array::default(), Some(list), None, position)?;
             return Ok(outcome);
         }
-        let outcome = match clean(patch, plan::below(ty, name), Taken::New)? {
+        let outcome = match clean(patch, plan::below(ty, name), Taken::New, self.options.unknown_words)? {
             Some(value) => Outcome::New(value),
             None => Outcome::Gone,
         };

@@ -14,6 +14,7 @@ mod set;
 pub mod text;
 mod trace;
 
+pub use clean::UnknownWords;
 pub use difference::{DifferenceKeys, DifferenceOptions, LiveChanges, Precondition, three_way, two_way};
 pub(crate) use directive::{Directive, PATCH_MERGE_KEY, SET_ELEMENT_ORDER, directive};
 pub use order::LiveOnly;
@@ -33,6 +34,8 @@ pub struct Options {
     pub live_only: LiveOnly,
     /// What is done with keyed lists and sets that have no patch strategy.
     pub unmarked_lists: UnmarkedLists,
+    /// What is done with a word in `$patch` that nobody knows, where no map is live.
+    pub unknown_words: UnknownWords,
 }
 
 /// Applies a patch to a document of a type.

@@ -290,7 +290,11 @@ pub(crate) fn patched(
             shown,
             patch,
             target.served.type_ref(),
-            &tenure_patch::strategic::Options::default(),
+            // A client that works with a kube-apiserver works here, however it spells its directives.
+            &tenure_patch::strategic::Options {
+                unknown_words: tenure_patch::strategic::UnknownWords::PassedOver,
+                ..Default::default()
+            },
         ),
     };
     result.map_err(|error| patch_failure(target, &error))
