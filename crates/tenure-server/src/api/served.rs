@@ -236,11 +236,13 @@ impl Served {
     }
 
     fn new_empty(&self) -> Value {
-        let bare = Value::object([
+        if !self.is_custom() {
+            return self.kinds.stored(&self.resource, &self.kinds.empty(&self.resource));
+        }
+        Value::object([
             ("apiVersion", Value::from(self.resource.api_version.clone())),
             ("kind", Value::from(self.resource.kind.clone())),
-        ]);
-        if self.is_custom() { bare } else { self.kinds.stored(&self.resource, &bare) }
+        ])
     }
 
     /// Whether a live object is complete by the rules of the kind: it is not converted, so that it is as it was written,

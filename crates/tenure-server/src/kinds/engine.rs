@@ -102,8 +102,8 @@ impl Kinds {
         self.walk(shape, value, Before::NOTHING, Walk::RulesAndEncode, around)
     }
 
-    /// Returns the form in which an object comes back once stored: lists that are shown as `null` when
-    /// absent are `null` when empty too.
+    /// Returns the form in which an object that the API shows comes back once stored: lists that are shown as
+    /// `null` when absent are `null` when empty too.
     pub fn stored(&self, resource: &Resource, object: &Value) -> Value {
         self.stored_after(resource, object, Before::NOTHING)
     }

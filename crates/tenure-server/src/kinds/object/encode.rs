@@ -25,7 +25,7 @@ pub(crate) enum Walk {
 pub(crate) enum EmptyLists {
     /// As it was given.
     AsGiven,
-    /// As `null`: it does not survive being stored.
+    /// As `null`: it does not survive being stored. The rest already has the form in which the API shows it.
     Null,
 }
 
@@ -44,6 +44,9 @@ impl Encoder<'_> {
             return None;
         }
         let shapes = self.shapes;
+        if self.empty_lists == EmptyLists::Null && !shapes.shows_null_below(shape) {
+            return None;
+        }
         match (shapes.get(shape), value) {
             (Shape::Struct(of), Value::Object(fields)) => self.node(of, fields, before).map(Value::from),
             (Shape::List(of), Value::Array(items)) if has_parts(shapes, *of) => {

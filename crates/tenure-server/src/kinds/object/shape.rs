@@ -2,7 +2,11 @@
 //! field whether a zero counts, what is shown when it is absent, and the rules that run at the type's nodes.
 
 use super::{super::pack::Row, rule::Rule};
-use std::{cmp::Ordering, collections::HashMap, sync::OnceLock};
+use std::{
+    cmp::Ordering,
+    collections::{HashMap, HashSet},
+    sync::OnceLock,
+};
 use tenure_schema::{ScalarKind, Schema, Type, TypeId, UnknownFields};
 use tenure_value::{Object, Text, Value, beginning};
 
@@ -133,6 +137,9 @@ impl<'s> Iterator for Shown<'s> {
     }
 }
 
+/// How many fields are looked at before the rest is searched.
+const NEAR: usize = 4;
+
 impl StructShape {
     /// Begins a walk over the fields.
     pub(crate) fn steps(&self) -> Steps<'_> {
@@ -146,7 +153,11 @@ impl StructShape {
     /// Returns where a field stands, or where it would, at or behind a place.
     fn place(&self, from: usize, name: &str) -> Result<usize, usize> {
         let wanted = beginning(name);
-        let mut at = from + self.beginnings[from..].partition_point(|other| *other < wanted);
+        let rest = &self.beginnings[from..];
+        // The fields of a document are mostly close to each other in its type.
+        let near = rest.iter().take(NEAR).take_while(|other| **other < wanted).count();
+        let far = if near == NEAR { rest[NEAR..].partition_point(|other| *other < wanted) } else { 0 };
+        let mut at = from + near + far;
         while self.beginnings.get(at) == Some(&wanted) {
             match self.fields[at].name.as_str().cmp(name) {
                 Ordering::Less => at += 1,
@@ -162,6 +173,8 @@ impl StructShape {
 pub(crate) struct Shapes {
     schema: &'static Schema,
     cells: Box<[OnceLock<Shape>]>,
+    /// Whether a list or map that is shown as `null` when absent can stand below a shape.
+    nulls: Box<[OnceLock<bool>]>,
     /// The content of a struct of which nothing was given.
     empties: Box<[OnceLock<Object>]>,
     types: Box<[TypeId]>,
@@ -183,6 +196,7 @@ impl Shapes {
         Shapes {
             schema,
             cells: types.iter().map(|_| OnceLock::new()).collect(),
+            nulls: types.iter().map(|_| OnceLock::new()).collect(),
             empties: types.iter().map(|_| OnceLock::new()).collect(),
             numbers: types.iter().enumerate().map(|(at, id)| (*id, ShapeId(at as u32))).collect(),
             names: schema.names().map(|(name, of)| (of.id(), name)).collect(),
@@ -223,6 +237,26 @@ impl Shapes {
             Object::from_sorted(existing.map(|field| (field.name.clone(), Value::from(self.empty(field.of)))))
         };
         self.empties.get(id.0 as usize).map(|cell| cell.get_or_init(make).clone()).unwrap_or_default()
+    }
+
+    /// Whether a list or map that is shown as `null` when absent can stand below a place of this shape.
+    pub(crate) fn shows_null_below(&self, id: ShapeId) -> bool {
+        let Some(cell) = self.nulls.get(id.0 as usize) else { return false };
+        *cell.get_or_init(|| {
+            let (mut seen, mut open) = (HashSet::from([id]), vec![id]);
+            while let Some(id) = open.pop() {
+                let parts: Vec<ShapeId> = match self.get(id) {
+                    Shape::Struct(of) if of.fields.iter().any(|field| field.absent == Absent::Null) => {
+                        return true;
+                    }
+                    Shape::Struct(of) => of.fields.iter().map(|field| field.of).collect(),
+                    Shape::Map(of) | Shape::List(of) => vec![*of],
+                    Shape::Scalar(_) | Shape::Any => Vec::new(),
+                };
+                open.extend(parts.into_iter().filter(|part| seen.insert(*part)));
+            }
+            false
+        })
     }
 
     /// Returns the rules of a type that are not of the default phase, as data.
