@@ -21,7 +21,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 const IDLE: Duration = Duration::from_secs(1);
 
 /// The longest that a write waits for others to share its commit.
-const MOST_PATIENCE: Duration = Duration::from_millis(5);
+const MOST_PATIENCE: Duration = Duration::from_millis(1);
+
+/// How many times as long as a commit takes it is worth waiting for those who are likely to come: a commit costs more
+/// than what they wait.
+const WORTH: u32 = 4;
 
 /// What the committer is asked to do.
 pub(super) enum Request {
@@ -51,7 +55,7 @@ pub(super) struct Committer {
 }
 
 /// What the last commit tells of the next one: those who wrote or waited then are likely to write now. Waiting for
-/// them a fraction of what a commit takes makes one large commit of what would be two half-empty ones in turn.
+/// them a little makes one large commit of what would be several half-empty ones in turn.
 #[derive(Debug, Default)]
 pub(super) struct LastBatch {
     writers: usize,
@@ -60,7 +64,7 @@ pub(super) struct LastBatch {
 
 impl LastBatch {
     fn patience(&self) -> Duration {
-        if self.writers > 1 { (self.took / 4).min(MOST_PATIENCE) } else { Duration::ZERO }
+        if self.writers > 1 { (self.took * WORTH).min(MOST_PATIENCE) } else { Duration::ZERO }
     }
 }
 
