@@ -63,13 +63,10 @@ impl Roll {
         self.pieces.iter().map(|piece| piece.bytes.len() + items(piece)).sum()
     }
 
-    /// Returns the bytes between what begins and what ends a list.
+    /// Returns the items of the list, many in one, without the separators between those.
     fn bytes(&self) -> Vec<Bytes> {
-        let mut bytes: Vec<Bytes> = self.pieces.iter().map(|piece| piece.bytes.clone()).collect();
-        if let Some(first) = bytes.first_mut() {
-            *first = first.slice(self.separator.len().min(first.len())..);
-        }
-        bytes
+        let piece = |piece: &Piece| piece.bytes.slice(self.separator.len().min(piece.bytes.len())..);
+        self.pieces.iter().map(piece).collect()
     }
 
     /// Returns a revision at which the collection is this: one that was asked for, or else one that is not before now.
@@ -339,7 +336,7 @@ mod tests {
             }
             let (next, _) = roll(&state, former.clone());
             let expected: Vec<Vec<u8>> = entries(&state).iter().map(text).collect();
-            assert!(next.bytes().concat() == expected.join(&b','), "round {round}");
+            assert!(next.bytes().join(&b',') == expected.join(&b','), "round {round}");
             let long = next.pieces.iter().filter(|piece| piece.bytes.len() >= SHORT).count();
             assert!(next.pieces.len() <= 2 * long + 2, "{} pieces, {long} long", next.pieces.len());
             former = Some(next);

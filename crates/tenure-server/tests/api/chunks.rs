@@ -139,3 +139,29 @@ fn a_list_is_the_same_whoever_read_it_before() {
     let selected = page(&server, "labelSelector=half%3Dchanged", "").document();
     assert_eq!(names(&selected), expected(3..4));
 }
+
+/// A long list is sent in pieces that are kept; it must read as one, whatever has changed since it was kept.
+#[test]
+fn a_long_list_is_one_list_again_and_after_changes() {
+    let server = Server::start();
+    let create = |at: usize| {
+        let body = format!(
+            r#"{{"metadata":{{"name":"template-{at:04}","annotations":{{"long":"{}"}}}},"template":{{"spec":{{"containers":[{{"name":"c","image":"i"}}]}}}}}}"#,
+            "x".repeat(2_000)
+        );
+        server.create(PATH, &body);
+    };
+    (0..150).filter(|at| at % 10 != 5).for_each(create);
+    let mut wanted: Vec<usize> = (0..150).filter(|at| at % 10 != 5).collect();
+    for round in 0..6 {
+        for again in ["first", "again"] {
+            let list = server.get(PATH).document();
+            assert_eq!(names(&list), expected(wanted.iter().copied()), "{again}, round {round}");
+        }
+        server.delete(&format!("{PATH}/template-{:04}", round * 10));
+        create(round * 10 + 5);
+        wanted.retain(|at| *at != round * 10);
+        wanted.push(round * 10 + 5);
+        wanted.sort_unstable();
+    }
+}
