@@ -37,8 +37,13 @@ pub(super) struct Newest {
 
 /// Asks etcd how far the store is: every transaction leaves a mark, and reading the marks is linearizable.
 pub(super) async fn newest(mirror: &Mirror, deadline: Instant) -> Result<Newest, Fault> {
+    newest_at(mirror, 0, deadline).await
+}
+
+/// Asks how far the store was at a revision of etcd; zero is the current one.
+async fn newest_at(mirror: &Mirror, at: i64, deadline: Instant) -> Result<Newest, Fault> {
     let (key, range_end) = mirror.keys.marks();
-    let request = RangeRequest { key, range_end, ..RangeRequest::default() };
+    let request = RangeRequest { key, range_end, revision: at, ..RangeRequest::default() };
     let answer: RangeResponse = mirror.cluster.persist(RANGE, &request, deadline).await?;
     let current = revision(answer.header.as_ref());
     let Some(last) = answer.kvs.iter().max_by_key(|kv| kv.mod_revision) else {
@@ -51,13 +56,11 @@ pub(super) async fn newest(mirror: &Mirror, deadline: Instant) -> Result<Newest,
 
 /// Fills an empty mirror with the state of so many revisions ago, from which the watch goes on.
 pub(super) async fn start(mirror: &Mirror, history: u64) -> Result<(), Fault> {
-    let Newest { current, marked, shown } = newest(mirror, Instant::now() + PAGE_TIME).await?;
+    let Newest { current, .. } = newest(mirror, Instant::now() + PAGE_TIME).await?;
     let back = i64::try_from(history).unwrap_or(i64::MAX);
     let mut base = current.saturating_sub(back).max(1);
     loop {
-        // If nothing happened since, the state is that of the last transaction, and is shown as that.
-        let at = if marked > 0 && marked <= base { shown } else { mirror.offset.revision(base, Turn::LAST) };
-        match state_at(mirror, base, at).await {
+        match shown_at(mirror, base).await {
             Ok(state) => {
                 mirror.note_frozen(is_frozen_at(mirror, base).await?);
                 mirror.ledger.resume_at(state);
@@ -69,6 +72,13 @@ pub(super) async fn start(mirror: &Mirror, history: u64) -> Result<(), Fault> {
             Err(fault) => return Err(fault),
         }
     }
+}
+
+/// Reads the state at a revision of etcd. It is that of the last transaction before, and is shown as that.
+async fn shown_at(mirror: &Mirror, base: i64) -> Result<State, Fault> {
+    let Newest { marked, shown, .. } = newest_at(mirror, base, Instant::now() + PAGE_TIME).await?;
+    let at = if marked > 0 { shown } else { mirror.offset.revision(base, Turn::LAST) };
+    state_at(mirror, base, at).await
 }
 
 /// Goes on where etcd's history begins. Watches end with "too old", unless the store has not changed since.
