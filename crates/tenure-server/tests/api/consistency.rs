@@ -27,6 +27,8 @@ const WATCHERS: u64 = 12;
 const LASTING: Duration = Duration::from_secs(8);
 const NAMESPACES: [&str; 2] = ["default", "kube-public"];
 const COLORS: [&str; 3] = ["red", "green", "blue"];
+/// How long a watcher may be away: often beyond the history that is kept.
+const NAP: Duration = Duration::from_millis(1_000);
 /// After how many events a watcher compares, besides every bookmark.
 const COMPARE: u64 = 25;
 
@@ -198,6 +200,10 @@ fn follow(world: &World, mut random: Random) {
         let last = world.last.load(SeqCst);
         if last > 0 && known.revision >= last {
             return known.compare(world, &question);
+        }
+        // Some come back only when what they have seen is forgotten.
+        if last == 0 && random.below(10) == 0 {
+            thread::sleep(NAP);
         }
         let seconds = 2 + random.below(3);
         let path = format!(
