@@ -61,11 +61,16 @@ fn type_below<'s>(node: &Node, ty: TypeRef<'s>) -> TypeRef<'s> {
 struct Side<'v> {
     value: Option<&'v Value>,
     next: usize,
+    /// The items of a long list by their elements, once one was not where it was tried.
+    order: Option<Vec<(PathElement, usize)>>,
 }
+
+/// Up to here looking at every item beats sorting them.
+const FEW: usize = 16;
 
 impl<'v> Side<'v> {
     fn new(value: Option<&'v Value>) -> Side<'v> {
-        Side { value, next: 0 }
+        Side { value, next: 0, order: None }
     }
 
     fn part(&mut self, element: &PathElement, ty: TypeRef<'_>) -> Option<&'v Value> {
@@ -74,15 +79,30 @@ impl<'v> Side<'v> {
             element => {
                 let Shape::Items(topology, _) = shape(ty) else { return None };
                 let items = self.value?.as_array()?.items();
-                let leads = |item: &Value| leads_to(element, item, topology);
                 let at = match items.get(self.next) {
-                    Some(item) if leads(item) => self.next,
-                    _ => items.iter().position(leads)?,
+                    Some(item) if leads_to(element, item, topology) => self.next,
+                    _ => self.find(items, element, topology)?,
                 };
                 self.next = at + 1;
                 items.get(at)
             }
         }
+    }
+
+    /// Returns the place of the first item that an element leads to.
+    fn find(&mut self, items: &[Value], element: &PathElement, topology: &ListTopology) -> Option<usize> {
+        if items.len() <= FEW {
+            return items.iter().position(|item| leads_to(element, item, topology));
+        }
+        let order = self.order.get_or_insert_with(|| {
+            let own = |item: &Value| items::element(item, topology, 0).ok();
+            let mut order: Vec<_> =
+                (0..).zip(items).filter_map(|(at, item)| Some((own(item)?, at))).collect();
+            order.sort();
+            order
+        });
+        let at = order.partition_point(|(other, _)| other < element);
+        order.get(at).filter(|(other, _)| other == element).map(|(_, at)| *at)
     }
 }
 
