@@ -43,8 +43,15 @@ impl Table {
             return Err(damaged(path, "it is empty".to_owned()));
         }
         let database = open_database(path, disk.clone())?;
-        let (totals, index) = guarded(path, || load(&database))?;
-        Ok((Table { path: path.to_owned(), disk, database: Some(database), totals }, index))
+        match guarded(path, || load(&database)) {
+            Ok((totals, index)) => {
+                Ok((Table { path: path.to_owned(), disk, database: Some(database), totals }, index))
+            }
+            Err(error) => {
+                let_go(Some(database));
+                Err(error)
+            }
+        }
     }
 
     /// Writes a table with these entries; it appears under its name only when it is complete.
@@ -74,9 +81,16 @@ impl Table {
             return Err(damaged(&self.path, "it failed before and was not written anew".to_owned()));
         };
         let totals = Totals { revision, journal, ..self.totals };
-        self.totals = guarded(&self.path, || change(&database, totals, changed))?;
-        self.database = Some(database);
-        Ok(())
+        match guarded(&self.path, || change(&database, totals, changed)) {
+            Ok(totals) => {
+                (self.totals, self.database) = (totals, Some(database));
+                Ok(())
+            }
+            Err(error) => {
+                let_go(Some(database));
+                Err(error)
+            }
+        }
     }
 
     /// Replaces the table by a new one with these entries.
@@ -86,14 +100,14 @@ impl Table {
         journal: u64,
         entries: impl Iterator<Item = &'a Entry>,
     ) -> Result<()> {
-        self.database = None;
+        let_go(self.database.take());
         let fresh = self.path.with_extension("new");
         remove_if_there(&fresh)?;
-        {
-            let database = open_database(&fresh, self.disk.clone())?;
-            let totals = Totals { revision, journal, records: 0 };
-            self.totals = guarded(&fresh, || fill(&database, totals, entries))?;
-        }
+        let database = open_database(&fresh, self.disk.clone())?;
+        let totals = Totals { revision, journal, records: 0 };
+        let filled = guarded(&fresh, || fill(&database, totals, entries));
+        let_go(Some(database));
+        self.totals = filled?;
         // The engine syncs what it commits; this also makes the file's length and what closing wrote durable.
         let synced = File::open(&fresh).and_then(|file| file.sync_all());
         synced.map_err(|source| file_error(&fresh, "sync", source))?;
@@ -122,6 +136,18 @@ fn guarded<T>(path: &Path, work: impl FnOnce() -> Result<T, Fault>) -> Result<T>
         Ok(Err(Fault::Engine(error))) => Err(damaged(path, error.to_string())),
         Err(_) => Err(damaged(path, "the storage engine cannot make sense of it".to_owned())),
     }
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        let_go(self.database.take());
+    }
+}
+
+/// Closes a database. What it then makes of a damaged file or a failing disk is of no interest: it is not trusted, or
+/// was synced before.
+fn let_go(database: Option<Database>) {
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(database)));
 }
 
 /// Why something with the engine failed.
