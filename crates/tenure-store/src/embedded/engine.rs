@@ -7,7 +7,7 @@ use super::checkpoint::Checkpointer;
 use super::directory::Directory;
 use super::disk::Disk;
 use super::files::{damaged, file_error, not_durable};
-use super::journal::Journal;
+use super::journal::{self, Journal};
 use super::record::Totals;
 use super::recovery::Recovery;
 use super::table::{FIRST_JOURNAL, Table};
@@ -32,8 +32,6 @@ pub(super) struct Engine {
     journal: Journal,
     watermark: Watermark,
     checkpointer: Checkpointer,
-    /// How often writing anew has failed. Each attempt has a file of its own: nobody knows whether the one before took.
-    failed_attempts: u64,
 }
 
 impl Engine {
@@ -70,19 +68,13 @@ impl Engine {
         forgotten.iter().for_each(|commit| checkpointer.owe(commit));
         let directory = directory.path().to_owned();
         let options = options.clone();
-        Ok((
-            Engine { directory, options, table, journal, watermark, checkpointer, failed_attempts: 0 },
-            ledger,
-        ))
+        Ok((Engine { directory, options, table, journal, watermark, checkpointer }, ledger))
     }
 
     /// Makes a batch durable. On an error nothing of it counts as written.
     pub(super) fn write(&mut self, batch: &Batch<'_>, state: impl FnOnce() -> State) -> Result<()> {
         if self.journal.is_lost() {
-            self.begin_anew(&state()).map_err(|error| {
-                self.failed_attempts += 1;
-                not_durable(&error.to_string())
-            })?;
+            self.begin_anew(&state()).map_err(|error| not_durable(&error.to_string()))?;
         }
         self.journal.append(batch)?;
         if !batch.commits.is_empty() {
@@ -108,8 +100,9 @@ impl Engine {
     /// from the moment when the new table has its name.
     fn begin_anew(&mut self, state: &State) -> Result<()> {
         let mut table = self.table.lock();
-        let (compacted, number) =
-            (state.history.compacted(), self.journal.number() + GAP * (1 + self.failed_attempts));
+        let compacted = state.history.compacted();
+        // Not one of an attempt before, of which nobody knows whether it took.
+        let number = journal::newest_number(&self.directory)? + GAP;
         let mut journal =
             Journal::begin(&self.directory, self.options.disk.clone(), self.options.journal_file, number);
         let commits: Vec<_> = state.history.iter().cloned().collect();
@@ -123,7 +116,6 @@ impl Engine {
         // What is left of the old one is removed when the store is opened, if not now.
         let _ = journal.remove_others();
         self.journal = journal;
-        self.failed_attempts = 0;
         self.checkpointer.settle();
         Ok(())
     }

@@ -123,11 +123,6 @@ impl Journal {
         self.trust == Trust::Lost
     }
 
-    /// Returns the number of the file that is being written.
-    pub(super) fn number(&self) -> u64 {
-        self.number
-    }
-
     /// Makes a batch durable. On an error nothing of it counts as written.
     pub(super) fn append(&mut self, batch: &Batch<'_>) -> Result<()> {
         self.make_room(batch.after).map_err(|error| not_durable(&error.to_string()))?;
@@ -202,7 +197,7 @@ impl Journal {
     }
 
     fn path(&self, number: u64) -> PathBuf {
-        self.directory.join(format!("{NAME}{number}"))
+        path(&self.directory, number)
     }
 }
 
@@ -211,16 +206,29 @@ pub(super) fn remove_before(directory: &Path, first: u64) -> Result<()> {
     remove_files(directory, |number| number < first)
 }
 
+/// Returns the highest number of a file; zero if there is none.
+pub(super) fn newest_number(directory: &Path) -> Result<u64> {
+    Ok(numbers(directory)?.into_iter().max().unwrap_or(0))
+}
+
 fn remove_files(directory: &Path, unwanted: impl Fn(u64) -> bool) -> Result<()> {
+    let mut unwanted = numbers(directory)?.into_iter().filter(|number| unwanted(*number));
+    unwanted.try_for_each(|number| remove_if_there(&path(directory, number)))
+}
+
+/// Returns the numbers of all files, in any order.
+fn numbers(directory: &Path) -> Result<Vec<u64>> {
     let unreadable = |source| file_error(directory, "read", source);
+    let mut numbers = Vec::new();
     for entry in fs::read_dir(directory).map_err(unreadable)? {
         let name = entry.map_err(unreadable)?.file_name();
-        let number = name.to_str().and_then(|name| name.strip_prefix(NAME)?.parse().ok());
-        if number.is_some_and(&unwanted) {
-            remove_if_there(&directory.join(name))?;
-        }
+        numbers.extend(name.to_str().and_then(|name| name.strip_prefix(NAME)?.parse::<u64>().ok()));
     }
-    Ok(())
+    Ok(numbers)
+}
+
+fn path(directory: &Path, number: u64) -> PathBuf {
+    directory.join(format!("{NAME}{number}"))
 }
 
 fn open_file(path: &Path) -> Result<File> {
@@ -304,7 +312,7 @@ mod tests {
         for revision in 1..=9 {
             append(&mut journal, revision, FULL as usize / 2);
         }
-        assert_eq!(journal.number(), 5, "two of them fill a file");
+        assert_eq!(journal.number, 5, "two of them fill a file");
         let needed = |revision| journal.needed_after(Revision::from_number(revision));
         assert_eq!(
             [needed(0), needed(1), needed(2), needed(5), needed(9)],
@@ -315,7 +323,7 @@ mod tests {
         assert_eq!(journal.needed_after(Revision::from_number(5)), None);
         drop(journal);
         let (journal, newest) = open(directory.path(), 3).unwrap();
-        assert_eq!((newest, journal.number(), journal.full.len()), (9, 5, 2));
+        assert_eq!((newest, journal.number, journal.full.len()), (9, 5, 2));
         assert_eq!(names(directory.path()), ["journal-3", "journal-4", "journal-5"]);
     }
 
