@@ -1,19 +1,8 @@
 //! `tenure apply`.
 
-use crate::harness::World;
+use crate::harness::{DEPLOYMENT, World};
 use tenure_value::Value;
 
-const DEPLOYMENT: &str = "\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, labels: {app: web}}
-spec:
-  replicas: 2
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec: {containers: [{name: web, image: 'nginx:1'}]}
-";
 const WEB: &str = "/apis/apps/v1/namespaces/default/deployments/web";
 
 fn map(name: &str, data: &str) -> String {

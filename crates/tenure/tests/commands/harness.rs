@@ -9,6 +9,19 @@ use std::{
 use tempfile::TempDir;
 use tenure_value::{Limits, Value, json};
 
+/// A manifest that several tests apply.
+pub const DEPLOYMENT: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {app: web}}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: 'nginx:1'}]}
+";
+
 /// The time that commands count ages from.
 pub const NOW: &str = "1800000000";
 

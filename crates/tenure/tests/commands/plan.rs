@@ -1,19 +1,7 @@
 //! `tenure plan`.
 
-use crate::harness::{World, offline, sample, snapshot};
+use crate::harness::{DEPLOYMENT, World, offline, sample, snapshot};
 use tenure_value::Value;
-
-const DEPLOYMENT: &str = "\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, labels: {app: web}}
-spec:
-  replicas: 2
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec: {containers: [{name: web, image: 'nginx:1'}]}
-";
 
 #[test]
 fn a_plan_says_what_changes_who_is_concerned_and_what_to_look_at() {
