@@ -10,7 +10,7 @@ use crate::{
     ledger::{self, Ledger},
     merge::merge,
     prune::{prune, reinstate, restore},
-    repeat::repeats,
+    restate::restated,
     shape::is_zero,
     strip::strip,
     update::track,
@@ -64,22 +64,31 @@ pub fn apply(
     let identity = write.identity(Operation::Apply);
     let last = managers.get(&identity).cloned();
     let known = last.as_ref().map(|last| last.fields.clone()).unwrap_or_default();
-    if last.as_ref().is_some_and(|last| last.api_version == write.api_version)
-        && identity.name != HEIR
-        && repeats(config, live.object, &known, ty)
-    {
-        return Ok(State { object: live.object.clone(), managers });
-    }
-    // Whoever applies for the first time often applies what another applies, so that their sets are one.
-    let similar =
-        if last.is_some() { &known } else { managers.iter().map(|m| &m.fields).next().unwrap_or(&known) };
-    let declared = write.reset.outside(&declared(config, ty, similar)?);
-    let fields = strip(&declared);
-    let fields = if fields == *similar { similar.clone() } else { fields };
+    let let_through = write.reset.let_through(config);
+    let comparable =
+        identity.name != HEIR && last.as_ref().is_some_and(|last| last.api_version == write.api_version);
+    let (declared, fields, merged) =
+        match comparable.then(|| restated(config, live.object, &known, ty)).flatten() {
+            Some(merged) if merged.ptr_eq(live.object) => return Ok(State { object: merged, managers }),
+            Some(merged) if let_through.ptr_eq(config) => (known.clone(), known, merged),
+            _ => {
+                // Whoever applies for the first time often applies what another applies, so that their sets are one.
+                let similar = if last.is_some() {
+                    &known
+                } else {
+                    managers.iter().map(|m| &m.fields).next().unwrap_or(&known)
+                };
+                let declared = write.reset.outside(&declared(config, ty, similar)?);
+                let fields = strip(&declared);
+                let fields = if fields == *similar { similar.clone() } else { fields };
+                (declared, fields, merge(live.object, &let_through, ty))
+            }
+        };
     let state = Applied {
         live: live.object,
         config,
-        let_through: write.reset.let_through(config),
+        let_through,
+        merged,
         ty,
         write,
         identity,
@@ -105,6 +114,8 @@ struct Applied<'a> {
     config: &'a Value,
     /// The configuration without what this endpoint resets.
     let_through: Value,
+    /// What that makes of the live object.
+    merged: Value,
     ty: TypeRef<'a>,
     write: &'a Write<'a>,
     identity: Identity<'a>,
@@ -119,8 +130,7 @@ struct Applied<'a> {
 
 impl Applied<'_> {
     fn carry_out(&self, force: Force<'_>) -> Result<State, ApplyError> {
-        let merged = merge(self.live, &self.let_through, self.ty);
-        let object = self.pruned(merged)?;
+        let object = self.pruned(&self.merged)?;
         let mut ledger = Ledger::new(self.write, self.live, &object);
         let mut after = Managers::default();
         let mut contested = Vec::new();
@@ -182,9 +192,9 @@ impl Applied<'_> {
     }
 
     /// Returns the merged object without what the applier has left out since its last apply.
-    fn pruned(&self, merged: Value) -> Result<Value, ApplyError> {
+    fn pruned(&self, merged: &Value) -> Result<Value, ApplyError> {
         let Some(last) = self.last.as_ref().filter(|last| !last.fields.is_subset(&self.fields)) else {
-            return Ok(merged);
+            return Ok(merged.clone());
         };
         let (was, is) = (last.api_version.as_str(), self.write.api_version);
         let mut held: Vec<(Text, FieldSet)> = vec![(is.into(), self.declared.clone())];
@@ -205,8 +215,8 @@ impl Applied<'_> {
             self.write.versions.convert(object, to).map(Some).map_err(failed)
         };
         // What was declared at a version that is gone cannot be told any more, so it stays.
-        let (Some(full), Some(ty)) = (at(&merged, is, was)?, self.write.versions.type_of(was)) else {
-            return Ok(merged);
+        let (Some(full), Some(ty)) = (at(merged, is, was)?, self.write.versions.type_of(was)) else {
+            return Ok(merged.clone());
         };
         let none = FieldSet::default();
         let held_then = held.iter().find(|(version, _)| version == was).map_or(&none, |(_, fields)| fields);
@@ -214,16 +224,16 @@ impl Applied<'_> {
         let mut version = was;
         for (other, fields) in held.iter().filter(|(other, fields)| other != was && !fields.is_empty()) {
             let Some(ty) = self.write.versions.type_of(other) else { continue };
-            if let (Some(full), Some(then)) = (at(&merged, is, other)?, at(&pruned, version, other)?) {
+            if let (Some(full), Some(then)) = (at(merged, is, other)?, at(&pruned, version, other)?) {
                 pruned = restore(&full, &then, ty, fields);
                 version = other;
             }
         }
         if version != was {
-            let Some(then) = at(&pruned, version, was)? else { return Ok(merged) };
+            let Some(then) = at(&pruned, version, was)? else { return Ok(merged.clone()) };
             pruned = reinstate(&full, Some(&then), ty, &last.fields);
         }
-        let pruned = at(&pruned, was, is)?.unwrap_or(merged);
+        let pruned = at(&pruned, was, is)?.unwrap_or_else(|| merged.clone());
         // A part that is declared empty or null and has lost what others had put there is now just that.
         Ok(merge(&pruned, &self.let_through, self.ty))
     }

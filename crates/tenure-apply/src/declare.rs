@@ -209,7 +209,7 @@ impl<'a> Level<'a> {
 }
 
 /// Checks a value whose parts nobody holds on their own, and everything inside it.
-fn check(value: &Value, ty: TypeRef<'_>) -> Result<(), Box<Fault>> {
+pub(crate) fn check(value: &Value, ty: TypeRef<'_>) -> Result<(), Box<Fault>> {
     match (ty.get(), value) {
         (_, Value::Null) | (Type::Untyped, _) => Ok(()),
         (Type::Struct(of), Value::Object(object)) => object.iter().try_for_each(|(name, value)| {

@@ -108,6 +108,29 @@ proptest! {
     }
 
     #[test]
+    fn declaring_the_same_fields_again_is_what_the_whole_way_gives(run in world::run()) {
+        // Nothing is taken as known of what this manager declared before, so its applies go the whole way.
+        const WHOLE_WAY: &str = "kubectl";
+        let mut world = World::new(&run);
+        for write in &run.writes {
+            let before = world.clone();
+            if world.write(write).is_err() {
+                world = before;
+                continue;
+            }
+            let Write::Apply { manager, config, .. } = write else { continue };
+            for changed in [world::other_values(config, "key"), world::other_values(config, "")] {
+                for force in [Force::No, Force::All] {
+                    let (mut short, mut long) = (world.clone(), world.renamed(manager, WHOLE_WAY));
+                    let outcomes = (short.apply(manager, &changed, force), long.apply(WHOLE_WAY, &changed, force));
+                    prop_assert_eq!(outcomes.0, outcomes.1);
+                    prop_assert_eq!(&short.renamed(manager, WHOLE_WAY).state, &long.state);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn managers_are_told_apart_ordered_and_never_empty(run in world::run()) {
         let mut world = World::new(&run);
         for write in &run.writes {

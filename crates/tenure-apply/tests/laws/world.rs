@@ -263,6 +263,18 @@ impl World {
         self.settle(outcome)
     }
 
+    /// Returns the same world, in which an applier has another name.
+    pub fn renamed(&self, manager: &str, name: &str) -> World {
+        let managers = self.state.managers.iter().cloned().map(|mut other| {
+            if other.name == manager && other.operation == Operation::Apply {
+                other.name = name.into();
+            }
+            other
+        });
+        let state = State { object: self.state.object.clone(), managers: Managers::new(managers) };
+        World { state, ..self.clone() }
+    }
+
     pub fn write(&mut self, write: &Write) -> Result<(), ApplyError> {
         match write {
             Write::Apply { manager, config, force } => {
@@ -308,6 +320,27 @@ pub fn nested(a: &FieldSet, b: &FieldSet) -> bool {
         })
     };
     below(a, b) || below(b, a)
+}
+
+/// Returns a configuration that says something else in every field below `spec` but those of one name.
+pub fn other_values(config: &Value, kept: &str) -> Value {
+    fn other(value: &Value, kept: &str) -> Value {
+        match value {
+            Value::String(text) => format!("{text}{text}").into(),
+            Value::Int(number) => (number + 1).into(),
+            Value::Array(items) => Value::array(items.iter().map(|item| other(item, kept))),
+            Value::Object(fields) => Value::object(fields.iter().map(|(name, value)| {
+                (name.clone(), if name == kept { value.clone() } else { other(value, kept) })
+            })),
+            value => value.clone(),
+        }
+    }
+    let Value::Object(fields) = config else { return config.clone() };
+    Value::object(
+        fields.iter().map(|(name, value)| {
+            (name.clone(), if name == "spec" { other(value, kept) } else { value.clone() })
+        }),
+    )
 }
 
 /// Returns a value whose lists are in an order of their own.

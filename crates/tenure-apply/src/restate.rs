@@ -1,0 +1,231 @@
+//! Most applies declare the fields that the last one declared, often with the same values. Such an apply is
+//! recognised by walking configuration, live object and last set in step: what changes is found on the way, nothing
+//! is made for what does not, and types are looked up only where a value has parts or is another one.
+
+use crate::{
+    declare::check,
+    items::{self, Places},
+    shape::{Shape, below, is_bare, names, shape},
+    strip,
+};
+use tenure_fields::{FieldSet, Node, PathElement};
+use tenure_schema::{ListTopology, TypeRef};
+use tenure_value::{Array, Object, Text, Value};
+
+/// Returns the live object with the configuration laid over it, if that declares exactly the last set; it is the live
+/// object itself where that already says all of it. `None` says nothing: then the whole way has to be gone.
+pub(crate) fn restated(config: &Value, live: &Value, last: &FieldSet, ty: TypeRef<'_>) -> Option<Value> {
+    let (Value::Object(object), Value::Object(standing)) = (config, live) else { return None };
+    let mut nodes = last.nodes();
+    let mut walk = Walk::new(standing.fields());
+    for (name, value) in object {
+        let live = walk.to(name)?;
+        if name == "metadata" {
+            let node = nodes.first().filter(|node| is(node, name));
+            nodes = &nodes[usize::from(node.is_some())..];
+            walk.put(metadata(value, live, node, below(ty, name))?);
+        } else if strip::is_nobodys(name) {
+            walk.put(same(value, live)?);
+        } else {
+            let node;
+            (node, nodes) = nodes.split_first().filter(|(node, _)| is(node, name))?;
+            walk.put(place(value, live, node, name, ty)?);
+        }
+    }
+    nodes.is_empty().then(|| walk.object().into_value(live))
+}
+
+/// What a part of a configuration that declares the same fields says of its place.
+enum Said {
+    /// What stands there.
+    Again,
+    /// This.
+    Anew(Value),
+}
+
+impl Said {
+    fn into_value(self, live: &Value) -> Value {
+        match self {
+            Said::Again => live.clone(),
+            Said::Anew(value) => value,
+        }
+    }
+}
+
+/// The walk over the fields of a live object, with what takes the place of some of them.
+struct Walk<'a> {
+    live: &'a [(Text, Value)],
+    next: usize,
+    changes: Vec<(usize, Value)>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(live: &'a [(Text, Value)]) -> Walk<'a> {
+        Walk { live, next: 0, changes: Vec::new() }
+    }
+
+    /// Goes on to a field, which comes after all so far.
+    fn to(&mut self, name: &Text) -> Option<&'a Value> {
+        let passed = self.live[self.next..].iter().position(|(other, _)| other == name)?;
+        self.next += passed + 1;
+        Some(&self.live[self.next - 1].1)
+    }
+
+    /// Takes what is said of the field that was gone to.
+    fn put(&mut self, said: Said) {
+        if let Said::Anew(value) = said {
+            self.changes.push((self.next - 1, value));
+        }
+    }
+
+    fn object(self) -> Said {
+        if self.changes.is_empty() {
+            return Said::Again;
+        }
+        let mut changes = self.changes.into_iter().peekable();
+        let fields = self.live.iter().enumerate().map(|(at, (name, value))| {
+            let changed = changes.next_if(|(place, _)| *place == at);
+            (name.clone(), changed.map_or_else(|| value.clone(), |(_, value)| value))
+        });
+        Said::Anew(Value::Object(Object::from_sorted(fields)))
+    }
+}
+
+/// What identifies an object must agree.
+fn same(value: &Value, live: &Value) -> Option<Said> {
+    (value == live).then_some(Said::Again)
+}
+
+fn is(node: &Node, name: &Text) -> bool {
+    matches!(&node.element, PathElement::Field(field) if field == name)
+}
+
+/// Of the metadata, what identifies the object is in no set.
+fn metadata(config: &Value, live: &Value, node: Option<&Node>, ty: TypeRef<'_>) -> Option<Said> {
+    let (Value::Object(config), Value::Object(live)) = (config, live) else { return None };
+    let mut nodes = node.map_or(&[][..], |node| node.children.nodes());
+    let mut walk = Walk::new(live.fields());
+    for (name, value) in config {
+        let live = walk.to(name)?;
+        if strip::is_nobodys_in_metadata(name) {
+            walk.put(same(value, live)?);
+        } else {
+            let node;
+            (node, nodes) = nodes.split_first().filter(|(node, _)| is(node, name))?;
+            walk.put(place(value, live, node, name, ty)?);
+        }
+    }
+    (nodes.is_empty() && node.is_none_or(|node| !node.included)).then(|| walk.object())
+}
+
+/// What a field says; `ty` is the type of what it stands in.
+fn place(value: &Value, live: &Value, node: &Node, name: &str, ty: TypeRef<'_>) -> Option<Said> {
+    if value.is_scalar() {
+        // What lives has been found fitting before, so an equal scalar needs no type.
+        return leaf(value, live, node, || below(ty, name));
+    }
+    part(value, live, node, below(ty, name), || !names(ty, name))
+}
+
+/// What a value says that is held as a whole.
+fn leaf<'s>(value: &Value, live: &Value, node: &Node, ty: impl Fn() -> TypeRef<'s>) -> Option<Said> {
+    if !node.included || !node.children.is_empty() {
+        return None;
+    }
+    if value == live {
+        return Some(Said::Again);
+    }
+    // Nothing and what has parts on one side alone have rules of their own.
+    let plain = !is_bare(value) && value.is_scalar() == live.is_scalar();
+    (plain && check(value, ty()).is_ok()).then(|| Said::Anew(value.clone()))
+}
+
+/// What a value with parts says. `entry` tells whether its place is held whatever is below it.
+fn part(value: &Value, live: &Value, node: &Node, ty: TypeRef<'_>, entry: impl Fn() -> bool) -> Option<Said> {
+    match (shape(ty), value, live) {
+        (Shape::Leaf, value, live) => leaf(value, live, node, || ty),
+        (Shape::Granular | Shape::Deduced, Value::Object(object), Value::Object(standing)) => {
+            if object.is_empty() {
+                return (node.included && node.children.is_empty()).then_some(Said::Again);
+            }
+            if node.included != entry() {
+                return None;
+            }
+            fields(object, standing, &node.children, ty)
+        }
+        (Shape::Items(topology, of), Value::Array(array), Value::Array(standing)) if !array.is_empty() => {
+            if node.included != entry() {
+                return None;
+            }
+            list(array, standing, &node.children, topology, of)
+        }
+        (Shape::Deduced, Value::Array(_), Value::Array(_)) => leaf(value, live, node, || ty),
+        _ => None,
+    }
+}
+
+fn fields(config: &Object, live: &Object, last: &FieldSet, ty: TypeRef<'_>) -> Option<Said> {
+    let nodes = last.nodes();
+    if config.len() != nodes.len() {
+        return None;
+    }
+    let mut walk = Walk::new(live.fields());
+    for ((name, value), node) in config.iter().zip(nodes) {
+        let live = walk.to(name)?;
+        let said = is(node, name).then(|| place(value, live, node, name, ty))??;
+        walk.put(said);
+    }
+    Some(walk.object())
+}
+
+/// Comparisons that are cheaper than the whole way.
+const FEW: usize = 4096;
+
+fn list(
+    config: &Array,
+    live: &Array,
+    last: &FieldSet,
+    topology: &ListTopology,
+    of: TypeRef<'_>,
+) -> Option<Said> {
+    let nodes = last.nodes();
+    let extra = live.len().saturating_sub(config.len());
+    if config.len() != nodes.len() || live.len() < config.len() || extra * config.len() > FEW {
+        return None;
+    }
+    let mut places = Places::new(nodes);
+    let mut next = 0;
+    let mut passed: Vec<&Value> = Vec::new();
+    let mut changed: Option<Vec<Value>> = None;
+    for item in config.iter() {
+        let node = match live.get(next).and_then(|live| places.take_next(item, live, topology)) {
+            Some(node) => node,
+            None => {
+                let same = |live: &Value| items::certainly_same(item, live, topology);
+                let skipped = live[next..].iter().position(same)?;
+                passed.extend(&live[next..next + skipped]);
+                next += skipped;
+                places.take(item, topology)?
+            }
+        };
+        let standing = &live[next];
+        let said = match (item, standing, shape(of)) {
+            _ if !node.included => return None,
+            (Value::Object(item), Value::Object(standing), Shape::Granular) => {
+                fields(item, standing, &node.children, of)?
+            }
+            (Value::Object(_), ..) => part(item, standing, node, of, || true)?,
+            (scalar, ..) => leaf(scalar, standing, node, || of)?,
+        };
+        if let Said::Anew(value) = said {
+            changed.get_or_insert_with(|| live.to_vec())[next] = value;
+        }
+        next += 1;
+    }
+    // An item that lives twice is replaced by the one that is applied, so that is another thing to say.
+    let twice = |other: &Value| config.iter().any(|item| items::certainly_same(item, other, topology));
+    if passed.into_iter().chain(&live[next..]).any(twice) {
+        return None;
+    }
+    Some(changed.map_or(Said::Again, |items| Said::Anew(Value::Array(items.into()))))
+}
