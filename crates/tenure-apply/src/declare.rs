@@ -159,7 +159,7 @@ impl Walk {
 
 /// Whether a type names a field, so that holding something below it says nothing of the field itself.
 #[derive(Clone, Copy, PartialEq)]
-enum Standing {
+pub(crate) enum Standing {
     Named,
     Entry,
 }

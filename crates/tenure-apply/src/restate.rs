@@ -3,9 +3,9 @@
 //! is made for what does not, and types are looked up only where a value has parts or is another one.
 
 use crate::{
-    declare::check,
+    declare::{Standing, check},
     items::{self, Places},
-    shape::{Shape, below, is_bare, names, shape},
+    shape::{Shape, below, is_bare, shape},
     strip,
 };
 use tenure_fields::{FieldSet, Node, PathElement};
@@ -124,7 +124,10 @@ fn place(value: &Value, live: &Value, node: &Node, name: &str, ty: TypeRef<'_>) 
         // What lives has been found fitting before, so an equal scalar needs no type.
         return leaf(value, live, node, || below(ty, name));
     }
-    part(value, live, node, below(ty, name), || !names(ty, name))
+    match ty.field(name) {
+        Some(field) => part(value, live, node, ty.slot(&field.slot), Standing::Named),
+        None => part(value, live, node, below(ty, name), Standing::Entry),
+    }
 }
 
 /// What a value says that is held as a whole.
@@ -140,21 +143,23 @@ fn leaf<'s>(value: &Value, live: &Value, node: &Node, ty: impl Fn() -> TypeRef<'
     (plain && check(value, ty()).is_ok()).then(|| Said::Anew(value.clone()))
 }
 
-/// What a value with parts says. `entry` tells whether its place is held whatever is below it.
-fn part(value: &Value, live: &Value, node: &Node, ty: TypeRef<'_>, entry: impl Fn() -> bool) -> Option<Said> {
+/// What a value with parts says.
+fn part(value: &Value, live: &Value, node: &Node, ty: TypeRef<'_>, standing: Standing) -> Option<Said> {
+    // An entry is held whatever is below it.
+    let held = standing == Standing::Entry;
     match (shape(ty), value, live) {
         (Shape::Leaf, value, live) => leaf(value, live, node, || ty),
         (Shape::Granular | Shape::Deduced, Value::Object(object), Value::Object(standing)) => {
             if object.is_empty() {
                 return (node.included && node.children.is_empty()).then_some(Said::Again);
             }
-            if node.included != entry() {
+            if node.included != held {
                 return None;
             }
             fields(object, standing, &node.children, ty)
         }
         (Shape::Items(topology, of), Value::Array(array), Value::Array(standing)) if !array.is_empty() => {
-            if node.included != entry() {
+            if node.included != held {
                 return None;
             }
             list(array, standing, &node.children, topology, of)
@@ -214,7 +219,7 @@ fn list(
             (Value::Object(item), Value::Object(standing), Shape::Granular) => {
                 fields(item, standing, &node.children, of)?
             }
-            (Value::Object(_), ..) => part(item, standing, node, of, || true)?,
+            (Value::Object(_), ..) => part(item, standing, node, of, Standing::Entry)?,
             (scalar, ..) => leaf(scalar, standing, node, || of)?,
         };
         if let Said::Anew(value) = said {

@@ -93,6 +93,9 @@ enum Protocol {
     Http2,
 }
 
+/// What serves a connection to its end.
+type Serving = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
+
 async fn converse<H: Handler>(
     stream: TcpStream,
     acceptor: Option<TlsAcceptor>,
@@ -100,22 +103,32 @@ async fn converse<H: Handler>(
     watcher: Watcher,
 ) -> Result<(), Fault> {
     stream.set_nodelay(true)?;
-    // What a connection is served by stays as long as the connection, which for a watch is an hour: each kind of it is
-    // in a box of its own, so that none has room for the others.
-    match acceptor {
+    // What a connection is served by stays as long as the connection, which for a watch is an hour: what is needed to
+    // begin is in a box that goes, so that nothing has room for it from then on.
+    Ok(Box::pin(timeout(HEAD_TIME, greet(stream, acceptor, handler, watcher))).await??.await?)
+}
+
+/// Shakes hands, and returns what serves the connection from then on.
+async fn greet<H: Handler>(
+    stream: TcpStream,
+    acceptor: Option<TlsAcceptor>,
+    handler: Arc<H>,
+    watcher: Watcher,
+) -> Result<Serving, Fault> {
+    Ok(match acceptor {
         Some(acceptor) => {
-            let stream = Box::pin(timeout(HEAD_TIME, acceptor.accept(stream))).await??;
+            let stream = acceptor.accept(stream).await?;
             let protocol = match stream.get_ref().1.alpn_protocol() {
                 Some(b"h2") => Protocol::Http2,
                 _ => Protocol::Http1,
             };
-            speak(stream, protocol, handler, watcher).await
+            speak(stream, protocol, handler, watcher)
         }
         None => {
-            let protocol = Box::pin(timeout(HEAD_TIME, announced(&stream))).await??;
-            speak(stream, protocol, handler, watcher).await
+            let protocol = announced(&stream).await?;
+            speak(stream, protocol, handler, watcher)
         }
-    }
+    })
 }
 
 /// Finds out from the first bytes of a connection without TLS what the client speaks, and leaves them where they are.
@@ -137,13 +150,8 @@ async fn announced(stream: &TcpStream) -> io::Result<Protocol> {
     }
 }
 
-/// Serves a connection to its end.
-fn speak<S, H>(
-    stream: S,
-    protocol: Protocol,
-    handler: Arc<H>,
-    watcher: Watcher,
-) -> Pin<Box<dyn Future<Output = Result<(), Fault>> + Send>>
+/// Returns what serves a connection in its protocol.
+fn speak<S, H>(stream: S, protocol: Protocol, handler: Arc<H>, watcher: Watcher) -> Serving
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     H: Handler,
@@ -160,16 +168,14 @@ where
             // Without flushing of pipelines: with it, a body goes into the buffer as fast as it is made, whether or not
             // the client reads.
             http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(HEAD_BYTES);
-            let serving = watcher.watch(http.serve_connection(stream, service));
-            Box::pin(async { Ok(serving.await?) })
+            Box::pin(watcher.watch(http.serve_connection(stream, service)))
         }
         Protocol::Http2 => {
             let mut http = http2::Builder::new(TokioExecutor::new());
             http.timer(TokioTimer::new())
                 .max_concurrent_streams(STREAMS)
                 .max_header_list_size(HEAD_BYTES as u32);
-            let serving = watcher.watch(http.serve_connection(stream, service));
-            Box::pin(async { Ok(serving.await?) })
+            Box::pin(watcher.watch(http.serve_connection(stream, service)))
         }
     }
 }

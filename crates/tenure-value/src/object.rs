@@ -50,13 +50,16 @@ impl Object {
         self.0.is_empty()
     }
 
-    /// Returns the value of a field.
+    /// Returns the value of a field; a name that is a [`Text`] is found sooner than the same as `str`.
     #[inline]
-    pub fn get(&self, name: &str) -> Option<&Value> {
+    pub fn get<N: AsRef<str> + ?Sized>(&self, name: &N) -> Option<&Value>
+    where
+        Text: PartialEq<N>,
+    {
         if self.0.len() <= Self::FEW {
-            return self.0.iter().find(|(field, _)| field.as_str() == name).map(|(_, value)| value);
+            return self.0.iter().find(|(field, _)| field == name).map(|(_, value)| value);
         }
-        self.position(name).ok().map(|at| &self.0[at].1)
+        self.position(name.as_ref()).ok().map(|at| &self.0[at].1)
     }
 
     /// Whether there is a field of that name.

@@ -132,7 +132,7 @@ impl<'a> Keys<'a> {
     /// Returns the keys of an entry as a map, for paths and messages.
     pub(crate) fn of(&self, entry: &Object) -> Object {
         if let Keys::One(name) = self
-            && let Some(value) = entry.get(name)
+            && let Some(value) = entry.get(*name)
         {
             return Object::from_sorted([((*name).clone(), value.clone())]);
         }

@@ -154,7 +154,8 @@ fn connector(authority: &[u8]) -> TlsConnector {
     TlsConnector::from(Arc::new(config))
 }
 
-/// Changes objects again and again over one connection, at a rate; `path` says where each change goes.
+/// Changes objects again and again over one connection, at a rate; `path` says where each change goes. Returns when the
+/// last answer was there.
 pub fn write(
     address: &str,
     rate: u64,
@@ -162,7 +163,7 @@ pub fn write(
     start: Instant,
     written: &AtomicU64,
     path: impl Fn(u64) -> (String, String),
-) {
+) -> Instant {
     let stream = TcpStream::connect(address).expect("the server listens");
     let mut from = BufReader::new(stream.try_clone().expect("a connection"));
     let mut to = stream;
@@ -192,4 +193,5 @@ pub fn write(
         from.read_exact(&mut vec![0; length]).expect("a body");
         written.fetch_add(1, Relaxed);
     }
+    Instant::now()
 }

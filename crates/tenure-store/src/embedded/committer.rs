@@ -5,6 +5,7 @@
 use super::batch::Batch;
 use super::engine::Engine;
 use super::inbox::{Delivery, Inbox};
+use super::patience::Patience;
 use crate::entry::Commit;
 use crate::history::now;
 use crate::ledger::{Ledger, State};
@@ -19,13 +20,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 /// How often a store without writes looks for history that has become too old.
 const IDLE: Duration = Duration::from_secs(1);
-
-/// The longest that a write waits for others to share its commit.
-const MOST_PATIENCE: Duration = Duration::from_millis(1);
-
-/// How many times as long as a commit takes it is worth waiting for those who are likely to come: a commit costs more
-/// than what they wait.
-const WORTH: u32 = 4;
 
 /// What the committer is asked to do.
 pub(super) enum Request {
@@ -51,21 +45,7 @@ pub(super) struct Committer {
     pub(super) compactions: Vec<(Revision, oneshot::Sender<Result<Revision>>)>,
     /// One permit is taken by each writer that has not been answered.
     pub(super) waiting: Arc<Semaphore>,
-    pub(super) last: LastBatch,
-}
-
-/// What the last commit tells of the next one: those who wrote or waited then are likely to write now. Waiting for
-/// them a little makes one large commit of what would be several half-empty ones in turn.
-#[derive(Debug, Default)]
-pub(super) struct LastBatch {
-    writers: usize,
-    took: Duration,
-}
-
-impl LastBatch {
-    fn patience(&self) -> Duration {
-        if self.writers > 1 { (self.took * WORTH).min(MOST_PATIENCE) } else { Duration::ZERO }
-    }
+    pub(super) patience: Patience,
 }
 
 impl Committer {
@@ -73,7 +53,8 @@ impl Committer {
     pub(super) fn run(mut self, inbox: &Inbox<Request>) {
         loop {
             let pause = if self.work_left() { Duration::ZERO } else { IDLE };
-            let Delivery::Requests(requests) = inbox.take(pause, self.last.writers, self.last.patience())
+            let Delivery::Requests(requests) =
+                inbox.take(pause, self.patience.hoped_for(), self.patience.time())
             else {
                 return;
             };
@@ -109,8 +90,10 @@ impl Committer {
         let commits = stage.into_commits();
         let forgotten = self.to_forget(now, commits.len());
         let written = self.write(&commits, &forgotten);
-        self.last =
-            LastBatch { writers: WAITING_WRITERS - self.waiting.available_permits(), took: began.elapsed() };
+        if !jobs.is_empty() {
+            let waiting = WAITING_WRITERS - self.waiting.available_permits();
+            self.patience.learn(jobs.len(), waiting, began.elapsed());
+        }
         if let Err(error) = written {
             // Even a conflict may have been with a transaction that now never happened.
             for job in jobs {

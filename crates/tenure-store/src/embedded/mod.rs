@@ -11,6 +11,7 @@ mod engine;
 mod files;
 mod inbox;
 mod journal;
+mod patience;
 mod record;
 mod recovery;
 mod table;
@@ -24,7 +25,7 @@ use crate::{
     Transaction, Watch, WatchRequest, cursor,
 };
 use async_trait::async_trait;
-use committer::{Committer, Failure, Job, LastBatch, Request};
+use committer::{Committer, Failure, Job, Request};
 use directory::{Content, Directory};
 use engine::Engine;
 use inbox::Inbox;
@@ -96,7 +97,7 @@ impl EmbeddedStore {
             failure: failure.clone(),
             compactions: Vec::new(),
             waiting: waiting.clone(),
-            last: LastBatch::default(),
+            patience: patience::Patience::default(),
         };
         let requests = Arc::new(Inbox::default());
         let inbox = requests.clone();

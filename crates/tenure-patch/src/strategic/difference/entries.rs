@@ -356,7 +356,7 @@ impl<'s> EntryKeys<'s> {
     /// Returns the keys of three lists as text, if they differ in kind and are to be paired as text.
     fn texts(&self, lists: [&[Value]; 3]) -> Result<Vec<Vec<Value>>, PatchError> {
         let Keys::One(name) = &self.keys else { return Ok(Vec::new()) };
-        if key_text::uniform(lists.iter().copied().flatten().filter_map(|entry| entry.get(name))) {
+        if key_text::uniform(lists.iter().copied().flatten().filter_map(|entry| entry.get(*name))) {
             return Ok(Vec::new());
         }
         let read = |list: &[Value]| {

@@ -239,7 +239,7 @@ pub fn additions_stay(line: &Line, schema: &Schema) -> Verdict {
     {
         let expected = Value::object(
             now.iter()
-                .filter(|(name, value)| match before.get(name) {
+                .filter(|(name, value)| match before.get(*name) {
                     None => true,
                     Some(before) => match (before, value) {
                         (Value::Object(before), Value::Object(now)) => any_addition(before, now),

@@ -1,7 +1,7 @@
 //! What stood at a place before a write. A part that is still the same memory has been through the rules already, so
 //! walks leave it out: what a write costs follows what it changes. `NOTHING` is always right, and only slower.
 
-use tenure_value::Value;
+use tenure_value::{Text, Value};
 
 /// What stood at a place of the live object, if that is known; it must have been completed and found valid.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,10 @@ impl<'v> Before<'v> {
 
     /// Returns what stood at a field that has this place among its siblings and this value now; most have the place
     /// they had, and of scalars nothing is to be gained.
-    pub(crate) fn field(self, place: usize, name: &str, now: &Value) -> Before<'v> {
+    pub(crate) fn field<N: AsRef<str> + ?Sized>(self, place: usize, name: &N, now: &Value) -> Before<'v>
+    where
+        Text: PartialEq<N>,
+    {
         if now.is_scalar() {
             return Before::NOTHING;
         }

@@ -22,14 +22,17 @@ impl<'o> Edit<'o> {
         self.fields().binary_search_by(|(field, _)| field.as_str().cmp(name))
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn get<N: AsRef<str> + ?Sized>(&self, name: &N) -> Option<&Value>
+    where
+        Text: PartialEq<N>,
+    {
         /// Up to here looking at every name beats a search: most names differ in length already.
         const FEW: usize = 16;
         let fields = self.fields();
         if fields.len() <= FEW {
-            return fields.iter().find(|(field, _)| field.as_str() == name).map(|(_, value)| value);
+            return fields.iter().find(|(field, _)| field == name).map(|(_, value)| value);
         }
-        self.position(name).ok().map(|at| &fields[at].1)
+        self.position(name.as_ref()).ok().map(|at| &fields[at].1)
     }
 
     pub(crate) fn set(&mut self, name: &Text, value: Value) {

@@ -3,7 +3,6 @@
 
 use super::{super::pack::Row, rule::Rule};
 use std::{
-    cmp::Ordering,
     collections::{HashMap, HashSet},
     sync::OnceLock,
 };
@@ -105,7 +104,7 @@ pub(crate) struct Steps<'s> {
 impl<'s> Steps<'s> {
     /// Goes on to a name, which comes after all names so far: returns its field if there is one, and which of the fields
     /// before it are shown although they are absent.
-    pub(crate) fn to(&mut self, name: &str) -> (Shown<'s>, Option<&'s FieldShape>) {
+    pub(crate) fn to(&mut self, name: &Text) -> (Shown<'s>, Option<&'s FieldShape>) {
         let place = self.of.place(self.next, name);
         let end = place.unwrap_or_else(|end| end);
         let passed = self.shown.iter().take_while(|at| **at < end).count();
@@ -151,19 +150,26 @@ impl StructShape {
     }
 
     /// Returns where a field stands, or where it would, at or behind a place.
-    fn place(&self, from: usize, name: &str) -> Result<usize, usize> {
-        let wanted = beginning(name);
+    fn place<N: AsRef<str> + ?Sized>(&self, from: usize, name: &N) -> Result<usize, usize>
+    where
+        Text: PartialEq<N>,
+    {
+        let text = name.as_ref();
+        let wanted = beginning(text);
         let rest = &self.beginnings[from..];
         // The fields of a document are mostly close to each other in its type.
         let near = rest.iter().take(NEAR).take_while(|other| **other < wanted).count();
         let far = if near == NEAR { rest[NEAR..].partition_point(|other| *other < wanted) } else { 0 };
         let mut at = from + near + far;
         while self.beginnings.get(at) == Some(&wanted) {
-            match self.fields[at].name.as_str().cmp(name) {
-                Ordering::Less => at += 1,
-                Ordering::Equal => return Ok(at),
-                Ordering::Greater => break,
+            let field = &self.fields[at].name;
+            if field == name {
+                return Ok(at);
             }
+            if field.as_str() > text {
+                break;
+            }
+            at += 1;
         }
         Err(at)
     }

@@ -413,7 +413,7 @@ fn unique(names: &[Text], items: &[Value], mut report: Report<'_, '_>) {
 
 fn count(names: &[Text], least: usize, most: usize, fields: &Object, mut report: Report<'_, '_>) {
     let present: Vec<&Text> =
-        names.iter().filter(|name| fields.get(name).is_some_and(|value| !value.is_null())).collect();
+        names.iter().filter(|name| fields.get(*name).is_some_and(|value| !value.is_null())).collect();
     if present.len() < least {
         let detail = format!("must specify one of: {}", names.join(", "));
         report.fault_at("", FaultKind::Required, &Value::Null, &detail);
