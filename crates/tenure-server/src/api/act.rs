@@ -1,12 +1,10 @@
-//! What is posted and not kept: questions about access, bindings, evictions, and the endpoints of pods that only a
-//! machine with containers could serve.
+//! What is posted and not kept: questions about access, evictions, and the endpoints of pods that only a machine with
+//! containers could serve.
 
 use super::{
     Api, Request, body,
-    complaints::Complaints,
     object::{Stored, meta_text},
     target::Target,
-    write::{Next, Writing},
 };
 use crate::{Answer, Encoding, Failure, Format, Reason, WriteOptions};
 use hyper::{HeaderMap, Method, StatusCode};
@@ -80,40 +78,6 @@ impl Api {
             "log" | "exec" | "attach" | "portforward" | "proxy" => Err(unserved(target)),
             _ => Err(Failure::method_not_allowed()),
         }
-    }
-
-    /// Puts a pod on a node.
-    async fn bind(
-        &self,
-        target: &Target,
-        request: &Request,
-        options: WriteOptions,
-        binding: &Value,
-    ) -> Result<(), Failure> {
-        let node = binding.at(["target", "name"]).and_then(Value::as_str).unwrap_or_default();
-        if node.is_empty() {
-            return Err(Failure::bad_request("target.name: Required value: the node that the pod goes to"));
-        }
-        let pod = Target { subresource: "".into(), ..target.copy() };
-        let writing = Writing::binding(self, &pod, request, options);
-        let written = writing.change(|live| {
-            let live = live.ok_or_else(|| pod.not_found())?;
-            let on = live.object.at(["spec", "nodeName"]).and_then(Value::as_str).unwrap_or_default();
-            if !on.is_empty() {
-                return Err(pod.conflict(&format!("pod {} is already assigned to node {on:?}", pod.name)));
-            }
-            let object = live.object.as_object().cloned().unwrap_or_default();
-            let spec = object
-                .get("spec")
-                .and_then(Value::as_object)
-                .cloned()
-                .unwrap_or_default()
-                .with("nodeName", node);
-            writing
-                .body(&object.with("spec", spec).into(), Some(live), &Complaints::default())
-                .map(Next::Whole)
-        });
-        written.await.map(|_| ())
     }
 
     /// Answers a request for a pod's log: without machines there is nothing in it.

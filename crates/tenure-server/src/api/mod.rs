@@ -5,6 +5,7 @@ mod about;
 mod account;
 mod act;
 mod allocate;
+mod bind;
 mod body;
 mod catalog;
 mod clash;

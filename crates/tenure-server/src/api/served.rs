@@ -44,7 +44,8 @@ impl Endpoint {
         match self {
             Endpoint::Main => kinds::Endpoint::Main,
             Endpoint::Status => kinds::Endpoint::Status,
-            Endpoint::Scale | Endpoint::Other(_) => kinds::Endpoint::Part,
+            Endpoint::Scale => kinds::Endpoint::Part(kinds::Part::Spec),
+            Endpoint::Other(name) => kinds::Endpoint::Part(kinds::Part::of(name)),
         }
     }
 }

@@ -5,6 +5,7 @@
 use super::{
     Kinds,
     object::Surroundings,
+    part::Part,
     registry::Resource,
     scalar::{Timestamp, time::Precision},
     service,
@@ -18,8 +19,8 @@ pub enum Endpoint {
     Main,
     /// `/status`.
     Status,
-    /// A path that writes one part of the spec: `/finalize`, `/approval`, `/ephemeralcontainers`, `/resize`.
-    Part,
+    /// A path that writes one part of the object.
+    Part(Part),
 }
 
 /// What the server gives an object at its creation.
@@ -74,15 +75,14 @@ impl Kinds {
         };
         let mut result = match endpoint {
             Endpoint::Status => status_update(resource, old_fields, new_fields),
-            Endpoint::Main | Endpoint::Part => new_fields.clone(),
+            Endpoint::Main if resource.has_status() => carry(new_fields, old_fields, "status"),
+            Endpoint::Main => new_fields.clone(),
+            Endpoint::Part(part) => part.taken(old_fields, new_fields, around.now()),
         };
         if endpoint == Endpoint::Main {
             for name in resource.strategy.resets.iter() {
                 result = carry(&result, old_fields, name);
             }
-        }
-        if endpoint != Endpoint::Status && resource.has_status() {
-            result = carry(&result, old_fields, "status");
         }
         result = carry_identity(&result, old_fields);
         if endpoint != Endpoint::Status {
@@ -93,7 +93,8 @@ impl Kinds {
                 result = object.as_object().cloned().unwrap_or(result);
             }
             result = count(resource, old_fields, &result);
-            if raises_generation(resource, old_fields, &result) {
+            let counts = !matches!(endpoint, Endpoint::Part(part) if !part.counts());
+            if counts && raises_generation(resource, old_fields, &result) {
                 let generation = at(old_fields, &["metadata", "generation"]).and_then(Value::as_i64);
                 result = with_metadata(&result, "generation", Some((generation.unwrap_or(0) + 1).into()));
             }
@@ -122,7 +123,9 @@ impl Kinds {
                 };
                 std::iter::once(path(&["spec"])).chain(metadata).collect()
             }
-            Endpoint::Part => vec![path(&["status"])],
+            Endpoint::Part(Part::Approval) => vec![path(&["spec"]), path(&["status", "certificate"])],
+            Endpoint::Part(Part::Binding) => Vec::new(),
+            Endpoint::Part(_) => vec![path(&["status"])],
         }
     }
 }
@@ -133,7 +136,7 @@ fn at<'o>(object: &'o Object, path: &[&str]) -> Option<&'o Value> {
 }
 
 /// Takes one field from the old object.
-fn carry(to: &Object, from: &Object, name: &str) -> Object {
+pub(super) fn carry(to: &Object, from: &Object, name: &str) -> Object {
     match (from.get(name), to.get(name)) {
         (Some(old), Some(new)) if old == new => to.clone(),
         (Some(value), _) => to.with(name, value.clone()),

@@ -16,6 +16,7 @@ mod hostile;
 mod http;
 mod namespaces;
 mod owners;
+mod parts;
 mod server;
 mod stream;
 mod watch;

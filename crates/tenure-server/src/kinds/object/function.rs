@@ -271,7 +271,7 @@ fn pod_requests(spec: &Value) -> Option<Value> {
 }
 
 /// Returns the class of service of a pod.
-fn qos_class(spec: &Value) -> &'static str {
+pub(crate) fn qos_class(spec: &Value) -> &'static str {
     let amount = |holder: &Value, list: &str, name: &str| {
         let amount = holder.at(["resources", list, name])?;
         Quantity::parse(amount.as_str()?).filter(|amount| amount.nanos() != 0)

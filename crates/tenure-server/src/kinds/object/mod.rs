@@ -16,6 +16,7 @@ pub(crate) use decode::decode;
 pub use decode::{DecodeError, Decoded};
 pub(crate) use edit::{Edit, Rebuild, map_items};
 pub(crate) use encode::{EmptyLists, Encoder, Walk};
+pub(crate) use function::qos_class;
 pub use path::FieldPath;
 pub use rule::Surroundings;
 pub(crate) use rule::{Condition, Place, Rule, condition_of, is_absent, place};

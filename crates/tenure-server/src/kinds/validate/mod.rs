@@ -58,7 +58,15 @@ impl Kinds {
         let mut errors = Vec::new();
         metadata::check_update(resource, old, new, &mut errors);
         self.check_content(resource, new, before, endpoint, &mut errors);
-        if endpoint != Endpoint::Status {
+        let whole = match endpoint {
+            Endpoint::Main => true,
+            Endpoint::Status => false,
+            Endpoint::Part(part) => {
+                part.check(old, new, &mut errors);
+                part.is_checked_as_whole()
+            }
+        };
+        if whole {
             update::check(self.checks(), resource, old, new, &mut errors);
         }
         errors

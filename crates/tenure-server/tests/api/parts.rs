@@ -1,0 +1,136 @@
+//! The paths below an object that write one part of it: bindings, containers that join a pod, its size, the decision about a
+//! certificate; each writes that part, and nothing else.
+
+use crate::{
+    facts::{items, text},
+    http::Request,
+    server::{MERGE_PATCH, Server, metadata},
+};
+use tenure_value::Value;
+
+const PODS: &str = "/api/v1/namespaces/default/pods";
+const POD: &str = "/api/v1/namespaces/default/pods/p";
+const STRATEGIC: &str = "application/strategic-merge-patch+json";
+
+fn with_pod() -> Server {
+    let server = Server::start();
+    server.create(
+        PODS,
+        r#"{"metadata":{"name":"p","labels":{"a":"1"}},"spec":{"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"1"}}}]}}"#,
+    );
+    server
+}
+
+fn put(server: &Server, path: &str, body: &Value) -> crate::http::Answer {
+    server.send(&Request::new("PUT", path).body("application/json", body.to_string()))
+}
+
+fn condition(object: &Value, kind: &str) -> Option<Value> {
+    let status = object.get("status")?;
+    items(status, "conditions").iter().find(|of| text(of, "type") == kind).cloned()
+}
+
+#[test]
+fn a_binding_puts_a_pod_on_a_node_once() {
+    let server = with_pod();
+    let binding = r#"{"apiVersion":"v1","kind":"Binding","metadata":{"name":"p","annotations":{"why":"room"}},"target":{"kind":"Node","name":"n"}}"#;
+    let wrong = server.post(&format!("{POD}/binding"), r#"{"target":{"kind":"Pod"}}"#);
+    assert_eq!((wrong.code, wrong.says("reason").as_str()), (422, "Invalid"), "{}", wrong.text());
+    let stale = binding.replace("\"name\":\"p\"", "\"name\":\"p\",\"uid\":\"another\"");
+    assert_eq!(server.post(&format!("{POD}/binding"), &stale).code, 409);
+    let answer = server.post(&format!("{POD}/binding"), binding);
+    assert_eq!((answer.code, answer.says("status").as_str()), (201, "Success"), "{}", answer.text());
+    let pod = server.get(POD).document();
+    assert_eq!(pod.at(["spec", "nodeName"]), Some(&"n".into()));
+    assert_eq!(pod.at(["metadata", "annotations", "why"]), Some(&"room".into()));
+    assert_eq!(metadata(&pod, "generation").as_i64(), Some(1), "where it runs is not what was wanted");
+    let scheduled = condition(&pod, "PodScheduled").expect("it says so");
+    assert_eq!(text(&scheduled, "status"), "True");
+    let again = server.post(&format!("{POD}/binding"), binding);
+    assert_eq!(again.code, 409, "{}", again.text());
+}
+
+#[test]
+fn a_pod_that_is_gated_or_going_is_not_bound() {
+    let server = Server::start();
+    let pod = r#"{"metadata":{"name":"p","finalizers":["example.com/held"]},"spec":{"containers":[{"name":"c","image":"i"}],"schedulingGates":[{"name":"example.com/wait"}]}}"#;
+    server.create(PODS, pod);
+    let binding = r#"{"target":{"kind":"Node","name":"n"}}"#;
+    let gated = server.post(&format!("{POD}/binding"), binding);
+    assert_eq!(gated.code, 409, "{}", gated.text());
+    assert!(gated.text().contains("schedulingGates"), "{}", gated.text());
+    server.patch(POD, MERGE_PATCH, r#"{"spec":{"schedulingGates":null}}"#);
+    server.delete(POD);
+    let going = server.post(&format!("{POD}/binding"), binding);
+    assert!(going.code == 409 && going.text().contains("being deleted"), "{}", going.text());
+}
+
+#[test]
+fn containers_join_a_pod_and_stay() {
+    let server = with_pod();
+    let path = format!("{POD}/ephemeralcontainers");
+    let joined =
+        r#"{"metadata":{"labels":{"a":"2"}},"spec":{"ephemeralContainers":[{"name":"e","image":"i"}]}}"#;
+    let answer = server.patch(&path, STRATEGIC, joined);
+    assert_eq!(answer.code, 200, "{}", answer.text());
+    let pod = server.get(POD).document();
+    assert_eq!(pod.at(["metadata", "labels", "a"]), Some(&"1".into()), "only the part is written");
+    let joined = items(pod.get("spec").expect("a spec"), "ephemeralContainers");
+    assert_eq!((joined.len(), text(&joined[0], "terminationMessagePolicy")), (1, "File"));
+    let without = server.patch(&path, MERGE_PATCH, r#"{"spec":{"ephemeralContainers":null}}"#);
+    assert_eq!(without.code, 422, "{}", without.text());
+    assert!(without.text().contains("may not be removed"), "{}", without.text());
+    let elsewhere =
+        server.patch(POD, STRATEGIC, r#"{"spec":{"ephemeralContainers":[{"name":"f","image":"i"}]}}"#);
+    assert_eq!(elsewhere.code, 422, "the pod itself takes none: {}", elsewhere.text());
+}
+
+#[test]
+fn a_pod_is_resized_within_its_class() {
+    let server = with_pod();
+    let path = format!("{POD}/resize");
+    let larger = r#"{"metadata":{"labels":{"a":"2"}},"spec":{"containers":[{"name":"c","image":"j","resources":{"requests":{"cpu":"2"}}}]}}"#;
+    let answer = server.patch(&path, STRATEGIC, larger);
+    assert_eq!(answer.code, 200, "{}", answer.text());
+    let pod = server.get(POD).document();
+    let container = &items(pod.get("spec").expect("a spec"), "containers")[0];
+    assert_eq!(container.at(["resources", "requests", "cpu"]), Some(&"2".into()));
+    assert_eq!((text(container, "image"), metadata(&pod, "generation").as_i64()), ("i", Some(2)));
+    assert_eq!(pod.at(["metadata", "labels", "a"]), Some(&"1".into()));
+    let none = r#"{"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":null}}}]}}"#;
+    let refused = server.patch(&path, STRATEGIC, none);
+    assert_eq!(refused.code, 422, "{}", refused.text());
+    assert!(refused.text().contains("QOS Class"), "{}", refused.text());
+}
+
+#[test]
+fn a_certificate_is_approved_once_and_not_denied_afterwards() {
+    const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+    let server = Server::start();
+    let request = include_str!("csr.json");
+    server.create(REQUESTS, request);
+    let path = format!("{REQUESTS}/wanted/approval");
+    let mut live = server.get(&format!("{REQUESTS}/wanted")).document();
+    let decided = |live: &Value, conditions: &str| -> Value {
+        let status = Value::object([("conditions", conditions.parse::<Value>().expect("JSON"))]);
+        live.as_object().expect("an object").with("status", status).into()
+    };
+    let approved = r#"[{"type":"Approved","status":"True","reason":"r","message":"m"}]"#;
+    let answer = put(&server, &path, &decided(&live, approved));
+    assert_eq!(answer.code, 200, "{}", answer.text());
+    live = server.get(&format!("{REQUESTS}/wanted")).document();
+    let condition = condition(&live, "Approved").expect("it is approved");
+    assert!(!text(&condition, "lastUpdateTime").is_empty(), "{condition}");
+    assert!(!text(&condition, "lastTransitionTime").is_empty(), "{condition}");
+    assert_eq!(server.get(&path).code, 200);
+    for (conditions, says) in [
+        ("[]", "may not remove"),
+        (r#"[{"type":"Approved","status":"True"},{"type":"Denied","status":"True"}]"#, "mutually exclusive"),
+    ] {
+        let refused = put(&server, &path, &decided(&live, conditions));
+        assert_eq!(refused.code, 422, "{conditions}: {}", refused.text());
+        assert!(refused.text().contains(says), "{conditions}: {}", refused.text());
+    }
+    let patched = server.patch(&path, MERGE_PATCH, r#"{"metadata":{"annotations":{"seen":"yes"}}}"#);
+    assert_eq!(patched.document().at(["metadata", "annotations", "seen"]), Some(&"yes".into()));
+}
