@@ -60,7 +60,9 @@ pub enum Offer {
     Text,
     /// JSON, YAML and protobuf.
     All,
-    /// The same, and streams of JSON and protobuf: what a collection has, which may be read or watched.
+    /// The same, but never as a table: what is answered and not kept has no columns.
+    AllButTables,
+    /// The same as all, and streams of JSON and protobuf: what a collection has, which may be read or watched.
     AllAndStreams,
 }
 
@@ -68,7 +70,9 @@ impl Offer {
     fn encodings(self) -> &'static [Encoding] {
         match self {
             Offer::Text => &[Encoding::Json, Encoding::Yaml],
-            Offer::All | Offer::AllAndStreams => &[Encoding::Json, Encoding::Yaml, Encoding::Protobuf],
+            Offer::All | Offer::AllButTables | Offer::AllAndStreams => {
+                &[Encoding::Json, Encoding::Yaml, Encoding::Protobuf]
+            }
         }
     }
 
@@ -111,7 +115,7 @@ impl Offer {
                 Offer::AllAndStreams => {
                     ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
                 }
-                Offer::All | Offer::Text => "",
+                Offer::All | Offer::AllButTables | Offer::Text => "",
             };
             format!("406: Not Acceptable\n\nAvailable representations: {}{streams}", self.listed())
         };
@@ -235,7 +239,7 @@ impl<'a> Wish<'a> {
             Some(_) => return None,
         };
         // A table has no protobuf form; another wish may still be met.
-        if (encoding, view) == (Encoding::Protobuf, View::Table) {
+        if view == View::Table && (encoding == Encoding::Protobuf || offer == Offer::AllButTables) {
             return None;
         }
         let without_managers = self.parameter("drop") == Some("metadata.managedFields");

@@ -52,7 +52,12 @@ impl Target {
         let resource = &self.served.resource;
         // The scale of a custom resource is a built-in kind.
         let known = self.subresource == "scale" || protobuf::knows(&resource.api_version, &resource.kind);
-        if known { Offer::All } else { Offer::Text }
+        let question = self.verb == Verb::Create && !resource.is_stored();
+        match (known, question) {
+            (true, false) => Offer::All,
+            (true, true) => Offer::AllButTables,
+            (false, _) => Offer::Text,
+        }
     }
 
     /// Returns this target once more, to aim at another part of it.

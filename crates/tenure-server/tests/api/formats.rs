@@ -89,6 +89,23 @@ fn a_client_gets_what_it_likes_best_of_what_there_is() {
 }
 
 #[test]
+fn what_is_answered_and_not_kept_is_no_table() {
+    let server = Server::start();
+    let review = r#"{"spec":{"nonResourceAttributes":{"path":"/","verb":"get"}}}"#;
+    let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    for (accept, code, wanted) in [
+        (table.to_string(), 406, "Status"),
+        (format!("{table},{JSON}"), 201, "SelfSubjectAccessReview"),
+        (PROTOBUF.to_string(), 201, "SelfSubjectAccessReview"),
+    ] {
+        let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+        let request = Request::new("POST", path).body(JSON, review).header("Accept", &accept);
+        let answer = server.send(&request);
+        assert_eq!((answer.code, kind(&answer).as_str()), (code, wanted), "{accept}: {}", answer.text());
+    }
+}
+
+#[test]
 fn aggregated_discovery_comes_in_protobuf_too() {
     let server = Server::start();
     let accept = format!("{PROTOBUF};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
