@@ -31,9 +31,14 @@ impl Definition {
     }
 
     fn component(&self, version: &Version, dialect: Dialect) -> Value {
+        let identity = ("x-kubernetes-group-version-kind", self.identity(version, &self.names.kind));
         let schema = match dialect {
             Dialect::V3 => published(version.schema()),
-            Dialect::V2 => reduced(version.schema(), Level::Root),
+            // Whoever reads version 2 takes the properties that are told for all there are.
+            Dialect::V2 if preserves(version.schema()) => {
+                return Value::object([("type", Value::from("object")), identity]);
+            }
+            Dialect::V2 => reduced(version.schema()),
         };
         let fields = schema.as_object().cloned().unwrap_or_default();
         let properties = fields.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -41,11 +46,7 @@ impl Definition {
             .with("apiVersion", described(API_VERSION))
             .with("kind", described(KIND))
             .with("metadata", reference(METADATA, STANDARD, dialect));
-        fields
-            .with("type", "object")
-            .with("properties", properties)
-            .with("x-kubernetes-group-version-kind", self.identity(version, &self.names.kind))
-            .into()
+        fields.with("type", "object").with("properties", properties).with(identity.0, identity.1).into()
     }
 
     fn list_component(&self, version: &Version, item: &str, dialect: Dialect) -> Value {
@@ -138,22 +139,23 @@ fn mapped(fields: &Object, change: &dyn Fn(&Value) -> Value) -> Object {
     }))
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Level {
-    Root,
-    Below,
+fn is_set(schema: &Value, name: &str) -> bool {
+    schema.get(name) == Some(&Value::Bool(true))
+}
+
+fn preserves(schema: &Value) -> bool {
+    is_set(schema, "x-kubernetes-preserve-unknown-fields")
 }
 
 /// Says what version 2 can say of a schema. Where a client would refuse what the server takes (`null`, either of two
 /// types, unknown fields), nothing is said, so that validation on the client's side stays out of the way.
-fn reduced(schema: &Value, level: Level) -> Value {
+fn reduced(schema: &Value) -> Value {
     let Some(fields) = schema.as_object() else { return schema.clone() };
-    let is = |name: &str| fields.get(name) == Some(&Value::Bool(true));
-    let mut out = mapped(fields, &|below| reduced(below, Level::Below));
+    let mut out = mapped(fields, &reduced);
     for name in NOT_IN_V2 {
         out = out.without(name);
     }
-    if is("x-kubernetes-preserve-unknown-fields") && level == Level::Below {
+    if preserves(schema) {
         out = ["properties", "items", "required", "additionalProperties"]
             .iter()
             .fold(out, |out, name| out.without(name));
@@ -161,13 +163,10 @@ fn reduced(schema: &Value, level: Level) -> Value {
             out = out.without("type");
         }
     }
-    if is("x-kubernetes-preserve-unknown-fields") && level == Level::Root {
-        out = out.without("properties").without("required");
-    }
-    if is("x-kubernetes-int-or-string") {
+    if is_set(schema, "x-kubernetes-int-or-string") {
         out = out.without("type");
     }
-    if is("nullable") {
+    if is_set(schema, "nullable") {
         out = out.without("type").without("items").without("properties").without("required");
     }
     out.into()
@@ -219,5 +218,18 @@ mod tests {
             properties.get("c").unwrap().to_string(),
             r#"{"type":"object","x-kubernetes-preserve-unknown-fields":true}"#
         );
+    }
+
+    #[test]
+    fn version_2_says_nothing_of_a_kind_that_keeps_unknown_fields() {
+        let definition = definition(
+            r#"{"type":"object","description":"open","properties":{"a":{"type":"string"}},"x-kubernetes-preserve-unknown-fields":true}"#,
+        );
+        let told = |dialect| definition.components(&definition.versions[0], dialect)[0].1.clone();
+        assert_eq!(
+            told(Dialect::V2).to_string(),
+            r#"{"type":"object","x-kubernetes-group-version-kind":[{"group":"a.example.com","kind":"Widget","version":"v1"}]}"#
+        );
+        assert!(told(Dialect::V3).at(["properties", "a"]).is_some());
     }
 }
