@@ -80,6 +80,7 @@ pub struct Api {
     recent: recent::Recent,
     webhooks: Webhooks,
     texts: texts::Texts,
+    furniture: lifecycle::Furniture,
     stop: tokio::sync::watch::Sender<bool>,
 }
 
@@ -131,6 +132,7 @@ impl Api {
             recent: recent::Recent::default(),
             webhooks: Webhooks::default(),
             texts: texts::Texts::default(),
+            furniture: lifecycle::Furniture::default(),
             stop: tokio::sync::watch::Sender::new(false),
         });
         api.refresh_catalog().await?;

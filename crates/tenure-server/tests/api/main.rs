@@ -12,6 +12,7 @@ mod errors;
 mod every_kind;
 mod facts;
 mod formats;
+mod furniture;
 mod hostile;
 mod http;
 mod namespaces;

@@ -39,6 +39,18 @@ impl Server {
         Server::start().come_alive()
     }
 
+    /// Has a service stand for the server.
+    pub fn announced(self) -> Server {
+        self.api.announce(self.address);
+        self
+    }
+
+    /// Has every namespace given what programs written for clusters wait for.
+    pub fn furnishing(self, authority: &str) -> Server {
+        self.api.furnish_namespaces(authority);
+        self
+    }
+
     /// Starts the life of objects.
     pub fn come_alive(self) -> Server {
         let runtime = self.runtime.as_ref().expect("the server runs");

@@ -42,6 +42,9 @@ pub struct Options {
     /// Serve plain HTTP without a token; only on a loopback address.
     #[arg(long)]
     insecure_http: bool,
+    /// Give every namespace the service account `default` and the config map `kube-root-ca.crt`.
+    #[arg(long)]
+    service_accounts: bool,
     #[cfg(feature = "etcd")]
     #[command(flatten)]
     etcd: EtcdFlags,
@@ -91,13 +94,18 @@ async fn serve(options: Options) -> Result<(), Error> {
     let store = open_store(&options).await?;
     let listener = bind(options.listen).await?;
     let address = listener.local_addr()?;
-    let (access, tls, kubeconfig) = if options.insecure_http {
-        (Access::Anyone, None, write_insecure_kubeconfig(&options.data_dir, address)?)
+    let (access, tls, kubeconfig, authority) = if options.insecure_http {
+        (Access::Anyone, None, write_insecure_kubeconfig(&options.data_dir, address)?, String::new())
     } else {
         let credentials = Credentials::open(&options.data_dir, address)?;
-        (Access::Token(credentials.token), Some(credentials.tls), credentials.kubeconfig)
+        let Credentials { authority, token, kubeconfig, tls } = credentials;
+        (Access::Token(token), Some(tls), kubeconfig, authority)
     };
     let api = Api::open(store, access).await.map_err(|failure| format!("cannot start: {failure}"))?;
+    api.announce(address);
+    if options.service_accounts {
+        api.furnish_namespaces(&authority);
+    }
     api.start_lifecycle();
     greet(&listener, &kubeconfig, options.insecure_http)?;
     let stopping = api.clone();

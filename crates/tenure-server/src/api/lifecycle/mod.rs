@@ -6,6 +6,7 @@
 mod agenda;
 mod definitions;
 mod dependents;
+mod furnish;
 mod namespaces;
 mod owners;
 
@@ -25,6 +26,7 @@ use crate::{
 };
 use agenda::Agenda;
 use dependents::Dependents;
+pub(super) use furnish::Furniture;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -70,6 +72,8 @@ enum Work {
     Waiting(String),
     /// See whether the owners of an object are still there.
     Owned(String),
+    /// Give a namespace what every namespace is given.
+    Furnish(Text),
 }
 
 impl Api {
@@ -196,6 +200,8 @@ impl Lifecycle {
     /// Takes note of an object that is gone: whoever waited for that goes on at once.
     fn see_off(&mut self, change: &Change) {
         let key = key_text(&change.key);
+        let bereft = self.world.api.furniture.bereft(&key).map(Text::from);
+        self.plan_furniture(bereft);
         self.world.dependents().forget(&key);
         self.since.remove(&Work::Waiting(key.clone()));
         for work in contained_in(&key) {
@@ -217,6 +223,8 @@ impl Lifecycle {
     /// Takes note of what an object says of owners and deletion. Most say nothing, and are not even decoded.
     fn look_at(&mut self, entry: &Entry) {
         let key = key_text(&entry.key);
+        let namespace = self.world.api.furniture.namespace_of(&key).map(Text::from);
+        self.plan_furniture(namespace);
         let owned = contains(&entry.value, b"\"ownerReferences\"");
         let going = contains(&entry.value, b"\"deletionTimestamp\"");
         if !owned {
@@ -253,6 +261,13 @@ impl Lifecycle {
         self.agenda.put_off(&work, at);
     }
 
+    /// Plans a look at what a namespace has been given.
+    fn plan_furniture(&mut self, namespace: Option<Text>) {
+        if let Some(namespace) = namespace {
+            self.plan(Work::Furnish(namespace), Duration::ZERO);
+        }
+    }
+
     fn plan(&mut self, work: Work, after: Duration) {
         self.agenda.plan(work, Instant::now() + after);
     }
@@ -278,6 +293,7 @@ async fn carry_out(world: Arc<World>, work: Work) -> (Work, Result<Outcome, Fail
         Work::Definition(name) => definitions::remove(&world.api, name).await,
         Work::Waiting(key) => owners::release(&world, key).await,
         Work::Owned(key) => owners::follow(&world, key).await,
+        Work::Furnish(name) => furnish::furnish(&world.api, name).await,
     };
     (work, outcome)
 }
