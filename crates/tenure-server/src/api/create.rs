@@ -175,6 +175,7 @@ pub(crate) struct Around {
     uid: Text,
     allocator: Option<Allocator>,
     priority_class: Option<(i64, Text)>,
+    default_class: Option<Text>,
 }
 
 impl Around {
@@ -190,7 +191,14 @@ impl Around {
             "system-node-critical" => Some((2_000_001_000, "PreemptLowerPriority".into())),
             name => writing.api.priority_class(name).await?,
         };
-        Ok(Around { now: writing.now, uid: meta_text(object, "uid").into(), allocator, priority_class })
+        let uid = meta_text(object, "uid").into();
+        Ok(Around { now: writing.now, uid, allocator, priority_class, default_class: None })
+    }
+
+    /// Gathers what only a new object may be given beside that.
+    pub async fn of_new(writing: &Writing<'_>, object: &Value) -> Result<Around, Failure> {
+        let default_class = writing.api.default_class(writing.target, object).await?;
+        Ok(Around { default_class, ..Around::new(writing, object).await? })
     }
 
     /// Checks what a new pod says of its priority: the class must be there, and the number is the class's.
@@ -237,6 +245,10 @@ impl Surroundings for Around {
 
     fn priority_class(&self, _: &str) -> Option<(i64, Text)> {
         self.priority_class.clone()
+    }
+
+    fn default_class(&self) -> Option<Text> {
+        self.default_class.clone()
     }
 
     fn cluster_ip(&mut self) -> Option<Text> {

@@ -9,6 +9,7 @@ mod bind;
 mod body;
 mod catalog;
 mod clash;
+mod class;
 mod complaints;
 mod convert;
 mod create;

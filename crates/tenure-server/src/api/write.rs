@@ -405,7 +405,7 @@ impl<'a> Writing<'a> {
             }
         };
         let born = self.born(&state.object, &name);
-        let mut around = super::create::Around::new(self, &born).await?;
+        let mut around = super::create::Around::of_new(self, &born).await?;
         around.check_priority(target, &born)?;
         let object = served.prepare_create(&born, &mut around);
         let object = self.accept_definition(object, None, &mut warnings).await?;

@@ -4,6 +4,7 @@
 mod accounts;
 mod chunks;
 mod claims;
+mod classes;
 mod consistency;
 mod conversations;
 mod deletion;

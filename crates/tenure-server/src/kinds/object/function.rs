@@ -10,6 +10,7 @@ use tenure_value::{Object, Text, Value};
 /// A function that rules name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Function {
+    DefaultClass,
     HpaV1CurrentMetrics,
     KindList,
     LowerKind,
@@ -23,7 +24,8 @@ pub(crate) enum Function {
 }
 
 /// The names of the functions.
-const FUNCTIONS: [(&str, Function); 10] = [
+const FUNCTIONS: [(&str, Function); 11] = [
+    ("defaultClass", Function::DefaultClass),
     ("hpaV1CurrentMetrics", Function::HpaV1CurrentMetrics),
     ("kindList", Function::KindList),
     ("lowerKind", Function::LowerKind),
@@ -54,6 +56,7 @@ impl Function {
         };
         match self {
             Function::Now => Some(around.now().format(Precision::Seconds).into()),
+            Function::DefaultClass => around.default_class().map(Value::from),
             Function::KindList => Some(format!("{}List", at(&["names", "kind"])?.as_str()?).into()),
             Function::LowerKind => Some(at(&["names", "kind"])?.as_str()?.to_lowercase().into()),
             Function::MetadataNameLabel => {

@@ -1,0 +1,87 @@
+//! Classes by default: a new claim of storage or ingress that names no class is given the one that is marked as the default.
+//! Of several that are marked the newest holds, of those of one second the first by name.
+
+use super::{
+    Api,
+    object::{Stored, meta_text, prefix},
+    target::Target,
+};
+use crate::{Failure, kinds::Registry};
+use std::cmp::Reverse;
+use tenure_store::ListRequest;
+use tenure_value::{Text, Value};
+
+/// A kind whose objects are of a class.
+struct Classed {
+    /// Group and resource of the objects.
+    of: (&'static str, &'static str),
+    /// The field of the spec that names the class.
+    field: &'static str,
+    /// The annotation that did so before there was the field.
+    annotation: &'static str,
+    /// Group and resource of the classes.
+    classes: (&'static str, &'static str),
+    /// The annotations by which a class is marked.
+    marks: &'static [&'static str],
+}
+
+const CLASSED: [Classed; 2] = [
+    Classed {
+        of: ("", "persistentvolumeclaims"),
+        field: "storageClassName",
+        annotation: "volume.beta.kubernetes.io/storage-class",
+        classes: ("storage.k8s.io", "storageclasses"),
+        marks: &[
+            "storageclass.kubernetes.io/is-default-class",
+            "storageclass.beta.kubernetes.io/is-default-class",
+        ],
+    },
+    Classed {
+        of: ("networking.k8s.io", "ingresses"),
+        field: "ingressClassName",
+        annotation: "kubernetes.io/ingress.class",
+        classes: ("networking.k8s.io", "ingressclasses"),
+        marks: &["ingressclass.kubernetes.io/is-default-class"],
+    },
+];
+
+impl Api {
+    /// Returns the class that a new object is to be given.
+    pub(super) async fn default_class(
+        &self,
+        target: &Target,
+        object: &Value,
+    ) -> Result<Option<Text>, Failure> {
+        let resource = &target.served.resource;
+        let kind = CLASSED.iter().find(|kind| kind.of == (resource.group.as_str(), resource.name.as_str()));
+        let Some(kind) = kind.filter(|kind| kind.is_open(object)) else { return Ok(None) };
+        let (group, name) = kind.classes;
+        let Some(classes) = Registry::builtin().find(group, "v1", name) else { return Ok(None) };
+        let listing = self.store.list(ListRequest::prefix(prefix(classes, ""))).await?;
+        let mut marked = Vec::new();
+        for entry in &listing.entries {
+            let class = Stored::read(entry)?.object;
+            if kind.is_default(&class) {
+                marked.push((
+                    Reverse(meta_text(&class, "creationTimestamp").to_owned()),
+                    Text::from(meta_text(&class, "name")),
+                ));
+            }
+        }
+        Ok(marked.into_iter().min().map(|(_, name)| name))
+    }
+}
+
+impl Classed {
+    /// Whether an object says nothing of its class.
+    fn is_open(&self, object: &Value) -> bool {
+        let given = |path: [&str; 3]| object.at(path).is_some();
+        object.at(["spec", self.field]).is_none_or(Value::is_null)
+            && !given(["metadata", "annotations", self.annotation])
+    }
+
+    fn is_default(&self, class: &Value) -> bool {
+        let mark = |name: &&str| class.at(["metadata", "annotations", name]).and_then(Value::as_str);
+        self.marks.iter().any(|name| mark(name) == Some("true"))
+    }
+}

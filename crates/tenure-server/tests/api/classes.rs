@@ -1,0 +1,67 @@
+//! Objects of a class that name none are given the default one, when they are made and not later.
+
+use crate::server::{MERGE_PATCH, Server};
+use tenure_value::Value;
+
+const CLAIMS: &str = "/api/v1/namespaces/default/persistentvolumeclaims";
+const STORAGE: &str = "/apis/storage.k8s.io/v1/storageclasses";
+const INGRESSES: &str = "/apis/networking.k8s.io/v1/namespaces/default/ingresses";
+const INGRESS_CLASSES: &str = "/apis/networking.k8s.io/v1/ingressclasses";
+
+fn marked(kind: &str, name: &str) -> String {
+    format!(
+        r#"{{"metadata":{{"name":"{name}","annotations":{{"{kind}.kubernetes.io/is-default-class":"true"}}}},"provisioner":"example.com/p","spec":{{"controller":"example.com/c"}}}}"#
+    )
+}
+
+fn claim(name: &str, more: &str) -> String {
+    format!(
+        r#"{{"metadata":{{"name":"{name}"}},"spec":{{"accessModes":["ReadWriteOnce"],"resources":{{"requests":{{"storage":"1Gi"}}}}{more}}}}}"#
+    )
+}
+
+fn ingress(name: &str, annotations: &str) -> String {
+    format!(
+        r#"{{"metadata":{{"name":"{name}","annotations":{{{annotations}}}}},"spec":{{"defaultBackend":{{"service":{{"name":"s","port":{{"number":80}}}}}}}}}}"#
+    )
+}
+
+fn class(object: &Value, field: &str) -> Option<String> {
+    object.at(["spec", field]).and_then(Value::as_str).map(str::to_owned)
+}
+
+#[test]
+fn a_claim_without_a_class_gets_the_default_one() {
+    let server = Server::start();
+    server.create(STORAGE, r#"{"metadata":{"name":"other"},"provisioner":"example.com/p"}"#);
+    let given =
+        |name: &str, more: &str| class(&server.create(CLAIMS, &claim(name, more)), "storageClassName");
+    assert_eq!(given("before", ""), None);
+    server.create(STORAGE, &marked("storageclass", "usual"));
+    assert_eq!(given("without", ""), Some("usual".into()));
+    assert_eq!(given("named", r#","storageClassName":"other""#), Some("other".into()));
+    assert_eq!(given("none", r#","storageClassName":"""#), Some("".into()), "none is a choice too");
+    let changed =
+        server.patch(&format!("{CLAIMS}/before"), MERGE_PATCH, r#"{"metadata":{"labels":{"a":"b"}}}"#);
+    assert_eq!(class(&changed.document(), "storageClassName"), None, "what is there stays as it is");
+}
+
+#[test]
+fn an_ingress_without_a_class_gets_the_default_one() {
+    let server = Server::start();
+    for name in ["b", "a"] {
+        server.create(INGRESS_CLASSES, &marked("ingressclass", name));
+    }
+    let newest = {
+        let made = |name: &str| {
+            let class = server.get(&format!("{INGRESS_CLASSES}/{name}")).document();
+            class.at(["metadata", "creationTimestamp"]).map(Value::to_string)
+        };
+        if made("b") > made("a") { "b" } else { "a" }
+    };
+    let given = |name: &str, annotations: &str| {
+        class(&server.create(INGRESSES, &ingress(name, annotations)), "ingressClassName")
+    };
+    assert_eq!(given("without", ""), Some(newest.into()));
+    assert_eq!(given("annotated", r#""kubernetes.io/ingress.class":"old""#), None);
+}
