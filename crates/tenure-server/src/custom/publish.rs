@@ -12,7 +12,7 @@ const KIND: &str = "Kind is the type of this object, in camel case.";
 const STANDARD: &str = "Standard object's metadata.";
 
 /// Keywords that version 2 does not have.
-const NOT_IN_V2: [&str; 5] = ["nullable", "anyOf", "oneOf", "not", "default"];
+const NOT_IN_V2: [&str; 6] = ["nullable", "allOf", "anyOf", "oneOf", "not", "default"];
 
 impl Definition {
     /// Returns the name of the kind's component at a version: `com.example.v1.Widget`.
@@ -156,12 +156,9 @@ fn reduced(schema: &Value) -> Value {
         out = out.without(name);
     }
     if preserves(schema) {
-        out = ["properties", "items", "required", "additionalProperties"]
+        out = ["type", "properties", "items", "required", "additionalProperties"]
             .iter()
             .fold(out, |out, name| out.without(name));
-        if fields.get("type").and_then(Value::as_str) != Some("object") {
-            out = out.without("type");
-        }
     }
     if is_set(schema, "x-kubernetes-int-or-string") {
         out = out.without("type");
@@ -169,7 +166,25 @@ fn reduced(schema: &Value) -> Value {
     if is_set(schema, "nullable") {
         out = out.without("type").without("items").without("properties").without("required");
     }
-    out.into()
+    if out.get("type").and_then(Value::as_str) == Some("array") && !out.contains("items") {
+        out = out.without("type");
+    }
+    without_nullable(out, fields).into()
+}
+
+/// Asks for no property that may be null: to a client who cannot be told so, null is as good as missing.
+fn without_nullable(out: Object, fields: &Object) -> Object {
+    let Some(required) = out.get("required").and_then(Value::as_array) else { return out };
+    let nullable = |name: &Value| {
+        let property = fields.get("properties").and_then(|of| of.get(name.as_str()?));
+        property.is_some_and(|of| is_set(of, "nullable"))
+    };
+    let kept: Vec<Value> = required.iter().filter(|name| !nullable(name)).cloned().collect();
+    match kept.len() {
+        0 => out.without("required"),
+        count if count == required.len() => out,
+        _ => out.with("required", Value::array(kept)),
+    }
 }
 
 #[cfg(test)]
@@ -207,7 +222,7 @@ mod tests {
     #[test]
     fn version_2_leaves_out_what_it_cannot_say() {
         let definition = definition(
-            r#"{"type":"object","properties":{"a":{"type":"string","nullable":true,"default":"x"},"b":{"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"},{"type":"string"}]},
+            r#"{"type":"object","required":["a","c"],"properties":{"a":{"type":"string","nullable":true,"default":"x"},"b":{"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"},{"type":"string"}]},
             "c":{"type":"object","properties":{"d":{"type":"string"}},"x-kubernetes-preserve-unknown-fields":true}}}"#,
         );
         let components = definition.components(&definition.versions[0], Dialect::V2);
@@ -216,8 +231,9 @@ mod tests {
         assert_eq!(properties.get("b").unwrap().to_string(), r#"{"x-kubernetes-int-or-string":true}"#);
         assert_eq!(
             properties.get("c").unwrap().to_string(),
-            r#"{"type":"object","x-kubernetes-preserve-unknown-fields":true}"#
+            r#"{"x-kubernetes-preserve-unknown-fields":true}"#
         );
+        assert_eq!(components[0].1.get("required").unwrap().to_string(), r#"["c"]"#);
     }
 
     #[test]
