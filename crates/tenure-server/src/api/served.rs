@@ -51,7 +51,7 @@ impl Endpoint {
 }
 
 /// The fields by which lists of built-in kinds can be chosen from, besides name and namespace.
-const SELECTABLE: [(&str, &str, &[&str]); 9] = [
+const SELECTABLE: [(&str, &str, &[&str]); 10] = [
     (
         "",
         "pods",
@@ -83,6 +83,22 @@ const SELECTABLE: [(&str, &str, &[&str]); 9] = [
             "reason",
             "reportingComponent",
             "source",
+            "type",
+        ],
+    ),
+    (
+        "events.k8s.io",
+        "events",
+        &[
+            "regarding.kind",
+            "regarding.namespace",
+            "regarding.name",
+            "regarding.uid",
+            "regarding.apiVersion",
+            "regarding.resourceVersion",
+            "regarding.fieldPath",
+            "reason",
+            "reportingController",
             "type",
         ],
     ),

@@ -82,9 +82,16 @@ fn is_metadata(field: &str) -> bool {
     matches!(field, "metadata.name" | "metadata.namespace")
 }
 
+/// Fields that selectors call by another name than objects do; the first place where something stands holds.
+const ELSEWHERE: [(&str, &[&str]); 2] =
+    [("source", &["source.component", "reportingComponent"]), ("status.successful", &["status.succeeded"])];
+
 /// Returns the value of a field as a selector writes it.
 fn shown(object: &Value, field: &str) -> String {
-    match object.at(field.split('.')) {
+    let places = ELSEWHERE.iter().find(|(name, _)| *name == field).map(|(_, places)| *places);
+    let places = places.unwrap_or(std::slice::from_ref(&field));
+    let found = places.iter().filter_map(|place| object.at(place.split('.')));
+    match found.into_iter().find(|value| value.as_str() != Some("")) {
         Some(Value::String(text)) => text.to_string(),
         Some(Value::Bool(flag)) => flag.to_string(),
         Some(Value::Int(number)) => number.to_string(),
@@ -154,6 +161,19 @@ mod tests {
             ("spec.nodeName=", true),
         ] {
             assert_eq!(FieldSelector::parse(text).unwrap().matches(&object), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn some_fields_stand_elsewhere_in_the_object() {
+        for (object, text) in [
+            (r#"{"source":{"component":"c"},"reportingComponent":"r"}"#, "source=c"),
+            (r#"{"source":{},"reportingComponent":"r"}"#, "source=r,reportingComponent=r"),
+            (r#"{"status":{"succeeded":2}}"#, "status.successful=2"),
+            (r#"{"status":{}}"#, "status.successful=0,source="),
+        ] {
+            let object: Value = object.parse().unwrap();
+            assert!(FieldSelector::parse(text).unwrap().matches(&object), "{text}");
         }
     }
 

@@ -19,6 +19,7 @@ mod http;
 mod namespaces;
 mod owners;
 mod parts;
+mod selection;
 mod server;
 mod stream;
 mod watch;
