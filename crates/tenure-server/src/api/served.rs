@@ -225,8 +225,7 @@ impl Served {
         if let Some(custom) = &self.custom {
             return custom.definition.type_of(&self.resource.api_version).unwrap_or_else(TypeRef::untyped);
         }
-        let kind = Schema::builtin().kind(&self.resource.api_version, &self.resource.kind);
-        kind.unwrap_or_else(TypeRef::untyped)
+        self.resource.of.map_or_else(TypeRef::untyped, |of| Schema::builtin().at(of))
     }
 
     /// Returns what ownership needs to know of the kind's versions, for an object that was last written at a revision.

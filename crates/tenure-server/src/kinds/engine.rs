@@ -60,7 +60,7 @@ impl Kinds {
 
     /// Returns the shape of a resource's objects.
     pub(crate) fn shape_of(&self, resource: &Resource) -> Option<ShapeId> {
-        self.shapes.kind(&resource.api_version, &resource.kind)
+        resource.of.map(|of| self.shapes.number(of))
     }
 
     /// Reads a body, or the result of a patch, as an object of a resource: checked against the type,
@@ -227,5 +227,73 @@ impl Surroundings for OnlyTime {
 
     fn requester(&self) -> (Text, Text, Vec<Text>) {
         Default::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns a value with a change at every place of it, one at a time, of one kind after the other: gone, another
+    /// value, `null`, one more field.
+    fn changed(value: &Value, turn: &mut usize) -> Vec<Value> {
+        let mut all = Vec::new();
+        match value {
+            Value::Object(fields) => {
+                for (name, part) in fields {
+                    all.extend(
+                        changed(part, turn).into_iter().map(|part| fields.with(name.clone(), part).into()),
+                    );
+                    *turn += 1;
+                    all.push(match *turn % 4 {
+                        0 => fields.without(name).into(),
+                        1 => fields.with(name.clone(), Value::Null).into(),
+                        2 => fields.with(format!("{name}z"), "new").into(),
+                        // Equal, and elsewhere in memory.
+                        _ => fields.with(name.clone(), part.to_string().parse::<Value>().unwrap()).into(),
+                    });
+                }
+            }
+            Value::Array(items) => {
+                for (at, item) in items.iter().enumerate() {
+                    let with = |item: Value| {
+                        let mut items = items.to_vec();
+                        items[at] = item;
+                        Value::array(items)
+                    };
+                    all.extend(changed(item, turn).into_iter().map(with));
+                }
+                all.push(Value::array(items.iter().skip(1).cloned()));
+            }
+            Value::String(text) => all.push(format!("{text}x").into()),
+            Value::Int(number) => all.push((number + 1).into()),
+            Value::Bool(flag) => all.push((!flag).into()),
+            _ => {}
+        }
+        all
+    }
+
+    #[test]
+    fn what_stood_before_changes_the_cost_and_nothing_else() {
+        let facts: Value = include_str!("../../tests/facts/defaults-examples.json").parse().unwrap();
+        let (kinds, now, mut turn, mut compared) = (Kinds::builtin(), Timestamp::default(), 0, 0);
+        for example in facts.items("examples") {
+            let input = example.get("input").unwrap();
+            let (version, kind) = (input.text("apiVersion"), input.text("kind"));
+            let Some(resource) = kinds.registry().of_kind(&version, &kind) else { continue };
+            let live = kinds.stored(resource, &kinds.complete(resource, input, now).unwrap().value);
+            let before = || Before::of(&live);
+            for object in changed(&live, &mut turn) {
+                let whole = kinds.complete(resource, &object, now);
+                let known = kinds.complete_after(resource, &object, before(), now);
+                assert_eq!(known.as_ref().ok(), whole.as_ref().ok(), "{object} after {live}");
+                assert_eq!(known.is_ok(), whole.is_ok());
+                let Ok(Decoded { value, .. }) = whole else { continue };
+                let stored = kinds.stored(resource, &value);
+                assert_eq!(kinds.stored_after(resource, &value, before()), stored, "{value} after {live}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 10_000, "{compared}");
     }
 }

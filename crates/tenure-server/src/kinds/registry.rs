@@ -6,6 +6,7 @@ use std::{
     collections::HashMap,
     sync::{Arc, LazyLock},
 };
+use tenure_schema::{Schema, TypeId, TypeRef};
 use tenure_value::{Text, Value};
 
 /// Whether objects of a resource live in namespaces.
@@ -186,6 +187,8 @@ pub struct Resource {
     pub storage: (Text, Text),
     /// How objects are written and deleted.
     pub strategy: Strategy,
+    /// The type of its objects in the schema of the built-in kinds, if it is one of those.
+    pub(crate) of: Option<TypeId>,
 }
 
 impl Resource {
@@ -217,10 +220,12 @@ impl Resource {
     fn from_row(row: &Value) -> Resource {
         let (group, version) = (row.text("group"), row.text("version"));
         let verbs = |row: &Value| row.text("verbs").split_whitespace().map(Text::new).collect();
+        let (api_version, kind) = (api_version(&group, &version), row.text("kind"));
         Resource {
-            api_version: api_version(&group, &version),
+            of: Schema::builtin().kind(&api_version, &kind).map(TypeRef::id),
+            api_version,
             name: row.text("resource"),
-            kind: row.text("kind"),
+            kind,
             singular: row.text("singular"),
             short_names: row.texts("shortNames"),
             categories: row.texts("categories"),

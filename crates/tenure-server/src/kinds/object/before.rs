@@ -1,11 +1,19 @@
 //! What stood at a place before a write. A part that is still the same memory has been through the rules already, so
 //! walks leave it out: what a write costs follows what it changes. `NOTHING` is always right, and only slower.
 
-use tenure_value::{Text, Value};
+use tenure_value::{Object, Text, Value};
 
 /// What stood at a place of the live object, if that is known; it must have been completed and found valid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Before<'v>(Option<&'v Value>);
+
+/// A field that is not what it was.
+pub(crate) struct Change<'n, 'v> {
+    pub(crate) place: usize,
+    pub(crate) name: &'n Text,
+    pub(crate) value: &'n Value,
+    pub(crate) before: Before<'v>,
+}
 
 impl<'v> Before<'v> {
     /// Nothing is known.
@@ -28,6 +36,27 @@ impl<'v> Before<'v> {
         let fields = self.0.and_then(Value::as_object);
         let same = fields.and_then(|fields| fields.fields().get(place)).filter(|(of, _)| of == name);
         Before(same.map(|(_, value)| value).or_else(|| fields.and_then(|fields| fields.get(name))))
+    }
+
+    /// Returns the fields that are not what they were, with their places and what they were, if the names are what they
+    /// were: then no field that is always shown is missing, and none is new.
+    pub(crate) fn changes<'n>(self, now: &'n Object) -> Option<impl Iterator<Item = Change<'n, 'v>> + Clone> {
+        let before = self.0.and_then(Value::as_object).map(Object::fields)?;
+        let now = now.fields();
+        if before.len() != now.len() || !before.iter().zip(now).all(|(before, now)| before.0 == now.0) {
+            return None;
+        }
+        let pairs = before.iter().zip(now).enumerate();
+        let changed = pairs.filter(|(_, ((_, before), (_, now)))| match now.is_scalar() {
+            true => now != before,
+            false => !now.ptr_eq(before),
+        });
+        Some(changed.map(|(place, ((_, before), (name, now)))| Change {
+            place,
+            name,
+            value: now,
+            before: Before(Some(before)),
+        }))
     }
 
     /// Returns what stood at a place of a list.
@@ -61,5 +90,23 @@ mod tests {
         assert!(list.item(1).still_is(&items[1]));
         assert!(!list.item(0).still_is(&items[1]) && !list.item(2).still_is(&items[1]));
         assert!(!Before::NOTHING.field(0, "a", part(&["a"])).still_is(part(&["a"])));
+    }
+
+    #[test]
+    fn changes_are_told_only_where_all_names_are_as_they_were() {
+        let live: Value = r#"{"a":{"x":1},"b":1,"c":"t","d":null}"#.parse().unwrap();
+        let fields = live.as_object().unwrap();
+        let told = |now: &Object| -> Option<Vec<(usize, String)>> {
+            let changes = Before::of(&live).changes(now)?;
+            Some(changes.map(|change| (change.place, change.name.to_string())).collect())
+        };
+        assert_eq!(told(fields), Some(vec![]));
+        let other = fields.with("b", 2).with("c", "t").with("d", "new");
+        assert_eq!(told(&other), Some(vec![(1, "b".into()), (3, "d".into())]));
+        let copied = fields.with("a", r#"{"x":1}"#.parse::<Value>().unwrap());
+        assert_eq!(told(&copied), Some(vec![(0, "a".into())]));
+        assert_eq!(told(&fields.without("d")), None);
+        assert_eq!(told(&fields.without("d").with("e", 1)), None);
+        assert!(Before::NOTHING.changes(fields).is_none());
     }
 }

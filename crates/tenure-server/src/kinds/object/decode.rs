@@ -3,7 +3,7 @@
 
 use super::{
     super::scalar::{Quantity, Timestamp, base64, quantity, time::Precision},
-    before::Before,
+    before::{Before, Change},
     edit::{Rebuild, map_items},
     path::FieldPath,
     shape::{Absent, FieldShape, ScalarShape, Shape, ShapeId, Shapes, StructShape},
@@ -146,6 +146,21 @@ impl Decoder<'_> {
         before: Before<'_>,
     ) -> Changed {
         let mut walk = Rebuild::new(fields.fields());
+        let place = |field: &FieldShape| {
+            let rounding = if field.exact { Rounding::None } else { Rounding::Thousandths };
+            Place { owner: &of.name, rounding }
+        };
+        let changes =
+            before.changes(fields).filter(|changes| changes.clone().all(|change| !change.value.is_null()));
+        if let Some(changes) = changes {
+            for Change { place: at, name, value, before } in changes {
+                if let Some(field) = of.field(name) {
+                    walk.keep_to(at);
+                    walk.replace_if(self.value(field.of, value, &path.field(name), place(field), before)?);
+                }
+            }
+            return Ok(walk.finish().map(Value::from));
+        }
         let mut known = of.steps();
         while let Some((name, value)) = walk.next() {
             let (passed, field) = known.to(name);
@@ -166,10 +181,8 @@ impl Decoder<'_> {
                     walk.skip();
                 }
                 value => {
-                    let rounding = if field.exact { Rounding::None } else { Rounding::Thousandths };
-                    let place = Place { owner: &of.name, rounding };
                     let before = before.field(walk.place(), name, value);
-                    walk.replace_if(self.value(field.of, value, &path.field(name), place, before)?);
+                    walk.replace_if(self.value(field.of, value, &path.field(name), place(field), before)?);
                 }
             }
         }

@@ -94,6 +94,15 @@ impl<'o> Rebuild<'o> {
         self.at += 1;
     }
 
+    /// Keeps all fields before a place.
+    pub(crate) fn keep_to(&mut self, place: usize) {
+        let kept = &self.source[self.at..place];
+        if let Some(out) = &mut self.out {
+            out.extend_from_slice(kept);
+        }
+        self.at = place;
+    }
+
     pub(crate) fn replace(&mut self, value: Value) {
         let name = self.source[self.at].0.clone();
         self.out().push((name, value));
@@ -118,7 +127,8 @@ impl<'o> Rebuild<'o> {
     }
 
     /// Returns the new object; nothing where nothing was changed.
-    pub(crate) fn finish(self) -> Option<Object> {
+    pub(crate) fn finish(mut self) -> Option<Object> {
+        self.keep_to(self.source.len());
         self.out.map(Object::from_sorted)
     }
 }
@@ -176,5 +186,17 @@ mod tests {
         walk.skip();
         walk.replace(5.into());
         assert_eq!(walk.finish(), Some(object(r#"{"a":1,"b":2,"d":5}"#)));
+    }
+
+    #[test]
+    fn what_is_passed_over_is_kept() {
+        let base = object(r#"{"a":1,"b":2,"c":3,"d":4}"#);
+        let mut walk = Rebuild::new(base.fields());
+        walk.keep_to(1);
+        assert!(Rebuild::new(base.fields()).finish().is_none());
+        walk.replace(5.into());
+        walk.keep_to(3);
+        walk.skip();
+        assert_eq!(walk.finish(), Some(object(r#"{"a":1,"b":5,"c":3}"#)));
     }
 }

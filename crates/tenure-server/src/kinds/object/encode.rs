@@ -2,7 +2,7 @@
 //! it: what is always shown is added, zeros and empty lists and maps are dropped.
 
 use super::{
-    before::Before,
+    before::{Before, Change},
     edit::{Edit, Rebuild, map_items},
     rule::{Surroundings, is_absent},
     shape::{Absent, FieldShape, ScalarShape, Shape, ShapeId, Shapes, Shown, StructShape},
@@ -79,6 +79,15 @@ impl Encoder<'_> {
     /// Walks the parts of a node, in step with the type.
     fn parts(&mut self, of: &StructShape, fields: &Object, before: Before<'_>) -> Option<Object> {
         let mut walk = Rebuild::new(fields.fields());
+        if let Some(changes) = before.changes(fields) {
+            for Change { place, name, value, before } in changes {
+                if let Some(field) = of.field(name) {
+                    walk.keep_to(place);
+                    self.field(field, value, before, &mut walk);
+                }
+            }
+            return walk.finish();
+        }
         let mut known = of.steps();
         while let Some((name, value)) = walk.next() {
             let (passed, field) = known.to(name);

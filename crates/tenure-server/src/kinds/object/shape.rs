@@ -145,7 +145,10 @@ impl StructShape {
         Steps { of: self, next: 0, shown: &self.shown }
     }
 
-    pub(crate) fn field(&self, name: &str) -> Option<&FieldShape> {
+    pub(crate) fn field<N: AsRef<str> + ?Sized>(&self, name: &N) -> Option<&FieldShape>
+    where
+        Text: PartialEq<N>,
+    {
         self.place(0, name).ok().map(|at| &self.fields[at])
     }
 
@@ -212,11 +215,6 @@ impl Shapes {
         }
     }
 
-    /// Returns the shape of a kind's objects.
-    pub(crate) fn kind(&self, api_version: &str, kind: &str) -> Option<ShapeId> {
-        self.numbers.get(&self.schema.kind(api_version, kind)?.id()).copied()
-    }
-
     /// Returns the name of a type's definition; empty where it has none.
     pub(crate) fn name(&self, id: ShapeId) -> &str {
         let name = self.types.get(id.0 as usize).and_then(|id| self.names.get(id));
@@ -270,7 +268,8 @@ impl Shapes {
         self.rules.get(self.name(id)).map(Vec::as_slice).unwrap_or_default()
     }
 
-    fn number(&self, id: TypeId) -> ShapeId {
+    /// Returns the shape of a type.
+    pub(crate) fn number(&self, id: TypeId) -> ShapeId {
         self.numbers.get(&id).copied().unwrap_or(ShapeId(u32::MAX))
     }
 

@@ -221,8 +221,10 @@ impl Walk<'_> {
                 let mut known = shape.steps();
                 let parts = fields.iter().enumerate().filter(|(_, (_, value))| !value.is_scalar());
                 for (place, (name, value)) in parts {
-                    if let (_, Some(field)) = known.to(name) {
-                        let before = before.field(place, name, value);
+                    let before = before.field(place, name, value);
+                    if !before.still_is(value)
+                        && let (_, Some(field)) = known.to(name)
+                    {
                         self.value(field.of, value, before, &path.field(name));
                     }
                 }
