@@ -40,7 +40,7 @@ impl<'v> Before<'v> {
 
     /// Returns the fields that are not what they were, with their places and what they were, if the names are what they
     /// were: then no field that is always shown is missing, and none is new.
-    pub(crate) fn changes<'n>(self, now: &'n Object) -> Option<impl Iterator<Item = Change<'n, 'v>> + Clone> {
+    pub(crate) fn changes<'n>(self, now: &'n Object) -> Option<impl Iterator<Item = Change<'n, 'v>>> {
         let before = self.0.and_then(Value::as_object).map(Object::fields)?;
         let now = now.fields();
         if before.len() != now.len() || !before.iter().zip(now).all(|(before, now)| before.0 == now.0) {

@@ -146,17 +146,11 @@ impl Decoder<'_> {
         before: Before<'_>,
     ) -> Changed {
         let mut walk = Rebuild::new(fields.fields());
-        let place = |field: &FieldShape| {
-            let rounding = if field.exact { Rounding::None } else { Rounding::Thousandths };
-            Place { owner: &of.name, rounding }
-        };
-        let changes =
-            before.changes(fields).filter(|changes| changes.clone().all(|change| !change.value.is_null()));
-        if let Some(changes) = changes {
-            for Change { place: at, name, value, before } in changes {
+        if let Some(changes) = before.changes(fields) {
+            for Change { place, name, value, before } in changes {
                 if let Some(field) = of.field(name) {
-                    walk.keep_to(at);
-                    walk.replace_if(self.value(field.of, value, &path.field(name), place(field), before)?);
+                    walk.keep_to(place);
+                    self.field((of, field), value, &path.field(name), before, &mut walk)?;
                 }
             }
             return Ok(walk.finish().map(Value::from));
@@ -165,29 +159,43 @@ impl Decoder<'_> {
         while let Some((name, value)) = walk.next() {
             let (passed, field) = known.to(name);
             self.missing(passed, &mut walk);
-            let Some(field) = field else {
-                if of.unknown == UnknownFields::Preserved {
-                    walk.keep();
-                } else {
+            match field {
+                Some(field) => {
+                    let before = before.field(walk.place(), name, value);
+                    self.field((of, field), value, &path.field(name), before, &mut walk)?;
+                }
+                None if of.unknown == UnknownFields::Preserved => walk.keep(),
+                None => {
                     self.complaints.push(format!("unknown field \"{}\"", path.field(name)));
                     walk.skip();
-                }
-                continue;
-            };
-            match value {
-                Value::Null if field.absent == Absent::Null => walk.keep(),
-                Value::Null => {
-                    self.missing([field], &mut walk);
-                    walk.skip();
-                }
-                value => {
-                    let before = before.field(walk.place(), name, value);
-                    walk.replace_if(self.value(field.of, value, &path.field(name), place(field), before)?);
                 }
             }
         }
         self.missing(known.rest(), &mut walk);
         Ok(walk.finish().map(Value::from))
+    }
+
+    fn field(
+        &mut self,
+        (of, field): (&StructShape, &FieldShape),
+        value: &Value,
+        path: &FieldPath<'_>,
+        before: Before<'_>,
+        walk: &mut Rebuild<'_>,
+    ) -> Result<(), Box<DecodeError>> {
+        match value {
+            Value::Null if field.absent == Absent::Null => walk.keep(),
+            Value::Null => {
+                self.missing([field], walk);
+                walk.skip();
+            }
+            value => {
+                let rounding = if field.exact { Rounding::None } else { Rounding::Thousandths };
+                let place = Place { owner: &of.name, rounding };
+                walk.replace_if(self.value(field.of, value, path, place, before)?);
+            }
+        }
+        Ok(())
     }
 
     /// Makes those of the fields that are structs which always exist.
