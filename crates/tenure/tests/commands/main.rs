@@ -5,6 +5,7 @@ mod blame;
 mod handover;
 mod harness;
 mod migrate;
+mod older;
 mod plan;
 #[path = "../end_to_end/process.rs"]
 #[allow(dead_code, reason = "each test binary uses a part of it")]
