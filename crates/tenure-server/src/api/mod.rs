@@ -27,6 +27,7 @@ mod recent;
 mod report;
 mod rolls;
 mod route;
+mod runtime_class;
 mod scale;
 mod scan;
 mod served;

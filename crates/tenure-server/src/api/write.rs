@@ -404,7 +404,7 @@ impl<'a> Writing<'a> {
                 (State { object, ..state }, name)
             }
         };
-        let born = self.born(&state.object, &name);
+        let born = self.api.with_runtime_class(target, self.born(&state.object, &name)).await?;
         let mut around = super::create::Around::of_new(self, &born).await?;
         around.check_priority(target, &born)?;
         let object = served.prepare_create(&born, &mut around);

@@ -1,4 +1,5 @@
-//! Objects of a class that name none are given the default one, when they are made and not later.
+//! Objects of a class that name none are given the default one, when they are made and not later; and pods get what their
+//! runtime class adds.
 
 use crate::server::{MERGE_PATCH, Server};
 use tenure_value::Value;
@@ -64,4 +65,25 @@ fn an_ingress_without_a_class_gets_the_default_one() {
     };
     assert_eq!(given("without", ""), Some(newest.into()));
     assert_eq!(given("annotated", r#""kubernetes.io/ingress.class":"old""#), None);
+}
+
+#[test]
+fn a_pod_gets_what_its_runtime_class_adds_and_is_refused_without_it() {
+    const PODS: &str = "/api/v1/namespaces/default/pods";
+    let server = Server::start();
+    server.create(
+        "/apis/node.k8s.io/v1/runtimeclasses",
+        r#"{"metadata":{"name":"boxed"},"handler":"box","overhead":{"podFixed":{"cpu":"100m"}},"scheduling":{"nodeSelector":{"box":"yes"}}}"#,
+    );
+    let pod = |class: &str| {
+        format!(
+            r#"{{"metadata":{{"name":"p"}},"spec":{{"runtimeClassName":"{class}","containers":[{{"name":"c","image":"i"}}]}}}}"#
+        )
+    };
+    let refused = server.post(PODS, &pod("other"));
+    assert_eq!((refused.code, refused.says("reason").as_str()), (403, "Forbidden"), "{}", refused.text());
+    assert!(refused.text().contains("RuntimeClass \\\"other\\\" not found"), "{}", refused.text());
+    let made = server.create(PODS, &pod("boxed"));
+    assert_eq!(made.at(["spec", "overhead", "cpu"]), Some(&"100m".into()), "{made}");
+    assert_eq!(made.at(["spec", "nodeSelector", "box"]), Some(&"yes".into()), "{made}");
 }
