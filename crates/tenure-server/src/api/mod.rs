@@ -18,6 +18,7 @@ mod feed;
 mod former;
 mod forms;
 mod lifecycle;
+mod limit_range;
 mod listing;
 mod modify;
 mod object;

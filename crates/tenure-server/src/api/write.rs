@@ -405,6 +405,7 @@ impl<'a> Writing<'a> {
             }
         };
         let born = self.api.with_runtime_class(target, self.born(&state.object, &name)).await?;
+        let born = self.api.with_limits(target, born).await?;
         let mut around = super::create::Around::of_new(self, &born).await?;
         around.check_priority(target, &born)?;
         let object = served.prepare_create(&born, &mut around);

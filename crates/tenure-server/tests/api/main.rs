@@ -16,6 +16,7 @@ mod formats;
 mod furniture;
 mod hostile;
 mod http;
+mod limits;
 mod namespaces;
 mod owners;
 mod parts;
