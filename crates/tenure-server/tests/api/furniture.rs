@@ -122,6 +122,28 @@ fn a_service_stands_for_the_server() {
 }
 
 #[test]
+fn the_service_leads_to_where_others_reach_the_server() {
+    const ENDPOINTS: &str = "/api/v1/namespaces/default/endpoints/kubernetes";
+    const SLICE: &str = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes";
+    let server = Server::start().announced_at(([192, 0, 2, 1], 6443).into()).come_alive();
+    for path in [ENDPOINTS, SLICE] {
+        let is_there = || {
+            let shown = server.get(path).text();
+            shown.contains("\"192.0.2.1\"") && shown.contains("\"port\":6443")
+        };
+        server.wait_until("it leads there", is_there);
+        server.delete(path);
+        server.wait_until("it leads there again", is_there);
+    }
+    let alone = Server::start().announced().come_alive();
+    alone.wait_until("the service is there", || {
+        alone.get("/api/v1/namespaces/default/services/kubernetes").code == 200
+    });
+    settled(&alone);
+    assert_eq!(alone.get(ENDPOINTS).code, 404, "nobody else reaches loopback");
+}
+
+#[test]
 fn an_address_that_somebody_has_is_left_to_them() {
     let server = Server::start();
     let taken = r#"{"metadata":{"name":"mine"},"spec":{"clusterIP":"10.0.0.1","ports":[{"port":80}]}}"#;

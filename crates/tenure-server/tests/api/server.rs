@@ -41,7 +41,13 @@ impl Server {
 
     /// Has a service stand for the server.
     pub fn announced(self) -> Server {
-        self.api.announce(self.address);
+        let address = self.address;
+        self.announced_at(address)
+    }
+
+    /// Does the same, as if the server listened somewhere else.
+    pub fn announced_at(self, address: SocketAddr) -> Server {
+        self.api.announce(address);
         self
     }
 

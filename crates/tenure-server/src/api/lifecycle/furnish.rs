@@ -19,19 +19,36 @@ const MANAGER: &str = "tenure-lifecycle";
 /// The namespace of the service that stands for the server.
 const HOME: &str = "default";
 
-/// Something that namespaces are given: resource, name, and the rest of the object.
+/// Something that namespaces are given: group and resource, name, and the rest of the object.
 struct Piece {
+    group: &'static str,
     resource: &'static str,
     name: &'static str,
     content: fn(&Furniture) -> Option<Value>,
 }
 
 /// The service that stands for the server.
-const SERVER: Piece = Piece { resource: "services", name: "kubernetes", content: Furniture::service };
+const SERVER: Piece =
+    Piece { group: "", resource: "services", name: "kubernetes", content: Furniture::service };
+/// Where that service leads, in the old form and in the new.
+const ENDPOINTS: Piece =
+    Piece { group: "", resource: "endpoints", name: "kubernetes", content: Furniture::endpoints };
+const SLICE: Piece = Piece {
+    group: "discovery.k8s.io",
+    resource: "endpointslices",
+    name: "kubernetes",
+    content: Furniture::slice,
+};
 /// The service account of pods that name none.
-const ACCOUNT: Piece = Piece { resource: "serviceaccounts", name: "default", content: Furniture::account };
+const ACCOUNT: Piece =
+    Piece { group: "", resource: "serviceaccounts", name: "default", content: Furniture::account };
 /// The certificates by which clients inside know the server.
-const TRUST: Piece = Piece { resource: "configmaps", name: "kube-root-ca.crt", content: Furniture::trust };
+const TRUST: Piece =
+    Piece { group: "", resource: "configmaps", name: "kube-root-ca.crt", content: Furniture::trust };
+
+/// All of what the home of the server is given; other namespaces get what begins at `EVERYWHERE`.
+const PIECES: [Piece; 5] = [SERVER, ENDPOINTS, SLICE, ACCOUNT, TRUST];
+const EVERYWHERE: usize = 3;
 
 /// What namespaces are given.
 #[derive(Debug, Default)]
@@ -66,7 +83,7 @@ impl Furniture {
 
     /// Returns the namespace to look after when an object under a key has gone.
     pub fn bereft<'a>(&self, key: &'a str) -> Option<&'a str> {
-        let namespace = [SERVER, ACCOUNT, TRUST].iter().find_map(|piece| piece.namespace(key))?;
+        let namespace = PIECES.iter().find_map(|piece| piece.namespace(key))?;
         self.is_for(namespace).then_some(namespace)
     }
 
@@ -75,7 +92,36 @@ impl Furniture {
     }
 
     fn pieces(namespace: &str) -> &'static [Piece] {
-        if namespace == HOME { &[SERVER, ACCOUNT, TRUST] } else { &[ACCOUNT, TRUST] }
+        if namespace == HOME { &PIECES } else { &PIECES[EVERYWHERE..] }
+    }
+
+    /// Returns where others reach the server; one that listens on loopback alone has no such place.
+    fn reached(&self) -> Option<SocketAddr> {
+        self.server.get().copied().filter(|at| !at.ip().is_loopback() && !at.ip().is_unspecified())
+    }
+
+    fn endpoints(&self) -> Option<Value> {
+        let at = self.reached()?;
+        let text = format!(
+            r#"{{"metadata":{{"labels":{{"endpointslice.kubernetes.io/skip-mirror":"true"}}}},"subsets":[{{
+            "addresses":[{{"ip":"{}"}}],"ports":[{{"name":"https","port":{},"protocol":"TCP"}}]}}]}}"#,
+            at.ip(),
+            at.port()
+        );
+        text.parse().ok()
+    }
+
+    fn slice(&self) -> Option<Value> {
+        let at = self.reached()?;
+        let family = if at.is_ipv4() { "IPv4" } else { "IPv6" };
+        let text = format!(
+            r#"{{"metadata":{{"labels":{{"kubernetes.io/service-name":"kubernetes"}}}},"addressType":"{family}",
+            "endpoints":[{{"addresses":["{}"],"conditions":{{"ready":true}}}}],
+            "ports":[{{"name":"https","port":{},"protocol":"TCP"}}]}}"#,
+            at.ip(),
+            at.port()
+        );
+        text.parse().ok()
     }
 
     fn service(&self) -> Option<Value> {
@@ -100,8 +146,9 @@ impl Furniture {
 impl Piece {
     /// Returns the namespace of the piece that a key is of.
     fn namespace<'a>(&self, key: &'a str) -> Option<&'a str> {
-        let rest = key.strip_prefix(super::OBJECTS)?.strip_prefix("core/")?.strip_prefix(self.resource)?;
-        rest.strip_prefix('/')?.strip_suffix(self.name)?.strip_suffix('/')
+        let group = if self.group.is_empty() { "core" } else { self.group };
+        let rest = key.strip_prefix(super::OBJECTS)?.strip_prefix(group)?.strip_prefix('/')?;
+        rest.strip_prefix(self.resource)?.strip_prefix('/')?.strip_suffix(self.name)?.strip_suffix('/')
     }
 }
 
@@ -117,7 +164,7 @@ pub(super) async fn furnish(api: &Api, namespace: &str) -> Result<Outcome, Failu
         }
         let target = Target {
             verb: Verb::Patch,
-            served: api.served("", "v1", piece.resource)?,
+            served: api.served(piece.group, "v1", piece.resource)?,
             namespace: namespace.into(),
             name: piece.name.into(),
             subresource: Text::default(),
@@ -142,7 +189,7 @@ fn application(target: &Target, content: &Value) -> Result<Request, Failure> {
     let fields = content.as_object().cloned().unwrap_or_default();
     let metadata = fields.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
     let object = fields
-        .with("apiVersion", "v1")
+        .with("apiVersion", target.served.resource.api_version.clone())
         .with("kind", target.served.resource.kind.clone())
         .with("metadata", metadata.with("name", target.name.clone()));
     let media_type = header::HeaderValue::from_static("application/apply-patch+yaml");
