@@ -38,6 +38,16 @@ impl Api {
                 Value::object([("userInfo", self.caller(&request.headers).await.to_value())])
             }
             "tokenreviews" => self.review_token(asked).await,
+            "bindings" => {
+                let pod = Target {
+                    served: self.served("", "v1", "pods")?,
+                    name: meta_text(asked, "name").into(),
+                    ..target.copy()
+                };
+                let options = request.query.write_options("CreateOptions")?;
+                self.bind(&pod, request, options, asked).await?;
+                return Ok(success(format));
+            }
             _ => return Err(Failure::method_not_allowed()),
         };
         let answer = asked.as_object().cloned().unwrap_or_default().with("status", status);

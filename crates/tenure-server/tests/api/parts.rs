@@ -51,6 +51,17 @@ fn a_binding_puts_a_pod_on_a_node_once() {
 }
 
 #[test]
+fn a_binding_can_be_posted_among_bindings() {
+    let server = with_pod();
+    let binding =
+        |pod: &str| format!(r#"{{"metadata":{{"name":"{pod}"}},"target":{{"kind":"Node","name":"n"}}}}"#);
+    let answer = server.post("/api/v1/namespaces/default/bindings", &binding("p"));
+    assert_eq!(answer.code, 201, "{}", answer.text());
+    assert_eq!(server.get(POD).document().at(["spec", "nodeName"]), Some(&"n".into()));
+    assert_eq!(server.post("/api/v1/namespaces/default/bindings", &binding("absent")).code, 404);
+}
+
+#[test]
 fn a_pod_that_is_gated_or_going_is_not_bound() {
     let server = Server::start();
     let pod = r#"{"metadata":{"name":"p","finalizers":["example.com/held"]},"spec":{"containers":[{"name":"c","image":"i"}],"schedulingGates":[{"name":"example.com/wait"}]}}"#;
