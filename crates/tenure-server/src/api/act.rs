@@ -1,5 +1,5 @@
-//! What is posted and not kept: questions about access, evictions, and the endpoints of pods that only a machine with
-//! containers could serve.
+//! What is posted and not kept: questions about access, and the endpoints of pods, of which those that only a machine with
+//! containers could serve say so.
 
 use super::{
     Api, Request, body,
@@ -7,8 +7,8 @@ use super::{
     target::Target,
 };
 use crate::{Answer, Encoding, Failure, Format, Reason, WriteOptions};
-use hyper::{HeaderMap, Method, StatusCode};
-use tenure_value::{Object, Value, json};
+use hyper::StatusCode;
+use tenure_value::{Object, Value};
 
 impl Api {
     /// Answers a question that is posted: everyone who got in may do everything, and is who the token says.
@@ -73,15 +73,7 @@ impl Api {
             }
             "eviction" => {
                 let eviction = body::read(&request.body, encoding, "Eviction")?.value;
-                let options = eviction.get("deleteOptions").filter(|options| !options.is_null());
-                let options = options.map(json::to_vec).unwrap_or_default();
-                let request = Request {
-                    method: Method::DELETE,
-                    query: request.query.clone(),
-                    headers: HeaderMap::new(),
-                    body: options.into(),
-                };
-                self.delete(&Target { subresource: "".into(), ..target.copy() }, &request).await?;
+                Box::pin(self.evict(target, request, &eviction)).await?;
                 Ok(success(format))
             }
             "token" => Box::pin(self.make_token(target, request, encoding, format)).await,

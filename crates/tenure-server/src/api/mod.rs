@@ -14,6 +14,7 @@ mod complaints;
 mod convert;
 mod create;
 mod delete;
+mod evict;
 mod feed;
 mod former;
 mod forms;

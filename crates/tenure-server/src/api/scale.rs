@@ -273,7 +273,7 @@ fn scale(target: &Target, stored: &Stored) -> Value {
 }
 
 /// Writes a selector the way it is asked for in a query.
-fn selector_text(selector: &Value) -> String {
+pub(super) fn selector_text(selector: &Value) -> String {
     let pairs = |labels: &Object| {
         labels
             .iter()

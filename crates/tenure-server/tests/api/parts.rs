@@ -1,5 +1,5 @@
 //! The paths below an object that write one part of it: bindings, containers that join a pod, its size, the decision about a
-//! certificate; each writes that part, and nothing else.
+//! certificate; each writes that part, and nothing else. And evictions, which delete.
 
 use crate::{
     facts::{items, text},
@@ -144,4 +144,38 @@ fn a_certificate_is_approved_once_and_not_denied_afterwards() {
     }
     let patched = server.patch(&path, MERGE_PATCH, r#"{"metadata":{"annotations":{"seen":"yes"}}}"#);
     assert_eq!(patched.document().at(["metadata", "annotations", "seen"]), Some(&"yes".into()));
+}
+
+#[test]
+fn an_eviction_spends_the_budget_of_its_pod() {
+    const BUDGETS: &str = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
+    let server = with_pod();
+    let evict = |query: &str| {
+        let eviction = r#"{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p"},"deleteOptions":{"gracePeriodSeconds":0}}"#;
+        server.post(&format!("{POD}/eviction{query}"), eviction)
+    };
+    let runs = r#"{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}"#;
+    assert_eq!(server.patch(&format!("{POD}/status"), MERGE_PATCH, runs).code, 200);
+    server.create(
+        BUDGETS,
+        r#"{"metadata":{"name":"b"},"spec":{"minAvailable":1,"selector":{"matchLabels":{"a":"1"}}}}"#,
+    );
+    let refused = evict("");
+    assert_eq!(
+        (refused.code, refused.says("reason").as_str()),
+        (429, "TooManyRequests"),
+        "{}",
+        refused.text()
+    );
+    assert!(refused.text().contains("still being processed"), "{}", refused.text());
+    let counted = r#"{"status":{"observedGeneration":1,"disruptionsAllowed":1,"desiredHealthy":1,"currentHealthy":2,"expectedPods":2}}"#;
+    assert_eq!(server.patch(&format!("{BUDGETS}/b/status"), MERGE_PATCH, counted).code, 200);
+    assert_eq!(evict("?dryRun=All").code, 201);
+    assert_eq!(server.get(POD).code, 200, "nothing has happened");
+    let gone = evict("");
+    assert_eq!(gone.code, 201, "{}", gone.text());
+    assert_eq!(server.get(POD).code, 404);
+    let budget = server.get(&format!("{BUDGETS}/b")).document();
+    assert_eq!(budget.at(["status", "disruptionsAllowed"]), Some(&0.into()), "{budget}");
+    assert!(budget.at(["status", "disruptedPods", "p"]).is_some(), "{budget}");
 }
