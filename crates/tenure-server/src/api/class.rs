@@ -46,17 +46,13 @@ const CLASSED: [Classed; 2] = [
 ];
 
 impl Api {
-    /// Returns the class that a new object is to be given.
-    pub(super) async fn default_class(
-        &self,
-        target: &Target,
-        object: &Value,
-    ) -> Result<Option<Text>, Failure> {
+    /// Returns a new object with the default class of its kind, if it names none and there is one.
+    pub(super) async fn with_class(&self, target: &Target, object: Value) -> Result<Value, Failure> {
         let resource = &target.served.resource;
         let kind = CLASSED.iter().find(|kind| kind.of == (resource.group.as_str(), resource.name.as_str()));
-        let Some(kind) = kind.filter(|kind| kind.is_open(object)) else { return Ok(None) };
+        let Some(kind) = kind.filter(|kind| kind.is_open(&object)) else { return Ok(object) };
         let (group, name) = kind.classes;
-        let Some(classes) = Registry::builtin().find(group, "v1", name) else { return Ok(None) };
+        let Some(classes) = Registry::builtin().find(group, "v1", name) else { return Ok(object) };
         let listing = self.store.list(ListRequest::prefix(prefix(classes, ""))).await?;
         let mut marked = Vec::new();
         for entry in &listing.entries {
@@ -68,7 +64,10 @@ impl Api {
                 ));
             }
         }
-        Ok(marked.into_iter().min().map(|(_, name)| name))
+        let Some((_, class)) = marked.into_iter().min() else { return Ok(object) };
+        let fields = object.as_object().cloned().unwrap_or_default();
+        let spec = fields.get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
+        Ok(fields.with("spec", spec.with(kind.field, class)).into())
     }
 }
 

@@ -102,6 +102,13 @@ impl Api {
         Ok(())
     }
 
+    /// Returns a new object with what others have to say about it: classes and limits.
+    pub(super) async fn admitted(&self, target: &Target, object: Value) -> Result<Value, Failure> {
+        let object = self.with_class(target, object).await?;
+        let object = self.with_runtime_class(target, object).await?;
+        self.with_limits(target, object).await
+    }
+
     /// Makes the namespaces that every client expects.
     pub(crate) async fn create_first_namespaces(&self) -> Result<(), Failure> {
         let served = self.served("", "v1", "namespaces")?;
@@ -175,7 +182,6 @@ pub(crate) struct Around {
     uid: Text,
     allocator: Option<Allocator>,
     priority_class: Option<(i64, Text)>,
-    default_class: Option<Text>,
 }
 
 impl Around {
@@ -192,13 +198,7 @@ impl Around {
             name => writing.api.priority_class(name).await?,
         };
         let uid = meta_text(object, "uid").into();
-        Ok(Around { now: writing.now, uid, allocator, priority_class, default_class: None })
-    }
-
-    /// Gathers what only a new object may be given beside that.
-    pub async fn of_new(writing: &Writing<'_>, object: &Value) -> Result<Around, Failure> {
-        let default_class = writing.api.default_class(writing.target, object).await?;
-        Ok(Around { default_class, ..Around::new(writing, object).await? })
+        Ok(Around { now: writing.now, uid, allocator, priority_class })
     }
 
     /// Checks what a new pod says of its priority: the class must be there, and the number is the class's.
@@ -245,10 +245,6 @@ impl Surroundings for Around {
 
     fn priority_class(&self, _: &str) -> Option<(i64, Text)> {
         self.priority_class.clone()
-    }
-
-    fn default_class(&self) -> Option<Text> {
-        self.default_class.clone()
     }
 
     fn cluster_ip(&mut self) -> Option<Text> {

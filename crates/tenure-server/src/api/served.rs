@@ -511,6 +511,12 @@ impl Served {
         }
     }
 
+    /// Whether other objects have a say in what becomes of a new one.
+    pub fn is_admitted(&self) -> bool {
+        let own = (self.resource.group.as_str(), self.resource.name.as_str());
+        matches!(own, ("", "pods" | "persistentvolumeclaims") | ("networking.k8s.io", "ingresses"))
+    }
+
     /// Returns the columns of a table.
     pub fn columns(&self) -> Value {
         if let Some(version) = self.version() {

@@ -404,9 +404,13 @@ impl<'a> Writing<'a> {
                 (State { object, ..state }, name)
             }
         };
-        let born = self.api.with_runtime_class(target, self.born(&state.object, &name)).await?;
-        let born = self.api.with_limits(target, born).await?;
-        let mut around = super::create::Around::of_new(self, &born).await?;
+        let born = self.born(&state.object, &name);
+        // For few kinds, and so not in the way of all.
+        let born = match served.is_admitted() {
+            true => Box::pin(self.api.admitted(target, born)).await?,
+            false => born,
+        };
+        let mut around = super::create::Around::new(self, &born).await?;
         around.check_priority(target, &born)?;
         let object = served.prepare_create(&born, &mut around);
         let object = self.accept_definition(object, None, &mut warnings).await?;

@@ -10,7 +10,6 @@ use tenure_value::{Object, Text, Value};
 /// A function that rules name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Function {
-    DefaultClass,
     HpaV1CurrentMetrics,
     KindList,
     LowerKind,
@@ -24,8 +23,7 @@ pub(crate) enum Function {
 }
 
 /// The names of the functions.
-const FUNCTIONS: [(&str, Function); 11] = [
-    ("defaultClass", Function::DefaultClass),
+const FUNCTIONS: [(&str, Function); 10] = [
     ("hpaV1CurrentMetrics", Function::HpaV1CurrentMetrics),
     ("kindList", Function::KindList),
     ("lowerKind", Function::LowerKind),
@@ -56,7 +54,6 @@ impl Function {
         };
         match self {
             Function::Now => Some(around.now().format(Precision::Seconds).into()),
-            Function::DefaultClass => around.default_class().map(Value::from),
             Function::KindList => Some(format!("{}List", at(&["names", "kind"])?.as_str()?).into()),
             Function::LowerKind => Some(at(&["names", "kind"])?.as_str()?.to_lowercase().into()),
             Function::MetadataNameLabel => {

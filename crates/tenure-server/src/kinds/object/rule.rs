@@ -17,10 +17,6 @@ pub trait Surroundings {
     fn uid(&self) -> Text;
     /// Returns value and preemption policy of a priority class, if there is one of that name.
     fn priority_class(&self, name: &str) -> Option<(i64, Text)>;
-    /// Returns the class that an object which names none is given, if its kind has classes and one is the default.
-    fn default_class(&self) -> Option<Text> {
-        None
-    }
     /// Takes an address for the service being created.
     fn cluster_ip(&mut self) -> Option<Text>;
     /// Takes a node port for the service being created.
