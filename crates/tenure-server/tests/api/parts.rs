@@ -38,12 +38,15 @@ fn a_binding_puts_a_pod_on_a_node_once() {
     assert_eq!((wrong.code, wrong.says("reason").as_str()), (422, "Invalid"), "{}", wrong.text());
     let stale = binding.replace("\"name\":\"p\"", "\"name\":\"p\",\"uid\":\"another\"");
     assert_eq!(server.post(&format!("{POD}/binding"), &stale).code, 409);
-    let answer = server.post(&format!("{POD}/binding"), binding);
+    let answer = server.post(&format!("{POD}/binding?fieldManager=scheduler"), binding);
     assert_eq!((answer.code, answer.says("status").as_str()), (201, "Success"), "{}", answer.text());
     let pod = server.get(POD).document();
     assert_eq!(pod.at(["spec", "nodeName"]), Some(&"n".into()));
     assert_eq!(pod.at(["metadata", "annotations", "why"]), Some(&"room".into()));
     assert_eq!(metadata(&pod, "generation").as_i64(), Some(1), "where it runs is not what was wanted");
+    let managers = pod.at(["metadata", "managedFields"]).and_then(Value::as_array).expect("managers");
+    let scheduler = managers.iter().find(|of| text(of, "manager") == "scheduler").expect("who bound it");
+    assert!(scheduler.at(["fieldsV1", "f:spec", "f:nodeName"]).is_some(), "{scheduler}");
     let scheduled = condition(&pod, "PodScheduled").expect("it says so");
     assert_eq!(text(&scheduled, "status"), "True");
     let again = server.post(&format!("{POD}/binding"), binding);
@@ -170,6 +173,10 @@ fn an_eviction_spends_the_budget_of_its_pod() {
     assert!(refused.text().contains("still being processed"), "{}", refused.text());
     let counted = r#"{"status":{"observedGeneration":1,"disruptionsAllowed":1,"desiredHealthy":1,"currentHealthy":2,"expectedPods":2}}"#;
     assert_eq!(server.patch(&format!("{BUDGETS}/b/status"), MERGE_PATCH, counted).code, 200);
+    server.create(BUDGETS, r#"{"metadata":{"name":"b2"},"spec":{"minAvailable":1,"selector":{}}}"#);
+    let several = evict("");
+    assert!(several.code == 409 && several.text().contains("more than one"), "{}", several.text());
+    server.delete(&format!("{BUDGETS}/b2"));
     assert_eq!(evict("?dryRun=All").code, 201);
     assert_eq!(server.get(POD).code, 200, "nothing has happened");
     let gone = evict("");
