@@ -1,6 +1,7 @@
 //! Where writers leave their requests for the one thread that carries them out. It says how many it hopes for, and is
 //! woken when they are there: waking it for each would cost more than the requests do.
 
+use super::patience::Wait;
 use parking_lot::{Condvar, Mutex};
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -62,13 +63,13 @@ impl<T> Inbox<T> {
         self.enough.notify_one();
     }
 
-    /// Waits for a request, at most so long; when one is there, waits for as many as hoped for, at most for the
-    /// patience. Takes all that are there.
-    pub(super) fn take(&self, pause: Duration, hoped_for: usize, patience: Duration) -> Delivery<T> {
+    /// Waits for a request, at most so long; when one is there, waits for more, one wait after the other. Takes all that
+    /// are there.
+    pub(super) fn take(&self, pause: Duration, waits: &[Wait]) -> Delivery<T> {
         let mut state = self.state.lock();
-        for (count, time) in [(1, pause), (hoped_for, patience)] {
+        for &(count, time) in [(1, pause)].iter().chain(waits) {
             let deadline = Instant::now() + time;
-            while state.waiting.len() < count && !state.closed {
+            while state.waiting.len() < count && !state.closed && !time.is_zero() {
                 state.hoped_for = Some(count);
                 if self.enough.wait_until(&mut state, deadline).timed_out() {
                     break;
@@ -94,12 +95,12 @@ mod tests {
     #[test]
     fn what_waits_is_taken_together_and_nobody_waits_for_more_than_patience() {
         let inbox = Inbox::default();
-        assert_eq!(inbox.take(NONE, 9, LONG), Delivery::Requests(Vec::<u32>::new()));
+        assert_eq!(inbox.take(NONE, &[(9, LONG)]), Delivery::Requests(Vec::<u32>::new()));
         inbox.leave(1).unwrap();
         inbox.leave(2).unwrap();
-        assert_eq!(inbox.take(LONG, 2, LONG), Delivery::Requests(vec![1, 2]));
+        assert_eq!(inbox.take(LONG, &[(2, LONG)]), Delivery::Requests(vec![1, 2]));
         inbox.leave(3).unwrap();
-        assert_eq!(inbox.take(LONG, 2, Duration::from_millis(1)), Delivery::Requests(vec![3]));
+        assert_eq!(inbox.take(LONG, &[(2, Duration::from_millis(1))]), Delivery::Requests(vec![3]));
     }
 
     #[test]
@@ -108,8 +109,8 @@ mod tests {
         inbox.leave(1).unwrap();
         inbox.close();
         assert_eq!(inbox.leave(2), Err(2));
-        assert_eq!(inbox.take(LONG, 5, LONG), Delivery::Requests(vec![1]));
-        assert_eq!(inbox.take(LONG, 5, LONG), Delivery::Closed);
+        assert_eq!(inbox.take(LONG, &[(5, LONG)]), Delivery::Requests(vec![1]));
+        assert_eq!(inbox.take(LONG, &[(5, LONG)]), Delivery::Closed);
     }
 
     #[test]
@@ -119,7 +120,7 @@ mod tests {
             let inbox = inbox.clone();
             move || {
                 let mut taken = 0;
-                while let Delivery::Requests(requests) = inbox.take(LONG, 4, LONG) {
+                while let Delivery::Requests(requests) = inbox.take(LONG, &[(4, LONG)]) {
                     assert!(requests.len() >= 4 || taken >= 396, "{} after {taken}", requests.len());
                     taken += requests.len();
                 }
