@@ -289,6 +289,16 @@ impl World {
         }
     }
 
+    /// Writes, and returns what was before; a write that is refused changes nothing and returns nothing.
+    pub fn writes(&mut self, write: &Write) -> Option<World> {
+        let before = self.clone();
+        if self.write(write).is_err() {
+            *self = before;
+            return None;
+        }
+        Some(before)
+    }
+
     /// Returns the part of a configuration that someone can hold.
     pub fn declared(&self, config: &Value) -> FieldSet {
         let spec = config.get("spec").cloned().unwrap_or_default();
