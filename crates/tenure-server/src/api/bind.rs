@@ -5,7 +5,7 @@ use super::{
     Api, Request,
     complaints::Complaints,
     create::seconds,
-    object::{Stored, meta_text, metadata, with_metadata},
+    object::{Stored, fields, meta_text, metadata, with_metadata},
     target::Target,
     write::{Next, Writing},
 };
@@ -90,7 +90,6 @@ fn check(pod: &Target, live: &Stored, binding: &Value) -> Result<(), Failure> {
 
 /// Returns a pod that is on a node.
 fn bound(pod: &Value, binding: &Value, node: &str, now: Timestamp) -> Value {
-    let fields = |of: Option<&Value>| of.and_then(Value::as_object).cloned().unwrap_or_default();
     let handed_on = ["annotations", "labels"].iter().fold(metadata(pod), |metadata, name| {
         let given = fields(binding.at(["metadata", name]));
         match given.is_empty() {

@@ -3,13 +3,12 @@
 
 use super::{
     Api,
-    object::{Stored, meta_text, prefix},
+    object::{fields, meta_text},
     target::Target,
 };
 use crate::{Failure, kinds::Registry};
 use std::cmp::Reverse;
-use tenure_store::ListRequest;
-use tenure_value::{Text, Value};
+use tenure_value::Value;
 
 /// A kind whose objects are of a class.
 struct Classed {
@@ -53,21 +52,13 @@ impl Api {
         let Some(kind) = kind.filter(|kind| kind.is_open(&object)) else { return Ok(object) };
         let (group, name) = kind.classes;
         let Some(classes) = Registry::builtin().find(group, "v1", name) else { return Ok(object) };
-        let listing = self.store.list(ListRequest::prefix(prefix(classes, ""))).await?;
-        let mut marked = Vec::new();
-        for entry in &listing.entries {
-            let class = Stored::read(entry)?.object;
-            if kind.is_default(&class) {
-                marked.push((
-                    Reverse(meta_text(&class, "creationTimestamp").to_owned()),
-                    Text::from(meta_text(&class, "name")),
-                ));
-            }
-        }
-        let Some((_, class)) = marked.into_iter().min() else { return Ok(object) };
-        let fields = object.as_object().cloned().unwrap_or_default();
-        let spec = fields.get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
-        Ok(fields.with("spec", spec.with(kind.field, class)).into())
+        let classes = self.read_all(classes, "").await?;
+        let marked = classes.iter().map(|class| &class.object).filter(|class| kind.is_default(class));
+        let newest = marked
+            .min_by_key(|class| (Reverse(meta_text(class, "creationTimestamp")), meta_text(class, "name")));
+        let Some(class) = newest else { return Ok(object) };
+        let spec = fields(object.get("spec")).with(kind.field, meta_text(class, "name"));
+        Ok(fields(Some(&object)).with("spec", spec).into())
     }
 }
 

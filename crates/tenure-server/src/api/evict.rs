@@ -4,13 +4,13 @@
 use super::{
     Api, Request,
     create::seconds,
-    object::{Stored, encode, key, meta_text, prefix},
+    object::{encode, key, meta_text},
     scale::selector_text,
     target::Target,
 };
 use crate::{Cause, Failure, LabelSelector, Reason};
 use hyper::{HeaderMap, Method};
-use tenure_store::{Error, Expected, ListRequest, Transaction};
+use tenure_store::{Error, Expected, Transaction};
 use tenure_value::{Object, Value, json};
 
 /// How often spending of a budget starts over because somebody else was faster.
@@ -56,15 +56,8 @@ impl Api {
     async fn spend(&self, pod: &Target, object: &Value, dry_run: bool) -> Result<(), Failure> {
         let budgets = self.served("policy", "v1", "poddisruptionbudgets")?;
         for _ in 0..ATTEMPTS {
-            let listing =
-                self.store.list(ListRequest::prefix(prefix(&budgets.resource, &pod.namespace))).await?;
-            let mut matching = Vec::new();
-            for entry in &listing.entries {
-                let budget = Stored::read(entry)?;
-                if covers(&budget.object, object) {
-                    matching.push(budget);
-                }
-            }
+            let mut matching = self.read_all(&budgets.resource, &pod.namespace).await?;
+            matching.retain(|budget| covers(&budget.object, object));
             let budget = match matching.as_slice() {
                 [] => return Ok(()),
                 [budget] => budget,

@@ -3,14 +3,13 @@
 
 use super::{
     Api,
-    object::{Stored, meta_text, metadata, prefix, with_metadata},
+    object::{fields, meta_text, metadata, with_metadata},
     target::Target,
 };
 use crate::{
     Failure,
     kinds::{Registry, scalar::Quantity},
 };
-use tenure_store::ListRequest;
 use tenure_value::{Object, Text, Value};
 
 /// Where a pod is told what was set in it.
@@ -30,12 +29,11 @@ impl Api {
         let Some(ranges) = Registry::builtin().find("", "v1", "limitranges").filter(|_| limited) else {
             return Ok(object);
         };
-        let listing = self.store.list(ListRequest::prefix(prefix(ranges, &target.namespace))).await?;
-        let mut items = Vec::new();
-        for entry in &listing.entries {
-            let range = Stored::read(entry)?.object;
-            items.extend(list(range.at(["spec", "limits"])).iter().cloned());
-        }
+        let ranges = self.read_all(ranges, &target.namespace).await?;
+        let items: Vec<Value> = ranges
+            .iter()
+            .flat_map(|range| list(range.object.at(["spec", "limits"])).iter().cloned())
+            .collect();
         if items.is_empty() {
             return Ok(object);
         }
@@ -53,10 +51,6 @@ impl Api {
 
 fn list(value: Option<&Value>) -> &[Value] {
     value.and_then(Value::as_array).map(|list| list.items()).unwrap_or_default()
-}
-
-fn fields(value: Option<&Value>) -> Object {
-    value.and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
 fn is_for(item: &Value, kind: &str) -> bool {

@@ -282,6 +282,11 @@ pub(crate) fn bare(object: &Value) -> Value {
     with_metadata(object, metadata.without("managedFields").without("resourceVersion"))
 }
 
+/// Returns the fields of a part of an object; none where it is absent.
+pub(crate) fn fields(part: Option<&Value>) -> Object {
+    part.and_then(Value::as_object).cloned().unwrap_or_default()
+}
+
 /// Where the objects of a resource are in the store; `namespace` is empty for all of them.
 pub(crate) fn prefix(resource: &Resource, namespace: &str) -> String {
     place(resource, namespace, "")

@@ -5,15 +5,21 @@ use super::{
     Api, Request,
     forms::{Form, Printed, Standing},
     listing::list_of,
-    object::{Stored, key},
+    object::{Stored, key, prefix},
     target::Target,
     view::ListMetadata,
 };
-use crate::{Answer, Failure, FieldSelector, LabelSelector};
+use crate::{Answer, Failure, FieldSelector, LabelSelector, kinds::Resource};
 use hyper::StatusCode;
 use std::collections::VecDeque;
-use tenure_store::Entry;
+use tenure_store::{Entry, ListRequest, Store};
 use tenure_value::Value;
+
+/// Reads all objects of a resource in a namespace, or in all of them.
+pub(super) async fn all(store: &dyn Store, of: &Resource, namespace: &str) -> Result<Vec<Stored>, Failure> {
+    let listing = store.list(ListRequest::prefix(prefix(of, namespace))).await?;
+    listing.entries.iter().map(Stored::read).collect()
+}
 
 impl Api {
     /// Answers with one object, or with a subresource that is read like one.
@@ -58,6 +64,11 @@ impl Api {
         let key = key(&target.served.resource, &target.namespace, &target.name);
         let entry = self.store.get(key.as_bytes()).await?;
         self.found(target, key, entry).await
+    }
+
+    /// Reads all objects of a resource in a namespace, or in all of them.
+    pub(crate) async fn read_all(&self, of: &Resource, namespace: &str) -> Result<Vec<Stored>, Failure> {
+        all(&*self.store, of, namespace).await
     }
 
     /// Reads the target's object as this server knows it, which may be behind another's write.

@@ -1,13 +1,16 @@
 //! The way to a webhook. A URL says it; a service is looked up among the objects: its endpoint slices, its endpoints, the
 //! name it stands for, and last its cluster address, which only a network with a proxy for services can reach.
 
-use super::object::{Stored, key, prefix};
+use super::{
+    object::{Stored, key},
+    read::all,
+};
 use crate::{
     custom::WebhookTarget,
     kinds::{Registry, Resource, Row},
     webhook::Route,
 };
-use tenure_store::{ListRequest, Store};
+use tenure_store::Store;
 use tenure_value::{Text, Value};
 
 /// Finds the way to a webhook.
@@ -87,10 +90,8 @@ async fn get(store: &dyn Store, of: &Resource, namespace: &str, name: &str) -> R
 }
 
 async fn list(store: &dyn Store, of: &Resource, namespace: &str) -> Result<Vec<Value>, String> {
-    let listing =
-        store.list(ListRequest::prefix(prefix(of, namespace))).await.map_err(|error| error.to_string())?;
-    let objects = listing.entries.iter().map(|entry| Stored::read(entry).map(|stored| stored.object));
-    objects.collect::<Result<_, _>>().map_err(|why| why.to_string())
+    let found = all(store, of, namespace).await.map_err(|failure| failure.to_string())?;
+    Ok(found.into_iter().map(|stored| stored.object).collect())
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 
 use super::{
     Api,
-    object::{Stored, key, meta_text},
+    object::{Stored, fields, key, meta_text},
     target::Target,
 };
 use crate::{Failure, kinds::Registry};
-use tenure_value::{Object, Value};
+use tenure_value::Value;
 
 impl Api {
     /// Returns a new pod with what its runtime class adds; other objects as they are.
@@ -36,10 +36,6 @@ impl Api {
         };
         admitted(&object, &Stored::read(&found)?.object).map_err(refused)
     }
-}
-
-fn fields(value: Option<&Value>) -> Object {
-    value.and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
 /// Returns a pod with what a runtime class adds, or why it cannot.
