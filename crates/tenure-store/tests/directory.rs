@@ -1,7 +1,11 @@
 //! The directory of an embedded store: one holder, a known format, backups, and space that is given back.
 
+use std::io;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use tenure_store::embedded::{Disk, DiskStep};
 use tenure_store::{
     EmbeddedOptions, EmbeddedStore, Error, Expected, HistoryLimits, ListRequest, Revision, Store,
     Transaction, WatchRequest,
@@ -267,6 +271,38 @@ async fn overwriting_does_not_grow_the_directory() {
         sizes.push(size(directory.path()));
     }
     assert!(sizes[5] < 40_000_000, "19,200 writes of 3 KB: {sizes:?}");
+}
+
+/// A disk that counts its syncs.
+#[derive(Debug, Default)]
+struct CountingDisk(AtomicUsize);
+
+impl Disk for CountingDisk {
+    fn perform(&self, step: DiskStep, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+        self.0.fetch_add(usize::from(step == DiskStep::Sync), Ordering::SeqCst);
+        act()
+    }
+}
+
+#[tokio::test]
+async fn what_each_write_lets_be_forgotten_costs_no_sync_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = Arc::new(CountingDisk::default());
+    let limits = HistoryLimits { count: 10, ..HistoryLimits::unlimited() };
+    let options = EmbeddedOptions { limits, disk: disk.clone(), ..EmbeddedOptions::default() };
+    let store = EmbeddedStore::open(directory.path(), options).unwrap();
+    for number in 0..50 {
+        store.commit(put("a", number.to_string())).await.unwrap();
+    }
+    let before = disk.0.load(Ordering::SeqCst);
+    for number in 50..150 {
+        store.commit(put("a", number.to_string())).await.unwrap();
+    }
+    let syncs = disk.0.load(Ordering::SeqCst) - before;
+    // After a second without a write the store tidies up, and on a busy machine a write can take that long.
+    assert!((100..110).contains(&syncs), "{syncs} syncs for 100 writes");
+    let past = store.list(ListRequest::default().at(Revision::from_number(130))).await;
+    assert!(matches!(past, Err(Error::TooOld { .. })), "{past:?}");
 }
 
 #[tokio::test]

@@ -142,11 +142,15 @@ impl Committer {
         asked.max(state.history.limit(&self.limits, now))
     }
 
-    /// Tells whether there is history to forget; after a failure that waits for the next request.
+    /// Tells whether history is to be forgotten that cannot wait for the next writers: because somebody asked for it, or
+    /// because it has become much. A batch of its own costs a sync; the little that each commit leaves goes with the next.
+    /// After a failure everything waits for the next request.
     fn work_left(&self) -> bool {
         let (target, compacted) =
             self.ledger.read(|state| (self.target(state, now()), state.history.compacted()));
-        target > compacted && self.failure.lock().is_none()
+        let due = target.since(compacted);
+        let bearable = if self.compactions.is_empty() { FORGET_STEP as u64 } else { 0 };
+        due > bearable && self.failure.lock().is_none()
     }
 
     fn answer_compactions(&mut self) {
