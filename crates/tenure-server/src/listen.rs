@@ -25,6 +25,8 @@ use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 const HEAD_TIME: Duration = Duration::from_secs(10);
 /// How long running requests may take to finish once the server is to stop.
 const DRAIN_TIME: Duration = Duration::from_secs(10);
+/// How often the server wakes without being asked to.
+const PULSE: Duration = Duration::from_secs(1);
 /// How many requests one HTTP/2 connection may have under way; watches hold theirs for long.
 const STREAMS: u32 = 1000;
 /// How many bytes the head of a request may have.
@@ -60,6 +62,9 @@ pub async fn serve<H: Handler>(
     let acceptor = tls.map(TlsAcceptor::from);
     let connections = GracefulShutdown::new();
     tokio::pin!(stop);
+    // The head of every request has its time limit. A timer that would end before all others interrupts the thread that
+    // waits for sockets, within a lock that all connections need; with one that ends sooner anyway, none does.
+    let mut pulse = tokio::time::interval(PULSE);
     loop {
         let stream = tokio::select! {
             accepted = listener.accept() => match accepted {
@@ -71,6 +76,7 @@ pub async fn serve<H: Handler>(
                     continue;
                 }
             },
+            _ = pulse.tick() => continue,
             () = &mut stop => break,
         };
         let (handler, acceptor, watcher) = (handler.clone(), acceptor.clone(), connections.watcher());
