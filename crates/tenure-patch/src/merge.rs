@@ -1,5 +1,6 @@
 //! JSON merge patch (RFC 7396): maps merge, `null` removes, everything else is replaced. It needs no type
-//! and cannot fail.
+//! and cannot fail. Where no map was before, the maps inside a new list lose their `null` fields too, as every map
+//! that is new does: so does the API, though the standard takes a list as it is.
 
 use tenure_value::{Object, Text, Value};
 
@@ -20,7 +21,11 @@ pub fn apply(live: &Value, patch: &Value) -> Value {
 /// Returns what becomes of a value, or nothing if it stays as it is.
 fn merged(live: Option<&Value>, patch: &Value) -> Option<Value> {
     let Value::Object(patch) = patch else {
-        return (live != Some(patch)).then(|| patch.clone());
+        if live == Some(patch) {
+            return None;
+        }
+        let beside_map = matches!(live, Some(Value::Object(_)));
+        return Some(if beside_map { patch.clone() } else { without_nulls(patch) });
     };
     let (live, replaced) = match live {
         Some(Value::Object(live)) => (live.fields(), false),
@@ -51,6 +56,27 @@ fn merged(live: Option<&Value>, patch: &Value) -> Option<Value> {
     let mut kept = kept?;
     kept.extend_from_slice(&live[taken..]);
     Some(Object::from_sorted(kept).into())
+}
+
+/// Returns a new value without the `null` fields of the maps in it; a `null` item of a list stays.
+fn without_nulls(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) if has_nulls(value) => {
+            let fields = fields.iter().filter(|(_, value)| !value.is_null());
+            let fields = fields.map(|(name, value)| (name.clone(), without_nulls(value)));
+            Object::from_sorted(fields.collect::<Vec<_>>()).into()
+        }
+        Value::Array(items) if has_nulls(value) => Value::array(items.iter().map(without_nulls)),
+        value => value.clone(),
+    }
+}
+
+fn has_nulls(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields.iter().any(|(_, value)| value.is_null() || has_nulls(value)),
+        Value::Array(items) => items.iter().any(has_nulls),
+        _ => false,
+    }
 }
 
 /// Returns the merge patch that leads from one document to another.
@@ -175,6 +201,18 @@ mod tests {
     #[test]
     fn the_cases_of_the_standard_hold() {
         for (live, patch, expected) in CASES {
+            assert_eq!(apply(&value(live), &value(patch)), value(expected), "{live} {patch}");
+        }
+    }
+
+    #[test]
+    fn the_maps_of_a_new_list_have_no_nulls() {
+        for (live, patch, expected) in [
+            ("{}", r#"{"l":[{"a":null,"b":1},null]}"#, r#"{"l":[{"b":1},null]}"#),
+            (r#"{"l":[1]}"#, r#"{"l":[[{"a":{"b":null}}]]}"#, r#"{"l":[[{"a":{}}]]}"#),
+            (r#"{"l":{}}"#, r#"{"l":[{"a":null}]}"#, r#"{"l":[{"a":null}]}"#),
+            (r#"{"l":[{"a":null}]}"#, r#"{"l":[{"a":null}]}"#, r#"{"l":[{"a":null}]}"#),
+        ] {
             assert_eq!(apply(&value(live), &value(patch)), value(expected), "{live} {patch}");
         }
     }
