@@ -2,9 +2,9 @@
 //! it is to a kube-apiserver.
 
 use super::pattern::Pattern;
-use crate::kinds::scalar::{Timestamp, base64, time::Precision};
+use crate::kinds::scalar::{Timestamp, time::Precision};
 use std::{
-    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    net::{IpAddr, Ipv6Addr},
     sync::LazyLock,
 };
 use tenure_value::Value;
@@ -12,19 +12,19 @@ use tenure_value::Value;
 type Check = fn(&str) -> bool;
 
 /// The formats of strings, each with its check; several names of one format stand side by side.
-const FORMATS: [(&str, Check); 26] = [
+const FORMATS: [(&str, Check); 27] = [
     ("bsonobjectid", |text| text.len() == 24 && text.bytes().all(|byte| byte.is_ascii_hexdigit())),
-    ("byte", |text| base64::decode(text).is_ok()),
+    ("byte", |text| BASE64.matches(text)),
     ("cidr", is_cidr),
     ("creditcard", is_credit_card),
     ("date", is_date),
     ("date-time", is_date_time),
     ("datetime", is_date_time),
-    ("duration", |text| duration_nanoseconds(text).is_some()),
-    ("email", |text| EMAIL.matches(text)),
+    ("duration", |text| duration_nanoseconds(text).is_some() || is_said_duration(text)),
+    ("email", is_email),
     ("hexcolor", |text| HEX_COLOR.matches(text)),
     ("hostname", is_host_name),
-    ("ipv4", |text| text.parse::<Ipv4Addr>().is_ok()),
+    ("ipv4", is_ipv4),
     ("ipv6", |text| text.parse::<Ipv6Addr>().is_ok()),
     ("isbn", |text| is_isbn10(text) || is_isbn13(text)),
     ("isbn10", is_isbn10),
@@ -39,6 +39,7 @@ const FORMATS: [(&str, Check); 26] = [
     ("uuid4", |text| UUID.matches(text) && version_of(text) == Some(b'4') && has_variant(text)),
     ("uuid5", |text| UUID.matches(text) && version_of(text) == Some(b'5') && has_variant(text)),
     ("k8s-short-name", is_label),
+    ("k8s-long-name", |text| text.len() <= 253 && text.split('.').all(is_long_part)),
 ];
 
 macro_rules! pattern {
@@ -46,6 +47,9 @@ macro_rules! pattern {
         static $name: LazyLock<Pattern> = LazyLock::new(|| Pattern::new($source));
     };
 }
+pattern!(BASE64, "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)$");
+pattern!(HOST_SIGNS, r"^[a-zA-Z0-9\p{S}\p{L}]*$");
+pattern!(HOST_LETTERS, r"^[a-zA-Z\p{L}]*$");
 pattern!(EMAIL, r"^[^\s@<>]+@[^\s@<>.]+(\.[^\s@<>.]+)*$");
 pattern!(HEX_COLOR, "^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$");
 pattern!(MAC, "^([0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}$|^([0-9a-fA-F]{4}[.]){2}[0-9a-fA-F]{4}$");
@@ -99,21 +103,80 @@ fn is_uri(text: &str) -> bool {
 }
 
 fn is_label(text: &str) -> bool {
+    text.len() <= 63 && is_long_part(text)
+}
+
+fn is_long_part(text: &str) -> bool {
     let alphanumeric = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let bytes = text.as_bytes();
-    (1..=63).contains(&bytes.len())
-        && bytes.iter().all(|byte| alphanumeric(byte) || *byte == b'-')
+    bytes.iter().all(|byte| alphanumeric(byte) || *byte == b'-')
         && [bytes.first(), bytes.last()].iter().all(|byte| byte.is_some_and(alphanumeric))
 }
 
+/// One name without a dot, which may have a dash behind its first sign alone, or a domain whose last part is letters.
 fn is_host_name(text: &str) -> bool {
+    let has = |part: &str, least: usize, most: usize| (least..=most).contains(&part.chars().count());
     let is_part = |part: &str| {
-        (1..=63).contains(&part.chars().count())
+        has(part, 1, 63)
             && !part.starts_with('-')
             && !part.ends_with('-')
-            && part.chars().all(|sign| sign.is_alphanumeric() || sign == '-')
+            && part.split('-').all(|signs| HOST_SIGNS.matches(signs))
     };
-    text.len() <= 255 && text.strip_suffix('.').unwrap_or(text).split('.').all(is_part)
+    let right = match text.rsplit_once('.') {
+        None => {
+            let mut rest = text.chars();
+            let first = rest.next().unwrap_or('-');
+            let rest = rest.as_str();
+            let rest = rest.strip_prefix('-').unwrap_or(rest);
+            first != '-'
+                && HOST_SIGNS.matches(first.encode_utf8(&mut [0; 4]))
+                && has(rest, 0, 62)
+                && HOST_SIGNS.matches(rest)
+        }
+        Some((parts, last)) => {
+            has(last, 2, 63) && HOST_LETTERS.matches(last) && parts.split('.').all(is_part)
+        }
+    };
+    text.len() <= 255 && right
+}
+
+/// An address alone, or behind a name in angle brackets.
+fn is_email(text: &str) -> bool {
+    let bracketed = text.strip_suffix('>').and_then(|text| text.split_once('<')).map(|(_, address)| address);
+    EMAIL.matches(bracketed.unwrap_or(text))
+}
+
+/// Four decimal numbers, with zeros before them or not, or such an address written as one of the sixth version.
+fn is_ipv4(text: &str) -> bool {
+    let is_part = |part: &str| {
+        !part.is_empty()
+            && part.bytes().all(|byte| byte.is_ascii_digit())
+            && part.trim_start_matches('0').len() <= 3
+            && part.parse::<u32>().is_ok_and(|number| number <= 255)
+    };
+    let plain = text.split('.').count() == 4 && text.split('.').all(is_part);
+    plain || text.contains('.') && text.parse::<Ipv6Addr>().is_ok_and(|of| of.to_ipv4_mapped().is_some())
+}
+
+/// Whether a text says some time in words: `1 day`, `2 weeks`, `P1D`. Only one of its numbers must have a unit.
+fn is_said_duration(text: &str) -> bool {
+    /// Units that stand alone, and how those begin that may go on.
+    const WORDS: [&str; 11] = ["ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk"];
+    const BEGINNINGS: [&str; 8] = ["nano", "micro", "milli", "sec", "min", "hour", "day", "week"];
+    let mut rest = text;
+    while let Some(start) = rest.find(|sign: char| sign.is_ascii_digit()) {
+        let after = rest[start..].trim_start_matches(|sign: char| sign.is_ascii_digit());
+        let unit = after.trim_start();
+        let end = unit.find(|sign: char| !sign.is_ascii_alphabetic() && sign != 'µ').unwrap_or(unit.len());
+        let (unit, after) = unit.split_at(end);
+        let unit = unit.to_lowercase();
+        let begins = BEGINNINGS.iter().any(|word| unit.starts_with(word));
+        if begins || WORDS.contains(&unit.as_str()) {
+            return true;
+        }
+        rest = after;
+    }
+    false
 }
 
 fn is_rgb_color(text: &str) -> bool {
@@ -229,18 +292,29 @@ mod tests {
         for (format, good, bad) in [
             ("bsonobjectid", "507f1f77bcf86cd799439011", "507f"),
             ("byte", "aGk=", "a?"),
+            ("byte", "YQ==", ""),
             ("cidr", "10.0.0.0/8", "10.0.0.0/33"),
             ("creditcard", "4111 1111 1111 1111", "4111111111111112"),
             ("date", "2024-02-29", "2023-02-29"),
             ("date-time", "2024-01-02T03:04:05.5+01:00", "2024-01-02"),
-            ("duration", "1h30m", "1 hour ago"),
+            ("duration", "1h30m", "soon"),
+            ("duration", "2 weeks", "1 fortnight"),
+            ("duration", "P1D", "P1"),
             ("email", "a.b@example.com", "a b"),
+            ("email", "A B <a.b@example.com>", "a b <c>"),
             ("hexcolor", "#fff", "#ggg"),
             ("hostname", "a-b.example.com", "a_b..c"),
+            ("hostname", "localhost", "abc-def"),
+            ("hostname", "a-bc", ""),
+            ("hostname", "example.com", "1.2.3.4"),
             ("ipv4", "10.0.0.1", "10.0.0.256"),
+            ("ipv4", "010.0.0.1", "10.0.0"),
+            ("ipv4", "::ffff:10.0.0.1", "::1"),
             ("ipv6", "::1", "10.0.0.1"),
             ("isbn", "978-3-16-148410-0", "978-3-16-148410-1"),
             ("isbn10", "0-306-40615-2", "0-306-40615-3"),
+            ("k8s-long-name", "a.b-c", "A.b"),
+            ("k8s-short-name", "a-b", "a.b"),
             ("mac", "00:1B:44:11:3A:B7", "00:1B:44"),
             ("rgbcolor", "rgb(1, 20, 255)", "rgb(1,2)"),
             ("ssn", "123-45-6789", "123-45"),

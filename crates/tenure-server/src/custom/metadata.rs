@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     Cause,
-    kinds::{Before, DecodeError, Decoded, FieldPath, Kinds, Registry, scalar::Timestamp},
+    kinds::{Before, DecodeError, Decoded, FieldPath, Kinds, Registry, Resource, scalar::Timestamp},
 };
 use tenure_value::{Object, Value};
 
@@ -143,11 +143,13 @@ pub(crate) fn check_embedded(metadata: &Value, path: &FieldPath<'_>, faults: &mu
         return faults.push(fault::type_invalid(path, &metadata.kind().to_string(), &detail));
     };
     let Some(carrier) = Registry::builtin().of_kind("v1", "ConfigMap") else { return };
+    // Finalizers are those of a custom object.
+    let carrier = Resource { of: None, ..Resource::clone(carrier) };
     let given = |name: &str| fields.contains(name);
     let named = |of: Object, name: &str| if given(name) { of } else { of.with(name, "x") };
     let object =
         Value::object([("metadata", Value::from(named(named(fields.clone(), "name"), "namespace")))]);
-    for error in Kinds::builtin().validate_create(carrier, &object) {
+    for error in Kinds::builtin().validate_create(&carrier, &object) {
         let mut cause = error.cause();
         cause.field = format!("{path}{}", cause.field.strip_prefix("metadata").unwrap_or(&cause.field));
         faults.push(cause);

@@ -9,6 +9,9 @@ use tenure_value::Text;
 /// How large a compiled expression may be, in bytes.
 const MOST_BYTES: usize = 4 << 20;
 
+/// How often a part may be repeated by a count.
+const MOST_REPEATS: u64 = 1000;
+
 /// A regular expression, compiled when first used.
 #[derive(Debug)]
 pub(crate) struct Pattern {
@@ -34,7 +37,10 @@ impl Pattern {
 
     /// Returns what is wrong with an expression.
     pub fn fault(source: &str) -> Option<String> {
-        compile(source).err()
+        compile(source).err().or_else(|| {
+            let count = repeats(source).find(|count| *count > MOST_REPEATS)?;
+            Some(format!("invalid repeat count {count}; the most is {MOST_REPEATS}"))
+        })
     }
 }
 
@@ -108,6 +114,13 @@ fn ascii_classes(source: &str) -> String {
     out
 }
 
+/// Returns the counts of an expression that compiles: those of `{2}` and `{2,3}`.
+fn repeats(source: &str) -> impl Iterator<Item = u64> {
+    let is_count = |inside: &&str| inside.bytes().all(|byte| byte.is_ascii_digit() || byte == b',');
+    let braces = source.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
+    braces.filter(is_count).flat_map(|inside| inside.split(',')).filter_map(|count| count.parse().ok())
+}
+
 /// Copies `[:alpha:]` as it stands.
 fn copy_named(chars: &mut std::str::Chars<'_>, out: &mut String) {
     for letter in chars.by_ref() {
@@ -145,6 +158,7 @@ mod tests {
         }
         assert!(Pattern::fault("(").is_some());
         assert!(Pattern::fault("(a{1000}){1000}").is_some());
+        assert!(Pattern::fault("a{1000}").is_none() && Pattern::fault("a{1,1001}").is_some());
         assert!(!Pattern::new("(").matches("("));
     }
 }

@@ -25,6 +25,12 @@ pub(crate) fn check(
         return;
     }
     if value.is_null() && node.nullable {
+        // Nothing is checked of a null but whether it is among the values that are listed.
+        if let Some(values) = node.bounds.as_ref().and_then(|bounds| bounds.values.as_ref())
+            && !values.contains(value)
+        {
+            faults.push(fault::not_supported(path, value, values.iter()));
+        }
         return;
     }
     if !is_of(node.of, value) {
@@ -49,7 +55,7 @@ pub(crate) fn check(
     }
 }
 
-/// Whether a value is of a type; a float without a fraction is an integer.
+/// Whether a value is of a type; a float without a fraction that fits into 64 bits is an integer.
 fn is_of(of: NodeType, value: &Value) -> bool {
     match of {
         NodeType::Any => true,
@@ -65,20 +71,22 @@ fn is_of(of: NodeType, value: &Value) -> bool {
 
 fn is_whole(value: &Value) -> bool {
     match value {
-        Value::Int(_) | Value::UInt(_) => true,
-        Value::Float(number) => number.fract() == 0.0,
+        Value::Int(_) => true,
+        Value::Float(number) => number.fract() == 0.0 && number.abs() < MOST_WHOLE,
         _ => false,
     }
 }
+
+/// From where on a number is no integer of 64 bits.
+const MOST_WHOLE: f64 = 9_223_372_036_854_775_808.0;
 
 /// What a value is, in the words of schemas.
 fn word(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
-        Value::Int(_) | Value::UInt(_) => "integer",
-        Value::Float(number) if number.fract() == 0.0 => "integer",
-        Value::Float(_) => "number",
+        value if is_whole(value) => "integer",
+        Value::Int(_) | Value::UInt(_) | Value::Float(_) => "number",
         Value::String(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
@@ -284,6 +292,12 @@ fn check_identity(fields: &Object, path: &FieldPath<'_>, faults: &mut Vec<Cause>
                 faults.push(fault::type_invalid(path.field(name), word(other), &detail));
             }
         }
+    }
+    if let Some(Value::String(text)) = fields.get("apiVersion")
+        && text.matches('/').count() > 1
+    {
+        let detail = "must be a version, or a group and a version with one slash between them";
+        faults.push(fault::invalid(path.field("apiVersion"), &text.clone().into(), detail));
     }
     if let Some(metadata) = fields.get("metadata") {
         super::metadata::check_embedded(metadata, &path.field("metadata"), faults);
