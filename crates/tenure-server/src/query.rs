@@ -30,6 +30,13 @@ pub struct WriteOptions {
     pub validation: FieldValidation,
 }
 
+impl WriteOptions {
+    /// Returns the options of a write that takes none from its request.
+    pub fn of_server() -> WriteOptions {
+        WriteOptions { dry_run: false, manager: None, validation: FieldValidation::Ignore }
+    }
+}
+
 impl Query {
     /// Reads the text behind the question mark.
     pub fn parse(text: &str) -> Result<Query, Failure> {
@@ -111,7 +118,7 @@ impl Query {
                 format!("Too long: may not be more than {MANAGER_BYTES} bytes"),
             ));
         }
-        match manager.chars().enumerate().find(|(_, character)| !is_printable(*character)) {
+        match unprintable(manager) {
             Some((at, character)) => Err(fault(
                 "FieldValueInvalid",
                 format!(
@@ -155,8 +162,11 @@ pub(crate) fn check_dry_run<'a>(
     Err(Failure::invalid_option(options, "FieldValueNotSupported", "dryRun", message))
 }
 
-fn is_printable(character: char) -> bool {
-    character == ' ' || !(character.is_control() || character.is_whitespace())
+/// Finds the first character that the name of a manager may not have, and where it stands.
+pub(crate) fn unprintable(manager: &str) -> Option<(usize, char)> {
+    let is_printable =
+        |character: char| character == ' ' || !(character.is_control() || character.is_whitespace());
+    manager.chars().enumerate().find(|(_, character)| !is_printable(*character))
 }
 
 #[cfg(test)]

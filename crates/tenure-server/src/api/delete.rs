@@ -12,7 +12,9 @@ use super::{
     target::{Target, Verb},
     write::Writing,
 };
-use crate::{Answer, Encoding, Failure, Format, Offer, kinds::scalar::Timestamp, query::check_dry_run};
+use crate::{
+    Answer, Encoding, Failure, Format, Offer, WriteOptions, kinds::scalar::Timestamp, query::check_dry_run,
+};
 use hyper::StatusCode;
 use tenure_store::{Expected, Transaction};
 use tenure_value::{Text, Value};
@@ -41,6 +43,8 @@ pub(crate) struct DeleteOptions {
     uid: Option<Text>,
     version: Option<Text>,
     dependents: Option<Dependents>,
+    /// Whether the answer tells an object that stays for now from one that is gone.
+    waits: bool,
 }
 
 impl DeleteOptions {
@@ -107,17 +111,20 @@ impl DeleteOptions {
         Ok(DeleteOptions {
             dry_run: query.dry_run(NAME)? || in_body,
             grace,
-            uid: precondition("uid")?.map(Text::new),
-            version: precondition("resourceVersion")?.map(Text::new),
+            uid: precondition("uid")?.map(Text::new).or_else(|| query.given("uid").cloned()),
+            version: precondition("resourceVersion")?
+                .map(Text::new)
+                .or_else(|| query.given("resourceVersion").cloned()),
             dependents,
+            waits: orphan == Some(false),
         })
     }
 
     /// Checks what must be true of the object.
     fn check(&self, target: &Target, live: &Stored) -> Result<(), Failure> {
-        let kind = &target.served.resource.kind;
+        let resource = &target.served.resource;
         let (uid, version) = (meta_text(&live.object, "uid"), live.revision.to_string());
-        let fault = |why: String| Err(Failure::conflict("", kind, &target.name, &why));
+        let fault = |why: String| Err(Failure::conflict(&resource.group, &resource.kind, &target.name, &why));
         if let Some(wanted) = self.uid.as_deref().filter(|wanted| *wanted != uid) {
             return fault(format!(
                 "the UID in the precondition ({wanted}) does not match the UID in record ({uid}). The object might have been deleted and then recreated"
@@ -180,6 +187,9 @@ impl Api {
             Deleted::Gone(stored) if !target.served.resource.strategy.delete_returns_object => {
                 Ok(success(target, &stored, format))
             }
+            Deleted::Marked(stored) if options.waits => {
+                self.show(StatusCode::ACCEPTED, target, request, format, &stored)
+            }
             Deleted::Gone(stored) | Deleted::Marked(stored) => {
                 self.show(StatusCode::OK, target, request, format, &stored)
             }
@@ -233,7 +243,7 @@ impl Api {
             ));
         }
         let key = key(resource, &target.namespace, &target.name);
-        let writing = Writing::new(self, target, request, request.query.write_options("DeleteOptions")?);
+        let writing = Writing::new(self, target, request, WriteOptions::of_server());
         loop {
             let live = self.read(target).await?.ok_or_else(|| target.not_found())?;
             options.check(target, &live)?;

@@ -12,16 +12,20 @@ pub(crate) fn list_of(
     items: Vec<Bytes>,
     metadata: &ListMetadata,
 ) -> Result<Answer, Failure> {
-    let (api_version, kind) = match format.view {
-        View::Whole => (served.resource.api_version.clone(), format!("{}List", served.resource.kind).into()),
-        _ => (Text::new("meta.k8s.io/v1"), Text::new("PartialObjectMetadataList")),
+    let (api_version, kind, metadata) = match format.view {
+        View::Whole => (
+            served.resource.api_version.clone(),
+            format!("{}List", served.resource.kind).into(),
+            metadata.of(served),
+        ),
+        _ => (Text::new("meta.k8s.io/v1"), Text::new("PartialObjectMetadataList"), metadata.value()),
     };
     let media_type = format.encoding.media_type();
     if format.encoding == Encoding::Protobuf {
         let around = Value::object([
             ("apiVersion", Value::from(api_version)),
             ("kind", Value::from(kind)),
-            ("metadata", metadata.value()),
+            ("metadata", metadata),
         ]);
         let bytes = items.iter().map(Bytes::len).sum();
         let (head, tail) =
@@ -35,7 +39,7 @@ pub(crate) fn list_of(
     let mut tail = b"],\"kind\":".to_vec();
     json::write(&Value::from(kind), &mut tail);
     tail.extend_from_slice(b",\"metadata\":");
-    json::write(&metadata.value(), &mut tail);
+    json::write(&metadata, &mut tail);
     tail.push(b'}');
     Ok(Answer::pieces(media_type, Pieces::new(head.into(), items, b",", tail.into())))
 }

@@ -187,6 +187,13 @@ impl Api {
             target => target?,
         };
         (seen.verb, seen.offer) = (target.verb.word(), target.offer());
+        if let Some(time) = request.query.given("timeout").filter(|_| target.verb != target::Verb::Watch)
+            && crate::custom::duration_nanoseconds(time).is_none()
+        {
+            return Err(Failure::bad_request(format!(
+                "invalid timeout specified in the request URL: {time:?} is no duration; use one such as 30s"
+            )));
+        }
         if takes_body {
             request.body = read_body(incoming, BODY_BYTES, BODY_TIME).await.map_err(|fault| match fault {
                 BodyFault::TooLarge => Failure::new(

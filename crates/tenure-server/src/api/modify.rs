@@ -119,6 +119,10 @@ impl Api {
                 "metadata.managedFields must be nil; only the server writes it, leave it out",
             ));
         }
+        if config.at(["metadata", "resourceVersion"]).is_some_and(|of| !of.is_null() && of.as_str().is_none())
+        {
+            return Err(Failure::bad_request("metadata.resourceVersion: expected a string"));
+        }
         let config = super::object::bare(&config);
         let writing = Writing::new(self, target, request, options);
         let mut written = writing
@@ -142,7 +146,10 @@ impl Api {
                 });
                 let state = state.map_err(|error| writing.refusal(error))?;
                 // Who holds what is told before what is wrong with the request's address, as recorded.
-                check_name(target, &config)?;
+                // A configuration without a name is about the object of the path, once there is one.
+                if live.is_none() || config.at(["metadata", "name"]).is_some() {
+                    check_name(target, &config)?;
+                }
                 self.check_address(target, &config)?;
                 match live {
                     Some(live) if !version.is_empty() && version != live.revision.to_string() => {

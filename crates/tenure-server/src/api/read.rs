@@ -55,8 +55,15 @@ impl Api {
     /// Tells whether a request is content with what this server knows: it names a version that is not newer.
     async fn may_be_known(&self, request: &Request) -> Result<bool, Failure> {
         let Some(version) = request.query.given("resourceVersion") else { return Ok(false) };
-        let Ok(revision) = super::scan::parse_version(version) else { return Ok(false) };
-        Ok(revision <= self.store.known().await?)
+        let revision = super::scan::parse_version(version).map_err(Failure::bad_request)?;
+        if revision <= self.store.known().await? {
+            return Ok(true);
+        }
+        let current = self.store.revision().await?;
+        if revision > current {
+            return Err(super::scan::too_large(revision, current));
+        }
+        Ok(false)
     }
 
     /// Reads the target's current object.

@@ -35,7 +35,10 @@ impl Api {
         selection: &Selection,
     ) -> Result<Scan<'a>, Failure> {
         let query = &request.query;
-        let limit = query.integer("limit")?.filter(|limit| *limit > 0).map(|limit| limit as usize);
+        // Whoever is content with any version gets all that is known at once.
+        let any = query.given("resourceVersion").is_some_and(|version| version == "0");
+        let limit = query.integer("limit")?.filter(|limit| *limit > 0 && !any).map(|limit| limit as usize);
+        query.integer("timeoutSeconds")?;
         let page = query.given("continue").map(|token| Page::parse(token)).transpose()?;
         let at = self.revision_to_read(request, page.as_ref()).await?;
         let prefix = prefix(&target.served.resource, &target.namespace);
@@ -207,7 +210,8 @@ pub(crate) fn parse_version(text: &str) -> Result<Revision, String> {
     })
 }
 
-fn too_large(asked: Revision, current: Revision) -> Failure {
+/// Returns the failure for a version that nobody has written yet.
+pub(crate) fn too_large(asked: Revision, current: Revision) -> Failure {
     let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
     let mut failure = Failure::new(Reason::Timeout, message);
     failure.retry_after = Some(1);

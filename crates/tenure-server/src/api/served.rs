@@ -554,6 +554,16 @@ impl Served {
         }
         let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
         let (kind, version) = (text("kind"), text("apiVersion"));
+        // What is kept as it came must say what it is; of a built-in kind the path is enough.
+        if self.is_custom() && (kind.is_empty() || version.is_empty()) {
+            let missing = if kind.is_empty() { "kind" } else { "apiVersion" };
+            return Err(Failure::bad_request(format!(
+                "the object provided is unrecognized (must be of type {}): {missing} is missing; this path takes kind {:?} of apiVersion {:?}",
+                self.resource.kind,
+                self.resource.kind.as_str(),
+                self.resource.api_version.as_str()
+            )));
+        }
         let mismatch = !kind.is_empty() && kind != self.resource.kind
             || !version.is_empty() && version != self.resource.api_version;
         if mismatch {

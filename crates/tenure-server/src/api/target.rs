@@ -122,7 +122,7 @@ impl Api {
             &match resource.subresource(&path.subresource) {
                 Some(below) => below,
                 // As recorded: of a custom resource it is the object that is not found there.
-                None if served.is_custom() && matches!(path.subresource.as_str(), "status" | "scale") => {
+                None if served.is_custom() => {
                     return Err(Failure::not_found(&resource.group, &resource.name, &path.name));
                 }
                 None => return Err(Failure::no_such_path()),
@@ -137,6 +137,9 @@ impl Api {
             && path.namespace.is_empty()
             && !matches!(verb, Verb::List | Verb::Watch)
         {
+            if served.is_custom() {
+                return Err(Failure::no_such_path());
+            }
             return Err(Failure::method_not_allowed());
         }
         Ok(Target { verb, served, namespace: path.namespace, name: path.name, subresource: path.subresource })

@@ -5,6 +5,7 @@ use super::{
     Api, Request,
     forms::{Form, Standing},
     object::{Document, ShowManagers, Stored, key, shown},
+    served::Served,
     target::Target,
     write::{Outcome, Written},
 };
@@ -23,11 +24,21 @@ pub(crate) struct ListMetadata {
 }
 
 impl ListMetadata {
-    /// Returns the `metadata` of the list.
+    /// Returns the `metadata` of a list of whole objects. One of custom objects says that it ends by an empty token, one of
+    /// built-in kinds by none.
+    pub fn of(&self, served: &Served) -> Value {
+        self.with_token(served.is_custom().then_some(""))
+    }
+
+    /// Returns the `metadata` of a table, or of a list of metadata.
     pub fn value(&self) -> Value {
+        self.with_token(None)
+    }
+
+    fn with_token(&self, at_the_end: Option<&str>) -> Value {
         let mut fields = vec![("resourceVersion", Value::from(self.revision.to_string()))];
-        if let Some(token) = &self.resume {
-            fields.push(("continue", Value::from(token.as_str())));
+        if let Some(token) = self.resume.as_deref().or(at_the_end) {
+            fields.push(("continue", Value::from(token)));
         }
         if let Some(remaining) = self.remaining {
             fields.push(("remainingItemCount", Value::from(remaining as u64)));
@@ -123,10 +134,16 @@ impl Api {
         let document = match format.view {
             View::Whole => {
                 let items = objects.into_iter().map(|object| target.served.as_item(object));
-                list(&resource.api_version, &format!("{}List", resource.kind), items, metadata)
+                list(
+                    &resource.api_version,
+                    &format!("{}List", resource.kind),
+                    items,
+                    metadata.of(&target.served),
+                )
             }
             View::PartialObjectMetadataList => {
-                list("meta.k8s.io/v1", "PartialObjectMetadataList", objects.iter().map(partial), metadata)
+                let items = objects.iter().map(partial);
+                list("meta.k8s.io/v1", "PartialObjectMetadataList", items, metadata.value())
             }
             View::PartialObjectMetadata => {
                 return Err(not_acceptable(
@@ -175,11 +192,11 @@ fn stored_view(stored: &Stored, format: Format) -> Value {
     if format.without_managers { shown(&stored.object, None, Some(stored.revision)) } else { stored.shown() }
 }
 
-fn list(api_version: &str, kind: &str, items: impl Iterator<Item = Value>, metadata: &ListMetadata) -> Value {
+fn list(api_version: &str, kind: &str, items: impl Iterator<Item = Value>, metadata: Value) -> Value {
     Value::object([
         ("apiVersion", Value::from(api_version)),
         ("kind", Value::from(kind)),
-        ("metadata", metadata.value()),
+        ("metadata", metadata),
         ("items", Value::array(items)),
     ])
 }

@@ -17,7 +17,11 @@ use super::{
 };
 use crate::{
     Cause, Failure, FieldValidation, MANAGER_BYTES, Reason, WriteOptions, custom,
-    kinds::{self, DecodeError, Decoded, Scope, scalar::Timestamp},
+    kinds::{
+        self, DecodeError, Decoded, Scope,
+        scalar::{Timestamp, time::Precision},
+    },
+    query::unprintable,
 };
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 use tenure_apply::{
@@ -384,8 +388,10 @@ impl<'a> Writing<'a> {
         let (target, served) = (self.target, &self.target.served);
         let mut warnings = Vec::new();
         let (state, name) = match next {
-            Next::Whole(Body { object, warnings: odd, .. }) => {
+            Next::Whole(Body { object, warnings: odd, managers, .. }) => {
+                self.check_managers(managers.as_ref())?;
                 warnings = odd;
+                let object = unmarked(object);
                 let name = meta_text(&object, "name").to_string();
                 let empty = served.empty();
                 let none = Managers::default();
@@ -585,14 +591,23 @@ impl<'a> Writing<'a> {
     /// Checks the names of the managers that a body brings.
     fn check_managers(&self, sent: Option<&Value>) -> Result<(), Failure> {
         let entries = sent.and_then(Value::as_array).map_or(&[][..], |entries| entries.items());
-        let long = |entry: &Value| {
-            entry.get("manager").and_then(Value::as_str).is_some_and(|name| name.len() > MANAGER_BYTES)
-        };
-        let faults = entries.iter().enumerate().filter(|(_, entry)| long(entry)).map(|(at, _)| Cause {
-            reason: "FieldValueTooLong".into(),
-            message: format!("Too long: may not be more than {MANAGER_BYTES} bytes"),
-            field: format!("metadata.managedFields[{at}].manager"),
-            extension: None,
+        let faults = entries.iter().enumerate().filter_map(|(at, entry)| {
+            let name = entry.get("manager").and_then(Value::as_str)?;
+            let (reason, message) = match unprintable(name) {
+                Some((place, sign)) => (
+                    "FieldValueInvalid",
+                    format!(
+                        "Invalid value: {name:?}: invalid character U+{:04X} (at position {place})",
+                        sign as u32
+                    ),
+                ),
+                None if name.len() > MANAGER_BYTES => {
+                    ("FieldValueTooLong", format!("Too long: may not be more than {MANAGER_BYTES} bytes"))
+                }
+                None => return None,
+            };
+            let field = format!("metadata.managedFields[{at}].manager");
+            Some(Cause { reason: reason.into(), message, field, extension: None })
         });
         let faults: Vec<Cause> = faults.collect();
         if faults.is_empty() { Ok(()) } else { Err(self.target.served.invalid(&self.target.name, faults)) }
@@ -707,13 +722,30 @@ fn refusal(writing: &Writing<'_>, error: ApplyError) -> Failure {
     }
 }
 
-/// Checks that what a body says of its managers can be read as such.
+/// Returns a new object without what only a deletion says of one.
+fn unmarked(object: Value) -> Value {
+    const OF_DELETION: [&str; 2] = ["deletionTimestamp", "deletionGracePeriodSeconds"];
+    let fields = metadata(&object);
+    if !OF_DELETION.iter().any(|name| fields.contains(name)) {
+        return object;
+    }
+    with_metadata(&object, OF_DELETION.iter().fold(fields, |fields, name| fields.without(name)))
+}
+
+/// Checks that what a body says of its version and its managers can be read as such.
 fn check_shape(document: &Value) -> Result<(), Failure> {
     const TEXTS: [&str; 6] = ["manager", "operation", "apiVersion", "time", "fieldsType", "subresource"];
     let fault = |at: String, what: &str, other: &Value| {
         let message = format!("metadata.managedFields{at}: expected {what}, got {}", other.kind());
         Err(Failure::bad_request(message))
     };
+    if let Some(other) = document.at(["metadata", "resourceVersion"])
+        && !other.is_null()
+        && other.as_str().is_none()
+    {
+        let message = format!("metadata.resourceVersion: expected a string, got {}", other.kind());
+        return Err(Failure::bad_request(message));
+    }
     let entries = match document.at(["metadata", "managedFields"]) {
         None | Some(Value::Null) => return Ok(()),
         Some(Value::Array(entries)) => entries,
@@ -731,6 +763,13 @@ fn check_shape(document: &Value) -> Result<(), Failure> {
             if let Some(other) = fields.get(name).filter(wrong) {
                 return fault(format!("[{at}].{name}"), "a string", other);
             }
+        }
+        if let Some(time) = fields.get("time").and_then(Value::as_str)
+            && Timestamp::parse(time, Precision::Seconds).is_none()
+        {
+            return Err(Failure::bad_request(format!(
+                "metadata.managedFields[{at}].time: {time:?} is no time; use the form 2006-01-02T15:04:05Z"
+            )));
         }
     }
     Ok(())

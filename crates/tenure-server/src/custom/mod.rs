@@ -23,6 +23,7 @@ pub use definition::{
     WEBHOOK_TIMEOUT_SECONDS, Webhook, WebhookTarget, accept, check_create, check_update, merge_changes,
     terminating,
 };
+pub(crate) use format::duration_nanoseconds;
 pub use json_path::JsonPath;
 pub use path::SimplePath;
 pub(crate) use review::Review;

@@ -7,6 +7,7 @@ mod evolution;
 #[allow(dead_code)]
 mod http;
 mod promises;
+mod requests;
 #[path = "../api/server.rs"]
 #[allow(dead_code)]
 mod server;

@@ -15,7 +15,7 @@ use tenure_value::{Object, Value};
 const MOST_ANNOTATION_BYTES: usize = 256 * 1024;
 /// How long the name of a manager may be.
 const MOST_MANAGER_BYTES: usize = 128;
-/// Finalizers without a domain.
+/// Finalizers without a domain that built-in kinds may have; custom objects may have any.
 const STANDARD_FINALIZERS: [&str; 4] =
     ["kubernetes", "orphan", "foregroundDeletion", crate::custom::CLEANUP_FINALIZER];
 
@@ -64,7 +64,7 @@ pub(super) fn check(resource: &Resource, object: &Value, errors: &mut Vec<FieldE
         }
         Scope::Cluster => {}
     }
-    parts(&of, errors);
+    parts(resource, &of, errors);
 }
 
 /// Kinds whose name follows from what they hold.
@@ -87,7 +87,7 @@ fn named_by_content(names: Names, object: &Value, name: &str, errors: &mut Vec<F
 }
 
 /// Checks what create and update have in common.
-fn parts(of: &Object, errors: &mut Vec<FieldError>) {
+fn parts(resource: &Resource, of: &Object, errors: &mut Vec<FieldError>) {
     if of.get("generation").and_then(Value::as_i64).is_some_and(|generation| generation < 0) {
         let value = of.get("generation").cloned().unwrap_or_default();
         errors.push(FieldError::invalid("metadata.generation", &value, "must be greater than or equal to 0"));
@@ -98,7 +98,7 @@ fn parts(of: &Object, errors: &mut Vec<FieldError>) {
         let name = finalizer.as_str().unwrap_or_default();
         if let Some(fault) = format::qualified_name(name) {
             errors.push(FieldError::invalid("metadata.finalizers", finalizer, fault));
-        } else if !name.contains('/') && !STANDARD_FINALIZERS.contains(&name) {
+        } else if resource.of.is_some() && !name.contains('/') && !STANDARD_FINALIZERS.contains(&name) {
             let detail = "name is neither a standard finalizer name nor is it fully qualified";
             errors.push(FieldError::invalid(&format!("metadata.finalizers[{at}]"), finalizer, detail));
         }
@@ -162,6 +162,11 @@ fn owners(of: &Object, errors: &mut Vec<FieldError>) {
             }
         }
         let kind = |name: &str| owner.get(name).and_then(Value::as_str).unwrap_or_default();
+        if kind("apiVersion").matches('/').count() > 1 {
+            let path = "metadata.ownerReferences.apiVersion";
+            let detail = "must be a version, or a group and a version with one slash between them";
+            errors.push(FieldError::invalid(path, &kind("apiVersion").into(), detail));
+        }
         if (kind("apiVersion"), kind("kind")) == ("v1", "Event") {
             let detail = "is disallowed from being an owner";
             errors.push(FieldError::invalid("metadata.ownerReferences", owner, detail));
@@ -178,7 +183,7 @@ fn owners(of: &Object, errors: &mut Vec<FieldError>) {
 /// Checks the metadata of an object that is to replace another.
 pub(super) fn check_update(resource: &Resource, old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
     let (before, after) = (metadata(old), metadata(new));
-    parts(&after, errors);
+    parts(resource, &after, errors);
     if before.get("deletionTimestamp").is_some() {
         let held = items(&before, "finalizers");
         let fresh: Vec<&Value> =
