@@ -31,14 +31,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// Returns the entry under a key as far as this process knows: it may be behind what another has written. Good
     /// enough to begin a compare-and-swap with, and available when what is behind the store is not.
-    async fn peek(&self, key: &[u8]) -> Result<Option<Entry>> {
-        self.get(key).await
-    }
+    fn peek(&self, key: &[u8]) -> Result<Option<Entry>>;
 
     /// Returns the newest revision that this process knows. Reading at it asks nobody else.
-    async fn known(&self) -> Result<Revision> {
-        self.revision().await
-    }
+    fn known(&self) -> Revision;
 
     /// Tells whether this process is the one, of those that share the store, that does what only one should do.
     fn leads(&self) -> bool {

@@ -86,6 +86,14 @@ impl Store for InTurn {
         self.next().get(key).await
     }
 
+    fn peek(&self, key: &[u8]) -> Result<Option<Entry>> {
+        self.next().peek(key)
+    }
+
+    fn known(&self) -> Revision {
+        self.next().known()
+    }
+
     async fn list(&self, request: ListRequest) -> Result<Listing> {
         self.next().list(request).await
     }

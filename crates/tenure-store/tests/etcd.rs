@@ -67,11 +67,8 @@ async fn without_etcd_requests_fail_in_time_and_what_is_known_is_served() {
     assert!(matches!(written, Err(Error::Unknown { .. } | Error::NotDurable { .. })), "{written:?}");
     assert!(start.elapsed() < 3 * timeout, "{:?}", start.elapsed());
     until("health turns red", async || store.health().await.is_err()).await;
-    assert_eq!(store.peek(b"a").await.unwrap().unwrap().value, "1");
-    assert_eq!(
-        store.list(ListRequest::default().at(store.known().await.unwrap())).await.unwrap().entries.len(),
-        1
-    );
+    assert_eq!(store.peek(b"a").unwrap().unwrap().value, "1");
+    assert_eq!(store.list(ListRequest::default().at(store.known())).await.unwrap().entries.len(), 1);
     assert!(store.watch(WatchRequest::prefix("a").after(known)).await.is_ok());
 
     etcd.signal(0, "CONT");
@@ -175,7 +172,7 @@ async fn writes_whose_answers_are_lost_are_found_out() {
         let (store, answered) = (store.clone(), answered.clone());
         tasks.push(tokio::spawn(async move {
             while Instant::now() < end {
-                let entry = store.peek(b"counter").await.unwrap().unwrap();
+                let entry = store.peek(b"counter").unwrap().unwrap();
                 let number: u64 = std::str::from_utf8(&entry.value).unwrap().parse().unwrap();
                 let next = (number + 1).to_string();
                 let swap = Transaction::new().put("counter", Expected::At(entry.modified), next.clone());

@@ -76,8 +76,7 @@ impl Api {
     pub(crate) async fn account(&self, token: &str) -> Option<Claims> {
         let claims = self.issuer.read(token, self.now().seconds)?;
         let accounts = Registry::builtin().find("", "v1", "serviceaccounts")?;
-        let entry =
-            self.store.peek(key(accounts, &claims.namespace, &claims.name).as_bytes()).await.ok()??;
+        let entry = self.store.peek(key(accounts, &claims.namespace, &claims.name).as_bytes()).ok()??;
         let stored = Stored::read(&entry).ok()?;
         (meta_text(&stored.object, "uid") == claims.uid.as_str()).then_some(claims)
     }

@@ -32,7 +32,7 @@ impl Api {
         if whole && let Some(form) = Form::of(&target.served, format, Standing::Alone) {
             let key = key(&target.served.resource, &target.namespace, &target.name);
             let entry = match self.may_be_known(request).await? {
-                true => self.store.peek(key.as_bytes()).await?,
+                true => self.store.peek(key.as_bytes())?,
                 false => self.store.get(key.as_bytes()).await?,
             };
             let entry = entry.ok_or_else(|| target.not_found())?;
@@ -56,7 +56,7 @@ impl Api {
     async fn may_be_known(&self, request: &Request) -> Result<bool, Failure> {
         let Some(version) = request.query.given("resourceVersion") else { return Ok(false) };
         let revision = super::scan::parse_version(version).map_err(Failure::bad_request)?;
-        if revision <= self.store.known().await? {
+        if revision <= self.store.known() {
             return Ok(true);
         }
         let current = self.store.revision().await?;
@@ -81,7 +81,7 @@ impl Api {
     /// Reads the target's object as this server knows it, which may be behind another's write.
     pub(crate) async fn peek(&self, target: &Target) -> Result<Option<Stored>, Failure> {
         let key = key(&target.served.resource, &target.namespace, &target.name);
-        let entry = self.store.peek(key.as_bytes()).await?;
+        let entry = self.store.peek(key.as_bytes())?;
         self.found(target, key, entry).await
     }
 

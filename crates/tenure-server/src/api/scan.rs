@@ -99,7 +99,7 @@ impl Api {
                 "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"".into(),
             ));
         }
-        let known = self.store.known().await?;
+        let known = self.store.known();
         if revision > known {
             let current = self.store.revision().await?;
             if revision > current {

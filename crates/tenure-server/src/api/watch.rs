@@ -330,7 +330,7 @@ impl Watcher {
     async fn everything(&mut self) -> Result<Revision, Failure> {
         let api = self.api.clone();
         let mut list = ListRequest::prefix(self.place());
-        list.at = if self.may_be_behind { Some(api.store.known().await?) } else { None };
+        list.at = if self.may_be_behind { Some(api.store.known()) } else { None };
         let listing = api.store.list(list).await?;
         if self.target.served.asks() {
             // A webhook is asked for many at once.

@@ -356,8 +356,7 @@ impl<'a> Writing<'a> {
         }
         let claims = Claims::between(served, &live.object, &stored.object);
         let at_storage = self.at_storage(at_storage, &stored.object, Some(live)).await?;
-        let value =
-            self.api.store.peek(key.as_bytes()).await?.filter(|entry| entry.modified == live.revision);
+        let value = self.api.store.peek(key.as_bytes())?.filter(|entry| entry.modified == live.revision);
         let value = value.as_ref().map(|entry| &*entry.value);
         let Encoded { value, document } = encode_after(&at_storage, &stored.managers, live, value)?;
         let transaction = claims.add(&key, Transaction::new().put(key.clone(), expected, value));

@@ -68,7 +68,7 @@ pub(super) async fn a_conflict_changes_nothing_and_shows_what_is_there(scope: &S
     assert_eq!((&conflict.key, conflict.expected), (&scope.key("b"), Expected::At(a)));
     let there = Entry { key: scope.key("b"), value: "1".into(), created: b, modified: b };
     assert_eq!(conflict.current, Some(there.clone()));
-    assert_eq!(scope.store.peek(&scope.key("b")).await.unwrap(), Some(there), "it is known from then on");
+    assert_eq!(scope.store.peek(&scope.key("b")).unwrap(), Some(there), "it is known from then on");
     assert_eq!(scope.value("a").await.unwrap(), "1");
     assert_eq!(scope.value("c").await, None);
     assert_eq!(scope.store.get(&scope.key("a")).await.unwrap().unwrap().modified, a);

@@ -189,11 +189,19 @@ impl Drop for EmbeddedStore {
 #[async_trait]
 impl Store for EmbeddedStore {
     async fn revision(&self) -> Result<Revision> {
-        Ok(self.ledger.read(|state| state.history.newest()))
+        Ok(self.known())
     }
 
     async fn get(&self, key: &[u8]) -> Result<Option<Entry>> {
+        self.peek(key)
+    }
+
+    fn peek(&self, key: &[u8]) -> Result<Option<Entry>> {
         self.ledger.get(key)
+    }
+
+    fn known(&self) -> Revision {
+        self.ledger.read(|state| state.history.newest())
     }
 
     async fn list(&self, request: ListRequest) -> Result<Listing> {

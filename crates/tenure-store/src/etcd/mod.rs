@@ -167,12 +167,12 @@ impl Store for EtcdStore {
         self.mirror.ledger.get(key)
     }
 
-    async fn peek(&self, key: &[u8]) -> Result<Option<Entry>> {
+    fn peek(&self, key: &[u8]) -> Result<Option<Entry>> {
         self.mirror.ledger.get(key)
     }
 
-    async fn known(&self) -> Result<Revision> {
-        Ok(self.newest())
+    fn known(&self) -> Revision {
+        self.newest()
     }
 
     fn leads(&self) -> bool {
