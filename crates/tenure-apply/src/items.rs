@@ -87,12 +87,13 @@ pub(crate) fn find(nodes: &[Node], item: &Value, topology: &ListTopology) -> Res
 pub(crate) struct Places<'n> {
     nodes: &'n [Node],
     next: usize,
+    /// Which were taken; empty as long as those are all before the next.
     taken: Vec<bool>,
 }
 
 impl<'n> Places<'n> {
     pub(crate) fn new(nodes: &'n [Node]) -> Places<'n> {
-        Places { nodes, next: 0, taken: vec![false; nodes.len()] }
+        Places { nodes, next: 0, taken: Vec::new() }
     }
 
     /// Returns the next node, if it leads to both of two items.
@@ -102,7 +103,7 @@ impl<'n> Places<'n> {
         live: &Value,
         topology: &ListTopology,
     ) -> Option<&'n Node> {
-        let node = self.nodes.get(self.next).filter(|node| match (topology, &node.element, item, live) {
+        self.nodes.get(self.next).filter(|node| match (topology, &node.element, item, live) {
             (
                 ListTopology::Keyed(keys),
                 PathElement::Key(parts),
@@ -118,9 +119,7 @@ impl<'n> Places<'n> {
             (ListTopology::Set, PathElement::Value(value), item, live) => value == item && value == live,
             _ => false,
         })?;
-        let taken = self.taken.get_mut(self.next)?;
-        self.next += 1;
-        (!std::mem::replace(taken, true)).then_some(node)
+        self.take_at(self.next)
     }
 
     /// Returns the node that leads to an item, unless it was taken or only elements can tell.
@@ -131,8 +130,16 @@ impl<'n> Places<'n> {
             Some(_) => self.next,
             None => find(nodes, item, topology).ok().flatten()?,
         };
+        self.take_at(at)
+    }
+
+    fn take_at(&mut self, at: usize) -> Option<&'n Node> {
+        if at != self.next && self.taken.is_empty() {
+            self.taken = (0..self.nodes.len()).map(|place| place < self.next).collect();
+        }
         self.next = at + 1;
-        (!std::mem::replace(self.taken.get_mut(at)?, true)).then(|| &nodes[at])
+        let taken = self.taken.get_mut(at).is_some_and(|taken| std::mem::replace(taken, true));
+        self.nodes.get(at).filter(|_| !taken)
     }
 }
 

@@ -17,7 +17,7 @@ use tenure_value::{Array, Object, Text, Value};
 pub(crate) fn restated(config: &Value, live: &Value, last: &FieldSet, ty: TypeRef<'_>) -> Option<Value> {
     let (Value::Object(object), Value::Object(standing)) = (config, live) else { return None };
     let mut nodes = last.nodes();
-    let mut walk = Walk::new(standing.fields());
+    let mut walk = Walk::new(standing);
     for (name, value) in object {
         let live = walk.to(name)?;
         if name == "metadata" {
@@ -52,42 +52,34 @@ impl Said {
     }
 }
 
-/// The walk over the fields of a live object, with what takes the place of some of them.
+/// The walk over the fields of a live object, with what it becomes where something takes the place of some of them.
 struct Walk<'a> {
-    live: &'a [(Text, Value)],
+    live: &'a Object,
     next: usize,
-    changes: Vec<(usize, Value)>,
+    changed: Option<Object>,
 }
 
 impl<'a> Walk<'a> {
-    fn new(live: &'a [(Text, Value)]) -> Walk<'a> {
-        Walk { live, next: 0, changes: Vec::new() }
+    fn new(live: &'a Object) -> Walk<'a> {
+        Walk { live, next: 0, changed: None }
     }
 
     /// Goes on to a field, which comes after all so far.
     fn to(&mut self, name: &Text) -> Option<&'a Value> {
-        let passed = self.live[self.next..].iter().position(|(other, _)| other == name)?;
+        let passed = self.live.fields()[self.next..].iter().position(|(other, _)| other == name)?;
         self.next += passed + 1;
-        Some(&self.live[self.next - 1].1)
+        Some(&self.live.fields()[self.next - 1].1)
     }
 
     /// Takes what is said of the field that was gone to.
     fn put(&mut self, said: Said) {
         if let Said::Anew(value) = said {
-            self.changes.push((self.next - 1, value));
+            self.changed.get_or_insert_with(|| self.live.clone()).put(self.next - 1, value);
         }
     }
 
     fn object(self) -> Said {
-        if self.changes.is_empty() {
-            return Said::Again;
-        }
-        let mut changes = self.changes.into_iter().peekable();
-        let fields = self.live.iter().enumerate().map(|(at, (name, value))| {
-            let changed = changes.next_if(|(place, _)| *place == at);
-            (name.clone(), changed.map_or_else(|| value.clone(), |(_, value)| value))
-        });
-        Said::Anew(Value::Object(Object::from_sorted(fields)))
+        self.changed.map_or(Said::Again, |object| Said::Anew(Value::Object(object)))
     }
 }
 
@@ -104,7 +96,7 @@ fn is(node: &Node, name: &Text) -> bool {
 fn metadata(config: &Value, live: &Value, node: Option<&Node>, ty: TypeRef<'_>) -> Option<Said> {
     let (Value::Object(config), Value::Object(live)) = (config, live) else { return None };
     let mut nodes = node.map_or(&[][..], |node| node.children.nodes());
-    let mut walk = Walk::new(live.fields());
+    let mut walk = Walk::new(live);
     for (name, value) in config {
         let live = walk.to(name)?;
         if strip::is_nobodys_in_metadata(name) {
@@ -174,7 +166,7 @@ fn fields(config: &Object, live: &Object, last: &FieldSet, ty: TypeRef<'_>) -> O
     if config.len() != nodes.len() {
         return None;
     }
-    let mut walk = Walk::new(live.fields());
+    let mut walk = Walk::new(live);
     for ((name, value), node) in config.iter().zip(nodes) {
         let live = walk.to(name)?;
         let said = is(node, name).then(|| place(value, live, node, name, ty))??;
@@ -201,7 +193,7 @@ fn list(
     let mut places = Places::new(nodes);
     let mut next = 0;
     let mut passed: Vec<&Value> = Vec::new();
-    let mut changed: Option<Vec<Value>> = None;
+    let mut changed: Option<Array> = None;
     for item in config.iter() {
         let node = match live.get(next).and_then(|live| places.take_next(item, live, topology)) {
             Some(node) => node,
@@ -223,7 +215,7 @@ fn list(
             (scalar, ..) => leaf(scalar, standing, node, || of)?,
         };
         if let Said::Anew(value) = said {
-            changed.get_or_insert_with(|| live.to_vec())[next] = value;
+            changed.get_or_insert_with(|| live.clone()).put(next, value);
         }
         next += 1;
     }
@@ -232,5 +224,5 @@ fn list(
     if passed.into_iter().chain(&live[next..]).any(twice) {
         return None;
     }
-    Some(changed.map_or(Said::Again, |items| Said::Anew(Value::Array(items.into()))))
+    Some(changed.map_or(Said::Again, |items| Said::Anew(Value::Array(items))))
 }

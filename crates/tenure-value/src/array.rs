@@ -13,6 +13,13 @@ impl Array {
         &self.0
     }
 
+    /// Sets the item at a place, if there is one; whoever shares the list keeps what they had.
+    pub fn put(&mut self, at: usize, value: Value) {
+        if let Some(old) = Arc::make_mut(&mut self.0).get_mut(at) {
+            *old = value;
+        }
+    }
+
     /// Whether both share the same memory.
     pub fn ptr_eq(&self, other: &Array) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

@@ -84,12 +84,25 @@ impl Object {
     /// Returns this object with one field set.
     pub fn with(&self, name: impl Into<Text>, value: impl Into<Value>) -> Object {
         let (name, value) = (name.into(), value.into());
-        let mut fields = self.0.to_vec();
         match self.position(&name) {
-            Ok(at) => fields[at].1 = value,
-            Err(at) => fields.insert(at, (name, value)),
+            Ok(at) => {
+                let mut object = self.clone();
+                object.put(at, value);
+                object
+            }
+            Err(at) => {
+                let (before, after) = self.0.split_at(at);
+                let added = std::iter::once((name, value));
+                Object(before.iter().cloned().chain(added).chain(after.iter().cloned()).collect())
+            }
         }
-        Object(Arc::from(fields))
+    }
+
+    /// Sets the value of the field at a place, if there is one; whoever shares the object keeps what they had.
+    pub fn put(&mut self, at: usize, value: Value) {
+        if let Some((_, old)) = Arc::make_mut(&mut self.0).get_mut(at) {
+            *old = value;
+        }
     }
 
     /// Returns this object without one field; itself, if it has no such field.
