@@ -2,6 +2,7 @@
 //! (`CreateOptions`, `PatchOptions`, …), which faults in them are reported under.
 
 use crate::{Failure, address::decode};
+use std::borrow::Cow;
 use tenure_value::Text;
 
 /// The name and value pairs behind a path's question mark, decoded, in order.
@@ -41,7 +42,7 @@ impl Query {
     /// Reads the text behind the question mark.
     pub fn parse(text: &str) -> Result<Query, Failure> {
         let decoded = |part: &str| {
-            let spaced = part.replace('+', " ");
+            let spaced = if part.contains('+') { Cow::Owned(part.replace('+', " ")) } else { part.into() };
             decode(&spaced)
                 .ok_or_else(|| Failure::bad_request(format!("invalid URL escape in query: {part:?}")))
         };
@@ -73,7 +74,7 @@ impl Query {
     /// Reads a yes or no the lenient way the API has: absent is no; `false` and `0` are no; anything else,
     /// also nothing behind the `=`, is yes.
     pub fn flag(&self, name: &str) -> bool {
-        self.get(name).is_some_and(|value| !matches!(value.to_ascii_lowercase().as_str(), "false" | "0"))
+        self.get(name).is_some_and(|value| !value.eq_ignore_ascii_case("false") && value != "0")
     }
 
     /// Reads a yes or no that may be left open.

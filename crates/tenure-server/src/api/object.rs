@@ -98,7 +98,9 @@ impl Document {
         }
         out.extend_from_slice(&self.text[managers_at..version_at]);
         if of.revision != Revision::ZERO {
-            out.extend_from_slice(format!("\"resourceVersion\":\"{}\",", of.revision).as_bytes());
+            out.extend_from_slice(b"\"resourceVersion\":\"");
+            out.extend_from_slice(itoa::Buffer::new().format(of.revision.get()).as_bytes());
+            out.extend_from_slice(b"\",");
         }
         out.extend_from_slice(&self.text[version_at..]);
         out

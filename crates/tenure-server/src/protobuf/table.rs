@@ -257,7 +257,8 @@ fn place_of(name: &str) -> usize {
 #[derive(Debug, Default)]
 pub(super) struct Table {
     messages: Vec<Message>,
-    kinds: HashMap<Text, MessageId>,
+    /// By kind, the messages of its versions.
+    kinds: HashMap<Text, Vec<(Text, MessageId)>>,
     /// The message of an object's metadata.
     pub metadata: Option<MessageId>,
 }
@@ -276,8 +277,9 @@ impl Table {
     /// Finds the message of a kind; options are the same in every version, and what names none is of the first.
     pub fn kind(&self, api_version: &str, kind: &str) -> Option<(MessageId, &Message)> {
         let api_version = if api_version.is_empty() { "v1" } else { api_version };
-        let id = self.kinds.get(format!("{api_version} {kind}").as_str());
-        let id = id.or_else(|| self.kinds.get(format!("* {kind}").as_str()))?;
+        let versions = self.kinds.get(kind)?;
+        let of = |version: &str| versions.iter().find(|(of, _)| of == version);
+        let (_, id) = of(api_version).or_else(|| of("*"))?;
         Some((*id, self.get(*id)?))
     }
 
@@ -292,9 +294,12 @@ impl Table {
             (0..).map(MessageId).zip(rows.iter()).map(|(id, (name, _))| (name.as_str(), id)).collect();
         let compiler = Compiler { rows: document.get("messages")?, ids: &ids };
         let messages = rows.iter().map(|(name, _)| compiler.message(name)).collect::<Option<_>>()?;
-        let kinds = document.get("kinds")?.as_object()?.iter();
-        let kinds = kinds.map(|(kind, name)| Some((kind.clone(), *ids.get(name.as_str()?)?)));
-        Some(Table { messages, kinds: kinds.collect::<Option<_>>()?, metadata: ids.get(METADATA).copied() })
+        let mut kinds: HashMap<Text, Vec<_>> = HashMap::new();
+        for (of, name) in document.get("kinds")?.as_object()? {
+            let (api_version, kind) = of.split_once(' ')?;
+            kinds.entry(kind.into()).or_default().push((api_version.into(), *ids.get(name.as_str()?)?));
+        }
+        Some(Table { messages, kinds, metadata: ids.get(METADATA).copied() })
     }
 }
 

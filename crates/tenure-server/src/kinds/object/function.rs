@@ -177,7 +177,7 @@ pub(crate) fn is_latest(image: Option<&Value>) -> bool {
     let valid = |part: &str| {
         !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
     };
-    let repository = name.strip_suffix(&tag.map(|tag| format!(":{tag}")).unwrap_or_default()).unwrap_or(name);
+    let repository = tag.and_then(|tag| name.strip_suffix(tag)?.strip_suffix(':')).unwrap_or(name);
     let sound = repository.split('/').enumerate().all(|(at, part)| {
         let part = if at == 0 { part.split(':').next().unwrap_or_default() } else { part };
         valid(part) && (at == 0 || !part.bytes().any(|byte| byte.is_ascii_uppercase()))
