@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use tenure_value::{Limits, Value, yaml};
+use tenure_value::{Limits, Value, json, yaml};
 
 /// What a file may hold: many objects, each within what a request may carry.
 const LIMITS: Limits = Limits { bytes: 256 << 20, depth: Limits::DEPTH, nodes: 20_000_000 };
@@ -187,11 +187,15 @@ pub fn read_one(file: &Path) -> Result<Document, Error> {
 fn parse(text: &[u8], file: &Path) -> Result<Vec<Document>, Error> {
     let whole = Place::of(file);
     // JSON is YAML, but reading it as what it is is far faster.
-    let json = text.trim_ascii_start().starts_with(b"{").then(|| tenure_value::json::parse(text, &LIMITS));
-    let values = match json {
-        Some(Ok(value)) => vec![value],
-        _ => yaml::parse_all(text, &LIMITS).map_err(|error| Error::document(&whole, error))?,
+    let json = text.trim_ascii_start().starts_with(b"{").then(|| json::parse_checked(text, &LIMITS));
+    let (values, duplicates) = match json {
+        Some(Ok((value, duplicates))) => (vec![value], duplicates),
+        _ => yaml::parse_all_checked(text, &LIMITS).map_err(|error| Error::document(&whole, error))?,
     };
+    if let Some(duplicate) = duplicates.first() {
+        // One of them would be lost without a word, and nobody knows which was meant.
+        return Err(Error::document(&whole, format!("{duplicate}; keep the one that is meant")));
+    }
     let several = values.len() > 1;
     let mut documents = Vec::with_capacity(values.len());
     for (at, value) in values.into_iter().enumerate() {
@@ -238,6 +242,21 @@ mod tests {
         assert_eq!(places(r#"{"kind": "A"}"#), ["a.yaml"]);
         assert_eq!(places("{\"kind\": \"A\"}\n---\n{\"kind\": \"B\"}\n").len(), 2);
         assert_eq!(Place::of(Path::new("-")).to_string(), "standard input");
+    }
+
+    #[test]
+    fn a_field_that_is_there_twice_is_refused() {
+        let text = "kind: A\n---\nkind: B\ndata:\n  x: 1\n  y: 2\n  x: 3\n";
+        for (text, again, first) in [
+            (text, "line 7, column 3", "line 5, column 3"),
+            ("{\"data\": {\"x\": 1,\n \"x\": 3}}", "line 2, column 2", "line 1, column 11"),
+        ] {
+            let error = parse(text.as_bytes(), Path::new("a.yaml")).unwrap_err().to_string();
+            let wanted = format!(
+                "a.yaml: {again}: duplicate field \"data.x\", first at {first}; keep the one that is meant"
+            );
+            assert_eq!(error, wanted);
+        }
     }
 
     #[test]

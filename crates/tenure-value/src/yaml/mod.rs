@@ -7,7 +7,7 @@ mod scalar;
 mod write;
 
 pub use message::{duplicates_message, error_message};
-pub use read::{parse, parse_all, parse_checked};
+pub use read::{parse, parse_all, parse_all_checked, parse_checked};
 pub use write::{Line, to_lines, to_string};
 
 use crate::{Duplicate, Error, Limits, Value, json};

@@ -24,6 +24,11 @@ pub fn parse_checked(text: &[u8], limits: &Limits) -> Result<(Value, Vec<Duplica
 
 /// Reads all documents of a stream; those without content are left out.
 pub fn parse_all(text: &[u8], limits: &Limits) -> Result<Vec<Value>, Error> {
+    parse_all_checked(text, limits).map(|(values, _)| values)
+}
+
+/// Reads all documents of a stream as [`parse_all`], and reports names as [`parse_checked`].
+pub fn parse_all_checked(text: &[u8], limits: &Limits) -> Result<(Vec<Value>, Vec<Duplicate>), Error> {
     read(text, limits, |reader| {
         let mut documents = Vec::new();
         while let Some(document) = reader.document()? {
@@ -31,7 +36,7 @@ pub fn parse_all(text: &[u8], limits: &Limits) -> Result<Vec<Value>, Error> {
                 documents.push(document);
             }
         }
-        Ok(documents)
+        Ok((documents, std::mem::take(&mut reader.duplicates)))
     })
 }
 
