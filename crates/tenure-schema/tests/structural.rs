@@ -232,12 +232,12 @@ fn every_value_has_a_type_that_is_said_once() {
             ".properties[x].anyOf[0].properties[metadata]: Forbidden: must not be specified in a nested context",
         ),
         (
-            field(r#"{"type": "object", "anyOf": [{"properties": {"a": {"minLength": 1}}}]}"#),
-            ".properties[x].properties[a]: Required value: because it is defined in .properties[x].anyOf[0].properties[a]",
+            check(r#"{"type": "object", "anyOf": [{"properties": {"a": {"minLength": 1}}}]}"#),
+            ".properties[a]: Required value: because it is defined in .anyOf[0].properties[a]",
         ),
         (
-            field(r#"{"type": "object", "not": {"items": {"minLength": 1}}}"#),
-            ".properties[x].items: Required value: because it is defined in .properties[x].not.items",
+            check(r#"{"type": "object", "not": {"items": {"minLength": 1}}}"#),
+            ".items: Required value: because it is defined in .not.items",
         ),
         (
             field(

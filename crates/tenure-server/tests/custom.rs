@@ -125,7 +125,7 @@ fn each_fault_of_a_definition_is_named_with_its_place() {
             "\"jsonPath\":\".spec.n\"",
             "\"jsonPath\":\"spec.n\"",
             "spec.versions[0].additionalPrinterColumns[0].jsonPath",
-            "must start with a dot",
+            "must be a simple json path starting with .",
         ),
         (
             "\"jsonPath\":\".spec.s\"",

@@ -7,7 +7,8 @@ use crate::openapi::marks::{EMBEDDED_RESOURCE, LIST_MAP_KEYS, LIST_TYPE, MAP_TYP
 use tenure_value::{Object, Value};
 
 /// Keywords that must be absent, and what is said of them.
-const UNSUPPORTED: [(&str, &str); 6] = [
+const UNSUPPORTED: [(&str, &str); 7] = [
+    ("$schema", "$schema is not supported"),
     ("id", "id is not supported"),
     ("additionalItems", "additionalItems is not supported"),
     ("patternProperties", "patternProperties is not supported"),

@@ -21,7 +21,7 @@ enum Level {
 const JUNCTORS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 
 /// What only the outside may say, and how the inside is told so.
-const OUTSIDE_ONLY: [(&str, &str); 12] = [
+const OUTSIDE_ONLY: [(&str, &str); 13] = [
     ("type", "must be empty to be structural"),
     ("additionalProperties", "must be undefined to be structural"),
     ("default", "must be undefined to be structural"),
@@ -34,6 +34,7 @@ const OUTSIDE_ONLY: [(&str, &str); 12] = [
     (LIST_MAP_KEYS, "must be empty to be structural"),
     (LIST_TYPE, "must be undefined to be structural"),
     (MAP_TYPE, "must be undefined to be structural"),
+    ("x-kubernetes-validations", "must be empty to be structural"),
 ];
 
 /// What may stand in the metadata of a whole object besides its type and words for people.
@@ -138,8 +139,20 @@ fn check_identity(node: &Object, level: Level, path: &Path, report: &mut Report)
             }
         }
     }
+    if level == Level::Root && is_true(node, "nullable") {
+        report.forbidden(&path.child("nullable"), "nullable cannot be true at the root");
+    }
     let metadata = fields.and_then(|fields| fields.get("metadata")).and_then(Value::as_object);
     if let (Level::Root, Some(metadata)) = (level, metadata) {
+        for (name, field) in properties(metadata).into_iter().flatten() {
+            if field.get("default").is_some_and(|default| !default.is_null()) {
+                let path = path.property("metadata");
+                report.forbidden(
+                    &path.property(name).child("default"),
+                    "must not be set in top-level metadata",
+                );
+            }
+        }
         let says_more = metadata
             .iter()
             .any(|(word, value)| !METADATA_KEYWORDS.contains(&word.as_str()) && !is_empty(value));
@@ -228,23 +241,12 @@ fn check_inside(node: &Object, path: &Path, report: &mut Report) {
     }
 }
 
-/// Checks that whatever is restricted inside of junctors is described outside of them.
-fn check_complete(node: &Object, path: &Path, report: &mut Report) {
-    under_junctors(node, |junctor, index, inner| {
-        check_described(inner, node, &joined(path, junctor, index), path, report);
+/// Checks that whatever the junctors at the root restrict is described outside of them. A kube-apiserver asks that of no
+/// other junctors, and definitions in use rely on it.
+fn check_complete(root: &Object, path: &Path, report: &mut Report) {
+    under_junctors(root, |junctor, index, inner| {
+        check_described(inner, root, &joined(path, junctor, index), path, report);
     });
-    if let Some(items) = node.get("items").and_then(Value::as_object) {
-        check_complete(items, &path.child("items"), report);
-    }
-    for (name, property) in properties(node).into_iter().flatten() {
-        property
-            .as_object()
-            .into_iter()
-            .for_each(|below| check_complete(below, &path.property(name), report));
-    }
-    if let Some(additional) = node.get("additionalProperties").and_then(Value::as_object) {
-        check_complete(additional, &path.child("additionalProperties"), report);
-    }
 }
 
 fn check_described(

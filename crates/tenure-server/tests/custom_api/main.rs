@@ -2,6 +2,7 @@
 //! Kubernetes makes of definitions and their objects.
 
 mod conversion;
+mod definitions;
 mod evolution;
 #[path = "../api/http.rs"]
 #[allow(dead_code)]

@@ -115,7 +115,11 @@ fn check_versions(spec: &Value, faults: &mut Vec<Cause>) {
                 "must contain unique version names",
             ));
         }
-        if version.flag("deprecated") {
+        let warning = version.get("deprecationWarning").filter(|words| !words.is_null());
+        if version.flag("deprecated") && warning.is_some_and(|words| words.as_str() == Some("")) {
+            let detail = "must not be an empty string; leave it out for the usual words";
+            faults.push(fault::invalid(format!("{path}.deprecationWarning"), &"".into(), detail));
+        } else if version.flag("deprecated") {
             check_warning(&version.text("deprecationWarning"), &path, faults);
         } else if version.get("deprecationWarning").is_some_and(|words| !words.is_null()) {
             let value = version.get("deprecationWarning").cloned().unwrap_or_default();
@@ -203,7 +207,7 @@ fn check_subresources(of: &Value, path: &str, faults: &mut Vec<Cause>) {
                 &text.into(),
                 "must be a simple json path with names and dots",
             )),
-            Some(root) if roots.contains(&root.as_str()) => {}
+            Some(root) if roots.contains(&root.as_str()) && text.len() > root.len() + 1 => {}
             Some(_) => {
                 let detail = format!("should be a json path under .{}", roots.join(" or ."));
                 faults.push(fault::invalid(field, &text.into(), &detail));
@@ -227,7 +231,10 @@ fn check_column(column: &Value, path: &str, faults: &mut Vec<Cause>) {
         let detail = format!("must be one of {}", COLUMN_FORMATS.join(","));
         faults.push(fault::invalid(format!("{path}.format"), &format.into(), &detail));
     }
-    if let (false, Err(why)) = (text.is_empty(), JsonPath::parse(&text)) {
+    if !text.is_empty() && !text.starts_with('.') {
+        let detail = "must be a simple json path starting with .";
+        faults.push(fault::invalid(format!("{path}.jsonPath"), &text.into(), detail));
+    } else if let (false, Err(why)) = (text.is_empty(), JsonPath::parse(&text)) {
         faults.push(fault::invalid(format!("{path}.jsonPath"), &text.into(), &why));
     }
 }
@@ -258,6 +265,10 @@ fn check_selectable(version: &Value, path: &str, faults: &mut Vec<Cause>) {
             faults.push(fault);
             continue;
         };
+        if text.contains('[') {
+            let detail = "must have names and dots alone, array notation is not allowed";
+            faults.push(fault::invalid(path.clone(), &text.clone().into(), detail));
+        }
         if simple.names.first().is_some_and(|name| name == "metadata") {
             faults.push(fault::invalid(
                 path.clone(),
@@ -265,8 +276,10 @@ fn check_selectable(version: &Value, path: &str, faults: &mut Vec<Cause>) {
                 "must not point to fields in metadata",
             ));
         }
-        let target =
-            simple.names.iter().try_fold(schema, |schema, name| schema.at(["properties", name.as_str()]));
+        let target = simple.names.iter().try_fold(schema, |schema, name| {
+            let each = || schema.get("additionalProperties").filter(|each| each.as_object().is_some());
+            schema.at(["properties", name.as_str()]).or_else(each)
+        });
         match target.map(|schema| schema.text("type")) {
             None => faults.push(fault::invalid(
                 path.clone(),
@@ -335,22 +348,44 @@ fn check_webhook(webhook: &Value, faults: &mut Vec<Cause>) {
             }
         }
         (_, Some(_)) => faults.push(fault::required(path, "exactly one of url or service is required")),
-        (url, None) if !url.starts_with("https://") => {
-            faults.push(fault::invalid(
-                format!("{path}.url"),
-                &url.into(),
-                "'https' is the only allowed URL scheme; desired format: https://host[/path]",
-            ));
-        }
-        _ => {}
+        (url, None) => check_url(url, &format!("{path}.url"), faults),
     }
     let versions = webhook.texts("conversionReviewVersions");
+    for (at, version) in versions.iter().enumerate() {
+        let field = || format!("spec.conversion.webhook.conversionReviewVersions[{at}]");
+        if versions.iter().take(at).any(|other| other == version) {
+            faults.push(fault::invalid(field(), &version.clone().into(), "duplicate version"));
+        } else if !is_label(version) {
+            faults.push(fault::invalid(field(), &version.clone().into(), LABEL_FAULT));
+        }
+    }
     if versions.is_empty() {
         faults.push(fault::required("spec.conversion.webhook.conversionReviewVersions", ""));
     } else if !versions.iter().any(|version| version == "v1" || version == "v1beta1") {
         let shown = Value::array(versions.iter().map(|version| Value::from(version.clone())));
         let detail = "must include at least one of v1, v1beta1";
         faults.push(fault::invalid("spec.conversion.webhook.conversionReviewVersions", &shown, detail));
+    }
+}
+
+/// A webhook is at `https://host[:port][/path]`.
+fn check_url(url: &str, field: &str, faults: &mut Vec<Cause>) {
+    let mut invalid = |detail: &str| faults.push(fault::invalid(field, &url.into(), detail));
+    let Some(rest) = url.strip_prefix("https://") else {
+        return invalid("'https' is the only allowed URL scheme; desired format: https://host[/path]");
+    };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if authority.is_empty() {
+        invalid("host must be specified; desired format: https://host[/path]");
+    }
+    if authority.contains('@') {
+        invalid("user information is not permitted in the URL");
+    }
+    if rest.contains('#') {
+        invalid("fragments are not permitted in the URL");
+    }
+    if rest.split('#').next().is_some_and(|rest| rest.contains('?')) {
+        invalid("query parameters are not permitted in the URL");
     }
 }
 

@@ -1,5 +1,5 @@
-//! Which schemas a definition may have. The structure is `tenure-schema`'s to judge; here stand patterns, bounds,
-//! defaults against their own schema, and rules. A schema that all versions share is reported once, at the place
+//! Which schemas a definition may have. The structure is `tenure-schema`'s to judge; here stand patterns, defaults against
+//! their own schema, and rules. A schema that all versions share is reported once, at the place
 //! where a kube-apiserver reports it.
 
 use crate::{
@@ -87,18 +87,9 @@ fn check_values(from: &Object, path: &FieldPath<'_>, faults: &mut Vec<Cause>) {
         let detail = format!("must be a valid regular expression, but isn't: {why}");
         faults.push(fault::invalid(path.field("pattern"), &pattern.into(), &detail));
     }
-    for name in ["maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties"] {
-        if let Some(count) = from.get(name).filter(|count| count.as_i64().is_some_and(|count| count < 0)) {
-            faults.push(fault::invalid(path.field(name), count, "must be greater than or equal to 0"));
-        }
-    }
-    if let Some(factor) = from.get("multipleOf").filter(|factor| factor.as_f64().is_some_and(|of| of <= 0.0))
-    {
-        faults.push(fault::invalid(path.field("multipleOf"), factor, "must be greater than 0"));
-    }
 }
 
-/// A default must be what pruning leaves and validation accepts.
+/// A default must be what pruning leaves, validation accepts and the rules allow.
 fn check_default(
     schema: &Value,
     default: &Value,
@@ -116,6 +107,10 @@ fn check_default(
     let filled = fill::fill(&node, default, Before::NOTHING).unwrap_or_else(|| default.clone());
     let mut inner = Vec::new();
     validate::check(&node, &filled, None, &FieldPath::root(), &mut inner);
+    if inner.is_empty() {
+        let mut budget = rules::Budget::of_object();
+        rules::check(&node, &filled, None, &FieldPath::root(), &mut budget, &mut inner);
+    }
     for mut cause in inner {
         let dot = if cause.field.is_empty() || cause.field.starts_with('[') { "" } else { "." };
         cause.field = format!("{path}{dot}{}", cause.field);

@@ -53,6 +53,16 @@ pub(crate) fn unescape(written: &str) -> String {
     out
 }
 
+/// Whether a rule can write a name in this way: every sign that must be written out is.
+pub(crate) fn is_escaped(written: &str) -> bool {
+    let inner = written.strip_prefix("__").and_then(|rest| rest.strip_suffix("__"));
+    if inner.is_some_and(|word| RESERVED.contains(&word)) {
+        return true;
+    }
+    let left = SIGNS.iter().fold(written.to_string(), |left, (_, word)| left.replace(word, ""));
+    !left.contains("__")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,6 +77,8 @@ mod tests {
             ("namespace", "__namespace__"),
         ] {
             assert_eq!(unescape(written), name);
+            assert!(is_escaped(written), "{written}");
         }
+        assert!(!is_escaped("__x") && !is_escaped("a__b"));
     }
 }

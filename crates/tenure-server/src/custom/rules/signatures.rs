@@ -48,7 +48,7 @@ const FUNCTIONS: &[Row] = &[
     ("isLinkLocalUnicast", "P", "", 'B'), ("isGlobalUnicast", "P", "", 'B'), ("cidr", "", "S", 'C'),
     ("isCIDR", "", "S", 'B'), ("containsIP", "C", "P", 'B'), ("containsIP", "C", "S", 'B'),
     ("containsCIDR", "C", "C", 'B'), ("containsCIDR", "C", "S", 'B'), ("masked", "C", "", 'C'),
-    ("prefixLength", "C", "", 'I'), ("quantity", "", "S", 'Q'), ("isQuantity", "", "S", 'B'), ("sign", "Q", "", 'I'),
+    ("prefixLength", "C", "", 'I'), ("quantity", "", "S", 'Q'), ("isQuantity", "", "S", 'B'), ("sign", "Q", "", 'I'), ("sign", "", "Q", 'I'),
     ("isInteger", "Q", "", 'B'), ("asInteger", "Q", "", 'I'), ("asApproximateFloat", "Q", "", 'D'),
     ("isGreaterThan", "Q", "Q", 'B'), ("isLessThan", "Q", "Q", 'B'), ("compareTo", "Q", "Q", 'I'),
     ("add", "Q", "Q", 'Q'), ("add", "Q", "I", 'Q'), ("sub", "Q", "Q", 'Q'), ("sub", "Q", "I", 'Q'),

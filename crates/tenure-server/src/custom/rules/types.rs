@@ -2,11 +2,18 @@
 //! values that cannot be compared are found when the definition is made. What is not known for sure is not judged.
 
 use super::{
-    escape::unescape,
+    escape::{is_escaped, unescape},
     foreign, macros, place,
     signatures::{self, Known},
 };
-use crate::custom::node::{Additional, Identity, Node, NodeType};
+use crate::{
+    custom::{
+        format::duration_nanoseconds,
+        node::{Additional, Identity, Node, NodeType},
+        pattern::Pattern,
+    },
+    kinds::scalar::{Timestamp, time::Precision},
+};
 use kube_cel::cel::{
     IdedExpr,
     common::ast::{CallExpr, EntryExpr, Expr, LiteralValue, operators},
@@ -95,11 +102,11 @@ impl<'n> Type<'n> {
         self.word() == "list"
     }
 
-    /// Whether it is a map, or an object whose fields are not all named.
+    /// Whether it is a map; an object is none, whether or not all its fields are named.
     pub fn is_map(&self) -> bool {
         match self {
             Type::Map(_) => true,
-            Type::Node(node) => node.of == NodeType::Object && !node.is_struct(),
+            Type::Node(node) => matches!(node.additional, Additional::Each(_)),
             _ => false,
         }
     }
@@ -110,11 +117,16 @@ impl<'n> Type<'n> {
         match self {
             Type::Node(node) if node.of == NodeType::Object => {
                 let name = unescape(written);
-                if let Some(below) = node.field(&name) {
-                    return Ok(Type::of(below));
+                let each = match &node.additional {
+                    Additional::Each(below) => Some(&**below),
+                    _ => None,
+                };
+                match node.field(&name).filter(|_| is_escaped(written)).or(each) {
+                    Some(below) if is_known(below) => return Ok(Type::of(below)),
+                    Some(_) => return undefined(),
+                    None => {}
                 }
                 match (&node.additional, node.identity, written) {
-                    (Additional::Each(below), _, _) => Ok(Type::of(below)),
                     (Additional::Anything, _, _) => Ok(Type::Dyn),
                     (_, Identity::Root | Identity::Embedded, "metadata") => Ok(Type::Metadata),
                     (_, Identity::Root | Identity::Embedded, "apiVersion" | "kind") => Ok(Type::Text),
@@ -122,8 +134,7 @@ impl<'n> Type<'n> {
                 }
             }
             Type::Metadata => match written {
-                "name" | "generateName" | "namespace" => Ok(Type::Text),
-                "labels" | "annotations" => Ok(Type::Map(Box::new(Type::Text))),
+                "name" | "generateName" => Ok(Type::Text),
                 _ => undefined(),
             },
             Type::Map(value) => Ok((**value).clone()),
@@ -139,7 +150,9 @@ impl<'n> Type<'n> {
             Type::Node(node) if node.of == NodeType::Array => {
                 Ok(node.items.as_deref().map_or(Type::Dyn, Type::of))
             }
-            Type::Node(_) | Type::Map(_) => Ok(Type::Text),
+            of if matches!(of, Type::Node(_)) && of.is_map() => Ok(Type::Text),
+            // The keys of a map that a rule writes may be of any type.
+            Type::Map(_) => Ok(Type::Dyn),
             Type::List(item) => Ok((**item).clone()),
             Type::Dyn => Ok(Type::Dyn),
             other => Err(format!(
@@ -201,7 +214,9 @@ impl<'n> Type<'n> {
     /// Whether equality makes sense, as far as is known.
     fn is_comparable(&self, other: &Type<'n>) -> bool {
         let class = |of: &Type<'n>| match of {
-            Type::Dyn | Type::Null | Type::Optional(_) => 0,
+            Type::Dyn => 0,
+            Type::Null => 9,
+            Type::Optional(_) => 10,
             Type::Foreign(letter) => u32::from(*letter),
             Type::Bool => 1,
             Type::Int => 2,
@@ -213,13 +228,29 @@ impl<'n> Type<'n> {
             Type::Node(node) if node.of == NodeType::Array => 7,
             Type::Node(_) | Type::Map(_) | Type::Metadata => 8,
         };
+        // Whatever is there or not can be null, and so can times; scalars, lists and maps cannot.
+        let may_be_null = |of: &Type<'n>| match of {
+            of @ Type::Node(node) => node.of == NodeType::Object && !of.is_map(),
+            of => matches!(of, Type::Foreign(_) | Type::Optional(_) | Type::Metadata | Type::Null),
+        };
         let (a, b) = (class(self), class(other));
+        let nulls = matches!(self, Type::Null) && may_be_null(other)
+            || matches!(other, Type::Null) && may_be_null(self);
         let inside = || match (self.is_list(), self.is_map() && other.is_map()) {
             (true, _) | (_, true) => self.value().is_comparable(&other.value()),
             _ => true,
         };
-        a == 0 || b == 0 || a == b && inside()
+        a == 0 || b == 0 || nulls || a == b && inside()
     }
+}
+
+/// Whether a rule can see the values of a node: those of any type it cannot, nor lists and maps of them.
+fn is_known(node: &Node) -> bool {
+    let each = match &node.additional {
+        Additional::Each(each) => Some(&**each),
+        _ => None,
+    };
+    node.of != NodeType::Any && node.items.as_deref().into_iter().chain(each).all(is_known)
 }
 
 /// Letters of the table of functions.
@@ -293,16 +324,20 @@ fn found_type<'n>(of: &IdedExpr, scope: &mut Scope<'n>) -> Result<Type<'n>, Misf
         }
         Expr::List(list) => {
             let types = list.elements.iter().map(|of| type_of(of, scope)).collect::<Result<Vec<_>, _>>()?;
+            check_alike(&types, list.elements.iter().map(|of| of.id))?;
             Ok(Type::List(Box::new(uniform(types))))
         }
         Expr::Map(map) => {
-            let mut values = Vec::new();
+            let (mut keys, mut values, mut parts) = (Vec::new(), Vec::new(), Vec::new());
             for entry in &map.entries {
                 if let EntryExpr::MapEntry(entry) = &entry.expr {
-                    type_of(&entry.key, scope)?;
+                    keys.push(type_of(&entry.key, scope)?);
                     values.push(type_of(&entry.value, scope)?);
+                    parts.push((entry.key.id, entry.value.id));
                 }
             }
+            check_alike(&keys, parts.iter().map(|part| part.0))?;
+            check_alike(&values, parts.iter().map(|part| part.1))?;
             Ok(Type::Map(Box::new(uniform(values))))
         }
         Expr::Comprehension(of) => {
@@ -341,6 +376,18 @@ fn found_type<'n>(of: &IdedExpr, scope: &mut Scope<'n>) -> Result<Type<'n>, Misf
     }
 }
 
+/// Checks that what stands together in a list or a map is of one type.
+fn check_alike(types: &[Type<'_>], parts: impl Iterator<Item = u64>) -> Result<(), Misfit> {
+    let Some(first) = types.iter().find(|of| !matches!(of, Type::Dyn)) else { return Ok(()) };
+    match types.iter().zip(parts).find(|(of, _)| !first.is_comparable(of)) {
+        None => Ok(()),
+        Some((of, part)) => {
+            let why = format!("expected type '{}' but found '{}'", first.described(), of.described());
+            Err(Misfit { part, why })
+        }
+    }
+}
+
 /// Returns the type that all have in common.
 fn uniform<'n>(types: Vec<Type<'n>>) -> Type<'n> {
     let alike = types.windows(2).all(|pair| pair[0].described() == pair[1].described());
@@ -358,8 +405,17 @@ fn call_type<'n>(call: &CallExpr, scope: &mut Scope<'n>) -> Result<Type<'n>, Mis
         (Some(target), None) => Some(type_of(target, scope)?),
         _ => None,
     };
-    let args = call.args.iter().map(|arg| type_of(arg, scope)).collect::<Result<Vec<_>, _>>()?;
+    let args = call.args.iter().map(|arg| match (name, &arg.expr) {
+        // What is put into a text may be of several types.
+        ("format", Expr::List(list)) => {
+            list.elements.iter().try_for_each(|of| type_of(of, scope).map(|_| ()))?;
+            Ok(Type::List(Box::new(Type::Dyn)))
+        }
+        _ => type_of(arg, scope),
+    });
+    let args = args.collect::<Result<Vec<_>, Misfit>>()?;
     let mismatch = || Err(no_overload(name, target.as_ref(), &args).into());
+    check_literal(call)?;
     match (name, args.as_slice()) {
         (op::LOGICAL_AND | op::LOGICAL_OR | op::LOGICAL_NOT, args) => {
             match args.iter().all(|arg| matches!(arg, Type::Bool | Type::Dyn)) {
@@ -368,7 +424,7 @@ fn call_type<'n>(call: &CallExpr, scope: &mut Scope<'n>) -> Result<Type<'n>, Mis
             }
         }
         (op::NOT_STRICTLY_FALSE, _) => Ok(Type::Bool),
-        (op::CONDITIONAL, [Type::Bool | Type::Dyn, yes, no]) => {
+        (op::CONDITIONAL, [Type::Bool | Type::Dyn, yes, no]) if yes.is_comparable(no) => {
             Ok(if yes.word() == no.word() { yes.clone() } else { Type::Dyn })
         }
         (op::EQUALS | op::NOT_EQUALS, [a, b]) if a.is_comparable(b) => Ok(Type::Bool),
@@ -417,6 +473,26 @@ fn call_type<'n>(call: &CallExpr, scope: &mut Scope<'n>) -> Result<Type<'n>, Mis
             Err(no_overload("sortBy", args.first(), &args[args.len().min(1)..]).into())
         }
         _ => Ok(function_type(name, namespace, target.as_ref(), &args)?),
+    }
+}
+
+/// Checks what a function is given word for word, where it can only fail: an expression that is none, a time that is none.
+fn check_literal(call: &CallExpr) -> Result<(), Misfit> {
+    let given = match call.func_name.as_str() {
+        "matches" => call.args.last(),
+        _ => call.args.first(),
+    };
+    let Some(Expr::Literal(LiteralValue::String(text))) = given.map(|arg| &arg.expr) else { return Ok(()) };
+    let text = text.inner();
+    let wrong = match call.func_name.as_str() {
+        "matches" | "find" | "findAll" => Pattern::fault(text).is_some(),
+        "duration" => duration_nanoseconds(text).is_none(),
+        "timestamp" => Timestamp::parse(text, Precision::Seconds).is_none(),
+        _ => false,
+    };
+    match given.filter(|_| wrong) {
+        Some(arg) => Err(Misfit { part: arg.id, why: format!("invalid {} argument", call.func_name) }),
+        None => Ok(()),
     }
 }
 
