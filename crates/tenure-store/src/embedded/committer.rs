@@ -53,7 +53,7 @@ impl Committer {
     pub(super) fn run(mut self, inbox: &Inbox<Request>) {
         loop {
             let pause = if self.work_left() { Duration::ZERO } else { IDLE };
-            let Delivery::Requests(requests) = inbox.take(pause, &self.patience.waits()) else {
+            let Delivery::Requests(requests) = inbox.take(pause, self.patience.waits()) else {
                 return;
             };
             let mut jobs = Vec::with_capacity(requests.len());

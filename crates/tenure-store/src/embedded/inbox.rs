@@ -2,7 +2,7 @@
 //! woken when they are there: waking it for each would cost more than the requests do.
 
 use super::patience::Wait;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -63,24 +63,33 @@ impl<T> Inbox<T> {
         self.enough.notify_one();
     }
 
-    /// Waits for a request, at most so long; when one is there, waits for more, one wait after the other. Takes all that
-    /// are there.
-    pub(super) fn take(&self, pause: Duration, waits: &[Wait]) -> Delivery<T> {
+    /// Waits for those who are hoped for, then perhaps for more. If nobody comes, waits for one request, at most as long as
+    /// the pause, and then once more for the others. Takes all that are there.
+    pub(super) fn take(&self, pause: Duration, [hoped_for, more]: [Wait; 2]) -> Delivery<T> {
         let mut state = self.state.lock();
-        for &(count, time) in [(1, pause)].iter().chain(waits) {
-            let deadline = Instant::now() + time;
-            while state.waiting.len() < count && !state.closed && !time.is_zero() {
-                state.hoped_for = Some(count);
-                if self.enough.wait_until(&mut state, deadline).timed_out() {
-                    break;
-                }
-            }
-            state.hoped_for = None;
+        // Those who come again are on their way: waking for the first of them, only to wait for the others, is left out.
+        self.wait(&mut state, hoped_for);
+        if state.waiting.is_empty() {
+            self.wait(&mut state, (1, pause));
             if state.waiting.is_empty() {
                 return if state.closed { Delivery::Closed } else { Delivery::Requests(Vec::new()) };
             }
+            self.wait(&mut state, hoped_for);
         }
+        self.wait(&mut state, more);
         Delivery::Requests(std::mem::take(&mut state.waiting))
+    }
+
+    /// Waits for so many requests, at most so long.
+    fn wait(&self, state: &mut MutexGuard<'_, State<T>>, (count, time): Wait) {
+        let deadline = Instant::now() + time;
+        while state.waiting.len() < count && !state.closed && !time.is_zero() {
+            state.hoped_for = Some(count);
+            if self.enough.wait_until(state, deadline).timed_out() {
+                break;
+            }
+        }
+        state.hoped_for = None;
     }
 }
 
@@ -90,17 +99,19 @@ mod tests {
     use std::sync::Arc;
 
     const LONG: Duration = Duration::from_secs(60);
+    const SHORT: Duration = Duration::from_millis(1);
     const NONE: Duration = Duration::ZERO;
+    const NOBODY: Wait = (1, NONE);
 
     #[test]
     fn what_waits_is_taken_together_and_nobody_waits_for_more_than_patience() {
         let inbox = Inbox::default();
-        assert_eq!(inbox.take(NONE, &[(9, LONG)]), Delivery::Requests(Vec::<u32>::new()));
+        assert_eq!(inbox.take(NONE, [(9, SHORT), NOBODY]), Delivery::Requests(Vec::<u32>::new()));
         inbox.leave(1).unwrap();
         inbox.leave(2).unwrap();
-        assert_eq!(inbox.take(LONG, &[(2, LONG)]), Delivery::Requests(vec![1, 2]));
+        assert_eq!(inbox.take(LONG, [(2, LONG), NOBODY]), Delivery::Requests(vec![1, 2]));
         inbox.leave(3).unwrap();
-        assert_eq!(inbox.take(LONG, &[(2, Duration::from_millis(1))]), Delivery::Requests(vec![3]));
+        assert_eq!(inbox.take(LONG, [(2, SHORT), NOBODY]), Delivery::Requests(vec![3]));
     }
 
     #[test]
@@ -109,8 +120,8 @@ mod tests {
         inbox.leave(1).unwrap();
         inbox.close();
         assert_eq!(inbox.leave(2), Err(2));
-        assert_eq!(inbox.take(LONG, &[(5, LONG)]), Delivery::Requests(vec![1]));
-        assert_eq!(inbox.take(LONG, &[(5, LONG)]), Delivery::Closed);
+        assert_eq!(inbox.take(LONG, [(5, LONG), NOBODY]), Delivery::Requests(vec![1]));
+        assert_eq!(inbox.take(LONG, [(5, LONG), NOBODY]), Delivery::Closed);
     }
 
     #[test]
@@ -120,7 +131,7 @@ mod tests {
             let inbox = inbox.clone();
             move || {
                 let mut taken = 0;
-                while let Delivery::Requests(requests) = inbox.take(LONG, &[(4, LONG)]) {
+                while let Delivery::Requests(requests) = inbox.take(LONG, [(4, LONG), NOBODY]) {
                     assert!(requests.len() >= 4 || taken >= 396, "{} after {taken}", requests.len());
                     taken += requests.len();
                 }
