@@ -212,13 +212,6 @@ impl Node {
         self.fields.get(at).map(|(_, node)| node)
     }
 
-    /// Whether an object has the named fields and no others.
-    pub fn is_struct(&self) -> bool {
-        matches!(self.additional, Additional::None)
-            && self.unknown == Unknown::Pruned
-            && !self.fields.is_empty()
-    }
-
     /// Returns the node of what stands under a name, listed or not.
     pub fn under(&self, name: &str) -> Option<&Node> {
         self.field(name).or(match &self.additional {
