@@ -66,6 +66,8 @@ pub struct Bumps {
     pub content: bool,
     /// Annotations.
     pub annotations: bool,
+    /// The status, where it is written like everything else.
+    pub status: bool,
 }
 
 /// What becomes of the status in the body of a create.
@@ -121,7 +123,7 @@ impl Strategy {
         Strategy {
             names: NAMES.iter().find(|(name, _)| *name == word).map(|(_, of)| *of).unwrap_or_default(),
             generation: row.flag("generation"),
-            bumps: Bumps { content: bumps("content"), annotations: bumps("annotations") },
+            bumps: Bumps { content: bumps("content"), annotations: bumps("annotations"), status: false },
             status_on_create: match row.flag("statusOnCreate") {
                 true => StatusOnCreate::Taken,
                 false => StatusOnCreate::Dropped,

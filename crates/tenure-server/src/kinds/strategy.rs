@@ -214,6 +214,7 @@ fn content(object: &Object) -> impl Iterator<Item = &(Text, Value)> {
 fn raises_generation(resource: &Resource, old: &Object, new: &Object) -> bool {
     let bumps = resource.strategy.bumps;
     bumps.content && !content(old).eq(content(new))
+        || bumps.status && old.get("status") != new.get("status")
         || bumps.annotations && at(old, &["metadata", "annotations"]) != at(new, &["metadata", "annotations"])
 }
 

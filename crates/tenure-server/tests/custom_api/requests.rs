@@ -209,3 +209,22 @@ fn integers_have_64_bits_and_a_null_must_be_listed() {
         assert_eq!(answer.code, if right { 201 } else { 422 }, "{spec}: {}", answer.text());
     }
 }
+
+#[test]
+fn a_status_that_is_written_like_everything_else_raises_the_generation() {
+    let status =
+        r#"{"type":"object","properties":{"status":{"type":"object","properties":{"s":{"type":"string"}}}}}"#;
+    for (parts, generation) in [("", 2), (r#","subresources":{"status":{}}"#, 1)] {
+        let server = Server::start();
+        let definition = format!(
+            r#"{{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{{"name":"parts.a.example.com"}},
+            "spec":{{"group":"a.example.com","scope":"Namespaced","names":{{"plural":"parts","kind":"Part"}},
+            "versions":[{{"name":"v1","served":true,"storage":true,"schema":{{"openAPIV3Schema":{status}}}{parts}}}]}}}}"#
+        );
+        server.create(DEFINITIONS, &definition);
+        server.create(PARTS, &part("a", "", ""));
+        let path = format!("{PARTS}/a");
+        let changed = server.patch(&path, MERGE_PATCH, r#"{"status":{"s":"x"}}"#);
+        assert_eq!(metadata(&changed.document(), "generation"), generation.into(), "{}", changed.text());
+    }
+}

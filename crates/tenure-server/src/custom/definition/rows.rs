@@ -49,7 +49,7 @@ impl Definition {
             storage: (self.group.clone(), storage.clone()),
             strategy: Strategy {
                 generation: true,
-                bumps: Bumps { content: true, annotations: false },
+                bumps: Bumps { content: true, annotations: false, status: !version.has_status },
                 status_on_create: match version.has_status {
                     true => StatusOnCreate::Dropped,
                     false => StatusOnCreate::Taken,
