@@ -100,7 +100,7 @@ pub(super) struct ReadCommit {
 pub(super) enum Found {
     /// A whole batch and the number of its bytes.
     Batch(ReadBatch, usize),
-    /// Nothing more.
+    /// Nothing more: no bytes, or zeros up to the end.
     End,
     /// Bytes that are no whole batch: how many they claim to be, if they do, and what is wrong.
     Torn(Option<usize>, String),
@@ -108,7 +108,7 @@ pub(super) enum Found {
 
 /// Reads the batch at the beginning of some bytes.
 pub(super) fn read(bytes: &[u8]) -> Found {
-    if bytes.is_empty() {
+    if bytes.iter().all(|byte| *byte == 0) {
         return Found::End;
     }
     let mut fields = Fields(bytes);
