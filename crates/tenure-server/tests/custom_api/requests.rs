@@ -228,3 +228,38 @@ fn a_status_that_is_written_like_everything_else_raises_the_generation() {
         assert_eq!(metadata(&changed.document(), "generation"), generation.into(), "{}", changed.text());
     }
 }
+
+#[test]
+fn managers_survive_writes_at_a_version_that_knows_more_or_leaves_their_part_alone() {
+    let server = Server::start();
+    let version = |name: &str, storage: bool, more: &str| {
+        format!(
+            r#"{{"name":"{name}","served":true,"storage":{storage},"subresources":{{"status":{{}}}},"schema":{{"openAPIV3Schema":{{"type":"object","properties":{{
+            "spec":{{"type":"object","properties":{{"a":{{"type":"string"}}{more}}}}},"status":{{"type":"object","properties":{{"s":{{"type":"string"}}}}}}}}}}}}}}"#
+        )
+    };
+    let definition = format!(
+        r#"{{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{{"name":"parts.a.example.com"}},
+        "spec":{{"group":"a.example.com","scope":"Namespaced","names":{{"plural":"parts","kind":"Part"}},"versions":[{},{}]}}}}"#,
+        version("v1", true, ""),
+        version("v2", false, r#","b":{"type":"string","default":"two"}"#)
+    );
+    server.create(DEFINITIONS, &definition);
+    server.create(PARTS, &part("a", "", r#""a":"1""#));
+    let status =
+        r#"{"apiVersion":"a.example.com/v1","kind":"Part","metadata":{"name":"a"},"status":{"s":"x"}}"#;
+    assert_eq!(server.apply(&format!("{PARTS}/a/status"), "controller", status).code, 200);
+    let newer = format!("{}/a?fieldManager=writer", PARTS.replace("/v1/", "/v2/"));
+    let live = server.get(&newer).document();
+    let body = format!(
+        r#"{{"apiVersion":"a.example.com/v2","kind":"Part","metadata":{{"name":"a","resourceVersion":"{}"}},"spec":{{"a":"2"}}}}"#,
+        self::version(&live)
+    );
+    let put = server.send(&Request::new("PUT", &newer).body("application/json", body));
+    assert_eq!(put.code, 200, "{}", put.text());
+    let managers = metadata(&put.document(), "managedFields").to_string();
+    assert!(
+        managers.contains(r#""manager":"controller""#) && managers.contains(r#""manager":"writer""#),
+        "{managers}"
+    );
+}
