@@ -173,7 +173,7 @@ fn a_broken_rule_says_so_in_its_own_words() {
     let missing = create(&rule(""), r#"{"a":1}"#);
     assert_eq!(
         missing,
-        ["spec: Invalid value: \"object\": no such key: b evaluating rule: failed rule: self.a < self.b"]
+        ["spec: Invalid value: \"object\": no such key: b evaluating rule: self.a < self.b"]
     );
 }
 

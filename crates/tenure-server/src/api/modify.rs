@@ -83,7 +83,11 @@ impl Api {
         match kind {
             PatchKind::Apply => self.apply(target, request, options).await,
             _ => {
-                let patch = patch_body(request, &options)?;
+                let patch = match patch_body(request, &options) {
+                    // Whether there is something to patch is told first.
+                    Err(_) if self.read(target).await?.is_none() => return Err(target.not_found()),
+                    patch => patch?,
+                };
                 let odd = Complaints { duplicates: patch.complaints, text: None };
                 let writing = Writing::new(self, target, request, options);
                 writing

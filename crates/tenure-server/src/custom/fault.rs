@@ -66,9 +66,9 @@ pub(crate) fn too_many(field: impl ToString, found: usize, most: u64) -> Cause {
 /// How much of a value a message shows.
 const MOST_SHOWN: usize = 512;
 
-/// Writes a value as JSON; a long one is cut.
+/// Writes a value as JSON, and a text as it would stand in a program; a long one is cut.
 fn quoted(value: &Value) -> String {
-    let mut text = value.to_string();
+    let mut text = value.as_str().map_or_else(|| value.to_string(), |text| format!("{text:?}"));
     if text.len() > MOST_SHOWN {
         let end = (0..=MOST_SHOWN).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         text.truncate(end);

@@ -88,11 +88,9 @@ impl Column {
                 _ => Value::Null,
             },
             CellType::Boolean => first.as_bool().map_or(Value::Null, Value::Bool),
-            CellType::String if found.iter().all(|value| value.is_null()) => Value::Null,
-            CellType::String => {
-                let words: Vec<String> = found.iter().map(|value| written(value)).collect();
-                Value::from(words.join(" "))
-            }
+            CellType::String if first.is_null() => Value::Null,
+            // Of several values the first is shown, as in every other column.
+            CellType::String => Value::from(written(first)),
             CellType::Date => match first.as_str() {
                 None => Value::Null,
                 Some(text) => Value::from(match Timestamp::parse(text, Precision::Seconds) {

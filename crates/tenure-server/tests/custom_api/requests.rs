@@ -263,3 +263,28 @@ fn managers_survive_writes_at_a_version_that_knows_more_or_leaves_their_part_alo
         "{managers}"
     );
 }
+
+#[test]
+fn a_patch_of_nothing_is_told_of_that_before_what_is_wrong_with_it() {
+    let server = with_parts("");
+    let path = format!("{PARTS}/a");
+    for of in [MERGE_PATCH, JSON_PATCH] {
+        assert_eq!(server.patch(&path, of, "{").code, 404, "{of}");
+    }
+    server.create(PARTS, &part("a", "", ""));
+    assert_eq!(server.patch(&path, MERGE_PATCH, "{").code, 400);
+}
+
+#[test]
+fn a_cell_shows_the_first_of_several_values() {
+    let server = Server::start();
+    let definition = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"parts.a.example.com"},
+        "spec":{"group":"a.example.com","scope":"Namespaced","names":{"plural":"parts","kind":"Part"},
+        "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}},
+          "additionalPrinterColumns":[{"name":"L","type":"string","jsonPath":".spec.l[*]"}]}]}}"#;
+    server.create(DEFINITIONS, definition);
+    server.create(PARTS, &part("a", "", r#""l":["p","q"]"#));
+    let table = Request::new("GET", PARTS).header("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io");
+    let table = server.send(&table).document().to_string();
+    assert!(table.contains(r#""cells":["a","p"]"#), "{table}");
+}

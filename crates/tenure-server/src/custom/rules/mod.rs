@@ -205,7 +205,10 @@ fn check_rule(
         Ok(other) => {
             format!("a {} is not a result of a rule, true or false is: {}", other.type_word(), rule.source)
         }
-        Err(Trouble::Error(why)) => format!("{why} evaluating rule: {}", rule.words()),
+        Err(Trouble::Error(why)) => {
+            let named = Some(rule.message.trim()).filter(|message| !message.is_empty());
+            format!("{why} evaluating rule: {}", named.unwrap_or_else(|| rule.source.trim()))
+        }
         Err(Trouble::Cost) => {
             budget.exhaust();
             format!(
