@@ -1,6 +1,5 @@
 //! JSON merge patch (RFC 7396): maps merge, `null` removes, everything else is replaced. It needs no type
-//! and cannot fail. Where no map was before, the maps inside a new list lose their `null` fields too, as every map
-//! that is new does: so does the API, though the standard takes a list as it is.
+//! and cannot fail. The Kubernetes API differs in one place: it removes `null` fields from the maps inside a new list too.
 
 use tenure_value::{Object, Text, Value};
 
@@ -15,17 +14,30 @@ use tenure_value::{Object, Text, Value};
 /// assert_eq!(merge::apply(&live, &patch).to_string(), r#"{"a":{"c":2,"d":3}}"#);
 /// ```
 pub fn apply(live: &Value, patch: &Value) -> Value {
-    merged(Some(live), patch).unwrap_or_else(|| live.clone())
+    merged(Some(live), patch, Lists::AsTheyAre).unwrap_or_else(|| live.clone())
+}
+
+/// Applies a merge patch as the Kubernetes API does: where no map was before, the maps inside a new list lose their `null`
+/// fields, as every map that is new does; the standard takes a list as it is.
+pub fn apply_as_api(live: &Value, patch: &Value) -> Value {
+    merged(Some(live), patch, Lists::WithoutNulls).unwrap_or_else(|| live.clone())
+}
+
+/// What becomes of a list that takes a place where no map was.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lists {
+    AsTheyAre,
+    WithoutNulls,
 }
 
 /// Returns what becomes of a value, or nothing if it stays as it is.
-fn merged(live: Option<&Value>, patch: &Value) -> Option<Value> {
+fn merged(live: Option<&Value>, patch: &Value, lists: Lists) -> Option<Value> {
     let Value::Object(patch) = patch else {
         if live == Some(patch) {
             return None;
         }
-        let beside_map = matches!(live, Some(Value::Object(_)));
-        return Some(if beside_map { patch.clone() } else { without_nulls(patch) });
+        let as_it_is = lists == Lists::AsTheyAre || matches!(live, Some(Value::Object(_)));
+        return Some(if as_it_is { patch.clone() } else { without_nulls(patch) });
     };
     let (live, replaced) = match live {
         Some(Value::Object(live)) => (live.fields(), false),
@@ -43,7 +55,7 @@ fn merged(live: Option<&Value>, patch: &Value) -> Option<Value> {
         let new = match value {
             Value::Null if !found => continue,
             Value::Null => None,
-            value => match merged(found.then(|| &live[here].1), value) {
+            value => match merged(found.then(|| &live[here].1), value, lists) {
                 None => continue,
                 new => new,
             },
@@ -206,14 +218,15 @@ mod tests {
     }
 
     #[test]
-    fn the_maps_of_a_new_list_have_no_nulls() {
+    fn the_api_takes_no_nulls_in_the_maps_of_a_new_list() {
         for (live, patch, expected) in [
             ("{}", r#"{"l":[{"a":null,"b":1},null]}"#, r#"{"l":[{"b":1},null]}"#),
             (r#"{"l":[1]}"#, r#"{"l":[[{"a":{"b":null}}]]}"#, r#"{"l":[[{"a":{}}]]}"#),
             (r#"{"l":{}}"#, r#"{"l":[{"a":null}]}"#, r#"{"l":[{"a":null}]}"#),
             (r#"{"l":[{"a":null}]}"#, r#"{"l":[{"a":null}]}"#, r#"{"l":[{"a":null}]}"#),
         ] {
-            assert_eq!(apply(&value(live), &value(patch)), value(expected), "{live} {patch}");
+            assert_eq!(apply_as_api(&value(live), &value(patch)), value(expected), "{live} {patch}");
+            assert_eq!(apply(&value(live), &value(patch)), value(patch), "the standard: {live} {patch}");
         }
     }
 

@@ -171,10 +171,7 @@ fn a_broken_rule_says_so_in_its_own_words() {
         assert_eq!(wrong(definition.versions[0].validate_create(&object(spec))), [expected], "{extra}");
     }
     let missing = create(&rule(""), r#"{"a":1}"#);
-    assert_eq!(
-        missing,
-        ["spec: Invalid value: \"object\": no such key: b evaluating rule: self.a < self.b"]
-    );
+    assert_eq!(missing, ["spec: Invalid value: \"object\": no such key: b evaluating rule: self.a < self.b"]);
 }
 
 #[test]

@@ -295,7 +295,7 @@ pub(crate) fn patched(
                     patch.kind()
                 )));
             }
-            Ok(tenure_patch::merge::apply(shown, patch))
+            Ok(tenure_patch::merge::apply_as_api(shown, patch))
         }
         PatchKind::Strategic | PatchKind::Apply => tenure_patch::strategic::apply(
             shown,
