@@ -300,22 +300,24 @@ impl<'a> Writing<'a> {
                 self.check_version(live, &body.version)?;
                 let object = keep_identity(live, body.object);
                 let requested = match self.endpoint {
-                    Endpoint::Main => {
-                        self.check_managers(body.managers.as_ref())?;
-                        served.requested_managers(body.managers.as_ref())
-                    }
+                    Endpoint::Main => served.requested_managers(body.managers.as_ref()),
                     _ => Requested::Live,
                 };
                 warnings = body.warnings;
                 let found =
                     Live { object: &live.object, managers: &live.managers, presence: Presence::Stored };
-                self.decided(|| {
-                    let decided = self.ownership(&target.subresource, live.revision, |write| {
-                        tenure_apply::update(found, &object, requested, write)
-                    });
-                    decided.map_err(|error| self.refusal(error))
-                })
-                .await?
+                let state = self
+                    .decided(|| {
+                        let decided = self.ownership(&target.subresource, live.revision, |write| {
+                            tenure_apply::update(found, &object, requested, write)
+                        });
+                        decided.map_err(|error| self.refusal(error))
+                    })
+                    .await?;
+                if body.managers.is_some() {
+                    self.check_managers(&state.managers)?;
+                }
+                state
             }
             Next::Applied(state) if served.rests() && is_live(&state, live) => {
                 return Ok(Some(self.unchanged(live, warnings)));
@@ -387,8 +389,7 @@ impl<'a> Writing<'a> {
         let (target, served) = (self.target, &self.target.served);
         let mut warnings = Vec::new();
         let (state, name) = match next {
-            Next::Whole(Body { object, warnings: odd, managers, .. }) => {
-                self.check_managers(managers.as_ref())?;
+            Next::Whole(Body { object, warnings: odd, .. }) => {
                 warnings = odd;
                 let object = unmarked(object);
                 let name = meta_text(&object, "name").to_string();
@@ -587,11 +588,10 @@ impl<'a> Writing<'a> {
         Err(self.target.served.invalid(&self.target.name, vec![cause]))
     }
 
-    /// Checks the names of the managers that a body brings.
-    fn check_managers(&self, sent: Option<&Value>) -> Result<(), Failure> {
-        let entries = sent.and_then(Value::as_array).map_or(&[][..], |entries| entries.items());
-        let faults = entries.iter().enumerate().filter_map(|(at, entry)| {
-            let name = entry.get("manager").and_then(Value::as_str)?;
+    /// Checks the names of the managers after a body that brought some.
+    fn check_managers(&self, managers: &Managers) -> Result<(), Failure> {
+        let faults = managers.iter().enumerate().filter_map(|(at, manager)| {
+            let name = manager.name.as_str();
             let (reason, message) = match unprintable(name) {
                 Some((place, sign)) => (
                     "FieldValueInvalid",
