@@ -208,8 +208,10 @@ mod model {
     }
 
     pub fn valid(schema: &Value, value: &Value) -> bool {
+        let in_enum =
+            schema.get("enum").and_then(Value::as_array).is_none_or(|values| values.contains(value));
         if value.is_null() && flag(schema, "nullable") {
-            return true;
+            return in_enum;
         }
         let number = |name: &str| schema.get(name).and_then(Value::as_f64);
         let count = |name: &str| schema.get(name).and_then(Value::as_i64).map(|count| count as usize);
@@ -223,8 +225,6 @@ mod model {
             _ if flag(schema, "x-kubernetes-int-or-string") => whole(value) || value.as_str().is_some(),
             _ => true,
         };
-        let in_enum =
-            schema.get("enum").and_then(Value::as_array).is_none_or(|values| values.contains(value));
         let in_bounds = value.as_f64().is_none_or(|of| {
             let exclusive = flag(schema, "exclusiveMaximum");
             number("minimum").is_none_or(|least| of >= least)

@@ -96,7 +96,8 @@ impl Replay<'_> {
             return None;
         }
         let manager = query("fieldManager").filter(|name| !name.is_empty())?;
-        let manifest = yaml::parse_any(request.body.as_bytes(), &Default::default()).ok()?;
+        let (manifest, duplicates) =
+            yaml::parse_any_checked(request.body.as_bytes(), &Default::default()).ok()?;
         let text =
             |path: &[&str]| manifest.at(path.iter().copied()).and_then(Value::as_str).map(String::from);
         let name = request.path.rsplit('/').next()?;
@@ -109,7 +110,9 @@ impl Replay<'_> {
                 .is_some_and(|kind| request.path.contains(kind.to_lowercase().trim_end_matches('y')))
             && version.starts_with(&format!("{api_version}/"))
             && text(&["metadata", "namespace"]).is_none_or(|own| Some(own.as_str()) == namespace)
-            && manifest.at(["metadata", "managedFields"]).is_none();
+            && manifest.at(["metadata", "managedFields"]).is_none()
+            // The commands refuse what says a field twice, of which the server warns.
+            && duplicates.is_empty();
         if !meant {
             return None;
         }
