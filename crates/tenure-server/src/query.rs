@@ -111,22 +111,8 @@ impl Query {
 
     fn manager(&self, options: &str) -> Result<Option<Text>, Failure> {
         let Some(manager) = self.given("fieldManager") else { return Ok(None) };
-        let fault =
-            |reason: &str, message: String| Failure::invalid_option(options, reason, "fieldManager", message);
-        if manager.len() > MANAGER_BYTES {
-            return Err(fault(
-                "FieldValueTooLong",
-                format!("Too long: may not be more than {MANAGER_BYTES} bytes"),
-            ));
-        }
-        match unprintable(manager) {
-            Some((at, character)) => Err(fault(
-                "FieldValueInvalid",
-                format!(
-                    "Invalid value: {manager:?}: invalid character U+{:04X} (at position {at})",
-                    character as u32
-                ),
-            )),
+        match manager_fault(manager) {
+            Some((reason, message)) => Err(Failure::invalid_option(options, reason, "fieldManager", message)),
             None => Ok(Some(manager.clone())),
         }
     }
@@ -163,11 +149,18 @@ pub(crate) fn check_dry_run<'a>(
     Err(Failure::invalid_option(options, "FieldValueNotSupported", "dryRun", message))
 }
 
-/// Finds the first character that the name of a manager may not have, and where it stands.
-pub(crate) fn unprintable(manager: &str) -> Option<(usize, char)> {
+/// Returns what is wrong with the name of a manager, as a reason and a message: it is short and printable.
+pub(crate) fn manager_fault(manager: &str) -> Option<(&'static str, String)> {
+    if manager.len() > MANAGER_BYTES {
+        return Some(("FieldValueTooLong", format!("Too long: may not be more than {MANAGER_BYTES} bytes")));
+    }
     let is_printable =
         |character: char| character == ' ' || !(character.is_control() || character.is_whitespace());
-    manager.chars().enumerate().find(|(_, character)| !is_printable(*character))
+    let (at, character) = manager.chars().enumerate().find(|(_, character)| !is_printable(*character))?;
+    let character = character as u32;
+    let message =
+        format!("Invalid value: {manager:?}: invalid character U+{character:04X} (at position {at})");
+    Some(("FieldValueInvalid", message))
 }
 
 #[cfg(test)]

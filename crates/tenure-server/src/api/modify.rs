@@ -123,10 +123,7 @@ impl Api {
                 "metadata.managedFields must be nil; only the server writes it, leave it out",
             ));
         }
-        if config.at(["metadata", "resourceVersion"]).is_some_and(|of| !of.is_null() && of.as_str().is_none())
-        {
-            return Err(Failure::bad_request("metadata.resourceVersion: expected a string"));
-        }
+        super::write::check_revision(&config)?;
         let config = super::object::bare(&config);
         let writing = Writing::new(self, target, request, options);
         let mut written = writing

@@ -16,12 +16,12 @@ use super::{
     target::Target,
 };
 use crate::{
-    Cause, Failure, FieldValidation, MANAGER_BYTES, Reason, WriteOptions, custom,
+    Cause, Failure, FieldValidation, Reason, WriteOptions, custom,
     kinds::{
         self, DecodeError, Decoded, Scope,
         scalar::{Timestamp, time::Precision},
     },
-    query::unprintable,
+    query::manager_fault,
 };
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 use tenure_apply::{
@@ -591,20 +591,7 @@ impl<'a> Writing<'a> {
     /// Checks the names of the managers after a body that brought some.
     fn check_managers(&self, managers: &Managers) -> Result<(), Failure> {
         let faults = managers.iter().enumerate().filter_map(|(at, manager)| {
-            let name = manager.name.as_str();
-            let (reason, message) = match unprintable(name) {
-                Some((place, sign)) => (
-                    "FieldValueInvalid",
-                    format!(
-                        "Invalid value: {name:?}: invalid character U+{:04X} (at position {place})",
-                        sign as u32
-                    ),
-                ),
-                None if name.len() > MANAGER_BYTES => {
-                    ("FieldValueTooLong", format!("Too long: may not be more than {MANAGER_BYTES} bytes"))
-                }
-                None => return None,
-            };
+            let (reason, message) = manager_fault(&manager.name)?;
             let field = format!("metadata.managedFields[{at}].manager");
             Some(Cause { reason: reason.into(), message, field, extension: None })
         });
@@ -731,20 +718,25 @@ fn unmarked(object: Value) -> Value {
     with_metadata(&object, OF_DELETION.iter().fold(fields, |fields, name| fields.without(name)))
 }
 
-/// Checks that what a body says of its version and its managers can be read as such.
+/// Checks that what a body says of its revision is a text.
+pub(super) fn check_revision(document: &Value) -> Result<(), Failure> {
+    match document.at(["metadata", "resourceVersion"]) {
+        None | Some(Value::Null | Value::String(_)) => Ok(()),
+        Some(other) => {
+            let message = format!("metadata.resourceVersion: expected a string, got {}", other.kind());
+            Err(Failure::bad_request(message))
+        }
+    }
+}
+
+/// Checks that what a body says of its revision and its managers can be read as such.
 fn check_shape(document: &Value) -> Result<(), Failure> {
     const TEXTS: [&str; 6] = ["manager", "operation", "apiVersion", "time", "fieldsType", "subresource"];
     let fault = |at: String, what: &str, other: &Value| {
         let message = format!("metadata.managedFields{at}: expected {what}, got {}", other.kind());
         Err(Failure::bad_request(message))
     };
-    if let Some(other) = document.at(["metadata", "resourceVersion"])
-        && !other.is_null()
-        && other.as_str().is_none()
-    {
-        let message = format!("metadata.resourceVersion: expected a string, got {}", other.kind());
-        return Err(Failure::bad_request(message));
-    }
+    check_revision(document)?;
     let entries = match document.at(["metadata", "managedFields"]) {
         None | Some(Value::Null) => return Ok(()),
         Some(Value::Array(entries)) => entries,

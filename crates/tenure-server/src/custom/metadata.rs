@@ -9,6 +9,7 @@ use crate::{
     Cause,
     kinds::{Before, DecodeError, Decoded, FieldPath, Kinds, Registry, Resource, scalar::Timestamp},
 };
+use std::sync::LazyLock;
 use tenure_value::{Object, Value};
 
 /// Reads the metadata of a body: wrong types are errors, unknown fields are dropped and complained of, the rest
@@ -142,14 +143,17 @@ pub(crate) fn check_embedded(metadata: &Value, path: &FieldPath<'_>, faults: &mu
         let detail = format!("{path} in body must be of type object: {:?}", metadata.kind().to_string());
         return faults.push(fault::type_invalid(path, &metadata.kind().to_string(), &detail));
     };
-    let Some(carrier) = Registry::builtin().of_kind("v1", "ConfigMap") else { return };
-    // Finalizers are those of a custom object.
-    let carrier = Resource { of: None, ..Resource::clone(carrier) };
+    /// A kind that has nothing but metadata, and may have the finalizers of a custom object.
+    static CARRIER: LazyLock<Option<Resource>> = LazyLock::new(|| {
+        let carrier = Registry::builtin().of_kind("v1", "ConfigMap")?;
+        Some(Resource { of: None, ..Resource::clone(carrier) })
+    });
+    let Some(carrier) = &*CARRIER else { return };
     let given = |name: &str| fields.contains(name);
     let named = |of: Object, name: &str| if given(name) { of } else { of.with(name, "x") };
     let object =
         Value::object([("metadata", Value::from(named(named(fields.clone(), "name"), "namespace")))]);
-    for error in Kinds::builtin().validate_create(&carrier, &object) {
+    for error in Kinds::builtin().validate_create(carrier, &object) {
         let mut cause = error.cause();
         cause.field = format!("{path}{}", cause.field.strip_prefix("metadata").unwrap_or(&cause.field));
         faults.push(cause);

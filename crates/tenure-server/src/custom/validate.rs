@@ -5,7 +5,10 @@ use super::{
     fault, format,
     node::{Additional, Bounds, Identity, Junctors, ListKind, Node, NodeType},
 };
-use crate::{Cause, kinds::FieldPath};
+use crate::{
+    Cause,
+    kinds::{FieldPath, version_fault},
+};
 use std::collections::{HashMap, HashSet};
 use tenure_value::{Array, Object, Text, Value};
 
@@ -294,9 +297,8 @@ fn check_identity(fields: &Object, path: &FieldPath<'_>, faults: &mut Vec<Cause>
         }
     }
     if let Some(Value::String(text)) = fields.get("apiVersion")
-        && text.matches('/').count() > 1
+        && let Some(detail) = version_fault(text)
     {
-        let detail = "must be a version, or a group and a version with one slash between them";
         faults.push(fault::invalid(path.field("apiVersion"), &text.clone().into(), detail));
     }
     if let Some(metadata) = fields.get("metadata") {

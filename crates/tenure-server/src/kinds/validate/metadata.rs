@@ -152,6 +152,12 @@ pub(super) fn annotations(path: &str, annotations: Option<&Value>, errors: &mut 
     }
 }
 
+/// Returns what is wrong with an `apiVersion`, whatever it names.
+pub(crate) fn version_fault(api_version: &str) -> Option<&'static str> {
+    let too_many = api_version.matches('/').count() > 1;
+    too_many.then_some("must be a version, or a group and a version with one slash between them")
+}
+
 fn owners(of: &Object, errors: &mut Vec<FieldError>) {
     let owners = items(of, "ownerReferences");
     for owner in owners {
@@ -162,9 +168,8 @@ fn owners(of: &Object, errors: &mut Vec<FieldError>) {
             }
         }
         let kind = |name: &str| owner.get(name).and_then(Value::as_str).unwrap_or_default();
-        if kind("apiVersion").matches('/').count() > 1 {
+        if let Some(detail) = version_fault(kind("apiVersion")) {
             let path = "metadata.ownerReferences.apiVersion";
-            let detail = "must be a version, or a group and a version with one slash between them";
             errors.push(FieldError::invalid(path, &kind("apiVersion").into(), detail));
         }
         if (kind("apiVersion"), kind("kind")) == ("v1", "Event") {

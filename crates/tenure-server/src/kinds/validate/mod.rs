@@ -17,6 +17,7 @@ mod workload;
 
 pub(crate) use check::Checks;
 pub use error::{FaultKind, FieldError, failure_of};
+pub(crate) use metadata::version_fault;
 
 use super::{
     Endpoint, Kinds,
