@@ -2,7 +2,7 @@
 
 use crate::fuzzed::{document, wrap};
 use std::{
-    io::{Read, Write},
+    io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpStream},
     sync::Arc,
     time::Duration,
@@ -146,41 +146,58 @@ fn objects_are_created_read_listed_changed_and_deleted_in_protobuf() {
 #[test]
 fn a_watch_in_protobuf_is_a_stream_of_frames() {
     let (_runtime, address) = start();
-    let path = format!("{CONFIG_MAPS}?watch=true&timeoutSeconds=2");
-    let mut watch = open(address, "GET", &path, &format!("{PROTOBUF};stream=watch"), "", &[]);
+    let accept = format!("{PROTOBUF};stream=watch");
+    // The answer's head is awaited: what is written before the watch began is none of its events.
+    let (head, mut frames) =
+        Frames::of(open(address, "GET", &format!("{CONFIG_MAPS}?watch=true"), &accept, "", &[]));
+    assert!(head.contains(&format!("content-type: {accept}")), "{head}");
     let object = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"w"},"data":{"k":"v"}}"#;
     assert_eq!(send(address, "POST", CONFIG_MAPS, object).code, 201);
     assert_eq!(send(address, "DELETE", &format!("{CONFIG_MAPS}/w"), "").code, 200);
-    let mut bytes = Vec::new();
-    watch.read_to_end(&mut bytes).unwrap();
-    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
-    let head = String::from_utf8_lossy(&bytes[..end]).to_ascii_lowercase();
-    assert!(head.contains(&format!("content-type: {PROTOBUF};stream=watch")), "{head}");
-    let frames = unchunked(&bytes[end + 4..]);
-    let mut rest = frames.as_slice();
-    let mut seen = Vec::new();
-    while let Some((length, after)) = rest.split_first_chunk::<4>() {
-        let (frame, after) = after.split_at(u32::from_be_bytes(*length) as usize);
-        let event = protobuf::decode(&document("v1", "WatchEvent", frame), &Limits::default()).unwrap();
-        let text = |path: &[&str]| {
-            event.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default().to_string()
-        };
-        seen.push((text(&["type"]), text(&["object", "kind"]), text(&["object", "data", "k"])));
-        rest = after;
+    for word in ["ADDED", "DELETED"] {
+        let event = document("v1", "WatchEvent", &frames.next());
+        let event = protobuf::decode(&event, &Limits::default()).unwrap();
+        let text = |path: &[&str]| event.at(path.iter().copied()).and_then(Value::as_str);
+        let seen = (text(&["type"]), text(&["object", "kind"]), text(&["object", "data", "k"]));
+        assert_eq!(seen, (Some(word), Some("ConfigMap"), Some("v")));
     }
-    let event = |word: &str| (word.to_string(), "ConfigMap".to_string(), "v".to_string());
-    assert_eq!(seen, [event("ADDED"), event("DELETED")]);
 }
 
-/// Returns the content of a body that came in chunks.
-fn unchunked(mut rest: &[u8]) -> Vec<u8> {
-    let mut content = Vec::new();
-    while let Some(end) = rest.windows(2).position(|two| two == b"\r\n") {
-        let length = usize::from_str_radix(std::str::from_utf8(&rest[..end]).unwrap(), 16).unwrap();
-        content.extend_from_slice(&rest[end + 2..end + 2 + length]);
-        rest = &rest[(end + 2 + length + 2).min(rest.len())..];
+/// The frames of a watch, taken out of the chunks in which they come.
+struct Frames {
+    stream: BufReader<TcpStream>,
+    content: Vec<u8>,
+}
+
+impl Frames {
+    /// Waits for the head of the answer and returns it, in small letters, with the frames that follow.
+    fn of(stream: TcpStream) -> (String, Self) {
+        let mut frames = Self { stream: BufReader::new(stream), content: Vec::new() };
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert_ne!(frames.stream.read_line(&mut head).unwrap(), 0, "{head}");
+        }
+        (head.to_ascii_lowercase(), frames)
     }
-    content
+
+    /// Waits for the next frame and returns what is in it.
+    fn next(&mut self) -> Vec<u8> {
+        loop {
+            if let Some((length, rest)) = self.content.split_first_chunk::<4>()
+                && let Some((frame, after)) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)
+            {
+                let frame = frame.to_vec();
+                self.content = after.to_vec();
+                return frame;
+            }
+            let mut length = String::new();
+            self.stream.read_line(&mut length).unwrap();
+            let length = usize::from_str_radix(length.trim_end(), 16).unwrap();
+            let mut chunk = vec![0; length + 2];
+            self.stream.read_exact(&mut chunk).unwrap();
+            self.content.extend_from_slice(&chunk[..length]);
+        }
+    }
 }
 
 #[test]
