@@ -110,6 +110,8 @@ pub struct Fault {
     pub causes: Vec<Cause>,
     /// After how many seconds to try again.
     pub retry_after: Option<u32>,
+    /// The whole `Status` where somebody else gave it; its code and reason are those that count.
+    pub given: Option<Value>,
     /// Where a list may go on in spite of the failure (410 with a continue token).
     pub resume: Option<String>,
 }
@@ -125,6 +127,7 @@ impl Failure {
             name: Text::default(),
             causes: Vec::new(),
             retry_after: None,
+            given: None,
             resume: None,
         }))
     }
@@ -205,6 +208,33 @@ impl Failure {
         Failure::invalid("meta.k8s.io", options, "", vec![cause])
     }
 
+    /// A webhook does not allow it, and says why in a `Status` of its own, as far as it does.
+    pub fn denied(webhook: &str, status: &Value) -> Failure {
+        let text = |name: &str| status.get(name).and_then(Value::as_str).unwrap_or_default();
+        let denied = format!("admission webhook {webhook:?} denied the request");
+        let message = match (text("message"), text("reason")) {
+            ("", "") => format!("{denied} without explanation"),
+            ("", why) | (why, _) => format!("{denied}: {why}"),
+        };
+        // Whatever a refusal says of its code, it is one of a refusal.
+        let code = status.get("code").and_then(Value::as_i64).filter(|code| (400..600).contains(code));
+        let mut fields = status.as_object().cloned().unwrap_or_default();
+        if fields.get("metadata").is_none_or(Value::is_null) {
+            fields = fields.with("metadata", tenure_value::Object::default());
+        }
+        let mut failure = Failure::new(Reason::BadRequest, message.as_str());
+        failure.given = Some(
+            fields
+                .with("kind", "Status")
+                .with("apiVersion", "v1")
+                .with("status", "Failure")
+                .with("message", message)
+                .with("code", code.unwrap_or(400))
+                .into(),
+        );
+        failure
+    }
+
     /// A fault of the server.
     pub fn internal(message: impl Into<String>) -> Failure {
         Failure::new(Reason::InternalError, message)
@@ -212,11 +242,15 @@ impl Failure {
 
     /// Returns the HTTP code.
     pub fn code(&self) -> u16 {
-        self.reason.code()
+        let given = self.given.as_ref().and_then(|status| status.get("code")).and_then(Value::as_i64);
+        given.and_then(|code| u16::try_from(code).ok()).unwrap_or_else(|| self.reason.code())
     }
 
     /// Returns the `Status` that the client receives.
     pub fn status(&self) -> Value {
+        if let Some(status) = &self.given {
+            return status.clone();
+        }
         let text = |text: &str| Value::from(text);
         let mut details = Vec::new();
         for (name, of) in [("name", &self.name), ("group", &self.group), ("kind", &self.kind)] {
@@ -249,10 +283,10 @@ impl Failure {
 
 impl Cause {
     fn value(&self) -> Value {
-        let mut fields = vec![
-            ("reason", Value::from(self.reason.clone())),
-            ("message", Value::from(self.message.as_str())),
-        ];
+        let mut fields = vec![("message", Value::from(self.message.as_str()))];
+        if !self.reason.is_empty() {
+            fields.push(("reason", Value::from(self.reason.clone())));
+        }
         if !self.field.is_empty() {
             fields.push(("field", Value::from(self.field.as_str())));
         }

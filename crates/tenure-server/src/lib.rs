@@ -2,6 +2,7 @@
 
 mod access;
 mod address;
+mod admission;
 mod answer;
 pub mod api;
 mod credentials;

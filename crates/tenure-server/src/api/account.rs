@@ -2,13 +2,13 @@
 //! exists. There are no roles: whoever is let in may do everything.
 
 use super::{
-    Api, Request, body,
+    Api,
     create::seconds,
     object::{Stored, key, meta_text},
     target::Target,
 };
 use crate::{
-    Answer, Cause, Encoding, Failure, Format,
+    Answer, Cause, Failure, Format,
     kinds::{Registry, scalar::Timestamp},
     token::{AUDIENCE, Claims},
 };
@@ -119,11 +119,9 @@ impl Api {
     pub(crate) async fn make_token(
         &self,
         target: &Target,
-        request: &Request,
-        encoding: Encoding,
+        asked: &Value,
         format: Format,
     ) -> Result<Answer, Failure> {
-        let asked = body::read(&request.body, encoding, "TokenRequest")?.value;
         let spec = asked.get("spec").cloned().unwrap_or(Value::Null);
         let (audiences, lasts) = wanted(&spec)?;
         let key = key(&target.served.resource, &target.namespace, &target.name);

@@ -48,7 +48,9 @@ impl Api {
             ));
         }
         if !target.served.resource.is_stored() {
-            return Box::pin(self.review(target, request, &object, format)).await;
+            let (object, warnings) = Box::pin(self.consented(target, request, &options, object)).await?;
+            let answer = Box::pin(self.review(target, request, &object, format)).await?;
+            return Ok(answer.with_warnings(&warnings));
         }
         let writing = Writing::new(self, target, request, options);
         let odd = read.about(target, &request.body, encoding);
@@ -134,7 +136,7 @@ impl Api {
             if self.read(&target).await?.is_none() {
                 let mut options = request.query.write_options("CreateOptions")?;
                 options.manager = Some("tenure".into());
-                let writing = Writing::new(self, &target, &request, options);
+                let writing = Writing::new(self, &target, &request, options).unasked();
                 writing.insert(Next::Whole(writing.body(&body, None, &Complaints::default())?)).await?;
             }
         }

@@ -5,6 +5,7 @@ use super::{
     Api, Request,
     allocate::Claims,
     body,
+    consent::Consent,
     create::seconds,
     object::{Stored, encode, key, meta_text, metadata, with_metadata},
     read::Selection,
@@ -38,13 +39,14 @@ const PROTECTED: [&str; 3] = ["default", "kube-public", "kube-system"];
 /// How an object is to be deleted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeleteOptions {
-    dry_run: bool,
+    pub dry_run: bool,
     grace: Option<i64>,
     uid: Option<Text>,
     version: Option<Text>,
     dependents: Option<Dependents>,
     /// Whether the answer tells an object that stays for now from one that is gone.
     waits: bool,
+    consent: Consent,
 }
 
 impl DeleteOptions {
@@ -58,13 +60,43 @@ impl DeleteOptions {
         DeleteOptions { grace: Some(0), ..self }
     }
 
+    /// Asks nobody who has a say in it: they were asked about the request that this is a part of.
+    pub fn consented(self) -> DeleteOptions {
+        DeleteOptions { consent: Consent::Given, ..self }
+    }
+
+    /// Returns the options as reviews tell them.
+    pub fn to_value(&self) -> Value {
+        let mut fields =
+            vec![("kind", Value::from("DeleteOptions")), ("apiVersion", Value::from("meta.k8s.io/v1"))];
+        if self.dry_run {
+            fields.push(("dryRun", Value::array([Value::from("All")])));
+        }
+        fields.extend(self.grace.map(|seconds| ("gracePeriodSeconds", Value::from(seconds))));
+        let preconditions = [("resourceVersion", &self.version), ("uid", &self.uid)];
+        let preconditions: Vec<_> = preconditions
+            .into_iter()
+            .filter_map(|(name, of)| Some((name, Value::from(of.clone()?))))
+            .collect();
+        if !preconditions.is_empty() {
+            fields.push(("preconditions", Value::object(preconditions)));
+        }
+        let policy = self.dependents.map(|dependents| match dependents {
+            Dependents::Background => "Background",
+            Dependents::Foreground => "Foreground",
+            Dependents::Orphan => "Orphan",
+        });
+        fields.extend(policy.map(|policy| ("propagationPolicy", Value::from(policy))));
+        Value::object(fields)
+    }
+
     /// Requires that the object is still this one.
     pub fn only(self, uid: &str, version: &str) -> DeleteOptions {
         DeleteOptions { uid: Some(uid.into()), version: Some(version.into()), ..self }
     }
 
     /// Reads the options from query and body; whatever either says counts.
-    fn of(request: &Request) -> Result<DeleteOptions, Failure> {
+    pub fn of(request: &Request) -> Result<DeleteOptions, Failure> {
         const NAME: &str = "DeleteOptions";
         let given = if request.body.is_empty() {
             Value::Null
@@ -117,6 +149,7 @@ impl DeleteOptions {
                 .or_else(|| query.given("resourceVersion").cloned()),
             dependents,
             waits: orphan == Some(false),
+            consent: Consent::Needed,
         })
     }
 
@@ -182,8 +215,9 @@ impl Api {
     pub(crate) async fn delete(&self, target: &Target, request: &Request) -> Result<Answer, Failure> {
         let format = request.format(target.offer())?;
         let options = DeleteOptions::of(request)?;
-        let deleted = self.delete_object(target, request, &options).await?;
-        match deleted {
+        let mut warnings = Vec::new();
+        let deleted = self.delete_object(target, request, &options, &mut warnings).await?;
+        let answer = match deleted {
             Deleted::Gone(stored) if !target.served.resource.strategy.delete_returns_object => {
                 Ok(success(target, &stored, format))
             }
@@ -193,7 +227,8 @@ impl Api {
             Deleted::Gone(stored) | Deleted::Marked(stored) => {
                 self.show(StatusCode::OK, target, request, format, &stored)
             }
-        }
+        };
+        answer.map(|answer| answer.with_warnings(&warnings))
     }
 
     /// Deletes the objects of a collection that a request means, and answers with them.
@@ -206,6 +241,7 @@ impl Api {
         let options = DeleteOptions::of(request)?;
         let selection = Selection::of(target, request)?;
         let (items, metadata) = self.select(target, request, &selection).await?;
+        let mut warnings = Vec::new();
         for item in &items {
             let of = Target {
                 verb: Verb::Delete,
@@ -214,14 +250,15 @@ impl Api {
                 name: meta_text(&item.object, "name").into(),
                 subresource: Text::default(),
             };
-            match self.delete_object(&of, request, &options).await {
+            match self.delete_object(&of, request, &options, &mut warnings).await {
                 Err(failure) if failure.code() == 404 => {}
                 other => {
                     other?;
                 }
             }
         }
-        self.show_list(target, request, format, &items, &metadata)
+        let answer = self.show_list(target, request, format, &items, &metadata)?;
+        Ok(answer.with_warnings(&warnings))
     }
 
     pub(crate) async fn delete_object(
@@ -229,6 +266,7 @@ impl Api {
         target: &Target,
         request: &Request,
         options: &DeleteOptions,
+        warnings: &mut Vec<String>,
     ) -> Result<Deleted, Failure> {
         let (served, resource) = (&target.served, &target.served.resource);
         if resource.group.is_empty()
@@ -244,9 +282,14 @@ impl Api {
         }
         let key = key(resource, &target.namespace, &target.name);
         let writing = Writing::new(self, target, request, WriteOptions::of_server());
+        let mut consented = None;
         loop {
             let live = self.read(target).await?.ok_or_else(|| target.not_found())?;
             options.check(target, &live)?;
+            if options.consent == Consent::Needed && self.is_gated() && consented != Some(live.revision) {
+                Box::pin(self.consent_to_deletion(target, request, options, &live, warnings)).await?;
+                consented = Some(live.revision);
+            }
             let marked = marked(served, &live.object, options, writing.now);
             let stays = !is_finished(&marked, served);
             if stays && marked == live.object {
@@ -257,7 +300,7 @@ impl Api {
             if !stays && going && marked != live.object && !options.dry_run {
                 let value = encode(&self.for_storing(served, &marked).await?, &live.managers)?;
                 let put = Transaction::new().put(key.clone(), Expected::At(live.revision), value);
-                writing.commit(put).await?;
+                consented = writing.commit(put).await?.or(consented);
                 continue;
             }
             // A kind that goes at once was never on its way out, so that is not shown.

@@ -4,6 +4,7 @@
 use super::{
     Api, Request,
     create::seconds,
+    delete::DeleteOptions,
     object::{encode, key, meta_text},
     scale::selector_text,
     target::Target,
@@ -49,7 +50,8 @@ impl Api {
             headers: HeaderMap::new(),
             body: options.map(json::to_vec).unwrap_or_default().into(),
         };
-        self.delete(&pod, &request).await.map(|_| ())
+        let options = DeleteOptions::of(&request)?.consented();
+        self.delete_object(&pod, &request, &options, &mut Vec::new()).await.map(|_| ())
     }
 
     /// Takes a pod off the budget that it belongs to.

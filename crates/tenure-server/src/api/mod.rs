@@ -4,6 +4,7 @@
 mod about;
 mod account;
 mod act;
+pub(crate) mod admission;
 mod allocate;
 mod bind;
 mod body;
@@ -11,6 +12,7 @@ mod catalog;
 mod clash;
 mod class;
 mod complaints;
+mod consent;
 mod convert;
 mod create;
 mod delete;
@@ -51,6 +53,7 @@ use crate::{
 use bytes::Bytes;
 use feed::Feed;
 use hyper::{HeaderMap, Method, StatusCode, body::Incoming, header};
+pub(crate) use scale::selector_text;
 use std::{
     error::Error,
     sync::Arc,
@@ -77,6 +80,7 @@ pub struct Api {
     /// What the server counts.
     pub metrics: Metrics,
     current: catalog::Current,
+    gate: admission::CurrentGate,
     refreshing: tokio::sync::Mutex<()>,
     feed: Feed,
     forms: forms::Forms,
@@ -129,6 +133,7 @@ impl Api {
             access,
             metrics: Metrics::default(),
             current: catalog::Current::default(),
+            gate: admission::CurrentGate::default(),
             refreshing: tokio::sync::Mutex::default(),
             feed: Feed::default(),
             forms: forms::Forms::default(),
@@ -140,6 +145,7 @@ impl Api {
             stop: tokio::sync::watch::Sender::new(false),
         });
         api.refresh_catalog().await?;
+        api.refresh_gate().await?;
         api.create_first_namespaces().await?;
         Ok(api)
     }

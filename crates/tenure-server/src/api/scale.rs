@@ -182,6 +182,18 @@ fn through_scale(
     Ok(Next::Applied(State { object: Value::Object(object), ..state }))
 }
 
+/// Returns an object with the replicas that its scale says, which those made of it who have a say in it.
+pub(super) fn with_replicas(target: &Target, object: &Value, scale: &Value) -> Result<Value, Failure> {
+    let replicas = scale.at(["spec", "replicas"]).cloned().unwrap_or(Value::Int(0));
+    check_replicas(target, &replicas)?;
+    let path = target.served.scale_paths().spec;
+    if object.at(path.iter().map(Text::as_str)) == Some(&replicas) {
+        return Ok(object.clone());
+    }
+    let fields = object.as_object().cloned().unwrap_or_default();
+    Ok(Value::Object(with_at(&fields, &path, replicas)))
+}
+
 /// Returns the part of a scale that ownership is about.
 fn number(replicas: Option<&Value>) -> Value {
     let spec = replicas
@@ -241,7 +253,7 @@ fn check_kind(given: &Value) -> Result<(), Failure> {
 }
 
 /// Returns the scale of an object.
-fn scale(target: &Target, stored: &Stored) -> Value {
+pub(super) fn scale(target: &Target, stored: &Stored) -> Value {
     let object = &stored.object;
     let paths = target.served.scale_paths();
     let at = |path: &[Text]| object.at(path.iter().map(Text::as_str)).cloned();
@@ -273,7 +285,7 @@ fn scale(target: &Target, stored: &Stored) -> Value {
 }
 
 /// Writes a selector the way it is asked for in a query.
-pub(super) fn selector_text(selector: &Value) -> String {
+pub(crate) fn selector_text(selector: &Value) -> String {
     let pairs = |labels: &Object| {
         labels
             .iter()

@@ -511,6 +511,13 @@ impl Served {
         }
     }
 
+    /// Whether the objects say who has a say in what others write.
+    pub fn is_admission(&self) -> bool {
+        let resource = &self.resource;
+        resource.group == crate::admission::GROUP
+            && crate::admission::CONFIGURATIONS.contains(&resource.name.as_str())
+    }
+
     /// Whether other objects have a say in what becomes of a new one.
     pub fn is_admitted(&self) -> bool {
         let own = (self.resource.group.as_str(), self.resource.name.as_str());

@@ -6,6 +6,7 @@ use super::{
     Api, Request,
     allocate::{self, Claims},
     complaints::Complaints,
+    consent::Consent,
     convert::Conversions,
     former,
     object::{
@@ -16,7 +17,9 @@ use super::{
     target::Target,
 };
 use crate::{
-    Cause, Failure, FieldValidation, Reason, WriteOptions, custom,
+    Cause, Failure, FieldValidation, Reason, WriteOptions,
+    admission::Operation as Doing,
+    custom,
     kinds::{
         self, DecodeError, Decoded, Scope,
         scalar::{Timestamp, time::Precision},
@@ -59,6 +62,8 @@ pub(crate) struct Writing<'a> {
     pub manager: Text,
     pub now: Timestamp,
     pub endpoint: Endpoint,
+    pub request: &'a Request,
+    pub consent: Consent,
     /// What is told of an applied value that someone else's entry has too.
     clashes: Clashes,
     /// What a webhook converted so that ownership could be decided.
@@ -140,7 +145,7 @@ impl<'a> Writing<'a> {
         })
     }
 
-    pub fn new(api: &'a Api, target: &'a Target, request: &Request, options: WriteOptions) -> Writing<'a> {
+    pub fn new(api: &'a Api, target: &'a Target, request: &'a Request, options: WriteOptions) -> Writing<'a> {
         let manager = options.manager.clone().unwrap_or_else(|| request.default_manager());
         let endpoint = Endpoint::of(&target.subresource);
         Writing {
@@ -150,6 +155,8 @@ impl<'a> Writing<'a> {
             manager,
             now: api.now(),
             endpoint,
+            request,
+            consent: Consent::Needed,
             clashes: if request.query.flag("force") { Clashes::Fault } else { Clashes::Conflict },
             conversions: Conversions::default(),
         }
@@ -159,10 +166,16 @@ impl<'a> Writing<'a> {
     pub fn binding(
         api: &'a Api,
         target: &'a Target,
-        request: &Request,
+        request: &'a Request,
         options: WriteOptions,
     ) -> Writing<'a> {
-        Writing { endpoint: Endpoint::Other("binding".into()), ..Writing::new(api, target, request, options) }
+        let endpoint = Endpoint::Other("binding".into());
+        Writing { endpoint, ..Writing::new(api, target, request, options).unasked() }
+    }
+
+    /// The same write, in which nobody has a say.
+    pub fn unasked(self) -> Writing<'a> {
+        Writing { consent: Consent::Given, ..self }
     }
 
     /// Runs a function on the ownership of this write, of an object that was last written at a revision.
@@ -294,8 +307,9 @@ impl<'a> Writing<'a> {
     async fn replace(&self, live: &Stored, next: Next) -> Result<Option<Written>, Failure> {
         let (target, served) = (self.target, &self.target.served);
         let mut warnings = Vec::new();
+        let admission = self.admission(Doing::Update, &target.name).await?;
         let applied = matches!(next, Next::Applied(_));
-        let state = match next {
+        let mut state = match next {
             Next::Whole(body) => {
                 self.check_version(live, &body.version)?;
                 let object = keep_identity(live, body.object);
@@ -319,7 +333,7 @@ impl<'a> Writing<'a> {
                 }
                 state
             }
-            Next::Applied(state) if served.rests() && is_live(&state, live) => {
+            Next::Applied(state) if served.rests() && is_live(&state, live) && admission.is_none() => {
                 return Ok(Some(self.unchanged(live, warnings)));
             }
             Next::Applied(state) => {
@@ -328,6 +342,9 @@ impl<'a> Writing<'a> {
             }
         };
         self.check_count(&state.managers, live.managers.iter().count())?;
+        if let Some(admission) = &admission {
+            state.object = Box::pin(self.mutated(admission, &state, Some(live), &mut warnings)).await?;
+        }
         let mut around = super::create::Around::new(self, &state.object).await?;
         let object = served.prepare_update(&self.endpoint, &live.object, &state.object, &mut around);
         let object = self.accept_definition(object, Some(&live.object), &mut warnings).await?;
@@ -337,6 +354,10 @@ impl<'a> Writing<'a> {
             self.check_clashes(&object, &faults, [&live.managers, &state.managers])?;
         }
         self.check(&object, faults)?;
+        if let Some(admission) = &admission {
+            let vetted = self.vetted(admission, &object, &state.managers, Some(live), &mut warnings);
+            Box::pin(vetted).await?;
+        }
         let (object, at_storage) = self.as_read(object, Some(live)).await?;
         let found = Live { object: &live.object, managers: &live.managers, presence: Presence::Stored };
         let state = match (State { object, ..state }).settle(found) {
@@ -416,6 +437,14 @@ impl<'a> Writing<'a> {
             true => Box::pin(self.api.admitted(target, born)).await?,
             false => born,
         };
+        let admission = self.admission(Doing::Create, &name).await?;
+        let born = match &admission {
+            Some(admission) => {
+                let state = State { object: born, managers: state.managers.clone() };
+                Box::pin(self.mutated(admission, &state, None, &mut warnings)).await?
+            }
+            None => born,
+        };
         let mut around = super::create::Around::new(self, &born).await?;
         around.check_priority(target, &born)?;
         let object = served.prepare_create(&born, &mut around);
@@ -423,6 +452,10 @@ impl<'a> Writing<'a> {
         let mut faults = served.validate_create(&object);
         faults.extend(allocate::faults(self.api, served, &Value::Null, &born, &object).await?);
         self.check(&object, faults)?;
+        if let Some(admission) = &admission {
+            let vetted = self.vetted(admission, &object, &state.managers, None, &mut warnings);
+            Box::pin(vetted).await?;
+        }
         let (object, at_storage) = self.as_read(object, None).await?;
         let mut stored = Stored { object, managers: state.managers, revision: Revision::ZERO };
         let key = key(&served.resource, &target.namespace, &name);
@@ -483,6 +516,9 @@ impl<'a> Writing<'a> {
                 if self.target.served.is_definition() {
                     self.api.refresh_catalog().await?;
                 }
+                if self.target.served.is_admission() {
+                    self.api.refresh_gate().await?;
+                }
                 Ok(Some(committed.revision))
             }
             Err(Error::Conflict(_)) => Ok(None),
@@ -517,7 +553,7 @@ impl<'a> Writing<'a> {
     }
 
     /// An object of the cluster is in no namespace, whatever its body says.
-    fn unscoped(&self, body: &Value) -> Value {
+    pub(super) fn unscoped(&self, body: &Value) -> Value {
         let scoped = metadata(body);
         match self.target.served.resource.scope {
             Scope::Cluster if scoped.contains("namespace") => {
@@ -659,7 +695,7 @@ fn is_live(state: &State, live: &Stored) -> bool {
 }
 
 /// Carries over what no write may change.
-fn keep_identity(live: &Stored, object: Value) -> Value {
+pub(super) fn keep_identity(live: &Stored, object: Value) -> Value {
     /// Whatever a request says of these, the live object's count.
     const KEPT: [&str; 2] = ["creationTimestamp", "generation"];
     /// These count where a request leaves them out; to change them is a fault that validation finds.

@@ -14,7 +14,7 @@ mod pattern;
 mod prune;
 mod publish;
 mod review;
-mod rules;
+pub(crate) mod rules;
 mod table;
 mod validate;
 

@@ -42,6 +42,11 @@ impl LabelSelector {
         }
     }
 
+    /// Reads a selector as objects have it: `matchLabels` and `matchExpressions`.
+    pub(crate) fn of_object(selector: &Value) -> Result<LabelSelector, Failure> {
+        LabelSelector::parse(&crate::api::selector_text(selector))
+    }
+
     /// Whether every object is meant.
     pub fn is_everything(&self) -> bool {
         self.0.is_empty()

@@ -35,7 +35,7 @@ fn definition(client: &str, storage: &str) -> String {
 }
 
 fn by_url(hook: &Hook) -> String {
-    format!(r#"{{"url":"https://{}/convert","caBundle":"{}"}}"#, hook.address, hook.ca_bundle)
+    hook.client("/convert")
 }
 
 /// A server with the definition, whose objects are stored in `v1`.

@@ -1,6 +1,8 @@
 //! Custom resources as clients see them, at a server in this process: conversion by webhooks, and the promises that
 //! Kubernetes makes of definitions and their objects.
 
+#[path = "../api/callee.rs"]
+mod callee;
 mod conversion;
 mod definitions;
 mod evolution;

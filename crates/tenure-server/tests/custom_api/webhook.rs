@@ -1,8 +1,8 @@
 //! A conversion webhook in this process: `v1` of its kind has `spec.hostPort`, `v2` has `spec.host` and `spec.port`.
 
-use base64::{Engine, engine::general_purpose::STANDARD};
+use crate::callee::Callee;
 use std::{
-    net::SocketAddr,
+    ops::Deref,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
@@ -11,15 +11,9 @@ use std::{
 };
 use tenure_server::{
     Answer, PLAIN,
-    listen::{Handler, bind, read_body, serve},
+    listen::{Handler, read_body},
 };
 use tenure_value::{Limits, Object, Value, json};
-use tokio::runtime::Runtime;
-use tokio_rustls::rustls::{
-    ServerConfig,
-    crypto::ring,
-    pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
-};
 
 /// How the webhook behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,10 +33,16 @@ pub enum Manner {
 
 /// A running webhook.
 pub struct Hook {
-    pub address: SocketAddr,
-    pub ca_bundle: String,
+    callee: Callee,
     state: Arc<State>,
-    runtime: Option<Runtime>,
+}
+
+impl Deref for Hook {
+    type Target = Callee;
+
+    fn deref(&self) -> &Callee {
+        &self.callee
+    }
 }
 
 struct State {
@@ -53,22 +53,8 @@ struct State {
 impl Hook {
     /// Starts a webhook whose certificate is for an address of this machine and for a service.
     pub fn start(service: &str) -> Hook {
-        let certified =
-            rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_string(), service.to_string()]).unwrap();
-        let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(certified.signing_key.serialize_der()));
-        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![certified.cert.der().clone()], key)
-            .unwrap();
-        let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let listener = runtime.block_on(bind(([127, 0, 0, 1], 0).into())).unwrap();
-        let address = listener.local_addr().unwrap();
         let state = Arc::new(State { manner: Mutex::new(Manner::Right), questions: AtomicUsize::new(0) });
-        runtime.spawn(serve(listener, Some(Arc::new(config)), state.clone(), std::future::pending()));
-        Hook { address, ca_bundle: STANDARD.encode(certified.cert.pem()), state, runtime: Some(runtime) }
+        Hook { callee: Callee::start(service, state.clone()), state }
     }
 
     pub fn behave(&self, manner: Manner) {
@@ -78,14 +64,6 @@ impl Hook {
     /// How often it has been asked.
     pub fn questions(&self) -> usize {
         self.state.questions.load(SeqCst)
-    }
-}
-
-impl Drop for Hook {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
     }
 }
 

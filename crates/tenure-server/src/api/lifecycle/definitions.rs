@@ -29,7 +29,7 @@ pub(super) async fn remove(api: &Arc<Api>, name: &str) -> Result<Outcome, Failur
         live.object.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default().to_string()
     };
     let place = format!("objects/{}/{}/", text(&["spec", "group"]), text(&["spec", "names", "plural"]));
-    if !delete_all(api, &place).await?.is_empty() {
+    if !delete_all(api, &place).await?.entries.is_empty() {
         return Ok(Outcome::Later);
     }
     former::forget(api, name).await?;

@@ -11,7 +11,7 @@ mod namespaces;
 mod owners;
 
 use super::{
-    Api, Request,
+    Api, Request, admission,
     allocate::Claims,
     delete::{self, DeleteOptions, is_finished},
     object::{Stored, encode, key, meta_text},
@@ -146,8 +146,9 @@ impl Lifecycle {
     async fn follow(&mut self) -> Result<(), Failure> {
         let api = self.world.api.clone();
         let after = self.everything().await?;
-        // Whatever ended following before may have been the news of a definition.
+        // Whatever ended following before may have been the news of a definition, or of who has a say.
         api.refresh_catalog().await?;
+        api.refresh_gate().await?;
         let mut watch = api.store.watch(WatchRequest::prefix(OBJECTS).after(after)).await?;
         loop {
             // Of the servers that share a store one does what is due; the others stand by.
@@ -169,6 +170,9 @@ impl Lifecycle {
                     // Another server may have changed a definition.
                     if changes.iter().any(|change| change.key.starts_with(definitions::PLACE.as_bytes())) {
                         api.refresh_catalog().await?;
+                    }
+                    if changes.iter().any(|change| change.key.starts_with(admission::PLACE.as_bytes())) {
+                        api.refresh_gate().await?;
                     }
                 },
                 Some(ended) = self.under_way.join_next() => match ended {
@@ -310,11 +314,12 @@ fn contained_in(key: &str) -> Vec<Work> {
 }
 
 /// Deletes all objects under a prefix of the store, and returns those that are still there.
-async fn delete_all(api: &Arc<Api>, place: &str) -> Result<Vec<Entry>, Failure> {
+async fn delete_all(api: &Arc<Api>, place: &str) -> Result<Left, Failure> {
     let listing = api.store.list(ListRequest::prefix(place.to_string())).await?;
     if listing.entries.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Left::default());
     }
+    let mut failures = Vec::new();
     let mut entries = listing.entries.into_iter();
     let mut under_way = JoinSet::new();
     loop {
@@ -325,19 +330,28 @@ async fn delete_all(api: &Arc<Api>, place: &str) -> Result<Vec<Entry>, Failure> 
             under_way.spawn(async move {
                 let Some(target) = api.target_of_key(&key_text(&entry.key)) else { return Ok(()) };
                 let Some(options) = next_deletion(&api, &entry)? else { return Ok(()) };
-                match api.delete_object(&target, &own_request(), &options).await {
+                match api.delete_object(&target, &own_request(), &options, &mut Vec::new()).await {
                     Err(failure) if failure.code() != 404 => Err(failure),
                     _ => Ok(()),
                 }
             });
         }
         match under_way.join_next().await {
-            Some(Ok(deleted)) => deleted?,
+            // One that somebody does not allow is not in the way of the others.
+            Some(Ok(deleted)) => failures.extend(deleted.err()),
             Some(Err(error)) => return Err(Failure::internal(format!("a deletion failed: {error}"))),
             None => break,
         }
     }
-    Ok(api.store.list(ListRequest::prefix(place.to_string())).await?.entries)
+    Ok(Left { entries: api.store.list(ListRequest::prefix(place.to_string())).await?.entries, failures })
+}
+
+/// What is left where everything was to be deleted.
+#[derive(Default)]
+struct Left {
+    entries: Vec<Entry>,
+    /// Why some could not be.
+    failures: Vec<Failure>,
 }
 
 /// Returns how an object is to be deleted next; not at all if that has been said already. One whose time to end by

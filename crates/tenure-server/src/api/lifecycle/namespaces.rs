@@ -16,6 +16,8 @@ use tenure_value::{Text, Value};
 
 /// Where namespaces are in the store.
 pub(super) const PLACE: &str = "objects/core/namespaces/";
+/// How many reasons are told why something could not be deleted.
+const FAILURES: usize = 10;
 /// The finalizer of the spec that stands for the content.
 const CONTENT: &str = "kubernetes";
 
@@ -26,6 +28,8 @@ struct Remaining {
     objects: BTreeMap<String, usize>,
     /// How many objects each finalizer holds.
     finalizers: BTreeMap<String, usize>,
+    /// Why something could not be deleted.
+    failures: Vec<String>,
 }
 
 /// Removes what is in a namespace that is being deleted, and the namespace when it is empty.
@@ -38,6 +42,8 @@ pub(super) async fn remove(api: &Arc<Api>, name: &str) -> Result<Outcome, Failur
     let mut remaining = Remaining::default();
     for served in api.namespaced_resources() {
         let left = delete_all(api, &prefix(&served.resource, name)).await?;
+        remaining.failures.extend(left.failures.iter().map(ToString::to_string));
+        let left = left.entries;
         if left.is_empty() {
             continue;
         }
@@ -93,9 +99,19 @@ fn tell(namespace: &Value, remaining: &Remaining, now: Value) -> Value {
     };
     let objects = list(&remaining.objects, " has ");
     let content = ("True", "SomeResourcesRemain", format!("Some resources are remaining: {objects}"));
-    let deleted = "All content successfully deleted, may be waiting on finalization".to_string();
+    let deleted = match remaining.failures.as_slice() {
+        [] => {
+            let message = "All content successfully deleted, may be waiting on finalization".to_string();
+            ("False", "ContentDeleted", message)
+        }
+        failures => {
+            let (count, first) = (failures.len(), failures[..failures.len().min(FAILURES)].join(", "));
+            let message = format!("Failed to delete all resource types, {count} remaining: {first}");
+            ("True", "ContentDeletionFailed", message)
+        }
+    };
     let told = [
-        ("NamespaceDeletionContentFailure", ("False", "ContentDeleted", deleted)),
+        ("NamespaceDeletionContentFailure", deleted),
         ("NamespaceContentRemaining", content),
         ("NamespaceFinalizersRemaining", finalizers),
     ];
@@ -165,6 +181,11 @@ mod tests {
             ]
         );
         assert_eq!(tell(&first, &remaining, "now".into()), first, "nothing new is nothing to write");
+        remaining.failures.push("pods \"p\" is forbidden: it stays".into());
+        let failed = tell(&first, &remaining, "now".into()).to_string();
+        let message =
+            r#"Failed to delete all resource types, 1 remaining: pods \"p\" is forbidden: it stays"#;
+        assert!(failed.contains(message), "{failed}");
     }
 
     #[test]

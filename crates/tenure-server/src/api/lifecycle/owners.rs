@@ -51,7 +51,7 @@ pub(super) async fn follow(world: &World, key: &str) -> Result<Outcome, Failure>
     };
     let options =
         DeleteOptions::following(dependents).only(meta_text(&live.object, "uid"), &live.revision.to_string());
-    match api.delete_object(&target, &own_request(), &options).await {
+    match api.delete_object(&target, &own_request(), &options, &mut Vec::new()).await {
         Ok(_) => Ok(Outcome::Done),
         Err(failure) if matches!(failure.code(), 404) => Ok(Outcome::Done),
         Err(failure) if matches!(failure.code(), 409) => Ok(Outcome::Later),

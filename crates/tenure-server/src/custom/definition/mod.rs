@@ -95,6 +95,20 @@ pub enum WebhookTarget {
     },
 }
 
+impl WebhookTarget {
+    /// Reads the `clientConfig` of a webhook.
+    pub(crate) fn read(client: &Value) -> WebhookTarget {
+        let Some(service) = client.get("service") else { return WebhookTarget::Url(client.text("url")) };
+        let port = service.get("port").and_then(Value::as_i64).and_then(|port| u16::try_from(port).ok());
+        WebhookTarget::Service {
+            namespace: service.text("namespace"),
+            name: service.text("name"),
+            path: service.text("path"),
+            port: port.unwrap_or(443),
+        }
+    }
+}
+
 /// How long a conversion webhook may take, in seconds.
 pub const WEBHOOK_TIMEOUT_SECONDS: u64 = 30;
 
@@ -197,21 +211,8 @@ fn conversion(of: &Value) -> Conversion {
     }
     let webhook = of.get("webhook").unwrap_or(&Value::Null);
     let client = webhook.get("clientConfig").unwrap_or(&Value::Null);
-    let target = match client.get("service") {
-        Some(service) => WebhookTarget::Service {
-            namespace: service.text("namespace"),
-            name: service.text("name"),
-            path: service.text("path"),
-            port: service
-                .get("port")
-                .and_then(Value::as_i64)
-                .and_then(|port| u16::try_from(port).ok())
-                .unwrap_or(443),
-        },
-        None => WebhookTarget::Url(client.text("url")),
-    };
     Conversion::Webhook(Box::new(Webhook {
-        target,
+        target: WebhookTarget::read(client),
         ca_bundle: client.text("caBundle"),
         review_versions: webhook.texts("conversionReviewVersions"),
     }))

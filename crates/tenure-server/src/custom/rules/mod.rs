@@ -13,7 +13,9 @@ mod value;
 mod zone;
 
 pub(crate) use estimate::check_definition;
-pub(crate) use eval::Budget;
+pub(crate) use eval::{Budget, Trouble, run};
+pub(crate) use types::{Type, type_of};
+pub(crate) use value::Val;
 
 use super::{
     fault,
@@ -25,11 +27,9 @@ use crate::{
     Cause,
     kinds::{FieldPath, Row},
 };
-use eval::Trouble;
 use kube_cel::cel::{IdedExpr, parser::Parser};
 use std::sync::OnceLock;
 use tenure_value::{Text, Value};
-use value::Val;
 
 /// How long an expression may be, in bytes.
 const MOST_BYTES: usize = 16 << 10;

@@ -2,6 +2,7 @@
 
 use super::{
     super::object::FieldPath,
+    admission,
     error::{FaultKind, FieldError},
     pod, resources, selector, service, workload,
 };
@@ -59,7 +60,7 @@ pub(crate) struct Function(Body);
 type Body = fn(&Context<'_>, &mut Vec<FieldError>);
 
 /// The names of the functions.
-const FUNCTIONS: [(&str, Body); 29] = [
+const FUNCTIONS: [(&str, Body); 37] = [
     ("labelSelector", selector::label_selector),
     ("selectsTemplate", selector::selects_template),
     ("selectsTemplateByMap", selector::selects_template_by_map),
@@ -89,6 +90,14 @@ const FUNCTIONS: [(&str, Body); 29] = [
     ("priorityClass", workload::priority_class),
     ("sliceAddresses", workload::slice_addresses),
     ("event", workload::event),
+    ("admissionWebhook", admission::webhook),
+    ("admissionRule", admission::rule),
+    ("admissionCondition", admission::condition),
+    ("admissionValidation", admission::validation),
+    ("admissionVariable", admission::variable),
+    ("admissionPolicy", admission::policy),
+    ("admissionBinding", admission::binding),
+    ("validatingBinding", admission::validating_binding),
 ];
 
 impl Function {

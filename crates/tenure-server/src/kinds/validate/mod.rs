@@ -2,6 +2,7 @@
 //! type, compiled once; checks of a change, by kind. What compares several parts of one object is a function
 //! that the data names, in a module for its kind.
 
+mod admission;
 mod check;
 mod cron;
 mod error;

@@ -1,0 +1,65 @@
+//! Those who have a say in what is written: webhooks and policies, as their configurations say it. Nothing here asks
+//! anyone or reads the store; `api/admission.rs` does. What is configured is compiled once, when it changes.
+
+mod deed;
+mod expression;
+mod hook;
+mod matching;
+mod policy;
+mod review;
+
+pub(crate) use deed::{Deed, Form, Operation};
+pub(crate) use expression::{Condition, Scene, fault};
+pub(crate) use hook::{Hook, OnFailure};
+pub(crate) use policy::{Action, Binding, Policy, Refusal};
+pub(crate) use review::{Review, Verdict, request};
+
+use deed::is_exempt;
+use tenure_value::Value;
+
+/// The group of the configurations.
+pub(crate) const GROUP: &str = "admissionregistration.k8s.io";
+/// The resources of the configurations that are acted upon.
+pub(crate) const CONFIGURATIONS: [&str; 4] = [
+    "mutatingwebhookconfigurations",
+    "validatingwebhookconfigurations",
+    "validatingadmissionpolicies",
+    "validatingadmissionpolicybindings",
+];
+
+/// Everyone who has a say.
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    /// Those who may change what is written, in the order in which they are asked.
+    pub mutating: Vec<Hook>,
+    /// Those who may refuse it.
+    pub validating: Vec<Hook>,
+    /// The rules that it must hold to.
+    pub policies: Vec<Policy>,
+}
+
+impl Gate {
+    /// Reads the objects of the configurations, each resource's in the order of their names.
+    pub fn read(of: &[Vec<Value>; 4]) -> Gate {
+        let [mutating, validating, policies, bindings] = of;
+        let hooks = |of: &[Value]| of.iter().flat_map(Hook::all).collect();
+        Gate {
+            mutating: hooks(mutating),
+            validating: hooks(validating),
+            policies: policies.iter().filter_map(|policy| Policy::read(policy, bindings)).collect(),
+        }
+    }
+
+    /// Whether nobody has a say in anything.
+    pub fn is_open(&self) -> bool {
+        self.mutating.is_empty() && self.validating.is_empty() && self.policies.is_empty()
+    }
+
+    /// Whether somebody may have a say in what is done. Nobody has one in who has a say: a webhook that does not
+    /// answer could not be removed otherwise.
+    pub fn concerns(&self, deed: &Deed) -> bool {
+        let hooks = || self.mutating.iter().chain(&self.validating).map(|hook| &hook.constraints);
+        let policies = || self.policies.iter().map(|policy| &policy.constraints);
+        !is_exempt(deed) && hooks().chain(policies()).any(|of| of.form(deed).is_some())
+    }
+}

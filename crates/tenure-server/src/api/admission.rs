@@ -1,0 +1,424 @@
+//! Asks those who have a say in a write: webhooks that may change it, one after the other, and when it is whole those
+//! that may only refuse it, and the policies. Who holds what has been decided before: what a webhook sets is held by
+//! nobody.
+
+use super::{
+    Api, Request,
+    object::{Stored, bare, metadata, with_metadata},
+    read::all,
+    route,
+    served::Served,
+    target::Target,
+};
+use crate::{
+    Cause, Failure,
+    admission::{
+        Action, Binding, CONFIGURATIONS, Condition, Deed, Form, GROUP, Gate, Hook, OnFailure, Operation,
+        Policy, Refusal, Review, Scene, Verdict, request,
+    },
+    kinds::{Registry, Resource, Scope},
+};
+use std::sync::{Arc, PoisonError, RwLock};
+use tenure_apply::Managers;
+use tenure_store::Revision;
+use tenure_value::{Text, Value};
+
+/// Those who have a say now; nothing if nobody has.
+#[derive(Default)]
+pub(crate) struct CurrentGate(RwLock<Option<Arc<Gate>>>);
+
+impl Api {
+    /// Whether somebody may have a say in some write; mostly nobody has.
+    pub(crate) fn is_gated(&self) -> bool {
+        self.gate.0.read().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    fn gate(&self) -> Option<Arc<Gate>> {
+        self.gate.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Reads anew who has a say.
+    pub(crate) async fn refresh_gate(&self) -> Result<(), Failure> {
+        let _one_at_a_time = self.refreshing.lock().await;
+        let mut configured: [Vec<Value>; 4] = Default::default();
+        for (name, objects) in CONFIGURATIONS.iter().zip(&mut configured) {
+            let Some(resource) = Registry::builtin().find(GROUP, "v1", name) else { continue };
+            let stored = all(&*self.store, resource, "").await?;
+            *objects = stored.into_iter().map(|stored| stored.object).collect();
+        }
+        let gate = Some(Gate::read(&configured)).filter(|gate| !gate.is_open()).map(Arc::new);
+        *self.gate.0.write().unwrap_or_else(PoisonError::into_inner) = gate;
+        Ok(())
+    }
+}
+
+/// Where the configurations are in the store.
+pub(crate) const PLACE: &str = "objects/admissionregistration.k8s.io/";
+
+/// What is asked about one write.
+pub(crate) struct Admission<'a> {
+    api: &'a Api,
+    served: &'a Served,
+    gate: Arc<Gate>,
+    deed: Deed,
+    /// The namespace of the object, if it is in one.
+    namespace: Value,
+}
+
+/// Returns an object as the write makes it from what a webhook made of it.
+type Complete<'c> = &'c (dyn Fn(&Value) -> Result<Value, Failure> + Send + Sync);
+
+impl<'a> Admission<'a> {
+    /// Prepares to ask about a write; nothing if nobody has a say in it.
+    pub async fn new(
+        api: &'a Api,
+        target: &'a Target,
+        (operation, name): (Operation, &str),
+        request: &Request,
+        (dry_run, options): (bool, Value),
+    ) -> Result<Option<Admission<'a>>, Failure> {
+        let Some(gate) = api.gate() else { return Ok(None) };
+        let served = &target.served;
+        let mut deed = Deed {
+            operation,
+            forms: forms(api, &served.resource, &target.subresource),
+            subresource: target.subresource.clone(),
+            scope: served.resource.scope,
+            namespace: target.namespace.clone(),
+            name: name.into(),
+            dry_run,
+            user: Value::Null,
+            options: Value::Null,
+        };
+        if deed.is_of_namespace() {
+            deed.namespace = deed.name.clone();
+        }
+        if !gate.concerns(&deed) {
+            return Ok(None);
+        }
+        deed.user = api.caller(&request.headers).await.to_value();
+        deed.options = options;
+        let namespace = match served.resource.scope {
+            Scope::Namespaced => api.namespace_object(&target.namespace).await?,
+            Scope::Cluster => Value::Null,
+        };
+        Ok(Some(Admission { api, served, gate, deed, namespace }))
+    }
+
+    /// Returns an object as the webhooks make it that may change it. Those that want to be asked again when others
+    /// have changed it since are, once.
+    pub async fn mutate(
+        &self,
+        mut object: Value,
+        old: &Value,
+        complete: Complete<'_>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Value, Failure> {
+        let mut seen: Vec<Option<Value>> = vec![None; self.gate.mutating.len()];
+        for again in [false, true] {
+            for (hook, seen) in self.gate.mutating.iter().zip(&mut seen) {
+                let is_due = match (again, &seen) {
+                    (false, _) => true,
+                    (true, Some(seen)) => hook.is_reinvoked && *seen != object,
+                    (true, None) => false,
+                };
+                if !is_due {
+                    continue;
+                }
+                let Some(verdict) = self.ask(hook, &object, old, warnings).await? else { continue };
+                if let Some((form, patch)) = verdict {
+                    object = self.patched(hook, &object, &patch, form, complete).await?;
+                }
+                *seen = Some(object.clone());
+            }
+        }
+        Ok(object)
+    }
+
+    /// Checks that an object may be written as it is, or deleted.
+    pub async fn validate(
+        &self,
+        object: &Value,
+        old: &Value,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Failure> {
+        for policy in &self.gate.policies {
+            self.hold_to(policy, object, old, warnings).await?;
+        }
+        for hook in &self.gate.validating {
+            self.ask(hook, object, old, warnings).await?;
+        }
+        Ok(())
+    }
+
+    /// Asks about something that has no object that could be changed: a deletion.
+    pub async fn consent(&self, old: &Value, warnings: &mut Vec<String>) -> Result<(), Failure> {
+        for hook in &self.gate.mutating {
+            if let Some(Some(_)) = self.ask(hook, &Value::Null, old, warnings).await? {
+                return Err(Failure::internal(format!(
+                    "Internal error occurred: admission webhook {:?} attempted to modify the object, which is not supported for this operation",
+                    hook.name.as_str()
+                )));
+            }
+        }
+        self.validate(&Value::Null, old, warnings).await
+    }
+
+    /// Asks a webhook, if it has a say; returns the patch that it wants, with the form of the object that it is for.
+    async fn ask(
+        &self,
+        hook: &Hook,
+        object: &Value,
+        old: &Value,
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<Option<(&Form, Value)>>, Failure> {
+        let Some(form) = hook.constraints.form(&self.deed) else { return Ok(None) };
+        if !hook.constraints.selects(&self.deed, object, old, &self.namespace) {
+            return Ok(None);
+        }
+        if let Some(why) = hook.refuses_to_be_asked(&self.deed) {
+            return Err(Failure::bad_request(why));
+        }
+        let (shown, shown_old) = (self.at_form(object, form).await?, self.at_form(old, form).await?);
+        let told = request(&self.deed, form);
+        match Condition::all(&hook.conditions, &mut Scene::new(&told, &shown, &shown_old)) {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
+            Err(why) if hook.on_failure == OnFailure::Refuse => return Err(self.forbidden(&why)),
+            Err(_) => return Ok(None),
+        }
+        let uid = Text::from(uuid::Uuid::new_v4().to_string());
+        let review = Review::new(uid, &hook.webhook.review_versions, told, &shown, &shown_old);
+        match self.call(hook, &review).await {
+            Ok(Verdict { refusal: Some(status), warnings: told, .. }) => {
+                warnings.extend(told);
+                Err(Failure::denied(&hook.name, &status))
+            }
+            Ok(verdict) => {
+                warnings.extend(verdict.warnings);
+                Ok(Some(verdict.patch.map(|patch| (form, patch))))
+            }
+            Err(why) => self.failed(hook, &why).map(|()| None),
+        }
+    }
+
+    async fn call(&self, hook: &Hook, review: &Review) -> Result<Verdict, String> {
+        let route = route::to(&*self.api.store, &hook.webhook.target).await?;
+        let answer = self.api.webhooks.ask(&hook.webhook, &route, review.question(), hook.patience).await?;
+        review.answer(&answer)
+    }
+
+    /// Decides what becomes of a request about which a webhook could not be asked.
+    fn failed(&self, hook: &Hook, why: &str) -> Result<(), Failure> {
+        let name = hook.name.as_str();
+        if hook.on_failure == OnFailure::GoOn {
+            tracing::warn!(webhook = name, why, "an admission webhook failed and is passed over");
+            return Ok(());
+        }
+        let why = format!("failed calling webhook {name:?}: failed to call webhook: {why}");
+        let cause =
+            Cause { reason: Text::default(), message: why.clone(), field: String::new(), extension: None };
+        Err(Failure::internal(format!("Internal error occurred: {why}")).with_causes(vec![cause]))
+    }
+
+    /// Returns the object that a webhook's patch makes.
+    async fn patched(
+        &self,
+        hook: &Hook,
+        object: &Value,
+        patch: &Value,
+        form: &Form,
+        complete: Complete<'_>,
+    ) -> Result<Value, Failure> {
+        let shown = self.at_form(object, form).await?;
+        let options = tenure_patch::json::Options::default();
+        let patched = tenure_patch::json::apply(&shown, patch, &options).map_err(|error| {
+            let name = hook.name.as_str();
+            Failure::internal(format!(
+                "Internal error occurred: the patch of admission webhook {name:?} cannot be applied: {error}"
+            ))
+        })?;
+        let back = match self.other(form)? {
+            Some(other) => {
+                with_managers(self.api.between(&other, self.served, &bare(&patched)).await?, object)
+            }
+            None => patched,
+        };
+        complete(&back)
+    }
+
+    /// Returns an object in a form of its resource.
+    async fn at_form(&self, object: &Value, form: &Form) -> Result<Value, Failure> {
+        match self.other(form)? {
+            Some(other) if !object.is_null() => {
+                let converted = self.api.between(self.served, &other, &bare(object)).await?;
+                Ok(with_managers(converted, object))
+            }
+            _ => Ok(object.clone()),
+        }
+    }
+
+    /// Returns the resource in a form that is not the one of the request, if the objects differ.
+    fn other(&self, form: &Form) -> Result<Option<Served>, Failure> {
+        if form.kind == self.deed.requested().kind {
+            return Ok(None);
+        }
+        self.api.served(&form.group, &form.version, &form.resource).map(Some)
+    }
+
+    /// Checks that an object holds to a policy wherever a binding says so.
+    async fn hold_to(
+        &self,
+        policy: &Policy,
+        object: &Value,
+        old: &Value,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Failure> {
+        let Some(form) = policy.constraints.form(&self.deed) else { return Ok(()) };
+        if !policy.constraints.selects(&self.deed, object, old, &self.namespace) {
+            return Ok(());
+        }
+        let (shown, shown_old) = (self.at_form(object, form).await?, self.at_form(old, form).await?);
+        let told = request(&self.deed, form);
+        for binding in &policy.bindings {
+            let bound = &binding.constraints;
+            if bound.has_rules() && bound.form(&self.deed).is_none()
+                || !bound.selects(&self.deed, object, old, &self.namespace)
+            {
+                continue;
+            }
+            let refusals: Vec<Refusal> = match self.parameters(policy, binding).await? {
+                Ok(parameters) => {
+                    let judge =
+                        |parameters| policy.judge([&told, &shown, &shown_old, &self.namespace], parameters);
+                    match &parameters {
+                        None => judge(None),
+                        Some(all) => all.iter().flat_map(|one| judge(Some(one))).collect(),
+                    }
+                }
+                Err(why) => Some(Refusal::of_fault(why))
+                    .filter(|_| policy.on_failure == OnFailure::Refuse)
+                    .into_iter()
+                    .collect(),
+            };
+            self.act_on(policy, binding, &refusals, warnings)?;
+        }
+        Ok(())
+    }
+
+    /// Does what a binding says about what does not hold.
+    fn act_on(
+        &self,
+        policy: &Policy,
+        binding: &Binding,
+        refusals: &[Refusal],
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Failure> {
+        let named = format!("ValidatingAdmissionPolicy '{}' with binding '{}'", policy.name, binding.name);
+        if binding.actions.contains(&Action::Warn) {
+            let words = refusals.iter().map(|of| format!("Validation failed for {named}: {}", of.message));
+            warnings.extend(words);
+        }
+        if binding.actions.contains(&Action::Audit) {
+            for refusal in refusals {
+                tracing::info!(policy = %policy.name, binding = %binding.name, refusal.message, "a policy is not held to");
+            }
+        }
+        match refusals.first().filter(|_| binding.actions.contains(&Action::Deny)) {
+            None => Ok(()),
+            Some(refusal) => {
+                let why = format!("{named} denied request: {}", refusal.message);
+                let mut failure = self.forbidden(&why);
+                failure.reason = refusal.reason;
+                let message = why;
+                let cause = Cause { reason: Text::default(), message, field: String::new(), extension: None };
+                Err(failure.with_causes(vec![cause]))
+            }
+        }
+    }
+
+    /// Returns the parameters that a binding names: nothing if the policy takes none or has to do without, or why it cannot.
+    async fn parameters(
+        &self,
+        policy: &Policy,
+        binding: &Binding,
+    ) -> Result<Result<Option<Vec<Value>>, String>, Failure> {
+        let (Some((api_version, kind)), Some(named)) = (&policy.parameters, &binding.parameters) else {
+            return Ok(Ok(None));
+        };
+        let Some(served) = self.api.served_kind(api_version, kind) else {
+            return Ok(Err(format!(
+                "failed to configure policy: failed to find resource referenced by paramKind: '{api_version}, Kind={kind}'"
+            )));
+        };
+        let namespace = match (served.resource.scope, named.namespace.as_str()) {
+            (Scope::Cluster, _) => Text::default(),
+            (Scope::Namespaced, "") => self.deed.namespace.clone(),
+            (Scope::Namespaced, _) => named.namespace.clone(),
+        };
+        let mut found = Vec::new();
+        for stored in self.api.read_all(&served.resource, &namespace).await? {
+            let object = self.api.for_reading_one(&served, stored).await?.object;
+            let is_named = named.name.is_empty() || named.name == super::object::meta_text(&object, "name");
+            if is_named && named.selector.selects(&object) {
+                found.push(object);
+            }
+        }
+        Ok(match (found.is_empty(), named.on_absence) {
+            (false, _) => Ok(Some(found)),
+            (true, OnFailure::GoOn) => Ok(Some(Vec::new())),
+            (true, OnFailure::Refuse) => Err(
+                "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"
+                    .into(),
+            ),
+        })
+    }
+
+    fn forbidden(&self, why: &str) -> Failure {
+        let form = self.deed.requested();
+        Failure::forbidden(&form.group, &form.resource, &self.deed.name, why)
+    }
+}
+
+/// Returns a resource as a request names it, and then as it is served besides: what is kept in one place is one.
+fn forms(api: &Api, resource: &Resource, subresource: &str) -> Vec<Form> {
+    let requested = Form::of(resource, subresource);
+    let catalog = api.catalog();
+    let all = catalog.registry.resources().iter();
+    let same = all.filter(|of| of.is_stored() && of.storage == resource.storage && of.name == resource.name);
+    let others = same.map(|of| Form::of(of, subresource)).filter(|form| *form != requested);
+    let others: Vec<Form> = others.collect();
+    [requested].into_iter().chain(others).collect()
+}
+
+/// Returns a converted object with those who hold it, whom no conversion knows.
+fn with_managers(converted: Value, of: &Value) -> Value {
+    let kept = metadata(of);
+    let fields = ["managedFields", "resourceVersion"].iter().fold(metadata(&converted), |fields, name| {
+        match kept.get(name) {
+            Some(value) => fields.with(*name, value.clone()),
+            None => fields,
+        }
+    });
+    with_metadata(&converted, fields)
+}
+
+impl Api {
+    /// Returns an object of one version in another.
+    async fn between(&self, from: &Served, to: &Served, object: &Value) -> Result<Value, Failure> {
+        let object = self.for_storing(from, object).await?;
+        let stored = Stored { object, managers: Managers::default(), revision: Revision::ZERO };
+        Ok(self.for_reading_one(to, stored).await?.object)
+    }
+
+    /// Returns a namespace, which must be there for something to be asked about what is in it.
+    async fn namespace_object(&self, name: &str) -> Result<Value, Failure> {
+        let found = Registry::builtin().find("", "v1", "namespaces");
+        let namespaces = found.ok_or_else(Failure::no_such_path)?;
+        let entry = self.store.get(super::object::key(namespaces, "", name).as_bytes()).await?;
+        match entry {
+            Some(entry) => Ok(Stored::read(&entry)?.object),
+            None => Err(Failure::not_found("", "namespaces", name)),
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! A write before those who have a say in it: how it is shown to them, and what it is after they have changed it.
+
+use super::{
+    Api, Request,
+    admission::Admission,
+    delete::DeleteOptions,
+    object::{Stored, bare, metadata, with_metadata},
+    scale::{scale, with_replicas},
+    served::Endpoint,
+    target::Target,
+    write::{Writing, keep_identity},
+};
+use crate::{Failure, FieldValidation, WriteOptions, admission::Operation};
+use tenure_apply::{Managers, State};
+use tenure_store::Revision;
+use tenure_value::Value;
+
+/// Whether those who have a say in something have still to be asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Consent {
+    /// They have.
+    #[default]
+    Needed,
+    /// They were asked about the request that this is a part of, or it is the server's own doing.
+    Given,
+}
+
+impl Writing<'_> {
+    /// Prepares to ask those who have a say in this write; nothing if nobody has.
+    pub(super) async fn admission(
+        &self,
+        doing: Operation,
+        name: &str,
+    ) -> Result<Option<Box<Admission<'_>>>, Failure> {
+        if self.consent == Consent::Given || !self.api.is_gated() {
+            return Ok(None);
+        }
+        let told = (self.options.dry_run, options_of(doing, &self.options));
+        let admission = Admission::new(self.api, self.target, (doing, name), self.request, told);
+        Ok(Box::pin(admission).await?.map(Box::new))
+    }
+
+    /// Returns an object as those are shown it who have a say.
+    fn as_asked(&self, object: &Value, managers: &Managers, revision: Revision) -> Value {
+        let stored = Stored { object: object.clone(), managers: managers.clone(), revision };
+        match self.endpoint {
+            Endpoint::Scale => scale(self.target, &stored),
+            _ => stored.shown(),
+        }
+    }
+
+    fn old_as_asked(&self, live: Option<&Stored>) -> Value {
+        live.map_or(Value::Null, |live| self.as_asked(&live.object, &live.managers, live.revision))
+    }
+
+    /// Returns an object as the webhooks make it that may change it.
+    pub(super) async fn mutated(
+        &self,
+        admission: &Admission<'_>,
+        state: &State,
+        live: Option<&Stored>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Value, Failure> {
+        let revision = live.map_or(Revision::ZERO, |live| live.revision);
+        let asked = self.as_asked(&state.object, &state.managers, revision);
+        let old = self.old_as_asked(live);
+        if self.endpoint == Endpoint::Scale {
+            let as_it_is = |patched: &Value| Ok(patched.clone());
+            let scale = admission.mutate(asked, &old, &as_it_is, warnings).await?;
+            return with_replicas(self.target, &state.object, &scale);
+        }
+        let complete = |patched: &Value| {
+            let body = self.unscoped(&bare(patched));
+            let decoded = self.target.served.complete(&body, live.map(|live| &live.object), self.now);
+            let made = decoded.map_err(|error| {
+                Failure::internal(format!(
+                    "Internal error occurred: what the admission webhooks make of the object is none: {error}"
+                ))
+            })?;
+            let object = match live {
+                Some(live) => keep_identity(live, made.value),
+                None => keep_birth(&state.object, made.value),
+            };
+            Ok(self.as_asked(&object, &state.managers, revision))
+        };
+        admission.mutate(asked, &old, &complete, warnings).await.map(|object| bare(&object))
+    }
+
+    /// Checks that those agree who may refuse an object.
+    pub(super) async fn vetted(
+        &self,
+        admission: &Admission<'_>,
+        object: &Value,
+        managers: &Managers,
+        live: Option<&Stored>,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Failure> {
+        let revision = live.map_or(Revision::ZERO, |live| live.revision);
+        let asked = self.as_asked(object, managers, revision);
+        admission.validate(&asked, &self.old_as_asked(live), warnings).await
+    }
+}
+
+/// Carries over what a new object has been given at its birth.
+fn keep_birth(born: &Value, object: Value) -> Value {
+    const GIVEN: [&str; 4] = ["creationTimestamp", "name", "namespace", "uid"];
+    let given = metadata(born);
+    let fields = GIVEN.iter().fold(metadata(&object), |fields, name| match given.get(name) {
+        Some(value) => fields.with(*name, value.clone()),
+        None => fields.without(name),
+    });
+    with_metadata(&object, fields)
+}
+
+/// Returns the options of a write as reviews tell them.
+fn options_of(operation: Operation, options: &WriteOptions) -> Value {
+    let kind = if operation == Operation::Create { "CreateOptions" } else { "UpdateOptions" };
+    let mut fields = vec![("kind", Value::from(kind)), ("apiVersion", Value::from("meta.k8s.io/v1"))];
+    if options.dry_run {
+        fields.push(("dryRun", Value::array([Value::from("All")])));
+    }
+    if let Some(manager) = &options.manager {
+        fields.push(("fieldManager", Value::from(manager.clone())));
+    }
+    let validation = match options.validation {
+        FieldValidation::Strict => Some("Strict"),
+        FieldValidation::Ignore => Some("Ignore"),
+        FieldValidation::Warn => None,
+    };
+    fields.extend(validation.map(|word| ("fieldValidation", Value::from(word))));
+    Value::object(fields)
+}
+
+impl Api {
+    /// Asks about something that is posted and not kept, and returns it as the webhooks make it.
+    pub(crate) async fn consented(
+        &self,
+        target: &Target,
+        request: &Request,
+        options: &WriteOptions,
+        posted: Value,
+    ) -> Result<(Value, Vec<String>), Failure> {
+        let mut warnings = Vec::new();
+        if !self.is_gated() {
+            return Ok((posted, warnings));
+        }
+        let doing = (Operation::Create, target.name.as_str());
+        let told = (options.dry_run, options_of(Operation::Create, options));
+        let Some(admission) = Admission::new(self, target, doing, request, told).await? else {
+            return Ok((posted, warnings));
+        };
+        let as_it_is = |patched: &Value| Ok(patched.clone());
+        let posted = admission.mutate(posted, &Value::Null, &as_it_is, &mut warnings).await?;
+        admission.validate(&posted, &Value::Null, &mut warnings).await?;
+        Ok((posted, warnings))
+    }
+
+    /// Asks those who have a say in whether an object may be deleted.
+    pub(super) async fn consent_to_deletion(
+        &self,
+        target: &Target,
+        request: &Request,
+        options: &DeleteOptions,
+        live: &Stored,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Failure> {
+        let doing = (Operation::Delete, target.name.as_str());
+        let told = (options.dry_run, options.to_value());
+        match Admission::new(self, target, doing, request, told).await? {
+            Some(admission) => admission.consent(&live.shown(), warnings).await,
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Those who have a say in what is written: that a webhook can be reached and asked, and that the expressions of
+//! conditions and policies can be run.
+
+use super::{
+    error::{FaultKind, FieldError},
+    format,
+    function::Context,
+};
+use crate::{admission::fault, custom::rules::Type, kinds::Row};
+use tenure_value::{Text, Value};
+
+/// The versions of the question that a webhook can be asked.
+const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
+/// How many parts the name of a webhook has at least.
+const SEGMENTS: usize = 3;
+/// What every expression sees.
+const SEEN: [&str; 3] = ["object", "oldObject", "request"];
+/// What the expressions of policies see besides.
+const SEEN_BY_POLICIES: [&str; 6] =
+    ["object", "oldObject", "request", "namespaceObject", "params", "variables"];
+
+/// Checks a webhook.
+pub(crate) fn webhook(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let name = of.text("name");
+    if !name.is_empty() && name.split('.').count() < SEGMENTS {
+        let detail = "should be a domain with at least three segments separated by dots";
+        errors.push(of.fault("name", FaultKind::Invalid, &name.into(), detail));
+    }
+    let client = of.get("clientConfig").cloned().unwrap_or_default();
+    let service = client.get("service").filter(|service| !service.is_null());
+    match (client.text("url").as_str(), service) {
+        ("", None) | (_, Some(_)) if client.text("url").is_empty() == service.is_none() => {
+            let detail = "exactly one of url or service is required";
+            errors.push(of.fault("clientConfig", FaultKind::Required, &Value::Null, detail));
+        }
+        (_, Some(service)) => {
+            for name in ["namespace", "name"] {
+                if service.text(name).is_empty() {
+                    let detail = format!("service {name} is required");
+                    let field = format!("clientConfig.service.{name}");
+                    errors.push(of.fault(&field, FaultKind::Required, &Value::Null, &detail));
+                }
+            }
+        }
+        (url, None) => {
+            if let Some(detail) = url_fault(url) {
+                errors.push(of.fault("clientConfig.url", FaultKind::Invalid, &url.into(), detail));
+            }
+        }
+    }
+    let versions: Vec<&str> = of.items("admissionReviewVersions").iter().filter_map(Value::as_str).collect();
+    if versions.is_empty() {
+        let detail = format!("must specify one of {}", REVIEWS.join(", "));
+        errors.push(of.fault("admissionReviewVersions", FaultKind::Required, &Value::Null, &detail));
+    } else if !versions.iter().any(|version| REVIEWS.contains(version)) {
+        let detail = format!("must include at least one of {}", REVIEWS.join(", "));
+        let given = of.get("admissionReviewVersions").cloned().unwrap_or_default();
+        errors.push(of.fault("admissionReviewVersions", FaultKind::Invalid, &given, &detail));
+    }
+    match of.text("sideEffects") {
+        "None" | "NoneOnDryRun" => {}
+        "" => {
+            let detail = "must specify one of None, NoneOnDryRun";
+            errors.push(of.fault("sideEffects", FaultKind::Required, &Value::Null, detail));
+        }
+        other => {
+            let detail = "supported values: \"None\", \"NoneOnDryRun\"";
+            errors.push(of.fault("sideEffects", FaultKind::NotSupported, &other.into(), detail));
+        }
+    }
+}
+
+/// Returns what is wrong with the address of a webhook.
+fn url_fault(url: &str) -> Option<&'static str> {
+    let Some(rest) = url.strip_prefix("https://") else {
+        return Some("'https' is the only allowed URL scheme; desired format: https://host[/path]");
+    };
+    match (rest.split('/').next().unwrap_or_default(), rest) {
+        ("", _) => Some("host must be specified; desired format: https://host[/path]"),
+        (host, _) if host.contains('@') => Some("user information is not permitted in the URL"),
+        (_, rest) if rest.contains('#') => Some("fragments are not permitted in the URL"),
+        (_, rest) if rest.contains('?') => Some("query parameters are not permitted in the URL"),
+        _ => None,
+    }
+}
+
+/// Checks a rule of a webhook or a policy.
+pub(crate) fn rule(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    for name in ["operations", "apiGroups", "apiVersions", "resources"] {
+        let items = of.items(name);
+        if items.is_empty() {
+            errors.push(of.fault(name, FaultKind::Required, &Value::Null, ""));
+        }
+        if name != "resources" && items.len() > 1 && items.iter().any(|item| item.as_str() == Some("*")) {
+            let given = Value::array(items.iter().cloned());
+            let detail = "if '*' is present, must not specify other values";
+            errors.push(of.fault(name, FaultKind::Invalid, &given, detail));
+        }
+    }
+    for (at, version) in of.items("apiVersions").iter().enumerate() {
+        if version.as_str() == Some("") {
+            errors.push(of.fault(&format!("apiVersions[{at}]"), FaultKind::Required, &Value::Null, ""));
+        }
+    }
+}
+
+/// Checks a condition of a webhook or a policy.
+pub(crate) fn condition(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let name = of.text("name");
+    if name.is_empty() {
+        errors.push(of.fault("name", FaultKind::Required, &Value::Null, ""));
+    } else if let Some(detail) = format::qualified_name(name) {
+        errors.push(of.fault("name", FaultKind::Invalid, &name.into(), &detail));
+    }
+    // Those of a policy may look at its parameters and namespace, and nothing here tells whose they are.
+    let seen = if is_of_policy(of) { SEEN_BY_POLICIES.as_slice() } else { &SEEN };
+    expression(of, "expression", seen, Wanted::Truth, errors);
+}
+
+fn is_of_policy(of: &Context<'_>) -> bool {
+    of.root.text("kind").ends_with("AdmissionPolicy")
+}
+
+/// Checks an expression of a policy that objects must hold to.
+pub(crate) fn validation(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    expression(of, "expression", &SEEN_BY_POLICIES, Wanted::Truth, errors);
+    if !of.text("messageExpression").trim().is_empty() {
+        expression(of, "messageExpression", &SEEN_BY_POLICIES, Wanted::Text, errors);
+    }
+    let message = of.text("message");
+    if message.contains('\n') {
+        let detail = "must not contain line breaks";
+        errors.push(of.fault("message", FaultKind::Invalid, &message.into(), detail));
+    }
+}
+
+/// Checks a variable of a policy.
+pub(crate) fn variable(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let name = of.text("name");
+    let mut letters = name.chars();
+    let begins = letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_');
+    if name.is_empty() {
+        errors.push(of.fault("name", FaultKind::Required, &Value::Null, ""));
+    } else if !begins || !letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_') {
+        let detail = "name is not a valid CEL identifier";
+        errors.push(of.fault("name", FaultKind::Invalid, &name.into(), detail));
+    }
+    expression(of, "expression", &SEEN_BY_POLICIES, Wanted::Anything, errors);
+}
+
+/// Checks what a policy says as a whole.
+pub(crate) fn policy(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    if of.items("validations").is_empty() && of.items("auditAnnotations").is_empty() {
+        let detail = "validations or auditAnnotations must contain at least one item";
+        errors.push(of.fault("validations", FaultKind::Required, &Value::Null, detail));
+    }
+    match of.get("matchConstraints") {
+        None => errors.push(of.fault("matchConstraints", FaultKind::Required, &Value::Null, "")),
+        Some(constraints) if constraints.items("resourceRules").is_empty() => {
+            errors.push(of.fault("matchConstraints.resourceRules", FaultKind::Required, &Value::Null, ""));
+        }
+        Some(_) => {}
+    }
+    if let Some(kind) = of.get("paramKind") {
+        for name in ["apiVersion", "kind"] {
+            if kind.text(name).is_empty() {
+                errors.push(of.fault(&format!("paramKind.{name}"), FaultKind::Required, &Value::Null, ""));
+            }
+        }
+    }
+}
+
+/// Checks what puts a policy into effect.
+pub(crate) fn binding(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    if of.text("policyName").is_empty() {
+        errors.push(of.fault("policyName", FaultKind::Required, &Value::Null, ""));
+    }
+    if let Some(parameters) = of.get("paramRef") {
+        let (named, chosen) = (!parameters.text("name").is_empty(), parameters.get("selector").is_some());
+        if named == chosen {
+            let detail = "one of name or selector must be specified";
+            errors.push(of.fault("paramRef.name", FaultKind::Required, &Value::Null, detail));
+        }
+        if parameters.text("parameterNotFoundAction").is_empty() {
+            errors.push(of.fault("paramRef.parameterNotFoundAction", FaultKind::Required, &Value::Null, ""));
+        }
+    }
+}
+
+/// Checks what a binding of a validating policy is to do.
+pub(crate) fn validating_binding(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    binding(of, errors);
+    let actions: Vec<Text> =
+        of.items("validationActions").iter().filter_map(Value::as_str).map(Text::new).collect();
+    if actions.is_empty() {
+        errors.push(of.fault("validationActions", FaultKind::Required, &Value::Null, ""));
+    }
+    let has = |word: &str| actions.iter().any(|action| action == word);
+    if has("Deny") && has("Warn") {
+        let given = of.get("validationActions").cloned().unwrap_or_default();
+        let detail = "must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)";
+        errors.push(of.fault("validationActions", FaultKind::Invalid, &given, detail));
+    }
+}
+
+/// What the result of an expression is to be.
+#[derive(Clone, Copy)]
+enum Wanted {
+    Truth,
+    Text,
+    Anything,
+}
+
+fn expression(of: &Context<'_>, field: &str, seen: &[&str], wanted: Wanted, errors: &mut Vec<FieldError>) {
+    let source = of.text(field);
+    if source.trim().is_empty() {
+        errors.push(of.fault(field, FaultKind::Required, &Value::Null, ""));
+        return;
+    }
+    let is_right: fn(&Type<'_>) -> bool = match wanted {
+        Wanted::Truth => |of| matches!(of, Type::Bool | Type::Dyn),
+        Wanted::Text => |of| matches!(of, Type::Text | Type::Dyn),
+        Wanted::Anything => |_| true,
+    };
+    if let Some(detail) = fault(source, seen, is_right) {
+        errors.push(of.fault(field, FaultKind::Invalid, &source.into(), &detail));
+    }
+}

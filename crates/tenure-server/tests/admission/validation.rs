@@ -1,0 +1,93 @@
+//! What is wrong with a webhook or a policy is told when it is made, not when it is needed.
+
+use crate::{
+    server::Server,
+    witness::{rule, webhook},
+};
+
+const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
+
+#[test]
+fn webhooks_that_could_not_be_asked_are_refused() {
+    let server = Server::start();
+    let good = webhook("a", r#"{"url":"https://127.0.0.1/ask"}"#, &rule("CREATE", "", "pods"), "");
+    let send = |webhooks: &str| {
+        let body = format!(
+            r#"{{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingWebhookConfiguration","metadata":{{"generateName":"x-"}},"webhooks":[{webhooks}]}}"#
+        );
+        server.post(&format!("{GROUP}/validatingwebhookconfigurations"), &body)
+    };
+    assert_eq!(send(&good).code, 201);
+    for (from, to, about) in [
+        ("a.hooks.example.com", "short.name", "webhooks[0].name: Invalid value"),
+        (r#""admissionReviewVersions":["v1"],"#, "", "webhooks[0].admissionReviewVersions: Required value"),
+        (r#"["v1"]"#, r#"["v7"]"#, "must include at least one of v1, v1beta1"),
+        (r#""sideEffects":"None","#, "", "webhooks[0].sideEffects: Required value"),
+        (r#""None""#, r#""Some""#, "webhooks[0].sideEffects: Unsupported value: \"Some\""),
+        ("https://", "http://", "webhooks[0].clientConfig.url: Invalid value"),
+        (r#""url":"https://127.0.0.1/ask""#, "", "exactly one of url or service is required"),
+        (r#"["pods"]"#, "[]", "webhooks[0].rules[0].resources: Required value"),
+        (r#"["CREATE"]"#, r#"["CREATE","*"]"#, "if '*' is present, must not specify other values"),
+        (
+            r#""rules":"#,
+            r#""matchConditions":[{"name":"c","expression":"object."}],"rules":"#,
+            "webhooks[0].matchConditions[0].expression: Invalid value",
+        ),
+        (r#""rules":"#, r#""matchConditions":[{"name":"c","expression":"1"}],"rules":"#, "must evaluate to"),
+        (r#""rules":"#, r#""matchConditions":[{"name":"c","expression":"what == 1"}],"rules":"#, "what"),
+    ] {
+        let wrong = good.replace(from, to);
+        assert_ne!(wrong, good, "{from}");
+        let refused = send(&wrong);
+        assert!(refused.code == 422 && refused.says("message").contains(about), "{to}: {}", refused.text());
+    }
+    let twice = send(&format!("{good},{good}"));
+    assert!(
+        twice.code == 422 && twice.says("message").contains("webhooks[1].name: Duplicate"),
+        "{}",
+        twice.text()
+    );
+}
+
+#[test]
+fn policies_that_could_not_be_run_are_refused() {
+    let server = Server::start();
+    let good = r#"{"matchConstraints":{"resourceRules":[{"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]}]},
+        "variables":[{"name":"v","expression":"1"}],"validations":[{"expression":"object.a == variables.v","messageExpression":"'no'"}]}"#;
+    let send = |kind: &str, spec: &str| {
+        let resource = format!("{}s", kind.to_lowercase()).replace("policys", "policies");
+        let body = format!(
+            r#"{{"apiVersion":"admissionregistration.k8s.io/v1","kind":"{kind}","metadata":{{"generateName":"x-"}},"spec":{spec}}}"#
+        );
+        server.post(&format!("{GROUP}/{resource}"), &body)
+    };
+    assert_eq!(send("ValidatingAdmissionPolicy", good).code, 201);
+    for (from, to, about) in [
+        ("object.a ==", "object. ==", "spec.validations[0].expression: Invalid value"),
+        ("'no'", "7", "spec.validations[0].messageExpression: Invalid value"),
+        (r#""name":"v""#, r#""name":"1v""#, "spec.variables[0].name: Invalid value"),
+        (r#""expression":"1""#, r#""expression":"""#, "spec.variables[0].expression: Required value"),
+        ("resourceRules", "excludeResourceRules", "spec.matchConstraints.resourceRules: Required value"),
+    ] {
+        let wrong = good.replace(from, to);
+        assert_ne!(wrong, good, "{from}");
+        let refused = send("ValidatingAdmissionPolicy", &wrong);
+        assert!(refused.code == 422 && refused.says("message").contains(about), "{to}: {}", refused.text());
+    }
+    for (spec, about) in [
+        (r#"{"validationActions":["Deny"]}"#, "spec.policyName: Required value"),
+        (r#"{"policyName":"p"}"#, "spec.validationActions: Required value"),
+        (
+            r#"{"policyName":"p","validationActions":["Shout"]}"#,
+            "spec.validationActions[0]: Unsupported value",
+        ),
+        (r#"{"policyName":"p","validationActions":["Deny","Warn"]}"#, "must not contain both Deny and Warn"),
+        (
+            r#"{"policyName":"p","validationActions":["Deny"],"paramRef":{"parameterNotFoundAction":"Deny"}}"#,
+            "one of name or selector",
+        ),
+    ] {
+        let refused = send("ValidatingAdmissionPolicyBinding", spec);
+        assert!(refused.code == 422 && refused.says("message").contains(about), "{spec}: {}", refused.text());
+    }
+}

@@ -1,0 +1,368 @@
+//! Webhooks on the way of every write.
+
+use crate::{
+    http::Request,
+    server::{APPLY, JSON_PATCH, MERGE_PATCH, Server, metadata},
+    witness::{Witness, configure, patched, rule, webhook},
+};
+use tenure_value::Value;
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const MAP: &str = "/api/v1/namespaces/default/configmaps/a";
+const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
+const ADD_LABEL: &str = r#"[{"op":"add","path":"/metadata/labels","value":{"seen":"yes"}}]"#;
+
+fn map(name: &str, data: &str) -> String {
+    format!(r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}"}},"data":{{{data}}}}}"#)
+}
+
+fn deployment(name: &str) -> String {
+    format!(
+        r#"{{"apiVersion":"apps/v1","kind":"Deployment","metadata":{{"name":"{name}"}},"spec":{{"replicas":1,"selector":{{"matchLabels":{{"a":"b"}}}},
+        "template":{{"metadata":{{"labels":{{"a":"b"}}}},"spec":{{"containers":[{{"name":"c","image":"i"}}]}}}}}}}}"#
+    )
+}
+
+fn text(of: &Value, path: &[&str]) -> String {
+    of.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default().to_string()
+}
+
+#[test]
+fn every_kind_of_write_is_asked_about_with_what_it_is() {
+    let server = Server::start();
+    let witness = Witness::agreeing();
+    witness.attend(&server, "Validating", "all", &rule("*", "", "configmaps"), "");
+    server.create(&format!("{MAPS}?fieldManager=me"), &map("a", r#""k":"1""#));
+    let put = Request::new("PUT", MAP).body("application/json", map("a", r#""k":"2""#));
+    assert_eq!(server.send(&put).code, 200);
+    assert_eq!(server.patch(MAP, MERGE_PATCH, r#"{"data":{"k":"3"}}"#).code, 200);
+    assert_eq!(server.apply(MAP, "other", &map("a", r#""l":"4""#)).code, 200);
+    assert_eq!(server.apply(MAP, "other", &map("a", r#""l":"4""#)).code, 200, "what changes nothing too");
+    assert_eq!(server.delete(&format!("{MAP}?dryRun=All")).code, 200);
+    assert_eq!(server.delete(MAP).code, 200);
+    let asked = witness.asked();
+    let seen: Vec<_> = asked
+        .iter()
+        .map(|of| {
+            let value = |object: &str, key: &str| text(of, &[object, "data", key]);
+            (text(of, &["operation"]), value("oldObject", "k"), value("object", "k"), value("object", "l"))
+        })
+        .collect();
+    let expected = [
+        ("CREATE", "", "1", ""),
+        ("UPDATE", "1", "2", ""),
+        ("UPDATE", "2", "3", ""),
+        ("UPDATE", "3", "3", "4"),
+        ("UPDATE", "3", "3", "4"),
+        ("DELETE", "3", "", ""),
+        ("DELETE", "3", "", ""),
+    ];
+    assert_eq!(seen, expected.map(|(a, b, c, d)| (a.into(), b.into(), c.into(), d.into())));
+    let first = &asked[0];
+    assert_eq!(text(first, &["userInfo", "username"]), "admin");
+    assert_eq!((text(first, &["name"]), text(first, &["namespace"])), ("a".into(), "default".into()));
+    assert_eq!(text(first, &["options", "fieldManager"]), "me");
+    assert_eq!(text(first, &["options", "kind"]), "CreateOptions");
+    assert!(first.at(["object", "metadata", "managedFields"]).is_some(), "it is shown who holds what");
+    assert_eq!(asked[5].get("dryRun"), Some(&Value::Bool(true)));
+    assert_eq!(asked[5].get("object"), Some(&Value::Null));
+    assert_eq!(text(&asked[5], &["options", "kind"]), "DeleteOptions");
+}
+
+#[test]
+fn what_a_webhook_sets_is_there_and_held_by_nobody() {
+    let server = Server::start();
+    let patch = r#"[{"op":"add","path":"/spec/template/spec/terminationGracePeriodSeconds","value":5},{"op":"add","path":"/metadata/labels","value":{"seen":"yes"}}]"#;
+    let witness = Witness::patching(patch);
+    witness.attend(&server, "Mutating", "set", &rule("CREATE", "apps", "deployments"), "");
+    let created = server.create(&format!("{DEPLOYMENTS}?fieldManager=me"), &deployment("d"));
+    assert_eq!(metadata(&created, "labels"), r#"{"seen":"yes"}"#.parse().unwrap());
+    let grace = ["spec", "template", "spec", "terminationGracePeriodSeconds"];
+    assert_eq!(created.at(grace), Some(&Value::from(5)));
+    let managers = metadata(&created, "managedFields").to_string();
+    assert!(managers.contains("f:replicas") && !managers.contains("f:seen"), "{managers}");
+    // And so anyone may take it.
+    let taken = server.apply(
+        &format!("{DEPLOYMENTS}/d"),
+        "other",
+        r#"{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","labels":{"seen":"no"}}}"#,
+    );
+    assert_eq!(taken.code, 200, "{}", taken.text());
+}
+
+#[test]
+fn an_apply_that_changes_nothing_itself_writes_what_a_webhook_changes() {
+    let server = Server::start();
+    let config = map("a", r#""k":"1""#);
+    assert_eq!(server.apply(MAP, "me", &config).code, 201);
+    let witness = Witness::patching(ADD_LABEL);
+    witness.attend(&server, "Mutating", "set", &rule("UPDATE", "", "configmaps"), "");
+    let before = server.revision();
+    let dry = server.patch(&format!("{MAP}?fieldManager=me&dryRun=All"), APPLY, &config).document();
+    assert_eq!(server.revision(), before);
+    let again = server.apply(MAP, "me", &config).document();
+    for shown in [dry, again] {
+        assert_eq!(metadata(&shown, "labels"), r#"{"seen":"yes"}"#.parse().unwrap());
+    }
+    let before = server.revision();
+    assert_eq!(server.apply(MAP, "me", &config).code, 200);
+    assert_eq!(server.revision(), before, "the label is there, and nothing is written");
+}
+
+#[test]
+fn what_is_refused_is_told_in_the_words_of_the_webhook_and_not_done() {
+    let server = Server::start();
+    let witness = Witness::start(|asked| {
+        let status = match text(asked, &["object", "data", "k"]).as_str() {
+            "coded" => r#","status":{"code":403,"reason":"Forbidden","message":"not this"}"#,
+            "reasoned" => r#","status":{"reason":"Because"}"#,
+            "lying" => r#","status":{"code":200,"status":"Success","message":"odd"}"#,
+            _ => "",
+        };
+        format!(r#"{{"allowed":false,"warnings":["mind this"]{status}}}"#)
+    });
+    witness.attend(&server, "Validating", "no", &rule("CREATE", "", "configmaps"), "");
+    let name = "admission webhook \"no.hooks.example.com\" denied the request";
+    for (k, code, reason, message) in [
+        ("coded", 403, "Forbidden", format!("{name}: not this")),
+        ("reasoned", 400, "Because", format!("{name}: Because")),
+        ("lying", 400, "", format!("{name}: odd")),
+        ("plain", 400, "", format!("{name} without explanation")),
+    ] {
+        let refused = server.post(MAPS, &map("a", &format!(r#""k":"{k}""#)));
+        let status = refused.document();
+        assert_eq!((refused.code, text(&status, &["message"])), (code, message), "{k}");
+        assert_eq!(
+            (text(&status, &["reason"]), text(&status, &["status"])),
+            (reason.into(), "Failure".into())
+        );
+        assert_eq!(server.get(MAP).code, 404);
+    }
+}
+
+#[test]
+fn warnings_reach_the_client() {
+    let server = Server::start();
+    let witness = Witness::start(|_| r#"{"allowed":true,"warnings":["mind \"this\""]}"#.into());
+    witness.attend(&server, "Validating", "warn", &rule("*", "", "configmaps"), "");
+    let created = server.post(MAPS, &map("a", ""));
+    assert_eq!((created.code, created.header("warning")), (201, Some(r#"299 - "mind \"this\"""#)));
+    let deleted = server.delete(MAP);
+    assert_eq!((deleted.code, deleted.header("warning")), (200, Some(r#"299 - "mind \"this\"""#)));
+}
+
+#[test]
+fn webhooks_are_asked_in_order_each_shown_what_those_before_it_made() {
+    let server = Server::start();
+    let add = |key: &'static str| {
+        Witness::start(move |asked| {
+            let count = asked.at(["object", "data"]).and_then(Value::as_object).map_or(0, |data| data.len());
+            patched(&format!(r#"[{{"op":"add","path":"/data/{key}","value":"{count}"}}]"#))
+        })
+    };
+    let (second, first) = (add("second"), add("first"));
+    let rule = rule("CREATE", "", "configmaps");
+    // By the names of their configurations, whenever these came.
+    second.attend(&server, "Mutating", "b", &rule, "");
+    first.attend(&server, "Mutating", "a", &rule, r#""reinvocationPolicy":"IfNeeded""#);
+    let created = server.create(MAPS, &map("a", r#""k":"v""#));
+    assert_eq!((first.asked().len(), second.asked().len()), (2, 1), "the first is asked again, once");
+    let expected = r#"{"first":"3","k":"v","second":"2"}"#;
+    assert_eq!(created.get("data").unwrap().to_string(), expected);
+}
+
+#[test]
+fn a_webhook_that_does_not_answer_stops_the_write_or_is_passed_over() {
+    let server = Server::start();
+    let nobody = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap()
+    };
+    let witness = Witness::agreeing();
+    let client = format!(r#"{{"url":"https://{nobody}/ask","caBundle":"{}"}}"#, witness.callee.ca_bundle);
+    let rule = rule("CREATE", "", "configmaps");
+    configure(&server, "Validating", "gone", &webhook("gone", &client, &rule, ""));
+    let failed = server.post(MAPS, &map("a", ""));
+    assert_eq!(failed.code, 500, "{}", failed.text());
+    let about = "failed calling webhook \"gone.hooks.example.com\": failed to call webhook: Post";
+    assert!(failed.says("message").contains(about), "{}", failed.text());
+    assert_eq!(server.get(MAP).code, 404);
+    // Whoever is in the way can always be removed.
+    let configuration = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/gone";
+    assert_eq!(server.delete(configuration).code, 200);
+    configure(&server, "Validating", "gone", &webhook("gone", &client, &rule, r#""failurePolicy":"Ignore""#));
+    assert_eq!(server.post(MAPS, &map("a", "")).code, 201);
+}
+
+#[test]
+fn patches_that_cannot_be_are_faults_of_the_webhook() {
+    let server = Server::start();
+    for (name, patch) in [
+        ("a", r#"[{"op":"remove","path":"/data/none"}]"#),
+        ("b", r#"[{"op":"replace","path":"/data","value":7}]"#),
+        ("c", r#"{}"#),
+    ] {
+        let witness = Witness::patching(patch);
+        witness.attend(&server, "Mutating", name, &rule("CREATE", "", "configmaps"), "");
+        let failed = server.post(MAPS, &map(name, r#""k":"v""#));
+        assert_eq!(failed.code, 500, "{patch}: {}", failed.text());
+        assert!(failed.says("message").starts_with("Internal error occurred: "), "{}", failed.text());
+        server.delete(&format!("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/{name}"));
+    }
+    let witness = Witness::patching(r#"[{"op":"add","path":"/data/k","value":"w"}]"#);
+    witness.attend(&server, "Mutating", "d", &rule("DELETE", "", "configmaps"), "");
+    server.create(MAPS, &map("a", ""));
+    let failed = server.delete(MAP);
+    assert_eq!(failed.code, 500, "{}", failed.text());
+    assert!(failed.says("message").contains("attempted to modify the object"), "{}", failed.text());
+    assert_eq!(server.get(MAP).code, 200);
+}
+
+#[test]
+fn what_a_webhook_makes_is_completed_and_must_be_valid() {
+    let server = Server::start();
+    let sidecar = r#"[{"op":"add","path":"/spec/containers/-","value":{"name":"side","image":"s"}}]"#;
+    let witness = Witness::patching(sidecar);
+    witness.attend(&server, "Mutating", "side", &rule("CREATE", "", "pods"), "");
+    let pods = "/api/v1/namespaces/default/pods";
+    let pod = |name: &str, container: &str| {
+        format!(
+            r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{name}"}},"spec":{{"containers":[{{"name":"{container}","image":"i"}}]}}}}"#
+        )
+    };
+    let created = server.create(pods, &pod("p", "c"));
+    let added = created.at(["spec", "containers"]).and_then(Value::as_array).unwrap()[1].clone();
+    assert_eq!(text(&added, &["terminationMessagePath"]), "/dev/termination-log", "{added}");
+    let twice = server.post(pods, &pod("q", "side"));
+    assert_eq!(twice.code, 422, "{}", twice.text());
+    assert!(twice.says("message").contains("Duplicate value"), "{}", twice.text());
+}
+
+#[test]
+fn a_scale_is_shown_and_changed_as_one() {
+    let server = Server::start();
+    let witness = Witness::patching(r#"[{"op":"replace","path":"/spec/replicas","value":3}]"#);
+    witness.attend(&server, "Mutating", "scale", &rule("UPDATE", "apps", "deployments/scale"), "");
+    server.create(DEPLOYMENTS, &deployment("d"));
+    let scale = format!("{DEPLOYMENTS}/d/scale");
+    let scaled = server.patch(&scale, MERGE_PATCH, r#"{"spec":{"replicas":5}}"#);
+    assert_eq!(scaled.document().at(["spec", "replicas"]), Some(&Value::from(3)), "{}", scaled.text());
+    let asked = &witness.asked()[0];
+    assert_eq!(
+        (text(asked, &["subResource"]), text(asked, &["kind", "kind"])),
+        ("scale".into(), "Scale".into())
+    );
+    assert_eq!(text(asked, &["object", "kind"]), "Scale");
+    let live = server.get(&format!("{DEPLOYMENTS}/d")).document();
+    assert_eq!(live.at(["spec", "replicas"]), Some(&Value::from(3)));
+}
+
+#[test]
+fn what_is_posted_and_not_kept_is_asked_about_too() {
+    let server = Server::start();
+    let witness = Witness::start(|asked| match text(asked, &["kind", "kind"]).as_str() {
+        "Eviction" => r#"{"allowed":false,"status":{"message":"it stays"}}"#.into(),
+        _ => r#"{"allowed":true}"#.into(),
+    });
+    let rules =
+        format!("{},{}", rule("CREATE", "", "pods/eviction"), rule("CREATE", "", "serviceaccounts/token"));
+    witness.attend(&server, "Validating", "posted", &rules, "");
+    let pods = "/api/v1/namespaces/default/pods";
+    server.create(pods, r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}"#);
+    let eviction = r#"{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p"}}"#;
+    let refused = server.post(&format!("{pods}/p/eviction"), eviction);
+    assert!(refused.code == 400 && refused.says("message").contains("it stays"), "{}", refused.text());
+    assert_eq!(server.get(&format!("{pods}/p")).code, 200);
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    server.create(accounts, r#"{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"s"}}"#);
+    let token = server.post(
+        &format!("{accounts}/s/token"),
+        r#"{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}}"#,
+    );
+    assert_eq!(token.code, 201, "{}", token.text());
+    let kinds: Vec<String> = witness.asked().iter().map(|of| text(of, &["kind", "kind"])).collect();
+    assert_eq!(kinds, ["Eviction", "TokenRequest"]);
+}
+
+#[test]
+fn selectors_and_conditions_decide_who_is_asked() {
+    let server = Server::start();
+    let more = [
+        r#""namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"ours"}}"#,
+        r#""objectSelector":{"matchExpressions":[{"key":"skip","operator":"DoesNotExist"}]}"#,
+        r#""matchConditions":[{"name":"big","expression":"has(object.data) && size(object.data) > 1"}]"#,
+    ];
+    let witness = Witness::agreeing();
+    witness.attend(&server, "Validating", "some", &rule("CREATE", "", "configmaps"), &more.join(","));
+    server.create_namespace("ours");
+    let ours = "/api/v1/namespaces/ours/configmaps";
+    let two = r#""a":"1","b":"2""#;
+    server.create(ours, &map("yes", two));
+    server.create(MAPS, &map("elsewhere", two));
+    server.create(ours, &map("small", r#""a":"1""#));
+    server.create(ours, &map("skipped", two).replace(r#""name""#, r#""labels":{"skip":""},"name""#));
+    let names: Vec<String> = witness.asked().iter().map(|of| text(of, &["name"])).collect();
+    assert_eq!(names, ["yes"]);
+}
+
+#[test]
+fn a_webhook_of_another_version_is_shown_that_version() {
+    let server = Server::start();
+    let rule = r#"{"operations":["CREATE"],"apiGroups":["autoscaling"],"apiVersions":["v1"],"resources":["horizontalpodautoscalers"]}"#;
+    let witness =
+        Witness::patching(r#"[{"op":"replace","path":"/spec/targetCPUUtilizationPercentage","value":60}]"#);
+    witness.attend(&server, "Mutating", "old", rule, "");
+    let body = r#"{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"h"},"spec":{"maxReplicas":3,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"d"},
+        "metrics":[{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":50}}}]}}"#;
+    let created = server.create("/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers", body);
+    let asked = &witness.asked()[0];
+    assert_eq!(text(asked, &["object", "apiVersion"]), "autoscaling/v1");
+    assert_eq!(asked.at(["object", "spec", "targetCPUUtilizationPercentage"]), Some(&Value::from(50)));
+    assert_eq!(text(asked, &["requestKind", "version"]), "v2");
+    let metric = created.at(["spec", "metrics"]).and_then(Value::as_array).unwrap()[0].clone();
+    assert_eq!(metric.at(["resource", "target", "averageUtilization"]), Some(&Value::from(60)), "{created}");
+}
+
+#[test]
+fn a_restarted_server_asks_as_before_and_those_who_are_gone_are_not_asked() {
+    let server = Server::start();
+    let witness = Witness::agreeing();
+    witness.attend(&server, "Validating", "all", &rule("*", "", "configmaps"), "");
+    let store = server.store();
+    drop(server);
+    let server = Server::over(store, tenure_server::Access::Anyone);
+    server.create(MAPS, &map("a", ""));
+    assert_eq!(witness.asked().len(), 1);
+    let configuration = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/all";
+    let nothing = r#"[{"op":"replace","path":"/webhooks","value":[]}]"#;
+    assert_eq!(server.patch(configuration, JSON_PATCH, nothing).code, 200);
+    server.create(MAPS, &map("b", ""));
+    assert_eq!(witness.asked().len(), 0);
+}
+
+#[test]
+fn a_namespace_says_what_somebody_does_not_let_go() {
+    let server = Server::living();
+    let witness = Witness::start(|asked| match text(asked, &["name"]).as_str() {
+        "kept" => r#"{"allowed":false,"status":{"message":"it stays"}}"#.into(),
+        _ => r#"{"allowed":true}"#.into(),
+    });
+    witness.attend(&server, "Validating", "keep", &rule("DELETE", "", "configmaps"), "");
+    server.create_namespace("going");
+    let maps = "/api/v1/namespaces/going/configmaps";
+    for name in ["a", "kept", "z"] {
+        server.create(maps, &map(name, ""));
+    }
+    assert_eq!(server.delete("/api/v1/namespaces/going").code, 200);
+    let names = || -> Vec<String> {
+        let list = server.get(maps).document();
+        let items = list.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
+        items.iter().map(|item| text(item, &["metadata", "name"])).collect()
+    };
+    server.wait_until("all but one are gone", || names() == ["kept"]);
+    let told = || server.get("/api/v1/namespaces/going").text();
+    server.wait_until("it says why", || told().contains("denied the request: it stays"));
+    let configuration = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/keep";
+    assert_eq!(server.delete(configuration).code, 200);
+    server.wait_until_gone("/api/v1/namespaces/going");
+}

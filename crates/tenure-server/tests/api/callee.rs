@@ -1,0 +1,53 @@
+//! Somebody who is called back by the server: HTTPS on a free port of this machine, with a certificate of its own.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use std::{net::SocketAddr, sync::Arc};
+use tenure_server::listen::{Handler, bind, serve};
+use tokio::runtime::Runtime;
+use tokio_rustls::rustls::{
+    ServerConfig,
+    crypto::ring,
+    pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
+};
+
+/// A running callee; it ends when dropped.
+pub struct Callee {
+    pub address: SocketAddr,
+    /// Its certificate, as configurations have it.
+    pub ca_bundle: String,
+    runtime: Option<Runtime>,
+}
+
+impl Callee {
+    /// Starts one whose certificate is for an address of this machine and for a service.
+    pub fn start(service: &str, handler: Arc<impl Handler>) -> Callee {
+        let certified =
+            rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_string(), service.to_string()]).unwrap();
+        let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(certified.signing_key.serialize_der()));
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certified.cert.der().clone()], key)
+            .unwrap();
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let listener = runtime.block_on(bind(([127, 0, 0, 1], 0).into())).unwrap();
+        let address = listener.local_addr().unwrap();
+        runtime.spawn(serve(listener, Some(Arc::new(config)), handler, std::future::pending()));
+        Callee { address, ca_bundle: STANDARD.encode(certified.cert.pem()), runtime: Some(runtime) }
+    }
+
+    /// Returns a `clientConfig` by which it is reached.
+    pub fn client(&self, path: &str) -> String {
+        format!(r#"{{"url":"https://{}{path}","caBundle":"{}"}}"#, self.address, self.ca_bundle)
+    }
+}
+
+impl Drop for Callee {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
