@@ -148,6 +148,18 @@ impl Kinds {
             .fold(object.clone(), |value, rule| run(rule, value, around))
     }
 
+    /// Adds again what admission adds to every object of a kind.
+    pub(crate) fn readmit(
+        &self,
+        resource: &Resource,
+        object: &Value,
+        around: &mut dyn Surroundings,
+    ) -> Value {
+        let Some(shape) = self.shape_of(resource) else { return object.clone() };
+        let rules = self.create_rules(shape);
+        rules.admission.iter().fold(object.clone(), |value, rule| run(rule, value, around))
+    }
+
     fn walk(
         &self,
         shape: ShapeId,

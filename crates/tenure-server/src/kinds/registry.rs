@@ -80,6 +80,19 @@ pub enum StatusOnCreate {
     Taken,
 }
 
+/// What an update fills in again when the request leaves it out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refills {
+    /// Nothing.
+    Nothing,
+    /// What the server allotted, and what the strategy fills in at creation.
+    Allotted,
+    /// What the strategy fills in at creation.
+    Created,
+    /// What admission adds.
+    Admitted,
+}
+
 /// How objects of a resource are written and deleted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Strategy {
@@ -97,8 +110,10 @@ pub struct Strategy {
     pub resets: Box<[Text]>,
     /// The annotation that counts the changes of a part of the object, and the path of that part.
     pub counter: Option<(Text, Text)>,
-    /// Whether an update fills in again what was filled in at creation.
-    pub refills: bool,
+    /// What an update fills in again.
+    pub refills: Refills,
+    /// Paths of what stays as it was when an update leaves it out.
+    pub keeps: Box<[Text]>,
     /// Whether an update may leave out the resource version.
     pub unconditional_update: bool,
     /// Whether an update of an absent object creates it.
@@ -134,7 +149,13 @@ impl Strategy {
             },
             resets: row.texts("resets"),
             counter: row.get("counter").map(|of| (of.text("annotation"), of.text("of"))),
-            refills: row.flag("refills"),
+            refills: match row.text("refills").as_str() {
+                "allotted" => Refills::Allotted,
+                "created" => Refills::Created,
+                "admitted" => Refills::Admitted,
+                _ => Refills::Nothing,
+            },
+            keeps: row.texts("keeps"),
             unconditional_update: row.get("unconditionalUpdate").and_then(Value::as_bool).unwrap_or(true),
             create_on_update: row.flag("createOnUpdate"),
             delete_returns_object: row.flag("deleteReturnsObject"),

@@ -6,7 +6,7 @@ use super::{
     Kinds,
     object::Surroundings,
     part::Part,
-    registry::Resource,
+    registry::{Refills, Resource},
     scalar::{Timestamp, time::Precision},
     service,
 };
@@ -86,12 +86,17 @@ impl Kinds {
         }
         result = carry_identity(&result, old_fields);
         if endpoint != Endpoint::Status {
-            if resource.strategy.refills {
-                let object = service::carry_allocated(old, &Value::from(result.clone()));
-                let object = self.refill(resource, &object, around);
-                let object = service::drop_foreign(old, &object);
-                result = object.as_object().cloned().unwrap_or(result);
-            }
+            let object = keep(resource, old, Value::from(result.clone()));
+            let object = match resource.strategy.refills {
+                Refills::Nothing => object,
+                Refills::Created => self.refill(resource, &object, around),
+                Refills::Admitted => self.readmit(resource, &object, around),
+                Refills::Allotted => {
+                    let object = service::carry_allocated(old, &object);
+                    service::drop_foreign(old, &self.refill(resource, &object, around))
+                }
+            };
+            result = object.as_object().cloned().unwrap_or(result);
             result = count(resource, old_fields, &result);
             let counts = !matches!(endpoint, Endpoint::Part(part) if !part.counts());
             if counts && raises_generation(resource, old_fields, &result) {
@@ -170,6 +175,31 @@ fn status_update(resource: &Resource, old: &Object, new: &Object) -> Object {
         }
     }
     result
+}
+
+/// Returns an object with what its kind keeps and the request left out.
+fn keep(resource: &Resource, old: &Value, new: Value) -> Value {
+    resource.strategy.keeps.iter().fold(new, |new, path| {
+        let steps: Vec<&str> = path.split('.').collect();
+        let find = |of: &Value| of.at(steps.iter().copied()).filter(|value| !value.is_null()).cloned();
+        match (find(old), find(&new)) {
+            (Some(value), None) => put(&new, &steps, value),
+            _ => new,
+        }
+    })
+}
+
+/// Returns an object with a value at a path whose parents are there.
+fn put(of: &Value, steps: &[&str], value: Value) -> Value {
+    match (steps, of.as_object()) {
+        ([], _) => value,
+        ([step, rest @ ..], Some(fields)) => match fields.get(step) {
+            Some(below) => fields.with(*step, put(below, rest, value)).into(),
+            None if rest.is_empty() => fields.with(*step, value).into(),
+            None => of.clone(),
+        },
+        (_, None) => of.clone(),
+    }
 }
 
 /// Keeps the metadata that an update never changes.

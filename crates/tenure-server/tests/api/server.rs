@@ -103,6 +103,10 @@ impl Server {
         self.send(&Request::new("POST", path).body("application/json", body))
     }
 
+    pub fn put(&self, path: &str, body: &str) -> Answer {
+        self.send(&Request::new("PUT", path).body("application/json", body))
+    }
+
     pub fn patch(&self, path: &str, media_type: &str, body: &str) -> Answer {
         self.send(&Request::new("PATCH", path).body(media_type, body))
     }

@@ -279,3 +279,55 @@ fn accepting_no_managers_leaves_them_out() {
     assert_eq!(answer.document().at(["metadata", "managedFields"]), None, "{}", answer.text());
     assert_eq!(answer.document().get("data"), made.get("data"));
 }
+
+/// What admission and the strategy of a kind add to an object, an update that leaves it out gets again.
+#[test]
+fn an_object_can_be_put_as_it_was_posted() {
+    let server = Server::start();
+    let taken = |answer: Answer, code: u16| {
+        assert_eq!(answer.code, code, "{}", answer.text());
+        answer.document()
+    };
+    for (list, body) in [
+        ("pods", r#"{"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"a:1"}]}}"#),
+        (
+            "persistentvolumeclaims",
+            r#"{"metadata":{"name":"x"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}},"dataSource":{"kind":"PersistentVolumeClaim","name":"y"}}}"#,
+        ),
+        ("serviceaccounts", r#"{"metadata":{"name":"x"},"secrets":[{"name":"a","kind":"K","uid":"u"}]}"#),
+    ] {
+        let path = format!("/api/v1/namespaces/default/{list}");
+        let posted = taken(server.post(&path, body), 201);
+        let put = taken(server.put(&format!("{path}/x"), body), 200);
+        for part in ["spec", "secrets"] {
+            assert_eq!(posted.get(part), put.get(part), "{list}");
+        }
+    }
+    let account = server.get("/api/v1/namespaces/default/serviceaccounts/x").document();
+    assert_eq!(account.get("secrets"), Some(&r#"[{"name":"a"}]"#.parse().unwrap()), "a secret is named only");
+    let claim = r#"{"metadata":{"name":"y"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}},"dataSource":{"kind":"Thing","name":"y"}}}"#;
+    let claim = taken(server.post("/api/v1/namespaces/default/persistentvolumeclaims", claim), 201);
+    assert_eq!(claim.at(["spec", "dataSource"]), None, "{claim}");
+}
+
+#[test]
+fn a_pod_may_tolerate_more_and_for_longer_but_not_less() {
+    let server = Server::start();
+    let pod = |tolerations: &str| {
+        format!(
+            r#"{{"metadata":{{"name":"x"}},"spec":{{"containers":[{{"name":"c","image":"a:1"}}],"tolerations":[{tolerations}]}}}}"#
+        )
+    };
+    let [one, longer, other] = [
+        r#"{"key":"a","effect":"NoExecute","operator":"Exists","tolerationSeconds":1}"#,
+        r#"{"key":"a","effect":"NoExecute","operator":"Exists","tolerationSeconds":2}"#,
+        r#"{"key":"b","operator":"Exists"}"#,
+    ];
+    let path = "/api/v1/namespaces/default/pods";
+    assert_eq!(server.post(path, &pod(one)).code, 201);
+    for (tolerations, code) in [(format!("{longer},{other}"), 200), (longer.into(), 422), (other.into(), 422)]
+    {
+        let answer = server.put(&format!("{path}/x"), &pod(&tolerations));
+        assert_eq!(answer.code, code, "{tolerations}: {}", answer.text());
+    }
+}

@@ -6,5 +6,6 @@ mod defaults;
 mod discovery;
 mod facts;
 mod replay;
+mod rules;
 mod tables;
 mod validation;

@@ -8,7 +8,7 @@ use tenure_server::kinds::{Endpoint, FieldError, Identity, Kinds, Surroundings};
 use tenure_value::{Object, Value};
 
 /// Creates an object as the server would, or says why not.
-fn create(input: &Value, around: &mut Recorded<'_>) -> Result<Value, Vec<FieldError>> {
+pub fn create(input: &Value, around: &mut Recorded<'_>) -> Result<Value, Vec<FieldError>> {
     let kinds = Kinds::builtin();
     let resource = kinds.registry().of_kind(text(input, "apiVersion"), text(input, "kind")).unwrap();
     let completed = match kinds.complete(resource, input, around.now()) {

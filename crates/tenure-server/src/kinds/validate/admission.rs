@@ -41,6 +41,11 @@ pub(crate) fn webhook(of: &Context<'_>, errors: &mut Vec<FieldError>) {
                     errors.push(of.fault(&field, FaultKind::Required, &Value::Null, &detail));
                 }
             }
+            let path = service.text("path");
+            if let Some(detail) = format::service_path(&path) {
+                let field = "clientConfig.service.path";
+                errors.push(of.fault(field, FaultKind::Invalid, &path.into(), &detail));
+            }
         }
         (url, None) => {
             if let Some(detail) = url_fault(url) {
@@ -56,6 +61,13 @@ pub(crate) fn webhook(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         let detail = format!("must include at least one of {}", REVIEWS.join(", "));
         let given = of.get("admissionReviewVersions").cloned().unwrap_or_default();
         errors.push(of.fault("admissionReviewVersions", FaultKind::Invalid, &given, &detail));
+    }
+    for (at, version) in versions.iter().enumerate() {
+        let again = versions[..at].contains(version).then(|| "duplicate version".to_string());
+        if let Some(detail) = format::dns1035(version).or(again) {
+            let field = format!("admissionReviewVersions[{at}]");
+            errors.push(of.fault(&field, FaultKind::Invalid, &(*version).into(), &detail));
+        }
     }
     match of.text("sideEffects") {
         "None" | "NoneOnDryRun" => {}
@@ -97,9 +109,9 @@ pub(crate) fn rule(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             errors.push(of.fault(name, FaultKind::Invalid, &given, detail));
         }
     }
-    for (at, version) in of.items("apiVersions").iter().enumerate() {
-        if version.as_str() == Some("") {
-            errors.push(of.fault(&format!("apiVersions[{at}]"), FaultKind::Required, &Value::Null, ""));
+    for name in ["apiVersions", "resources"] {
+        if let Some(at) = of.items(name).iter().position(|item| item.as_str() == Some("")) {
+            errors.push(of.fault(&format!("{name}[{at}]"), FaultKind::Required, &Value::Null, ""));
         }
     }
 }

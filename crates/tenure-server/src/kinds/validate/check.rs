@@ -278,8 +278,10 @@ impl Walk<'_> {
             (Test::Forbidden, Some(value)) => report.fault(FaultKind::Forbidden, value, ""),
             (Test::In(values), Some(value)) => one_of(values, value, report),
             (Test::Format(format), Some(value)) => {
-                // An empty text is an absence; where that is wrong, the field is required.
-                if let Some(fault) = value.as_str().filter(|text| !text.is_empty()).and_then(format) {
+                // An empty text is an absence, unless the field tells the two apart; where that is wrong, the
+                // field is required.
+                let said = |text: &&str| check.at.keeps_zero || !text.is_empty();
+                if let Some(fault) = value.as_str().filter(said).and_then(format) {
                     report.fault(FaultKind::Invalid, value, &fault);
                 }
             }

@@ -1,6 +1,7 @@
 //! The syntaxes of names and values, each a function from a text to what is wrong with it. Data names them.
 
 use super::super::registry::Names;
+use super::super::scalar::Quantity;
 use std::net::{IpAddr, Ipv6Addr};
 
 /// What is wrong with a text; nothing if it is right.
@@ -15,7 +16,7 @@ const LABEL_VALUE: &str = "a valid label must be an empty string or consist of a
 const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
 /// The syntaxes that data names.
-pub(crate) const FORMATS: [(&str, Format); 23] = [
+pub(crate) const FORMATS: [(&str, Format); 31] = [
     ("dnsLabel", dns_label),
     ("dnsSubdomain", dns_subdomain),
     ("dns1035", dns1035),
@@ -39,6 +40,14 @@ pub(crate) const FORMATS: [(&str, Format); 23] = [
     ("taintValue", label_value),
     ("hostname", dns_subdomain),
     ("url", url),
+    ("finalizerName", finalizer_name),
+    ("certificateHost", certificate_host),
+    ("searchDomain", search_domain),
+    ("sysctl", sysctl),
+    ("noBacksteps", no_backsteps),
+    ("driverName", driver_name),
+    ("plainAddress", plain_address),
+    ("notNegative", not_negative),
 ];
 
 fn wrong(what: impl Into<String>) -> Verdict {
@@ -76,7 +85,7 @@ pub(crate) fn dns_subdomain(text: &str) -> Verdict {
     }
 }
 
-fn dns1035(text: &str) -> Verdict {
+pub(crate) fn dns1035(text: &str) -> Verdict {
     match text {
         _ if text.len() > 63 => too_long(63),
         _ if is_label(text) && text.as_bytes()[0].is_ascii_lowercase() => None,
@@ -175,15 +184,37 @@ pub(crate) fn ip(text: &str) -> Verdict {
     (!valid).then(|| "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)".into())
 }
 
-pub(crate) fn cidr(text: &str) -> Verdict {
-    let parsed = text.split_once('/').and_then(|(address, bits)| {
-        let most = match address.parse::<IpAddr>().ok()? {
-            IpAddr::V4(_) => 32,
-            IpAddr::V6(_) => 128,
+/// A block of addresses: the bits that its addresses share.
+#[derive(Clone, Copy)]
+pub(crate) struct Network {
+    address: IpAddr,
+    bits: u8,
+}
+
+impl Network {
+    /// Whether all addresses of this block are in another, which has more.
+    pub(crate) fn is_strictly_within(self, whole: Network) -> bool {
+        let shared = match (self.address, whole.address) {
+            (IpAddr::V4(part), IpAddr::V4(whole)) => (u32::from(part) ^ u32::from(whole)).leading_zeros(),
+            (IpAddr::V6(part), IpAddr::V6(whole)) => (u128::from(part) ^ u128::from(whole)).leading_zeros(),
+            _ => return false,
         };
-        let plain = !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit());
-        bits.parse::<u8>().ok().filter(|bits| plain && *bits <= most)
-    });
+        self.bits > whole.bits && shared >= u32::from(whole.bits)
+    }
+}
+
+/// Reads a block of addresses.
+pub(crate) fn network(text: &str) -> Option<Network> {
+    let (address, bits) = text.split_once('/')?;
+    let address: IpAddr = address.parse().ok()?;
+    let most = if address.is_ipv4() { 32 } else { 128 };
+    let plain = !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit());
+    let bits = bits.parse::<u8>().ok().filter(|bits| plain && *bits <= most)?;
+    Some(Network { address, bits })
+}
+
+pub(crate) fn cidr(text: &str) -> Verdict {
+    let parsed = network(text);
     parsed.is_none().then(|| "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)".into())
 }
 
@@ -236,6 +267,88 @@ fn standard_or_qualified(text: &str) -> Verdict {
 fn url(text: &str) -> Verdict {
     let valid = text.strip_prefix("https://").is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'));
     (!valid).then(|| "must be a URL that begins with https:// and names a host".into())
+}
+
+/// Finalizers without a domain that built-in kinds may have.
+pub(crate) const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
+
+fn finalizer_name(text: &str) -> Verdict {
+    match qualified_name(text) {
+        None if !text.contains('/') && !STANDARD_FINALIZERS.contains(&text) => {
+            wrong("name is neither a standard finalizer name nor is it fully qualified")
+        }
+        fault => fault,
+    }
+}
+
+/// A host of a certificate; unlike a host of a rule it may look like an address.
+fn certificate_host(text: &str) -> Verdict {
+    dns_subdomain(text.strip_prefix("*.").unwrap_or(text))
+}
+
+/// A domain in which names are looked up: underscores, a dot at its end and the root alone are right.
+fn search_domain(text: &str) -> Verdict {
+    let name = text.strip_suffix('.').unwrap_or(text);
+    match name {
+        "" if text == "." => None,
+        _ if name.len() > 253 => too_long(253),
+        _ if name.split('.').all(|part| is_label(&part.replace('_', "x"))) => None,
+        _ => wrong(SUBDOMAIN),
+    }
+}
+
+fn sysctl(text: &str) -> Verdict {
+    let sound = |part: &str| {
+        let ends = [part.bytes().next(), part.bytes().next_back()];
+        ends.iter().all(|byte| byte.is_some_and(is_lower_alphanumeric))
+            && part.bytes().all(|byte| is_lower_alphanumeric(byte) || b"-_".contains(&byte))
+    };
+    let valid = text.len() <= 253 && text.split(['.', '/']).all(sound);
+    (!valid).then(|| {
+        "must have at most 253 characters, in parts of lower case alphanumeric characters, '-' or '_' between '.' or '/'".into()
+    })
+}
+
+fn no_backsteps(text: &str) -> Verdict {
+    text.split('/').any(|part| part == "..").then(|| "must not contain '..'".into())
+}
+
+/// The name of a storage driver; letter case does not matter in it.
+fn driver_name(text: &str) -> Verdict {
+    match text.len() {
+        0..=63 => dns_subdomain(&text.to_lowercase()),
+        _ => too_long(63),
+    }
+}
+
+/// An address that others can reach.
+fn plain_address(text: &str) -> Verdict {
+    ip(text).or_else(|| {
+        let special = text.parse::<IpAddr>().is_ok_and(is_special);
+        special.then(|| "may not be an unspecified, loopback or link-local address".into())
+    })
+}
+
+/// An amount.
+fn not_negative(text: &str) -> Verdict {
+    let negative = Quantity::parse(text).is_some_and(|amount| amount.nanos() < 0);
+    negative.then(|| "must be greater than or equal to 0".into())
+}
+
+/// The path at which a service is called; it may end in a slash.
+pub(crate) fn service_path(text: &str) -> Verdict {
+    let Some(rest) = text.strip_prefix('/') else {
+        return (!text.is_empty()).then(|| "must start with a '/'".into());
+    };
+    let parts: Vec<&str> = rest.strip_suffix('/').unwrap_or(rest).split('/').collect();
+    match *parts {
+        [""] if !rest.is_empty() => wrong("segment[0] may not be empty"),
+        [""] => None,
+        ref parts => parts.iter().enumerate().find_map(|(at, part)| match dns_subdomain(part) {
+            _ if part.is_empty() => wrong(format!("segment[{at}] may not be empty")),
+            fault => fault.map(|fault| format!("segment[{at}]: {fault}")),
+        }),
+    }
 }
 
 /// Says what is wrong with the name of an object; a prefix for generated names may end in `-`.
@@ -291,7 +404,7 @@ mod tests {
     #[test]
     fn each_syntax_takes_what_is_right_and_refuses_what_is_wrong() {
         let long = "a".repeat(64);
-        let table: [(&str, &[&str], &[&str]); 14] = [
+        let table: [(&str, &[&str], &[&str]); 22] = [
             ("dnsLabel", &["a", "a-b", "1a"], &["", "A", "a_b", "-a", "a-", "a.b", &long]),
             ("dnsSubdomain", &["a.b", "a-b.c", "1"], &["", "a..b", ".a", "A.b", "a_b"]),
             ("qualifiedName", &["a", "A_b.c", "a.b/C"], &["", "/a", "a/", "a/b/c", "A/b", "a b", &long]),
@@ -303,6 +416,14 @@ mod tests {
             ("cidr", &["10.0.0.0/8", "::/0"], &["10.0.0.1", "10.0.0.0/33", "x/8", "10.0.0.0/"]),
             ("relativePath", &["a/b", ""], &["/a", "a/../b"]),
             ("wildcardHost", &["a.b", "*.a.b"], &["10.0.0.1", "*", "a.*"]),
+            ("finalizerName", &["kubernetes", "a.b/c"], &["a", ""]),
+            ("certificateHost", &["a.b", "*.a.b", "10.0.0.1"], &["*", "A.b"]),
+            ("searchDomain", &["a.b", "a.b.", ".", "a_b.c", "_a.b"], &["", "A.b", "a..b", "-a", "a b"]),
+            ("sysctl", &["kernel.shm_rmid_forced", "net/ipv4/a.b"], &["", "A.b", "a..b", "a b", "-a"]),
+            ("notNegative", &["0", "1Gi"], &["-1"]),
+            ("noBacksteps", &["", "/a/b", "a..b"], &["..", "/a/../b"]),
+            ("driverName", &["a.b", "A.b"], &["", "a b", &long]),
+            ("plainAddress", &["10.0.0.1", "2001:db8::1"], &["::1", "127.0.0.1", "169.254.1.1", "x"]),
             ("domainPath", &["a.b/c"], &["a.b", "/c", "A/b"]),
             (
                 "cron",

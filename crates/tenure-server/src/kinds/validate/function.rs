@@ -2,9 +2,9 @@
 
 use super::{
     super::object::FieldPath,
-    admission,
+    admission, aggregation,
     error::{FaultKind, FieldError},
-    pod, resources, selector, service, workload,
+    placement, pod, quota, resources, selector, service, source, workload,
 };
 use tenure_value::{Object, Value};
 
@@ -60,7 +60,7 @@ pub(crate) struct Function(Body);
 type Body = fn(&Context<'_>, &mut Vec<FieldError>);
 
 /// The names of the functions.
-const FUNCTIONS: [(&str, Body); 37] = [
+const FUNCTIONS: [(&str, Body); 50] = [
     ("labelSelector", selector::label_selector),
     ("selectsTemplate", selector::selects_template),
     ("selectsTemplateByMap", selector::selects_template_by_map),
@@ -74,7 +74,16 @@ const FUNCTIONS: [(&str, Body); 37] = [
     ("requirements", resources::requirements),
     ("volumeRequirements", resources::volume_requirements),
     ("capacity", resources::capacity),
-    ("limitRange", resources::limit_range),
+    ("limit", quota::limit),
+    ("quota", quota::quota),
+    ("scopeRequirement", quota::scope_requirement),
+    ("fixedOverhead", quota::fixed_overhead),
+    ("nodeTerm", placement::node_term),
+    ("topologies", placement::topologies),
+    ("file", source::file),
+    ("amount", source::amount),
+    ("projected", source::projected),
+    ("apiService", aggregation::api_service),
     ("rollingUpdate", workload::rolling_update),
     ("daemonUpdate", workload::daemon_update),
     ("statefulUpdate", workload::stateful_update),
@@ -98,6 +107,10 @@ const FUNCTIONS: [(&str, Body); 37] = [
     ("admissionPolicy", admission::policy),
     ("admissionBinding", admission::binding),
     ("validatingBinding", admission::validating_binding),
+    ("templateMetadata", selector::template_metadata),
+    ("endpointPorts", workload::endpoint_ports),
+    ("networkBlock", workload::network_block),
+    ("serviceAccountNamespace", workload::account_namespace),
 ];
 
 impl Function {

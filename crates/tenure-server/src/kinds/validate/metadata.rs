@@ -15,6 +15,17 @@ use tenure_value::{Object, Value};
 const MOST_ANNOTATION_BYTES: usize = 256 * 1024;
 /// How long the name of a manager may be.
 const MOST_MANAGER_BYTES: usize = 128;
+/// Kinds whose finalizers need no domain, as those of custom objects.
+const FREE_FINALIZERS: [&str; 8] = [
+    "APIService",
+    "EndpointSlice",
+    "Event",
+    "Lease",
+    "MutatingWebhookConfiguration",
+    "PodDisruptionBudget",
+    "RuntimeClass",
+    "ValidatingWebhookConfiguration",
+];
 /// Finalizers without a domain that built-in kinds may have; custom objects may have any.
 const STANDARD_FINALIZERS: [&str; 4] =
     ["kubernetes", "orphan", "foregroundDeletion", crate::custom::CLEANUP_FINALIZER];
@@ -94,11 +105,12 @@ fn parts(resource: &Resource, of: &Object, errors: &mut Vec<FieldError>) {
     }
     labels(&FieldPath::root().field("metadata").field("labels"), of.get("labels"), errors);
     annotations("metadata.annotations", of.get("annotations"), errors);
+    let free = resource.of.is_none() || FREE_FINALIZERS.contains(&resource.kind.as_str());
     for (at, finalizer) in items(of, "finalizers").iter().enumerate() {
         let name = finalizer.as_str().unwrap_or_default();
         if let Some(fault) = format::qualified_name(name) {
             errors.push(FieldError::invalid("metadata.finalizers", finalizer, fault));
-        } else if resource.of.is_some() && !name.contains('/') && !STANDARD_FINALIZERS.contains(&name) {
+        } else if !free && !name.contains('/') && !STANDARD_FINALIZERS.contains(&name) {
             let detail = "name is neither a standard finalizer name nor is it fully qualified";
             errors.push(FieldError::invalid(&format!("metadata.finalizers[{at}]"), finalizer, detail));
         }

@@ -3,16 +3,20 @@
 //! that the data names, in a module for its kind.
 
 mod admission;
+mod aggregation;
 mod check;
 mod cron;
 mod error;
 mod format;
 mod function;
 mod metadata;
+mod placement;
 mod pod;
+mod quota;
 mod resources;
 mod selector;
 mod service;
+mod source;
 mod update;
 mod workload;
 

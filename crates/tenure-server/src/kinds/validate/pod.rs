@@ -5,7 +5,7 @@ use super::{
     error::{FaultKind, FieldError},
     format,
     function::Context,
-    metadata,
+    metadata, quota, source,
 };
 use tenure_value::{Object, Value};
 
@@ -62,6 +62,18 @@ pub(crate) fn spec(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         }
     }
     metadata::labels(&of.path.field("nodeSelector"), of.get("nodeSelector"), errors);
+    quota::overhead(of, "overhead", errors);
+    let groups = of.at(&["securityContext", "supplementalGroups"]).and_then(Value::as_array);
+    for (at, group) in groups.map(|groups| groups.items()).unwrap_or_default().iter().enumerate() {
+        if !group.as_i64().is_some_and(|group| (0..=i64::from(i32::MAX)).contains(&group)) {
+            let path = format!("securityContext.supplementalGroups[{at}]");
+            let detail = "must be between 0 and 2147483647, inclusive";
+            errors.push(of.fault(&path, FaultKind::Invalid, group, detail));
+        }
+    }
+    if of.root.get("kind").and_then(Value::as_str) == Some("Pod") {
+        source::tokens(of, errors);
+    }
     if of.text("dnsPolicy") == "None" && of.at(&["dnsConfig", "nameservers"]).is_none() {
         let detail = "must provide at least one DNS nameserver when `dnsPolicy` is None";
         errors.push(of.fault("dnsConfig", FaultKind::Required, &Value::Null, detail));
@@ -125,6 +137,14 @@ pub(crate) fn container(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         }
     }
     let security = |name: &str| of.at(&["securityContext", name]);
+    for (at, mount) in of.items("volumeMounts").iter().enumerate() {
+        let both_ways = text(mount, "mountPropagation") == "Bidirectional";
+        if both_ways && security("privileged") != Some(&Value::Bool(true)) {
+            let path = format!("volumeMounts[{at}].mountPropagation");
+            let detail = "Bidirectional mount propagation is available only to privileged containers";
+            errors.push(of.fault(&path, FaultKind::Forbidden, &Value::Null, detail));
+        }
+    }
     if security("allowPrivilegeEscalation") == Some(&Value::Bool(false)) {
         let added = of.at(&["securityContext", "capabilities", "add"]).and_then(Value::as_array);
         let admin = added.is_some_and(|added| {
@@ -173,10 +193,7 @@ pub(crate) fn env(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
     if let Some(path) = source.get("fieldRef").and_then(|of| of.get("fieldPath")) {
         let text = path.as_str().unwrap_or_default();
-        let subscript =
-            ["metadata.labels['", "metadata.annotations['"].iter().any(|start| text.starts_with(start))
-                && text.ends_with("']");
-        if !subscript && !ENV_FIELDS.contains(&text) {
+        if !source::is_subscript(text) && !ENV_FIELDS.contains(&text) {
             errors.push(of.fault(
                 "valueFrom.fieldRef.fieldPath",
                 FaultKind::NotSupported,

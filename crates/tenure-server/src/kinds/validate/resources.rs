@@ -96,37 +96,3 @@ pub(crate) fn volume_requirements(of: &Context<'_>, errors: &mut Vec<FieldError>
 pub(crate) fn capacity(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     storage(of, &["capacity", "storage"], "capacity[storage]", errors);
 }
-
-/// Checks that the least is below the defaults, and those below the most.
-pub(crate) fn limit_range(of: &Context<'_>, errors: &mut Vec<FieldError>) {
-    let order = ["min", "defaultRequest", "default", "max"];
-    for (at, low) in order.iter().enumerate() {
-        for (name, value) in map(of, low) {
-            for high in &order[at + 1..] {
-                let more = map(of, high).iter().find(|(of, _)| of == name).map(|(_, value)| value);
-                if let (Some(less), Some(more)) = (amount(value), more.and_then(amount))
-                    && less > more
-                {
-                    let detail = format!(
-                        "{low} value {} is greater than {high} value {}",
-                        less.canonical(),
-                        more.canonical()
-                    );
-                    errors.push(of.fault(&format!("{low}[{name}]"), FaultKind::Invalid, value, &detail));
-                }
-            }
-        }
-    }
-    if of.text("type") == "Pod" {
-        for list in ["default", "defaultRequest"] {
-            if !map(of, list).is_empty() {
-                errors.push(of.fault(
-                    list,
-                    FaultKind::Forbidden,
-                    &Value::Null,
-                    "may not be specified when `type` is 'Pod'",
-                ));
-            }
-        }
-    }
-}

@@ -112,6 +112,13 @@ pub(crate) fn selects_template_by_map(of: &Context<'_>, errors: &mut Vec<FieldEr
     }
 }
 
+/// Checks labels and annotations of a template.
+pub(crate) fn template_metadata(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    metadata::labels(&of.path.field("labels"), of.at(&["metadata", "labels"]), errors);
+    let path = of.path.field("annotations").to_string();
+    metadata::annotations(&path, of.at(&["metadata", "annotations"]), errors);
+}
+
 fn mismatch(of: &Context<'_>, labels: Option<&Value>, errors: &mut Vec<FieldError>) {
     let value = labels.cloned().unwrap_or_default();
     let detail = "`selector` does not match template `labels`";

@@ -198,6 +198,10 @@ fn only_for_type(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         checked,
         "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'",
     );
+    if let Some(port) = of.number("healthCheckNodePort").filter(|port| *port < 0) {
+        let detail = "must be between 1 and 65535, inclusive";
+        errors.push(of.fault("healthCheckNodePort", FaultKind::Invalid, &port.into(), detail));
+    }
     if !of.items("loadBalancerSourceRanges").is_empty() {
         if !balanced {
             let detail = "may only be used when `type` is 'LoadBalancer'";

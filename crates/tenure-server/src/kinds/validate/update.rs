@@ -73,9 +73,10 @@ fn refused(row: &Value, old: &Value, new: &Value) -> Option<FieldError> {
         true => (was.clone(), is.clone()),
         false => (without(was, &changeable), without(is, &changeable)),
     };
-    let same = match row.get("key").and_then(Value::as_str) {
-        Some(key) => kept_items(&was, &is, key),
-        None => was == is || is_empty(&was) && is_empty(&is),
+    let same = match (row.get("key").and_then(Value::as_str), row.get("keepsItemsBut")) {
+        (Some(key), _) => kept_items(&was, &is, key),
+        (None, Some(_)) => has_all_items(&was, &is, &row.texts("keepsItemsBut")),
+        (None, None) => was == is || is_empty(&was) && is_empty(&is),
     };
     if same {
         return None;
@@ -94,6 +95,16 @@ fn kept_items(was: &Value, is: &Value, key: &str) -> bool {
     let items = |of: &'_ Value| of.as_array().map(|items| items.items().to_vec()).unwrap_or_default();
     let after = items(is);
     items(was).iter().all(|old| after.iter().all(|new| old.get(key) != new.get(key) || old == new))
+}
+
+/// Whether every item is still there, whatever its fields of some names have become.
+fn has_all_items(was: &Value, is: &Value, changeable: &[Text]) -> bool {
+    let items = |of: &'_ Value| -> Vec<Value> {
+        let items = of.as_array().map(|items| items.items()).unwrap_or_default();
+        items.iter().map(|item| without(item, changeable)).collect()
+    };
+    let after = items(is);
+    items(was).iter().all(|item| after.contains(item))
 }
 
 /// Returns a value without the parts at some paths; `[]` stands for every item of a list.

@@ -1,6 +1,7 @@
 //! Rules of single kinds that compare several of their fields.
 
 use super::{
+    super::scalar::Quantity,
     error::{FaultKind, FieldError},
     format,
     function::Context,
@@ -264,6 +265,17 @@ pub(crate) fn metric(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         let detail = "must set either a target raw value or a target utilization";
         errors.push(of.fault(&path, FaultKind::Required, &Value::Null, detail));
     }
+    for name in ["averageValue", "value"] {
+        let amount = target(name).and_then(Value::as_str).and_then(Quantity::parse);
+        if let (Some(value), true) = (target(name), amount.is_some_and(|amount| amount.nanos() <= 0)) {
+            let path = format!("{path}.{name}");
+            errors.push(of.fault(&path, FaultKind::Invalid, value, "must be positive"));
+        }
+    }
+    if *field == "external" && given == [false, true, true] {
+        let detail = "may not set both a target value for metric and a per-pod target";
+        errors.push(of.fault(&format!("{path}.value"), FaultKind::Forbidden, &Value::Null, detail));
+    }
     if let Some(value) = target("averageUtilization").filter(|value| !positive(value)) {
         errors.push(of.fault(
             &format!("{path}.averageUtilization"),
@@ -324,7 +336,8 @@ pub(crate) fn secret_data(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let has = |key: &str| entries(of, "data").iter().any(|(name, _)| name == key);
     let kind = of.text("type");
     for key in SECRET_KEYS.iter().find(|(of, _)| *of == kind).map(|row| row.1).unwrap_or_default() {
-        if !has(key) {
+        let empty = entries(of, "data").iter().any(|(name, value)| name == key && value.as_str() == Some(""));
+        if !has(key) || empty && *key == "ssh-privatekey" {
             errors.push(of.fault(&format!("data[{key}]"), FaultKind::Required, &Value::Null, ""));
         }
     }
@@ -403,14 +416,23 @@ pub(crate) fn subject(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         let detail = format!("supported values: \"{expected}\"");
         errors.push(of.fault("apiGroup", FaultKind::NotSupported, &group.into(), &detail));
     }
-    if of.text("kind") == "ServiceAccount" {
-        if let Some(fault) =
-            Some(of.text("name")).filter(|name| !name.is_empty()).and_then(format::dns_subdomain)
-        {
-            errors.push(of.fault("name", FaultKind::Invalid, &of.text("name").into(), &fault));
-        }
-        if of.text("namespace").is_empty() {
-            errors.push(of.fault("namespace", FaultKind::Required, &Value::Null, ""));
+    let name = Some(of.text("name")).filter(|name| of.text("kind") == "ServiceAccount" && !name.is_empty());
+    if let Some(fault) = name.and_then(format::dns_subdomain) {
+        errors.push(of.fault("name", FaultKind::Invalid, &of.text("name").into(), &fault));
+    }
+}
+
+/// Checks that the accounts of a binding without a namespace have one.
+pub(crate) fn account_namespace(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    for (at, subject) in of.items("subjects").iter().enumerate() {
+        let text = |name: &str| subject.get(name).and_then(Value::as_str).unwrap_or_default();
+        if text("kind") == "ServiceAccount" && text("namespace").is_empty() {
+            errors.push(of.fault(
+                &format!("subjects[{at}].namespace"),
+                FaultKind::Required,
+                &Value::Null,
+                "",
+            ));
         }
     }
 }
@@ -430,6 +452,28 @@ pub(crate) fn network_port(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             _ => return,
         };
         errors.push(of.fault("endPort", FaultKind::Invalid, &end.into(), detail));
+    }
+}
+
+/// Checks that what a block of addresses leaves out is a part of it.
+pub(crate) fn network_block(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let whole = format::network(of.text("cidr"));
+    for (at, part) in of.items("except").iter().enumerate() {
+        let (Some(whole), Some(part_of)) = (whole, part.as_str().and_then(format::network)) else { continue };
+        if !part_of.is_strictly_within(whole) {
+            let detail = "must be a strict subset of `cidr`";
+            errors.push(of.fault(&format!("except[{at}]"), FaultKind::Invalid, part, detail));
+        }
+    }
+}
+
+/// Checks that each of several ports has a name.
+pub(crate) fn endpoint_ports(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let ports = of.items("ports");
+    for (at, port) in ports.iter().enumerate().filter(|_| ports.len() > 1) {
+        if port.get("name").and_then(Value::as_str).unwrap_or_default().is_empty() {
+            errors.push(of.fault(&format!("ports[{at}].name"), FaultKind::Required, &Value::Null, ""));
+        }
     }
 }
 
@@ -474,8 +518,39 @@ pub(crate) fn slice_addresses(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks that an event lives where the object it tells of does.
+/// What an event with a time of its own must say, and how long that may be.
+const EVENT_TEXTS: [(&str, &str, usize); 3] =
+    [("reportingInstance", "reportingInstance", 128), ("action", "action", 128), ("reason", "reason", 128)];
+
+/// Checks what an event with a time of its own says: who reports what was done and why.
+fn timed_event(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let reporter = if of.get("regarding").is_some() { "reportingController" } else { "reportingComponent" };
+    let name = of.text(reporter);
+    if name.is_empty() {
+        errors.push(of.fault("reportingController", FaultKind::Required, &Value::Null, ""));
+    } else if let Some(fault) = format::qualified_name(name) {
+        errors.push(of.fault("reportingController", FaultKind::Invalid, &name.into(), &fault));
+    }
+    for (field, path, most) in EVENT_TEXTS {
+        match of.text(field).len() {
+            0 => errors.push(of.fault(path, FaultKind::Required, &Value::Null, "")),
+            bytes if bytes > most => {
+                let detail = format!("can have at most {most} characters");
+                errors.push(of.fault(path, FaultKind::Invalid, &"".into(), &detail));
+            }
+            _ => {}
+        }
+    }
+    if of.text("message").len().max(of.text("note").len()) > 1024 {
+        errors.push(of.fault("message", FaultKind::Invalid, &"".into(), "can have at most 1024 characters"));
+    }
+}
+
+/// Checks that an event lives where the object it tells of does, and that one with a time is complete.
 pub(crate) fn event(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    if of.get("eventTime").is_some() {
+        timed_event(of, errors);
+    }
     let namespace = of.at(&["metadata", "namespace"]).and_then(Value::as_str).unwrap_or_default();
     let (field, about) = match of.get("regarding") {
         Some(about) => ("regarding", Some(about)),
