@@ -1,6 +1,6 @@
 //! What is about to be done, as those are told who have a say in it.
 
-use super::GROUP;
+use super::{CONFIGURATIONS, GROUP};
 use crate::kinds::{Resource, Scope};
 use tenure_value::{Text, Value};
 
@@ -79,14 +79,6 @@ impl Deed {
 
 /// Whether nobody has a say in what is done: the configurations of those who have are nobody's business.
 pub(super) fn is_exempt(deed: &Deed) -> bool {
-    const KINDS: [&str; 6] = [
-        "mutatingadmissionpolicies",
-        "mutatingadmissionpolicybindings",
-        "mutatingwebhookconfigurations",
-        "validatingadmissionpolicies",
-        "validatingadmissionpolicybindings",
-        "validatingwebhookconfigurations",
-    ];
     let form = deed.requested();
-    form.group == GROUP && KINDS.contains(&form.resource.as_str())
+    form.group == GROUP && CONFIGURATIONS.contains(&form.resource.as_str())
 }

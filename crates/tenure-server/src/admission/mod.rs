@@ -11,7 +11,7 @@ mod review;
 pub(crate) use deed::{Deed, Form, Operation};
 pub(crate) use expression::{Condition, Scene, fault};
 pub(crate) use hook::{Hook, OnFailure};
-pub(crate) use policy::{Action, Binding, Policy, Refusal};
+pub(crate) use policy::{Action, Binding, Change, Policy, Refusal};
 pub(crate) use review::{Review, Verdict, request};
 
 use deed::is_exempt;
@@ -20,7 +20,9 @@ use tenure_value::Value;
 /// The group of the configurations.
 pub(crate) const GROUP: &str = "admissionregistration.k8s.io";
 /// The resources of the configurations that are acted upon.
-pub(crate) const CONFIGURATIONS: [&str; 4] = [
+pub(crate) const CONFIGURATIONS: [&str; 6] = [
+    "mutatingadmissionpolicies",
+    "mutatingadmissionpolicybindings",
     "mutatingwebhookconfigurations",
     "validatingwebhookconfigurations",
     "validatingadmissionpolicies",
@@ -30,6 +32,8 @@ pub(crate) const CONFIGURATIONS: [&str; 4] = [
 /// Everyone who has a say.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
+    /// The policies that change what is written.
+    pub mutating_policies: Vec<Policy>,
     /// Those who may change what is written, in the order in which they are asked.
     pub mutating: Vec<Hook>,
     /// Those who may refuse it.
@@ -40,26 +44,32 @@ pub(crate) struct Gate {
 
 impl Gate {
     /// Reads the objects of the configurations, each resource's in the order of their names.
-    pub fn read(of: &[Vec<Value>; 4]) -> Gate {
-        let [mutating, validating, policies, bindings] = of;
+    pub fn read(of: &[Vec<Value>; 6]) -> Gate {
+        let [mutating_policies, mutating_bindings, mutating, validating, policies, bindings] = of;
         let hooks = |of: &[Value]| of.iter().flat_map(Hook::all).collect();
+        let bound = |policies: &[Value], bindings: &[Value]| {
+            policies.iter().filter_map(|policy| Policy::read(policy, bindings)).collect()
+        };
         Gate {
+            mutating_policies: bound(mutating_policies, mutating_bindings),
             mutating: hooks(mutating),
             validating: hooks(validating),
-            policies: policies.iter().filter_map(|policy| Policy::read(policy, bindings)).collect(),
+            policies: bound(policies, bindings),
         }
     }
 
     /// Whether nobody has a say in anything.
     pub fn is_open(&self) -> bool {
-        self.mutating.is_empty() && self.validating.is_empty() && self.policies.is_empty()
+        let policies = self.mutating_policies.iter().chain(&self.policies);
+        self.mutating.is_empty() && self.validating.is_empty() && policies.count() == 0
     }
 
     /// Whether somebody may have a say in what is done. Nobody has one in who has a say: a webhook that does not
     /// answer could not be removed otherwise.
     pub fn concerns(&self, deed: &Deed) -> bool {
         let hooks = || self.mutating.iter().chain(&self.validating).map(|hook| &hook.constraints);
-        let policies = || self.policies.iter().map(|policy| &policy.constraints);
+        let policies =
+            || self.mutating_policies.iter().chain(&self.policies).map(|policy| &policy.constraints);
         !is_exempt(deed) && hooks().chain(policies()).any(|of| of.form(deed).is_some())
     }
 }

@@ -1,4 +1,4 @@
-//! A policy: expressions that what is written must hold to, where a binding says so.
+//! A policy: expressions that what is written must hold to, or that say how it is changed, where a binding says so.
 
 use super::{
     expression::{Condition, Expression, Scene},
@@ -31,7 +31,27 @@ pub(crate) struct Policy {
     conditions: Vec<Condition>,
     variables: Vec<(Text, Expression)>,
     validations: Vec<Validation>,
+    /// How what is written is changed, one after the other.
+    pub mutations: Vec<Mutation>,
+    /// Whether it is asked again when others have changed the object since.
+    pub is_reinvoked: bool,
     pub on_failure: OnFailure,
+}
+
+/// An expression that says how an object is changed.
+#[derive(Debug)]
+pub(crate) struct Mutation {
+    expression: Expression,
+    made: fn(Value) -> Change,
+}
+
+/// How an object is changed.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Change {
+    /// By applying a part of it.
+    Apply(Value),
+    /// By a JSON patch.
+    Patch(Value),
 }
 
 /// What puts a policy into effect.
@@ -107,22 +127,39 @@ impl Policy {
             conditions: spec.items("matchConditions").iter().map(Condition::read).collect(),
             variables: expressions("variables").map(|(name, of)| (name, Expression::new(of))).collect(),
             validations: spec.items("validations").iter().map(Validation::read).collect(),
+            mutations: spec.items("mutations").iter().map(Mutation::read).collect(),
+            is_reinvoked: spec.text("reinvocationPolicy") == "IfNeeded",
             on_failure: OnFailure::read(spec),
             name,
         })
     }
 
-    /// Returns why an object does not hold to the policy, by each expression that it does not hold to.
-    pub fn judge(
+    /// Returns whether the conditions of the policy hold.
+    pub fn applies(&self, seen: [&Value; 4], parameters: Option<&Value>) -> Result<bool, String> {
+        Condition::all(&self.conditions, &mut scene(seen, parameters))
+    }
+
+    /// Returns how one of its mutations changes an object.
+    pub fn change(
         &self,
-        [request, object, old, namespace]: [&Value; 4],
+        mutation: &Mutation,
+        seen: [&Value; 4],
         parameters: Option<&Value>,
-    ) -> Vec<Refusal> {
-        let mut scene = Scene::new(request, object, old);
-        scene.show("namespaceObject", Val::of(namespace, None));
-        if let Some(parameters) = parameters {
-            scene.show("params", Val::of(parameters, None));
-        }
+    ) -> Result<Change, String> {
+        let mut scene = scene(seen, parameters);
+        let failed = self.compute_variables(&mut scene);
+        let told = |why: String| {
+            let because = failed.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+            format!("expression '{}' resulted in error: {why}{because}", mutation.expression.source)
+        };
+        let made = mutation.expression.run(&mut scene).map_err(told)?;
+        let document = made.to_document().ok_or_else(|| told("it makes no document".into()))?;
+        Ok((mutation.made)(document))
+    }
+
+    /// Returns why an object does not hold to the policy, by each expression that it does not hold to.
+    pub fn judge(&self, seen: [&Value; 4], parameters: Option<&Value>) -> Vec<Refusal> {
+        let mut scene = scene(seen, parameters);
         let mut refusals = Vec::new();
         let mut refuse = |why: String| {
             if self.on_failure == OnFailure::Refuse {
@@ -172,6 +209,29 @@ impl Policy {
         }
         scene.show("variables", Val::Map(Arc::new(computed)));
         failed
+    }
+}
+
+/// Returns what the expressions of a policy see.
+fn scene<'v>([request, object, old, namespace]: [&'v Value; 4], parameters: Option<&'v Value>) -> Scene<'v> {
+    let mut scene = Scene::new(request, object, old);
+    scene.show("namespaceObject", Val::of(namespace, None));
+    if let Some(parameters) = parameters {
+        scene.show("params", Val::of(parameters, None));
+    }
+    scene
+}
+
+impl Mutation {
+    fn read(of: &Value) -> Mutation {
+        let (name, made): (_, fn(Value) -> Change) = match of.text("patchType").as_str() {
+            "JSONPatch" => ("jsonPatch", Change::Patch),
+            _ => ("applyConfiguration", Change::Apply),
+        };
+        Mutation {
+            expression: Expression::new(of.get(name).unwrap_or(&Value::Null).text("expression")),
+            made,
+        }
     }
 }
 
@@ -286,6 +346,30 @@ mod tests {
         assert!(strict[0].contains("variable \"a\" cannot be computed"), "{strict:?}");
         assert_eq!(strict.len(), 2);
         assert_eq!(judged(&spec("Ignore"), None), ["failed expression: false"]);
+    }
+
+    #[test]
+    fn a_mutation_makes_a_part_of_an_object_or_a_patch() {
+        let object: Value = r#"{"metadata":{"labels":{"a/b":"x"}},"spec":{"replicas":7}}"#.parse().unwrap();
+        let made = |mutation: &str| {
+            let spec = format!(
+                r#"{{"variables":[{{"name":"more","expression":"object.spec.replicas + 1"}}],"mutations":[{mutation}]}}"#
+            );
+            let policy = policy(&spec);
+            let null = Value::Null;
+            policy.change(&policy.mutations[0], [&null, &object, &null, &null], None)
+        };
+        let applied = made(
+            r#"{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"Object{spec: Object.spec{replicas: variables.more, ?paused: optional.none()}}"}}"#,
+        );
+        assert_eq!(applied, Ok(Change::Apply(r#"{"spec":{"replicas":8}}"#.parse().unwrap())));
+        let patched = made(
+            r#"{"patchType":"JSONPatch","jsonPatch":{"expression":"object.metadata.labels.map(k, JSONPatch{op: 'remove', path: '/metadata/labels/' + jsonpatch.escapeKey(k)})"}}"#,
+        );
+        let expected = r#"[{"op":"remove","path":"/metadata/labels/a~1b"}]"#.parse().unwrap();
+        assert_eq!(patched, Ok(Change::Patch(expected)));
+        let failed = made(r#"{"patchType":"JSONPatch","jsonPatch":{"expression":"object.none"}}"#);
+        assert!(failed.unwrap_err().contains("object.none"));
     }
 
     #[test]

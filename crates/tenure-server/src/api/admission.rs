@@ -11,15 +11,17 @@ use super::{
     target::Target,
 };
 use crate::{
-    Cause, Failure,
+    Cause, Failure, Reason,
     admission::{
-        Action, Binding, CONFIGURATIONS, Condition, Deed, Form, GROUP, Gate, Hook, OnFailure, Operation,
-        Policy, Refusal, Review, Scene, Verdict, request,
+        Action, Binding, CONFIGURATIONS, Change, Condition, Deed, Form, GROUP, Gate, Hook, OnFailure,
+        Operation, Policy, Refusal, Review, Scene, Verdict, request,
     },
     kinds::{Registry, Resource, Scope},
 };
 use std::sync::{Arc, PoisonError, RwLock};
-use tenure_apply::Managers;
+use tenure_apply::{Force, Live, Managers, Presence, Reset, SingleVersion, Write};
+use tenure_fields::FieldSet;
+use tenure_schema::TypeRef;
 use tenure_store::Revision;
 use tenure_value::{Text, Value};
 
@@ -40,7 +42,7 @@ impl Api {
     /// Reads anew who has a say.
     pub(crate) async fn refresh_gate(&self) -> Result<(), Failure> {
         let _one_at_a_time = self.refreshing.lock().await;
-        let mut configured: [Vec<Value>; 4] = Default::default();
+        let mut configured: [Vec<Value>; 6] = Default::default();
         for (name, objects) in CONFIGURATIONS.iter().zip(&mut configured) {
             let Some(resource) = Registry::builtin().find(GROUP, "v1", name) else { continue };
             let stored = all(&*self.store, resource, "").await?;
@@ -105,8 +107,8 @@ impl<'a> Admission<'a> {
         Ok(Some(Admission { api, served, gate, deed, namespace }))
     }
 
-    /// Returns an object as the webhooks make it that may change it. Those that want to be asked again when others
-    /// have changed it since are, once.
+    /// Returns an object as those make it who may change it, policies before webhooks. Those that want to be asked again
+    /// when others have changed it since are, once.
     pub async fn mutate(
         &self,
         mut object: Value,
@@ -114,22 +116,27 @@ impl<'a> Admission<'a> {
         complete: Complete<'_>,
         warnings: &mut Vec<String>,
     ) -> Result<Value, Failure> {
-        let mut seen: Vec<Option<Value>> = vec![None; self.gate.mutating.len()];
+        let mut left_by_policy: Vec<Option<Value>> = vec![None; self.gate.mutating_policies.len()];
+        let mut left: Vec<Option<Value>> = vec![None; self.gate.mutating.len()];
         for again in [false, true] {
-            for (hook, seen) in self.gate.mutating.iter().zip(&mut seen) {
-                let is_due = match (again, &seen) {
-                    (false, _) => true,
-                    (true, Some(seen)) => hook.is_reinvoked && *seen != object,
-                    (true, None) => false,
-                };
-                if !is_due {
+            for (policy, left) in self.gate.mutating_policies.iter().zip(&mut left_by_policy) {
+                if again && !is_due_again(policy.is_reinvoked, left.as_ref(), &object) {
+                    continue;
+                }
+                if let Some(changed) = self.changed(policy, &object, old, complete).await? {
+                    object = changed;
+                    *left = Some(object.clone());
+                }
+            }
+            for (hook, left) in self.gate.mutating.iter().zip(&mut left) {
+                if again && !is_due_again(hook.is_reinvoked, left.as_ref(), &object) {
                     continue;
                 }
                 let Some(verdict) = self.ask(hook, &object, old, warnings).await? else { continue };
                 if let Some((form, patch)) = verdict {
                     object = self.patched(hook, &object, &patch, form, complete).await?;
                 }
-                *seen = Some(object.clone());
+                *left = Some(object.clone());
             }
         }
         Ok(object)
@@ -238,13 +245,18 @@ impl<'a> Admission<'a> {
                 "Internal error occurred: the patch of admission webhook {name:?} cannot be applied: {error}"
             ))
         })?;
-        let back = match self.other(form)? {
+        complete(&self.back(patched, object, form).await?)
+    }
+
+    /// Returns a changed object in the form of the request.
+    async fn back(&self, changed: Value, object: &Value, form: &Form) -> Result<Value, Failure> {
+        match self.other(form)? {
             Some(other) => {
-                with_managers(self.api.between(&other, self.served, &bare(&patched)).await?, object)
+                let back = self.api.between(&other, self.served, &bare(&changed)).await?;
+                Ok(with_managers(back, object))
             }
-            None => patched,
-        };
-        complete(&back)
+            None => Ok(changed),
+        }
     }
 
     /// Returns an object in a form of its resource.
@@ -266,6 +278,113 @@ impl<'a> Admission<'a> {
         self.api.served(&form.group, &form.version, &form.resource).map(Some)
     }
 
+    /// Returns an object as a policy changes it, wherever a binding says so; nothing if none does.
+    async fn changed(
+        &self,
+        policy: &Policy,
+        object: &Value,
+        old: &Value,
+        complete: Complete<'_>,
+    ) -> Result<Option<Value>, Failure> {
+        let Some(form) = policy.constraints.form(&self.deed) else { return Ok(None) };
+        let told = request(&self.deed, form);
+        let shown_old = self.at_form(old, form).await?;
+        let mut changed: Option<Value> = None;
+        for binding in self.bindings(policy, object, old) {
+            let failed = |why: &str| match policy.on_failure {
+                OnFailure::GoOn => Ok(()),
+                OnFailure::Refuse => {
+                    let named = format!("policy '{}' with binding '{}'", policy.name, binding.name);
+                    let mut failure = self.forbidden(&format!("{named} denied request: {why}"));
+                    failure.reason = Reason::Invalid;
+                    Err(failure)
+                }
+            };
+            let parameters: Vec<Option<Value>> = match self.parameters(policy, binding).await? {
+                Ok(None) => vec![None],
+                Ok(Some(all)) => all.into_iter().map(Some).collect(),
+                Err(why) => {
+                    failed(&why)?;
+                    continue;
+                }
+            };
+            for parameters in &parameters {
+                let current = changed.as_ref().unwrap_or(object);
+                let shown = self.at_form(current, form).await?;
+                let seen = [&told, &shown, &shown_old, &self.namespace];
+                match policy.applies(seen, parameters.as_ref()) {
+                    Ok(true) => {}
+                    Ok(false) => continue,
+                    Err(why) => {
+                        failed(&why)?;
+                        continue;
+                    }
+                }
+                for mutation in &policy.mutations {
+                    let shown = self.at_form(changed.as_ref().unwrap_or(object), form).await?;
+                    let seen = [&told, &shown, &shown_old, &self.namespace];
+                    let made = policy.change(mutation, seen, parameters.as_ref());
+                    match made.and_then(|change| self.merged(&shown, &change, form)) {
+                        Ok(merged) => changed = Some(complete(&self.back(merged, object, form).await?)?),
+                        Err(why) => {
+                            failed(&why)?;
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(changed)
+    }
+
+    /// Returns what a change of a policy makes of an object.
+    fn merged(&self, object: &Value, change: &Change, form: &Form) -> Result<Value, String> {
+        let config = match change {
+            Change::Patch(patch) => {
+                let options = tenure_patch::json::Options::default();
+                return tenure_patch::json::apply(object, patch, &options).map_err(|error| error.to_string());
+            }
+            Change::Apply(config) => config,
+        };
+        let other = self.other(form).map_err(|failure| failure.to_string())?;
+        let served = other.as_ref().unwrap_or(self.served);
+        let (of, api_version) = (served.type_ref(), &served.resource.api_version);
+        let fields = config.as_object().ok_or("an ApplyConfiguration is an object: Object{…}")?;
+        let config: Value =
+            fields.with("apiVersion", api_version.clone()).with("kind", served.resource.kind.clone()).into();
+        check_granular(&config, of)?;
+        let versions = SingleVersion::new(api_version.clone(), of);
+        let write = Write {
+            manager: "policy",
+            api_version,
+            subresource: "",
+            now: tenure_apply::Timestamp::from_unix(0),
+            versions: &versions,
+            reset: Reset::Nothing,
+            empty: &served.empty(),
+        };
+        let (bare, nobody) = (bare(object), Managers::default());
+        let found = Live { object: &bare, managers: &nobody, presence: Presence::Stored };
+        let state = tenure_apply::apply(found, &config, &write, Force::All);
+        state.map(|state| with_managers(state.object, object)).map_err(|error| error.to_string())
+    }
+
+    /// Returns the bindings of a policy that are about an object.
+    fn bindings<'p>(
+        &self,
+        policy: &'p Policy,
+        object: &Value,
+        old: &Value,
+    ) -> impl Iterator<Item = &'p Binding> {
+        let is_meant = policy.constraints.selects(&self.deed, object, old, &self.namespace);
+        policy.bindings.iter().filter(move |binding| {
+            let bound = &binding.constraints;
+            is_meant
+                && (!bound.has_rules() || bound.form(&self.deed).is_some())
+                && bound.selects(&self.deed, object, old, &self.namespace)
+        })
+    }
+
     /// Checks that an object holds to a policy wherever a binding says so.
     async fn hold_to(
         &self,
@@ -275,18 +394,9 @@ impl<'a> Admission<'a> {
         warnings: &mut Vec<String>,
     ) -> Result<(), Failure> {
         let Some(form) = policy.constraints.form(&self.deed) else { return Ok(()) };
-        if !policy.constraints.selects(&self.deed, object, old, &self.namespace) {
-            return Ok(());
-        }
         let (shown, shown_old) = (self.at_form(object, form).await?, self.at_form(old, form).await?);
         let told = request(&self.deed, form);
-        for binding in &policy.bindings {
-            let bound = &binding.constraints;
-            if bound.has_rules() && bound.form(&self.deed).is_none()
-                || !bound.selects(&self.deed, object, old, &self.namespace)
-            {
-                continue;
-            }
+        for binding in self.bindings(policy, object, old) {
             let refusals: Vec<Refusal> = match self.parameters(policy, binding).await? {
                 Ok(parameters) => {
                     let judge =
@@ -378,6 +488,30 @@ impl<'a> Admission<'a> {
         let form = self.deed.requested();
         Failure::forbidden(&form.group, &form.resource, &self.deed.name, why)
     }
+}
+
+/// Whether somebody who has been asked is to be asked again: if it wants to be, and left something else behind.
+fn is_due_again(is_reinvoked: bool, left: Option<&Value>, object: &Value) -> bool {
+    is_reinvoked && left.is_some_and(|left| left != object)
+}
+
+/// Checks that a configuration sets nothing that can only be replaced whole: what a policy does not name would be lost.
+fn check_granular(config: &Value, of: TypeRef<'_>) -> Result<(), String> {
+    let declared = FieldSet::of(config, of).map_err(|error| error.to_string())?;
+    for path in declared.leaves().iter() {
+        let found = path.resolve(config, of);
+        let is_whole = match found {
+            Some(Value::Array(items)) => !items.is_empty(),
+            Some(Value::Object(fields)) => !fields.is_empty(),
+            _ => false,
+        };
+        if is_whole {
+            return Err(format!(
+                "invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {path}; use a JSONPatch"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Returns a resource as a request names it, and then as it is served besides: what is kept in one place is one.

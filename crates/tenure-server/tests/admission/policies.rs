@@ -8,22 +8,27 @@ const BINDINGS: &str = "/apis/admissionregistration.k8s.io/v1/validatingadmissio
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
 const RULES: &str = r#""matchConstraints":{"resourceRules":[{"operations":["CREATE","UPDATE"],"apiGroups":["apps"],"apiVersions":["v1"],"resources":["deployments"]}]}"#;
 
-/// Starts a server with a policy named `p` and a binding of it named `b`.
+/// Starts a server with a validating policy named `p` and a binding of it named `b`.
 fn server(policy: &str, binding: &str) -> Server {
     let server = Server::start();
-    server.create(
-        POLICIES,
-        &format!(
-            r#"{{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy","metadata":{{"name":"p"}},"spec":{{{RULES},{policy}}}}}"#
-        ),
-    );
-    server.create(
-        BINDINGS,
-        &format!(
-            r#"{{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding","metadata":{{"name":"b"}},"spec":{{"policyName":"p",{binding}}}}}"#
-        ),
-    );
+    bind(&server, "Validating", "p", policy, &format!(",{binding}"));
     server
+}
+
+/// Creates a policy, and a binding of it named `b`.
+fn bind(server: &Server, kind: &str, name: &str, policy: &str, binding: &str) {
+    let create = |kind: &str, path: &str, name: &str, spec: &str| {
+        server.create(
+            path,
+            &format!(
+                r#"{{"apiVersion":"admissionregistration.k8s.io/v1","kind":"{kind}","metadata":{{"name":"{name}"}},"spec":{{{spec}}}}}"#
+            ),
+        )
+    };
+    let path = |of: &str| of.replace("validating", &kind.to_lowercase());
+    create(&format!("{kind}AdmissionPolicy"), &path(POLICIES), name, &format!("{RULES},{policy}"));
+    let binding = format!(r#""policyName":"{name}"{binding}"#);
+    create(&format!("{kind}AdmissionPolicyBinding"), &path(BINDINGS), "b", &binding);
 }
 
 fn deploy(server: &Server, name: &str, replicas: u32) -> Answer {
@@ -96,4 +101,47 @@ fn a_binding_names_parameters_and_where_it_holds() {
     assert!(refused.says("message").ends_with("denied request: at most 2 in default"), "{}", refused.text());
     let causes = refused.document().at(["details", "causes"]).and_then(Value::as_array).unwrap().clone();
     assert_eq!(causes.len(), 1);
+}
+
+#[test]
+fn a_mutating_policy_changes_what_is_written_and_holds_nothing() {
+    let server = Server::start();
+    let apply = r#""reinvocationPolicy":"Never","matchConditions":[{"name":"new","expression":"request.operation == 'CREATE'"}],"mutations":[
+        {"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"Object{spec: Object.spec{template: Object.spec.template{spec: Object.spec.template.spec{containers: [Object.spec.template.spec.containers{name: 'side', image: 'proxy:1'}]}}}}"}},
+        {"patchType":"JSONPatch","jsonPatch":{"expression":"[JSONPatch{op: 'add', path: '/metadata/labels', value: {'containers': string(size(object.spec.template.spec.containers))}}]"}}]"#;
+    bind(&server, "Mutating", "side", apply, "");
+    let created = deploy(&server, "d", 1).document();
+    let containers =
+        created.at(["spec", "template", "spec", "containers"]).and_then(Value::as_array).unwrap();
+    let names: Vec<&str> = containers.iter().filter_map(|of| of.get("name")?.as_str()).collect();
+    assert_eq!(names, ["c", "side"], "{created}");
+    let count = created.at(["metadata", "labels", "containers"]);
+    assert_eq!(count, Some(&Value::from("2")), "each sees what came before");
+    let managers = created.at(["metadata", "managedFields"]).unwrap().to_string();
+    assert!(managers.contains(r#"k:{\"name\":\"c\"}"#) && !managers.contains("side"), "{managers}");
+}
+
+#[test]
+fn a_mutating_policy_that_fails_refuses_and_may_not_replace_whole_lists() {
+    let server = Server::start();
+    let mutation = |expression: &str| {
+        format!(
+            r#""reinvocationPolicy":"Never","mutations":[{{"patchType":"ApplyConfiguration","applyConfiguration":{{"expression":"{expression}"}}}}]"#
+        )
+    };
+    for (expression, about) in [
+        ("Object{spec: Object.spec{replicas: object.none}}", "resulted in error"),
+        (
+            "Object{spec: Object.spec{selector: Object.spec.selector{matchLabels: {'x': 'y'}}}}",
+            "may not mutate atomic arrays, maps or structs: .spec.selector",
+        ),
+    ] {
+        bind(&server, "Mutating", "p", &mutation(expression), "");
+        let refused = deploy(&server, "d", 1);
+        assert!(refused.code == 422 && refused.says("message").contains(about), "{}", refused.text());
+        assert!(refused.says("message").contains("policy 'p' with binding 'b' denied request"));
+        for path in [format!("{POLICIES}/p"), format!("{BINDINGS}/b")] {
+            assert_eq!(server.delete(&path.replace("validating", "mutating")).code, 200);
+        }
+    }
 }

@@ -74,6 +74,23 @@ fn policies_that_could_not_be_run_are_refused() {
         let refused = send("ValidatingAdmissionPolicy", &wrong);
         assert!(refused.code == 422 && refused.says("message").contains(about), "{to}: {}", refused.text());
     }
+    let good = r#"{"reinvocationPolicy":"Never","matchConstraints":{"resourceRules":[{"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]}]},
+        "mutations":[{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"Object{metadata: Object.metadata{}}"}}]}"#;
+    assert_eq!(send("MutatingAdmissionPolicy", good).code, 201);
+    for (from, to, about) in [
+        ("Object.metadata{}", "Thing{}", "spec.mutations[0].applyConfiguration.expression: Invalid value"),
+        (
+            r#""applyConfiguration":"#,
+            r#""jsonPatch":"#,
+            "spec.mutations[0].applyConfiguration: Required value",
+        ),
+        (r#""reinvocationPolicy":"Never","#, "", "spec.reinvocationPolicy: Required value"),
+    ] {
+        let wrong = good.replace(from, to);
+        assert_ne!(wrong, good, "{from}");
+        let refused = send("MutatingAdmissionPolicy", &wrong);
+        assert!(refused.code == 422 && refused.says("message").contains(about), "{to}: {}", refused.text());
+    }
     for (spec, about) in [
         (r#"{"validationActions":["Deny"]}"#, "spec.policyName: Required value"),
         (r#"{"policyName":"p"}"#, "spec.validationActions: Required value"),

@@ -170,7 +170,20 @@ impl<'v> Run<'v> {
                 }
                 Ok(Val::Map(Arc::new(entries)))
             }
-            Expr::Struct(of) => error(format!("{} cannot be made in rules", of.type_name)),
+            // A message is a map; which may be made is decided before an expression runs.
+            Expr::Struct(of) => {
+                self.budget.spend(1 + of.entries.len() as u64)?;
+                let mut entries = Vec::with_capacity(of.entries.len());
+                for entry in &of.entries {
+                    let EntryExpr::StructField(field) = &entry.expr else { continue };
+                    let name = Val::Text(field.field.as_str().into());
+                    match (self.expression(&field.value)?, field.optional) {
+                        (Val::Optional(value), true) => entries.extend(value.map(|value| (name, *value))),
+                        (value, _) => entries.push((name, value)),
+                    }
+                }
+                Ok(Val::Map(Arc::new(entries)))
+            }
             Expr::Unspecified => error("an empty expression"),
         }
     }
@@ -267,6 +280,9 @@ impl<'v> Run<'v> {
         match (target, args) {
             (Target::None, [one]) => self.unary(name, one),
             (Target::None, [left, right]) => self.binary(name, left, right),
+            (Target::Namespace("jsonpatch"), [Val::Text(key)]) if name == "escapeKey" => {
+                Ok(Val::Text(key.replace('~', "~0").replace('/', "~1").into()))
+            }
             (Target::Namespace("optional"), args) => match (name, args) {
                 ("none", []) => Ok(Val::Optional(None)),
                 ("of", [value]) => Ok(Val::Optional(Some(Box::new(value.clone())))),

@@ -38,6 +38,14 @@ pub(super) fn expand(of: IdedExpr) -> Result<IdedExpr, Misfit> {
             }
             Expr::Map(map)
         }
+        Expr::Struct(mut message) => {
+            for entry in &mut message.entries {
+                if let EntryExpr::StructField(field) = &mut entry.expr {
+                    field.value = expand(std::mem::take(&mut field.value))?;
+                }
+            }
+            Expr::Struct(message)
+        }
         Expr::Comprehension(mut of) => {
             let parts =
                 [&mut of.iter_range, &mut of.accu_init, &mut of.loop_cond, &mut of.loop_step, &mut of.result];

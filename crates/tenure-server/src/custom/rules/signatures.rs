@@ -43,7 +43,7 @@ const FUNCTIONS: &[Row] = &[
     ("findAll", "S", "S", 'X'), ("findAll", "S", "SI", 'X'), ("url", "", "S", 'K'), ("isURL", "", "S", 'B'),
     ("getScheme", "K", "", 'S'), ("getHost", "K", "", 'S'), ("getHostname", "K", "", 'S'), ("getPort", "K", "", 'S'),
     ("getEscapedPath", "K", "", 'S'), ("getQuery", "K", "", '_'), ("ip", "", "S", 'P'), ("ip", "C", "", 'P'),
-    ("isIP", "", "S", 'B'), ("ip.isCanonical", "", "S", 'B'), ("family", "P", "", 'I'),
+    ("isIP", "", "S", 'B'), ("ip.isCanonical", "", "S", 'B'), ("jsonpatch.escapeKey", "", "S", 'S'), ("family", "P", "", 'I'),
     ("isUnspecified", "P", "", 'B'), ("isLoopback", "P", "", 'B'), ("isLinkLocalMulticast", "P", "", 'B'),
     ("isLinkLocalUnicast", "P", "", 'B'), ("isGlobalUnicast", "P", "", 'B'), ("cidr", "", "S", 'C'),
     ("isCIDR", "", "S", 'B'), ("containsIP", "C", "P", 'B'), ("containsIP", "C", "S", 'B'),

@@ -369,8 +369,18 @@ fn found_type<'n>(of: &IdedExpr, scope: &mut Scope<'n>) -> Result<Type<'n>, Misf
             outcome
         }
         Expr::Call(call) => call_type(call, scope),
+        // What may be made is in scope under the first word of its type.
         Expr::Struct(of) => {
-            Err(format!("undeclared reference to '{}' (in container '')", of.type_name).into())
+            let root = of.type_name.split('.').next().unwrap_or_default();
+            if !scope.iter().any(|(name, _)| name == root) {
+                return Err(format!("undeclared reference to '{}' (in container '')", of.type_name).into());
+            }
+            for entry in &of.entries {
+                if let EntryExpr::StructField(field) = &entry.expr {
+                    type_of(&field.value, scope)?;
+                }
+            }
+            Ok(Type::Dyn)
         }
         Expr::Unspecified => Err(String::from("Syntax error: an empty expression").into()),
     }
@@ -547,6 +557,10 @@ pub(crate) fn mentions(of: &IdedExpr, name: &str) -> bool {
         Expr::Comprehension(of) => [&of.iter_range, &of.accu_init, &of.loop_cond, &of.loop_step, &of.result]
             .iter()
             .any(|of| mentions(of, name)),
-        Expr::Struct(_) | Expr::Literal(_) | Expr::Unspecified => false,
+        Expr::Struct(of) => of.entries.iter().any(|entry| match &entry.expr {
+            EntryExpr::StructField(field) => mentions(&field.value, name),
+            EntryExpr::MapEntry(_) => false,
+        }),
+        Expr::Literal(_) | Expr::Unspecified => false,
     }
 }

@@ -153,6 +153,30 @@ impl<'v> Val<'v> {
         })
     }
 
+    /// Returns the document that this is; nothing for times, amounts and the like, and for keys that are no texts.
+    pub fn to_document(&self) -> Option<Value> {
+        Some(match self {
+            Val::Null => Value::Null,
+            Val::Bool(flag) => Value::Bool(*flag),
+            Val::Int(number) => Value::Int(*number),
+            Val::UInt(number) => Value::from(*number),
+            Val::Double(number) => Value::Float(*number),
+            Val::Text(text) => Value::String(text.clone()),
+            Val::Bytes(bytes) => Value::from(base64::encode(bytes)),
+            Val::Part(part, _) => (*part).clone(),
+            Val::List(items) => Value::array(items.iter().map(Val::to_document).collect::<Option<Vec<_>>>()?),
+            Val::Map(entries) => {
+                let entries = entries.iter().map(|(key, value)| match key {
+                    Val::Text(name) => Some((name.clone(), value.to_document()?)),
+                    _ => None,
+                });
+                Value::object(entries.collect::<Option<Vec<_>>>()?)
+            }
+            Val::Optional(Some(value)) => value.to_document()?,
+            Val::Optional(None) | Val::Foreign(_) => return None,
+        })
+    }
+
     /// Whether both are the same: numbers by amount, sets and keyed lists whatever their order.
     pub fn equals(&self, other: &Val<'v>) -> bool {
         match (self, other) {

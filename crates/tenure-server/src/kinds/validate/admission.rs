@@ -166,6 +166,11 @@ pub(crate) fn policy(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         let detail = "validations or auditAnnotations must contain at least one item";
         errors.push(of.fault("validations", FaultKind::Required, &Value::Null, detail));
     }
+    matching(of, errors);
+}
+
+/// Checks what a policy is about.
+fn matching(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     match of.get("matchConstraints") {
         None => errors.push(of.fault("matchConstraints", FaultKind::Required, &Value::Null, "")),
         Some(constraints) if constraints.items("resourceRules").is_empty() => {
@@ -178,6 +183,34 @@ pub(crate) fn policy(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             if kind.text(name).is_empty() {
                 errors.push(of.fault(&format!("paramKind.{name}"), FaultKind::Required, &Value::Null, ""));
             }
+        }
+    }
+}
+
+/// Checks what a policy that changes objects says as a whole.
+pub(crate) fn mutating_policy(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    if of.items("mutations").is_empty() {
+        errors.push(of.fault("mutations", FaultKind::Required, &Value::Null, ""));
+    }
+    matching(of, errors);
+}
+
+/// Checks a change that a policy makes.
+pub(crate) fn mutation(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let seen = [SEEN_BY_POLICIES.as_slice(), &["Object", "JSONPatch"]].concat();
+    for (kind, name) in [("ApplyConfiguration", "applyConfiguration"), ("JSONPatch", "jsonPatch")] {
+        match (of.text("patchType") == kind, of.get(name)) {
+            (true, Some(given)) => {
+                let source = given.text("expression");
+                let field = format!("{name}.expression");
+                check_expression(of, (&field, &source), &seen, Wanted::Anything, errors);
+            }
+            (true, None) => errors.push(of.fault(name, FaultKind::Required, &Value::Null, "")),
+            (false, Some(_)) => {
+                let detail = format!("must not be set unless patchType is {kind}");
+                errors.push(of.fault(name, FaultKind::Forbidden, &Value::Null, &detail));
+            }
+            (false, None) => {}
         }
     }
 }
@@ -224,7 +257,16 @@ enum Wanted {
 }
 
 fn expression(of: &Context<'_>, field: &str, seen: &[&str], wanted: Wanted, errors: &mut Vec<FieldError>) {
-    let source = of.text(field);
+    check_expression(of, (field, of.text(field)), seen, wanted, errors);
+}
+
+fn check_expression(
+    of: &Context<'_>,
+    (field, source): (&str, &str),
+    seen: &[&str],
+    wanted: Wanted,
+    errors: &mut Vec<FieldError>,
+) {
     if source.trim().is_empty() {
         errors.push(of.fault(field, FaultKind::Required, &Value::Null, ""));
         return;

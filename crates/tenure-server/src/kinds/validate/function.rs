@@ -60,7 +60,7 @@ pub(crate) struct Function(Body);
 type Body = fn(&Context<'_>, &mut Vec<FieldError>);
 
 /// The names of the functions.
-const FUNCTIONS: [(&str, Body); 50] = [
+const FUNCTIONS: [(&str, Body); 52] = [
     ("labelSelector", selector::label_selector),
     ("selectsTemplate", selector::selects_template),
     ("selectsTemplateByMap", selector::selects_template_by_map),
@@ -105,6 +105,8 @@ const FUNCTIONS: [(&str, Body); 50] = [
     ("admissionValidation", admission::validation),
     ("admissionVariable", admission::variable),
     ("admissionPolicy", admission::policy),
+    ("mutatingPolicy", admission::mutating_policy),
+    ("admissionMutation", admission::mutation),
     ("admissionBinding", admission::binding),
     ("validatingBinding", admission::validating_binding),
     ("templateMetadata", selector::template_metadata),
