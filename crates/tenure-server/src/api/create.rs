@@ -42,7 +42,8 @@ impl Api {
         let read = body::read(&request.body, encoding, &target.served.resource.kind)?;
         let object = target.served.check_kind(&read.value)?;
         self.check_address(target, &object)?;
-        if !meta_text(&object, "resourceVersion").is_empty() {
+        // What is no version says nothing, and neither does zero.
+        if meta_text(&object, "resourceVersion").parse::<u64>().is_ok_and(|version| version != 0) {
             return Err(Failure::bad_request(
                 "metadata.resourceVersion: resourceVersion should not be set on objects to be created; leave it out",
             ));

@@ -556,7 +556,7 @@ impl<'a> Writing<'a> {
     pub(super) fn unscoped(&self, body: &Value) -> Value {
         let scoped = metadata(body);
         match self.target.served.resource.scope {
-            Scope::Cluster if scoped.contains("namespace") => {
+            Scope::Cluster if scoped.get("namespace").is_some_and(|given| given.as_str().is_some()) => {
                 with_metadata(body, scoped.without("namespace"))
             }
             _ => body.clone(),

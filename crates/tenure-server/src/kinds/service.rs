@@ -140,8 +140,9 @@ pub(crate) fn drop_foreign(old: &Value, new: &Value) -> Value {
     let untouched = |name: &&str| before.get(name) == after.get(name);
     let mut spec = foreign.into_iter().filter(untouched).fold(given.clone(), |spec, name| spec.without(name));
     if lost(before.has_node_ports(), after.has_node_ports()) {
-        let ports = |of: &Spec<'_>| of.ports().iter().map(node_port).collect::<Vec<_>>();
-        if ports(&before) == ports(&after) {
+        // Ports may come, go and change along with the type, as long as no node port is asked for anew.
+        let had: Vec<i64> = before.ports().iter().map(node_port).collect();
+        if after.ports().iter().map(node_port).all(|port| port == 0 || had.contains(&port)) {
             let bare = super::object::map_items(after.ports(), |_, port| {
                 let fields = port.as_object()?;
                 fields.contains("nodePort").then(|| fields.without("nodePort").into())

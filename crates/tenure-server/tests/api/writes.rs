@@ -331,3 +331,38 @@ fn a_pod_may_tolerate_more_and_for_longer_but_not_less() {
         assert_eq!(answer.code, code, "{tolerations}: {}", answer.text());
     }
 }
+
+#[test]
+fn a_bound_claim_grows_shrinks_to_what_it_has_and_keeps_its_volume() {
+    let server = Server::start();
+    let path = "/api/v1/namespaces/default/persistentvolumeclaims";
+    let claim = r#"{"metadata":{"name":"x"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"5Gi"}}}}"#;
+    assert_eq!(server.post(path, claim).code, 201);
+    let path = format!("{path}/x");
+    let merge = "application/merge-patch+json";
+    let bound = r#"{"status":{"phase":"Bound","capacity":{"storage":"2Gi"}}}"#;
+    assert_eq!(server.patch(&format!("{path}/status"), merge, bound).code, 200);
+    for (spec, code) in [
+        (r#"{"resources":{"requests":{"storage":"3Gi"}}}"#, 200),
+        (r#"{"resources":{"requests":{"storage":"2Gi"}}}"#, 422),
+        (r#"{"resources":{"limits":{"storage":"9Gi"}}}"#, 422),
+        (r#"{"volumeName":"v"}"#, 200),
+        (r#"{"volumeName":"w"}"#, 422),
+    ] {
+        let answer = server.patch(&path, merge, &format!(r#"{{"spec":{spec}}}"#));
+        assert_eq!(answer.code, code, "{spec}: {}", answer.text());
+    }
+}
+
+#[test]
+fn node_ports_go_with_the_type_that_had_them_whatever_else_the_ports_become() {
+    let server = Server::start();
+    let path = "/api/v1/namespaces/default/services";
+    let service = r#"{"metadata":{"name":"x"},"spec":{"type":"NodePort","ports":[{"name":"a","port":80}]}}"#;
+    assert_eq!(server.post(path, service).code, 201);
+    let change = r#"{"spec":{"type":"ClusterIP","ports":[{"name":"b","port":443}]}}"#;
+    let answer = server.patch(&format!("{path}/x"), "application/strategic-merge-patch+json", change);
+    assert_eq!(answer.code, 200, "{}", answer.text());
+    let ports = answer.document().at(["spec", "ports"]).and_then(Value::as_array).cloned().unwrap();
+    assert!(ports.len() == 2 && ports.iter().all(|port| port.get("nodePort").is_none()), "{ports:?}");
+}

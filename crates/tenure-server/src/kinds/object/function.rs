@@ -168,27 +168,6 @@ pub(crate) fn fill(
     })
 }
 
-/// Whether an image reference means whatever is newest: the tag `latest`, or neither tag nor digest.
-pub(crate) fn is_latest(image: Option<&Value>) -> bool {
-    let Some(image) = image.and_then(Value::as_str).filter(|image| !image.is_empty()) else { return false };
-    let (name, digest) = image.split_once('@').map_or((image, None), |(name, digest)| (name, Some(digest)));
-    let path = name.rsplit('/').next().unwrap_or_default();
-    let tag = path.split_once(':').map(|(_, tag)| tag);
-    let valid = |part: &str| {
-        !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
-    };
-    let repository = tag.and_then(|tag| name.strip_suffix(tag)?.strip_suffix(':')).unwrap_or(name);
-    let sound = repository.split('/').enumerate().all(|(at, part)| {
-        let part = if at == 0 { part.split(':').next().unwrap_or_default() } else { part };
-        valid(part) && (at == 0 || !part.bytes().any(|byte| byte.is_ascii_uppercase()))
-    });
-    sound
-        && match tag {
-            Some(tag) => tag == "latest",
-            None => digest.is_none(),
-        }
-}
-
 /// The resources that count for a pod as a whole.
 fn is_pod_level(name: &str) -> bool {
     matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
@@ -304,22 +283,6 @@ pub(crate) fn qos_class(spec: &Value) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_newest_image_is_the_one_without_tag_and_digest_or_tagged_latest() {
-        for (image, latest) in [
-            ("nginx", true),
-            ("nginx:latest", true),
-            ("nginx:1.25", false),
-            ("localhost:5000/nginx", true),
-            ("localhost:5000/nginx:1", false),
-            ("nginx@sha256:0123456789012345678901234567890123456789012345678901234567890123", false),
-            ("", false),
-            ("!!!", false),
-        ] {
-            assert_eq!(is_latest(Some(&image.into())), latest, "{image}");
-        }
-    }
 
     #[test]
     fn classes_of_service_follow_requests_and_limits() {

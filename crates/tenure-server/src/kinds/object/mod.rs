@@ -7,6 +7,7 @@ mod decode;
 mod edit;
 mod encode;
 mod function;
+mod image;
 mod path;
 mod rule;
 mod shape;

@@ -5,6 +5,7 @@ use super::{
     super::{pack::Row, scalar::Timestamp},
     edit::Edit,
     function::{self, Function},
+    image,
     shape::{FieldShape, Shape, Shapes, StructShape, is_zero},
 };
 use tenure_value::{Object, Text, Value};
@@ -397,8 +398,8 @@ impl Condition {
             Condition::In(place, values) => place.find(node).is_some_and(|value| values.contains(value)),
             Condition::Same(one, other) => one.present(node) == other.present(node),
             Condition::NoFieldsExcept(names) => node.fields().iter().all(|(name, _)| names.contains(name)),
-            Condition::TagLatest(place) => function::is_latest(place.find(node)),
-            Condition::NotTagLatest(place) => !function::is_latest(place.find(node)),
+            Condition::TagLatest(place) => image::is_latest(place.find(node)),
+            Condition::NotTagLatest(place) => !image::is_latest(place.find(node)),
         }
     }
 }

@@ -16,7 +16,7 @@ const LABEL_VALUE: &str = "a valid label must be an empty string or consist of a
 const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
 /// The syntaxes that data names.
-pub(crate) const FORMATS: [(&str, Format); 31] = [
+pub(crate) const FORMATS: [(&str, Format); 32] = [
     ("dnsLabel", dns_label),
     ("dnsSubdomain", dns_subdomain),
     ("dns1035", dns1035),
@@ -48,6 +48,7 @@ pub(crate) const FORMATS: [(&str, Format); 31] = [
     ("driverName", driver_name),
     ("plainAddress", plain_address),
     ("notNegative", not_negative),
+    ("plainPath", plain_path),
 ];
 
 fn wrong(what: impl Into<String>) -> Verdict {
@@ -329,6 +330,17 @@ fn plain_address(text: &str) -> Verdict {
     })
 }
 
+/// A path that is compared part by part, and so has none that is empty, a dot or an encoded slash.
+fn plain_path(text: &str) -> Verdict {
+    let inside = ["//", "/./", "/../", "%2f", "%2F"].into_iter().find(|part| text.contains(part));
+    let at_end = ["/..", "/."].into_iter().find(|part| text.ends_with(part));
+    match (inside, at_end) {
+        (Some(part), _) => wrong(format!("must not contain '{part}'")),
+        (None, Some(part)) => wrong(format!("cannot end with '{part}'")),
+        (None, None) => None,
+    }
+}
+
 /// An amount.
 fn not_negative(text: &str) -> Verdict {
     let negative = Quantity::parse(text).is_some_and(|amount| amount.nanos() < 0);
@@ -404,7 +416,7 @@ mod tests {
     #[test]
     fn each_syntax_takes_what_is_right_and_refuses_what_is_wrong() {
         let long = "a".repeat(64);
-        let table: [(&str, &[&str], &[&str]); 22] = [
+        let table: [(&str, &[&str], &[&str]); 23] = [
             ("dnsLabel", &["a", "a-b", "1a"], &["", "A", "a_b", "-a", "a-", "a.b", &long]),
             ("dnsSubdomain", &["a.b", "a-b.c", "1"], &["", "a..b", ".a", "A.b", "a_b"]),
             ("qualifiedName", &["a", "A_b.c", "a.b/C"], &["", "/a", "a/", "a/b/c", "A/b", "a b", &long]),
@@ -420,6 +432,7 @@ mod tests {
             ("certificateHost", &["a.b", "*.a.b", "10.0.0.1"], &["*", "A.b"]),
             ("searchDomain", &["a.b", "a.b.", ".", "a_b.c", "_a.b"], &["", "A.b", "a..b", "-a", "a b"]),
             ("sysctl", &["kernel.shm_rmid_forced", "net/ipv4/a.b"], &["", "A.b", "a..b", "a b", "-a"]),
+            ("plainPath", &["/", "/a.b", "/a/"], &["//", "/a/../b", "/a/.", "/%2f"]),
             ("notNegative", &["0", "1Gi"], &["-1"]),
             ("noBacksteps", &["", "/a/b", "a..b"], &["..", "/a/../b"]),
             ("driverName", &["a.b", "A.b"], &["", "a b", &long]),

@@ -201,6 +201,10 @@ fn owners(of: &Object, errors: &mut Vec<FieldError>) {
 pub(super) fn check_update(resource: &Resource, old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
     let (before, after) = (metadata(old), metadata(new));
     parts(resource, &after, errors);
+    let prefix = text(&after, "generateName");
+    if let Some(fault) = format::path_segment(prefix) {
+        errors.push(FieldError::invalid("metadata.generateName", &prefix.into(), fault));
+    }
     if before.get("deletionTimestamp").is_some() {
         let held = items(&before, "finalizers");
         let fresh: Vec<&Value> =

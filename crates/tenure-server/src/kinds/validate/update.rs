@@ -2,11 +2,31 @@
 //! change in some of its fields only.
 
 use super::{
-    super::{pack::Row, registry::Resource},
+    super::{pack::Row, registry::Resource, scalar::Quantity},
     check::Checks,
     error::{FaultKind, FieldError},
 };
 use tenure_value::{Object, Text, Value};
+
+type Function = fn(&Value, &Value) -> Option<FieldError>;
+
+/// Functions that rows name.
+const FUNCTIONS: [(&str, Function); 1] = [("claimedStorage", claimed_storage)];
+
+/// A claim asks for less only while its volume has not grown to what it asked for.
+fn claimed_storage(old: &Value, new: &Value) -> Option<FieldError> {
+    let amount = |of: &Value, path: [&str; 4]| {
+        let found = of.at(path.into_iter().filter(|step| !step.is_empty()));
+        found.and_then(Value::as_str).and_then(Quantity::parse).map_or(0, Quantity::nanos)
+    };
+    let asked = ["spec", "resources", "requests", "storage"];
+    let (was, is, has) =
+        (amount(old, asked), amount(new, asked), amount(old, ["status", "capacity", "storage", ""]));
+    (is < was && is <= has).then(|| {
+        let detail = "field can not be less than status.capacity";
+        FieldError::new(FaultKind::Forbidden, "spec.resources.requests.storage", &Value::Null, detail)
+    })
+}
 
 /// Checks a change against the rows of its kind.
 pub(super) fn check(
@@ -18,6 +38,10 @@ pub(super) fn check(
 ) {
     let rows = checks.updates.items(&format!("{} {}", resource.api_version, resource.kind));
     for row in rows {
+        if let Some((_, function)) = FUNCTIONS.iter().find(|(name, _)| row.text("fn") == *name) {
+            errors.extend(function(old, new));
+            continue;
+        }
         if row.items("when").iter().all(|condition| holds(condition, old, new))
             && let Some(error) = refused(row, old, new)
         {

@@ -183,8 +183,14 @@ pub(crate) fn job(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         let detail = "only \"Never\" is supported when podFailurePolicy is specified";
         errors.push(of.fault(path, FaultKind::Invalid, &policy.into(), detail));
     }
-    if of.root.get("kind").and_then(Value::as_str) == Some("Job") {
-        generated_labels(of, errors);
+    match of.root.get("kind").and_then(Value::as_str) {
+        Some("Job") => generated_labels(of, errors),
+        _ if of.get("selector").is_some() => {
+            let value = of.get("selector").cloned().unwrap_or_default();
+            let detail = "`selector` will be auto-generated";
+            errors.push(of.fault("selector", FaultKind::Invalid, &value, detail));
+        }
+        _ => {}
     }
 }
 
@@ -271,6 +277,11 @@ pub(crate) fn metric(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             let path = format!("{path}.{name}");
             errors.push(of.fault(&path, FaultKind::Invalid, value, "must be positive"));
         }
+    }
+    if field.ends_with("esource") && given[0] && given[1] {
+        let detail = "may not set both a target raw value and a target utilization";
+        let path = format!("{path}.averageValue");
+        errors.push(of.fault(&path, FaultKind::Forbidden, &Value::Null, detail));
     }
     if *field == "external" && given == [false, true, true] {
         let detail = "may not set both a target value for metric and a per-pod target";
