@@ -19,10 +19,18 @@ fn text<'v>(of: &'v Value, name: &str) -> &'v str {
 
 const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 
+/// Returns the names of the volumes that a stateful set gives its pods.
+fn claimed_volumes(object: &Value) -> impl Iterator<Item = &str> {
+    let templates = object.at(["spec", "volumeClaimTemplates"]).and_then(Value::as_array);
+    let templates = templates.map(|templates| templates.items()).unwrap_or_default();
+    templates.iter().filter_map(|template| template.at(["metadata", "name"])?.as_str())
+}
+
 /// Checks what spans the containers and volumes of a pod.
 pub(crate) fn spec(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let mut names: Vec<&str> = Vec::new();
-    let volumes: Vec<&str> = of.items("volumes").iter().map(|volume| text(volume, "name")).collect();
+    let mut volumes: Vec<&str> = of.items("volumes").iter().map(|volume| text(volume, "name")).collect();
+    volumes.extend(claimed_volumes(of.root));
     let mut host_ports = Vec::new();
     let host_network = of.get("hostNetwork") == Some(&Value::Bool(true));
     for list in CONTAINERS {
