@@ -35,6 +35,7 @@ mod runtime_class;
 mod scale;
 mod scan;
 mod served;
+mod shape;
 mod target;
 mod texts;
 mod view;

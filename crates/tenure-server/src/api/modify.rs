@@ -123,7 +123,7 @@ impl Api {
                 "metadata.managedFields must be nil; only the server writes it, leave it out",
             ));
         }
-        super::write::check_revision(&config)?;
+        super::shape::check_revision(&config)?;
         let config = super::object::bare(&config);
         let writing = Writing::new(self, target, request, options);
         let mut written = writing

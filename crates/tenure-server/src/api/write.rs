@@ -14,16 +14,14 @@ use super::{
     },
     scan::parse_version,
     served::Endpoint,
+    shape,
     target::Target,
 };
 use crate::{
     Cause, Failure, FieldValidation, Reason, WriteOptions,
     admission::Operation as Doing,
     custom,
-    kinds::{
-        self, DecodeError, Decoded, Scope,
-        scalar::{Timestamp, time::Precision},
-    },
+    kinds::{self, DecodeError, Decoded, Scope, scalar::Timestamp},
     query::manager_fault,
 };
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
@@ -135,7 +133,7 @@ impl<'a> Writing<'a> {
         complaints: &Complaints,
     ) -> Result<Body, Failure> {
         let mut warnings = Vec::new();
-        check_shape(document)?;
+        shape::check(document)?;
         let object = self.complete(&bare(document), live, complaints, &mut warnings)?;
         Ok(Body {
             object,
@@ -752,54 +750,6 @@ fn unmarked(object: Value) -> Value {
         return object;
     }
     with_metadata(&object, OF_DELETION.iter().fold(fields, |fields, name| fields.without(name)))
-}
-
-/// Checks that what a body says of its revision is a text.
-pub(super) fn check_revision(document: &Value) -> Result<(), Failure> {
-    match document.at(["metadata", "resourceVersion"]) {
-        None | Some(Value::Null | Value::String(_)) => Ok(()),
-        Some(other) => {
-            let message = format!("metadata.resourceVersion: expected a string, got {}", other.kind());
-            Err(Failure::bad_request(message))
-        }
-    }
-}
-
-/// Checks that what a body says of its revision and its managers can be read as such.
-fn check_shape(document: &Value) -> Result<(), Failure> {
-    const TEXTS: [&str; 6] = ["manager", "operation", "apiVersion", "time", "fieldsType", "subresource"];
-    let fault = |at: String, what: &str, other: &Value| {
-        let message = format!("metadata.managedFields{at}: expected {what}, got {}", other.kind());
-        Err(Failure::bad_request(message))
-    };
-    check_revision(document)?;
-    let entries = match document.at(["metadata", "managedFields"]) {
-        None | Some(Value::Null) => return Ok(()),
-        Some(Value::Array(entries)) => entries,
-        Some(other) => return fault(String::new(), "a list", other),
-    };
-    for (at, entry) in entries.iter().enumerate() {
-        let Value::Object(fields) = entry else {
-            if entry.is_null() {
-                continue;
-            }
-            return fault(format!("[{at}]"), "an object", entry);
-        };
-        for name in TEXTS {
-            let wrong = |value: &&Value| !value.is_null() && value.as_str().is_none();
-            if let Some(other) = fields.get(name).filter(wrong) {
-                return fault(format!("[{at}].{name}"), "a string", other);
-            }
-        }
-        if let Some(time) = fields.get("time").and_then(Value::as_str)
-            && Timestamp::parse(time, Precision::Seconds).is_none()
-        {
-            return Err(Failure::bad_request(format!(
-                "metadata.managedFields[{at}].time: {time:?} is no time; use the form 2006-01-02T15:04:05Z"
-            )));
-        }
-    }
-    Ok(())
 }
 
 impl From<Error> for Failure {

@@ -101,6 +101,19 @@ fn several_servers_are_one_control_plane() {
     });
     assert!(took < Duration::from_secs(1) + 10 * slowest, "{took:?}, where a read takes {slowest:?}");
 
+    // A policy that one server took is held to by the other.
+    let group = "/apis/admissionregistration.k8s.io/v1";
+    let policy = r#"{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy","metadata":{"name":"p"},
+        "spec":{"matchConstraints":{"resourceRules":[{"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["configmaps"]}]},
+        "validations":[{"expression":"object.metadata.name != 'unwanted'"}]}}"#;
+    let binding = r#"{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding","metadata":{"name":"b"},
+        "spec":{"policyName":"p","validationActions":["Deny"]}}"#;
+    assert_eq!(post(&servers[0], &format!("{group}/validatingadmissionpolicies"), policy).0, 201);
+    assert_eq!(post(&servers[0], &format!("{group}/validatingadmissionpolicybindings"), binding).0, 201);
+    until("the other holds to it", || {
+        post(&servers[1], &format!("{MAPS}?dryRun=All"), &map("unwanted")).0 == 422
+    });
+
     // Addresses and ports are given once, whoever gives them.
     let addresses: Vec<String> = thread::scope(|scope| {
         let make = |number: usize| {
