@@ -108,6 +108,7 @@ impl Api {
     /// Returns a new object with what others have to say about it: classes and limits.
     pub(super) async fn admitted(&self, target: &Target, object: Value) -> Result<Value, Failure> {
         let object = self.with_class(target, object).await?;
+        let object = self.with_priority_class(target, object).await?;
         let object = self.with_runtime_class(target, object).await?;
         self.with_limits(target, object).await
     }
@@ -216,9 +217,17 @@ impl Around {
             return forbidden(format!("no PriorityClass with name {class} was found"));
         }
         let computed = self.priority_class.as_ref().map_or(0, |(value, _)| *value);
-        match object.at(["spec", "priority"]).and_then(Value::as_i64) {
-            Some(given) if given != computed => forbidden(format!(
+        if let Some(given) = object.at(["spec", "priority"]).and_then(Value::as_i64)
+            && given != computed
+        {
+            return forbidden(format!(
                 "the integer value of priority ({given}) must not be provided in pod spec; priority admission controller computed {computed} from the given PriorityClass name"
+            ));
+        }
+        let computed = self.priority_class.as_ref().map_or("PreemptLowerPriority", |(_, policy)| policy);
+        match object.at(["spec", "preemptionPolicy"]).and_then(Value::as_str) {
+            Some(given) if given != computed => forbidden(format!(
+                "the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission controller computed {computed} from the given PriorityClass name"
             )),
             _ => Ok(()),
         }

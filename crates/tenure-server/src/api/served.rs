@@ -521,7 +521,12 @@ impl Served {
     /// Whether other objects have a say in what becomes of a new one.
     pub fn is_admitted(&self) -> bool {
         let own = (self.resource.group.as_str(), self.resource.name.as_str());
-        matches!(own, ("", "pods" | "persistentvolumeclaims") | ("networking.k8s.io", "ingresses"))
+        matches!(
+            own,
+            ("", "pods" | "persistentvolumeclaims")
+                | ("networking.k8s.io", "ingresses")
+                | ("scheduling.k8s.io", "priorityclasses")
+        )
     }
 
     /// Returns the columns of a table.

@@ -352,6 +352,7 @@ impl<'a> Writing<'a> {
             self.check_clashes(&object, &faults, [&live.managers, &state.managers])?;
         }
         self.check(&object, faults)?;
+        self.api.check_growth(target, &live.object, &object).await?;
         if let Some(admission) = &admission {
             let vetted = self.vetted(admission, &object, &state.managers, Some(live), &mut warnings);
             Box::pin(vetted).await?;

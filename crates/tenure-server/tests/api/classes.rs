@@ -87,3 +87,56 @@ fn a_pod_gets_what_its_runtime_class_adds_and_is_refused_without_it() {
     assert_eq!(made.at(["spec", "overhead", "cpu"]), Some(&"100m".into()), "{made}");
     assert_eq!(made.at(["spec", "nodeSelector", "box"]), Some(&"yes".into()), "{made}");
 }
+
+#[test]
+fn a_pod_without_a_class_gets_the_priority_for_all() {
+    let server = Server::start();
+    let pods = "/api/v1/namespaces/default/pods";
+    let classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
+    let pod = |name: &str, more: &str| {
+        format!(
+            r#"{{"metadata":{{"name":"{name}"}},"spec":{{"containers":[{{"name":"c","image":"a:1"}}]{more}}}}}"#
+        )
+    };
+    let refused = server.post(pods, &pod("never", r#","preemptionPolicy":"Never""#));
+    assert_eq!(refused.code, 403, "{}", refused.text());
+    let class = |name: &str| {
+        format!(
+            r#"{{"metadata":{{"name":"{name}"}},"value":7,"globalDefault":true,"preemptionPolicy":"Never"}}"#
+        )
+    };
+    server.create(classes, &class("all"));
+    let second = server.post(classes, &class("others"));
+    assert_eq!(second.code, 403, "{}", second.text());
+    let made = server.create(pods, &pod("given", r#","preemptionPolicy":"Never""#));
+    assert_eq!(class_of(&made), (Some("all".into()), Some(7), Some("Never".into())));
+    // What admission found stays, whatever becomes of the class.
+    assert_eq!(server.delete(&format!("{classes}/all")).code, 200);
+    let put = server.put(&format!("{pods}/given"), &pod("given", r#","priorityClassName":"all""#));
+    assert_eq!(put.code, 200, "{}", put.text());
+    assert_eq!(class_of(&put.document()), (Some("all".into()), Some(7), Some("Never".into())));
+}
+
+fn class_of(pod: &Value) -> (Option<String>, Option<i64>, Option<String>) {
+    let priority = pod.at(["spec", "priority"]).and_then(Value::as_i64);
+    (class(pod, "priorityClassName"), priority, class(pod, "preemptionPolicy"))
+}
+
+#[test]
+fn a_bound_claim_grows_if_its_class_lets_it() {
+    let server = Server::start();
+    server.create(STORAGE, r#"{"metadata":{"name":"fixed"},"provisioner":"example.com/p"}"#);
+    let growing =
+        r#"{"metadata":{"name":"growing"},"provisioner":"example.com/p","allowVolumeExpansion":true}"#;
+    server.create(STORAGE, growing);
+    let more = r#"{"spec":{"resources":{"requests":{"storage":"2Gi"}}}}"#;
+    for (name, code) in [("fixed", 403), ("growing", 200), ("absent", 403)] {
+        let path = format!("{CLAIMS}/{name}");
+        server.create(CLAIMS, &claim(name, &format!(r#","storageClassName":"{name}""#)));
+        assert_eq!(server.patch(&path, MERGE_PATCH, more).code, 422, "{name} is not bound");
+        let bound = r#"{"status":{"phase":"Bound","capacity":{"storage":"1Gi"}}}"#;
+        assert_eq!(server.patch(&format!("{path}/status"), MERGE_PATCH, bound).code, 200);
+        let answer = server.patch(&path, MERGE_PATCH, more);
+        assert_eq!(answer.code, code, "{name}: {}", answer.text());
+    }
+}

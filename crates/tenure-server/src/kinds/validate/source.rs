@@ -75,12 +75,11 @@ pub(crate) fn amount(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 pub(crate) fn projected(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let mut taken: Vec<&str> = Vec::new();
     for source in of.items("sources") {
-        let token = source.at(["serviceAccountToken", "path"]);
         let listed = ["secret", "configMap", "downwardAPI"].into_iter().flat_map(|name| {
             let items = source.at([name, "items"]).and_then(Value::as_array);
             items.map(|items| items.items()).unwrap_or_default().iter().map(|item| item.get("path"))
         });
-        for path in listed.chain([token]).flatten().filter_map(Value::as_str) {
+        for path in listed.flatten().filter_map(Value::as_str) {
             if taken.contains(&path) && !path.is_empty() {
                 errors.push(of.fault("", FaultKind::Invalid, &path.into(), "conflicting duplicate paths"));
             }
