@@ -20,6 +20,7 @@ mod query;
 mod selector;
 mod stream;
 mod token;
+mod trust;
 mod webhook;
 
 pub use access::Access;
