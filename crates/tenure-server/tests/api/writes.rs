@@ -366,3 +366,39 @@ fn node_ports_go_with_the_type_that_had_them_whatever_else_the_ports_become() {
     let ports = answer.document().at(["spec", "ports"]).and_then(Value::as_array).cloned().unwrap();
     assert!(ports.len() == 2 && ports.iter().all(|port| port.get("nodePort").is_none()), "{ports:?}");
 }
+
+#[test]
+fn a_status_says_what_can_be() {
+    let server = Server::start();
+    let namespaced = "/api/v1/namespaces/default";
+    let service = |name: &str, kind: &str| {
+        format!(r#"{{"metadata":{{"name":"{name}"}},"spec":{{"type":"{kind}","ports":[{{"port":80}}]}}}}"#)
+    };
+    server.create(&format!("{namespaced}/services"), &service("plain", "ClusterIP"));
+    server.create(&format!("{namespaced}/services"), &service("balanced", "LoadBalancer"));
+    server.create("/api/v1/nodes", r#"{"metadata":{"name":"n"}}"#);
+    let pod = r#"{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"a:1"}]}}"#;
+    server.create(&format!("{namespaced}/pods"), pod);
+    let quota = r#"{"metadata":{"name":"q"},"spec":{"hard":{"pods":"5"}}}"#;
+    server.create(&format!("{namespaced}/resourcequotas"), quota);
+    let [plain, balanced, pod, quota] = ["services/plain", "services/balanced", "pods/p", "resourcequotas/q"]
+        .map(|of| format!("{namespaced}/{of}"));
+    for (path, status, code) in [
+        (plain.as_str(), r#"{"loadBalancer":{"ingress":[{"ip":"1.2.3.4"}]}}"#, 422),
+        (&balanced, r#"{"loadBalancer":{"ingress":[{"ip":"1.2.3.4"},{"hostname":"a.b"}]}}"#, 200),
+        (&balanced, r#"{"loadBalancer":{"ingress":[{"ip":"1.2.3"}]}}"#, 422),
+        (&balanced, r#"{"loadBalancer":{"ingress":[{"hostname":"1.2.3.4"}]}}"#, 422),
+        ("/api/v1/namespaces/default", r#"{"phase":"Terminating"}"#, 422),
+        ("/api/v1/nodes/n", r#"{"capacity":{"cpu":"-1"}}"#, 422),
+        ("/api/v1/nodes/n", r#"{"capacity":{"cpu":"1"}}"#, 200),
+        (&pod, r#"{"conditions":[{"type":"not a type","status":"True"}]}"#, 422),
+        (&pod, r#"{"podIPs":[{"ip":"10.1.1.1"},{"ip":"10.1.1.2"}]}"#, 422),
+        (&pod, r#"{"podIPs":[{"ip":"10.1.1.1"},{"ip":"fd00::1"}]}"#, 200),
+        (&quota, r#"{"used":{"pods":"500m"}}"#, 422),
+        (&quota, r#"{"hard":{"pods":"5"},"used":{"pods":"1"}}"#, 200),
+    ] {
+        let patch = format!(r#"{{"status":{status}}}"#);
+        let answer = server.patch(&format!("{path}/status"), "application/merge-patch+json", &patch);
+        assert_eq!(answer.code, code, "{path} {status}: {}", answer.text());
+    }
+}

@@ -16,7 +16,7 @@ const LABEL_VALUE: &str = "a valid label must be an empty string or consist of a
 const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
 /// The syntaxes that data names.
-pub(crate) const FORMATS: [(&str, Format); 32] = [
+pub(crate) const FORMATS: [(&str, Format); 33] = [
     ("dnsLabel", dns_label),
     ("dnsSubdomain", dns_subdomain),
     ("dns1035", dns1035),
@@ -49,6 +49,7 @@ pub(crate) const FORMATS: [(&str, Format); 32] = [
     ("plainAddress", plain_address),
     ("notNegative", not_negative),
     ("plainPath", plain_path),
+    ("hostNotAddress", host_not_address),
 ];
 
 fn wrong(what: impl Into<String>) -> Verdict {
@@ -282,6 +283,14 @@ fn finalizer_name(text: &str) -> Verdict {
     }
 }
 
+/// The name of a host, without wildcards.
+fn host_not_address(text: &str) -> Verdict {
+    match text.parse::<IpAddr>() {
+        Ok(_) => wrong("must be a DNS name, not an IP address"),
+        Err(_) => dns_subdomain(text),
+    }
+}
+
 /// A host of a certificate; unlike a host of a rule it may look like an address.
 fn certificate_host(text: &str) -> Verdict {
     dns_subdomain(text.strip_prefix("*.").unwrap_or(text))
@@ -416,7 +425,7 @@ mod tests {
     #[test]
     fn each_syntax_takes_what_is_right_and_refuses_what_is_wrong() {
         let long = "a".repeat(64);
-        let table: [(&str, &[&str], &[&str]); 23] = [
+        let table: [(&str, &[&str], &[&str]); 24] = [
             ("dnsLabel", &["a", "a-b", "1a"], &["", "A", "a_b", "-a", "a-", "a.b", &long]),
             ("dnsSubdomain", &["a.b", "a-b.c", "1"], &["", "a..b", ".a", "A.b", "a_b"]),
             ("qualifiedName", &["a", "A_b.c", "a.b/C"], &["", "/a", "a/", "a/b/c", "A/b", "a b", &long]),
@@ -432,6 +441,7 @@ mod tests {
             ("certificateHost", &["a.b", "*.a.b", "10.0.0.1"], &["*", "A.b"]),
             ("searchDomain", &["a.b", "a.b.", ".", "a_b.c", "_a.b"], &["", "A.b", "a..b", "-a", "a b"]),
             ("sysctl", &["kernel.shm_rmid_forced", "net/ipv4/a.b"], &["", "A.b", "a..b", "a b", "-a"]),
+            ("hostNotAddress", &["a.b"], &["10.0.0.1", "*.a", "A"]),
             ("plainPath", &["/", "/a.b", "/a/"], &["//", "/a/../b", "/a/.", "/%2f"]),
             ("notNegative", &["0", "1Gi"], &["-1"]),
             ("noBacksteps", &["", "/a/b", "a..b"], &["..", "/a/../b"]),

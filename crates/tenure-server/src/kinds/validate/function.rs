@@ -60,7 +60,7 @@ pub(crate) struct Function(Body);
 type Body = fn(&Context<'_>, &mut Vec<FieldError>);
 
 /// The names of the functions.
-const FUNCTIONS: [(&str, Body); 52] = [
+const FUNCTIONS: [(&str, Body); 56] = [
     ("labelSelector", selector::label_selector),
     ("selectsTemplate", selector::selects_template),
     ("selectsTemplateByMap", selector::selects_template_by_map),
@@ -76,6 +76,10 @@ const FUNCTIONS: [(&str, Body); 52] = [
     ("capacity", resources::capacity),
     ("limit", quota::limit),
     ("quota", quota::quota),
+    ("quotaStatus", quota::status),
+    ("podAddresses", pod::addresses),
+    ("balancerStatus", service::status),
+    ("namespacePhase", workload::namespace_phase),
     ("scopeRequirement", quota::scope_requirement),
     ("fixedOverhead", quota::fixed_overhead),
     ("nodeTerm", placement::node_term),

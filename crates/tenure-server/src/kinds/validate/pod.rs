@@ -122,6 +122,20 @@ fn host_port(
     }
 }
 
+/// Checks the addresses of a pod: one of each family at most.
+pub(crate) fn addresses(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let addresses: Vec<&str> = of.items("podIPs").iter().map(|address| text(address, "ip")).collect();
+    for (at, address) in addresses.iter().enumerate() {
+        let path = format!("podIPs[{at}]");
+        if let Some(fault) = format::ip(address) {
+            errors.push(of.fault(&path, FaultKind::Invalid, &(*address).into(), &fault));
+        } else if addresses[..at].iter().any(|other| other.contains(':') == address.contains(':')) {
+            let detail = "may specify no more than one IP for each IP family";
+            errors.push(of.fault(&path, FaultKind::Invalid, &(*address).into(), detail));
+        }
+    }
+}
+
 /// Checks a container's own parts.
 pub(crate) fn container(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {

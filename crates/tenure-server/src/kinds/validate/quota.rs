@@ -90,15 +90,26 @@ pub(crate) fn fixed_overhead(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 
 /// Checks what a quota allows, and which pods it counts.
 pub(crate) fn quota(of: &Context<'_>, errors: &mut Vec<FieldError>) {
-    for (name, value) in map(of, "hard") {
-        let path = format!("hard[{name}]");
+    amounts(of, "hard", errors);
+    scopes(of, errors);
+}
+
+/// Checks what a quota has counted.
+pub(crate) fn status(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    amounts(of, "hard", errors);
+    amounts(of, "used", errors);
+}
+
+fn amounts(of: &Context<'_>, list: &str, errors: &mut Vec<FieldError>) {
+    for (name, value) in map(of, list) {
+        let path = format!("{list}[{name}]");
         let known = name != "storage";
         let fault = resource_name(name)
             .or_else(|| (!known).then(|| "must be a standard resource for quota".to_string()));
         if let Some(fault) = fault {
             errors.push(of.fault(&path, FaultKind::Invalid, &name.clone().into(), &fault));
         }
-        let Some(amount) = amount(of, "hard", name) else { continue };
+        let Some(amount) = amount(of, list, name) else { continue };
         let whole =
             COUNTED.contains(&name.as_str()) || name.contains('/') && !name.contains("kubernetes.io/");
         if amount.nanos() < 0 {
@@ -107,6 +118,9 @@ pub(crate) fn quota(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             errors.push(of.fault(&path, FaultKind::Invalid, value, "must be an integer"));
         }
     }
+}
+
+fn scopes(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let scopes = of.items("scopes");
     for (at, scope) in scopes.iter().enumerate() {
         let name = scope.as_str().unwrap_or_default();

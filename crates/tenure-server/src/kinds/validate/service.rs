@@ -45,6 +45,16 @@ pub(crate) fn service(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
+/// Checks that only what is balanced says where.
+pub(crate) fn status(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let ingress = of.at(&["loadBalancer", "ingress"]).and_then(Value::as_array);
+    let kind = of.root.at(["spec", "type"]).and_then(Value::as_str);
+    if kind != Some("LoadBalancer") && ingress.is_some_and(|ingress| !ingress.is_empty()) {
+        let detail = "may only be used when `spec.type` is \"LoadBalancer\"";
+        errors.push(of.fault("loadBalancer.ingress", FaultKind::Forbidden, &Value::Null, detail));
+    }
+}
+
 fn ports(of: &Context<'_>, headless: bool, errors: &mut Vec<FieldError>) {
     let ports = of.items("ports");
     let kind = of.text("type");

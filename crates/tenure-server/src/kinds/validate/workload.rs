@@ -488,6 +488,17 @@ pub(crate) fn endpoint_ports(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
+/// Checks that a namespace ends only when it is deleted.
+pub(crate) fn namespace_phase(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let deleted = of.root.at(["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null());
+    let (expected, when) = if deleted { ("Terminating", "is not empty") } else { ("Active", "is empty") };
+    let phase = of.text("phase");
+    if !phase.is_empty() && phase != expected {
+        let detail = format!("may only be '{expected}' if `deletionTimestamp` {when}");
+        errors.push(of.fault("phase", FaultKind::Invalid, &phase.into(), &detail));
+    }
+}
+
 /// The greatest priority that is not the system's.
 const MOST_PRIORITY: i64 = 1_000_000_000;
 const SYSTEM_CLASSES: [(&str, i64); 2] =
