@@ -85,12 +85,15 @@ impl Answer {
         if let Some(seconds) = failure.retry_after {
             answer.headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
-        answer
+        answer.with_warnings(&failure.warnings)
     }
 
-    /// Adds `Warning` headers.
+    /// Adds `Warning` headers; what is told twice is told once.
     pub fn with_warnings(mut self, warnings: &[String]) -> Answer {
-        for warning in warnings {
+        for (at, warning) in warnings.iter().enumerate() {
+            if warnings[..at].contains(warning) {
+                continue;
+            }
             let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " ");
             if let Ok(value) = HeaderValue::try_from(format!("299 - \"{quoted}\"")) {
                 self.headers.append(header::WARNING, value);

@@ -110,6 +110,8 @@ pub struct Fault {
     pub causes: Vec<Cause>,
     /// After how many seconds to try again.
     pub retry_after: Option<u32>,
+    /// What the client is told besides.
+    pub warnings: Vec<String>,
     /// The whole `Status` where somebody else gave it; its code and reason are those that count.
     pub given: Option<Value>,
     /// Where a list may go on in spite of the failure (410 with a continue token).
@@ -127,6 +129,7 @@ impl Failure {
             name: Text::default(),
             causes: Vec::new(),
             retry_after: None,
+            warnings: Vec::new(),
             given: None,
             resume: None,
         }))
@@ -141,6 +144,12 @@ impl Failure {
     /// Adds the causes.
     pub fn with_causes(mut self, causes: Vec<Cause>) -> Failure {
         self.causes = causes;
+        self
+    }
+
+    /// Adds what the client is told besides.
+    pub fn with_warnings(mut self, warnings: Vec<String>) -> Failure {
+        self.warnings = warnings;
         self
     }
 

@@ -36,12 +36,12 @@ pub(crate) struct Form {
 impl Form {
     /// Returns the form of a resource, or of what is below its objects.
     pub fn of(resource: &Resource, subresource: &str) -> Form {
-        let own = (resource.group.clone(), resource.version.clone(), resource.kind.clone());
-        let kind = match resource.subresource(subresource) {
-            Some(of) if !of.version.is_empty() => (of.group.clone(), of.version.clone(), of.kind.clone()),
-            _ => own,
-        };
         let (group, version) = (resource.group.clone(), resource.version.clone());
+        let kind = match resource.subresource(subresource) {
+            Some(of) if of.version.is_empty() => (group.clone(), version.clone(), of.kind.clone()),
+            Some(of) => (of.group.clone(), of.version.clone(), of.kind.clone()),
+            None => (group.clone(), version.clone(), resource.kind.clone()),
+        };
         Form { group, version, resource: resource.name.clone(), kind }
     }
 }

@@ -162,8 +162,8 @@ impl<'a> Admission<'a> {
     pub async fn consent(&self, old: &Value, warnings: &mut Vec<String>) -> Result<(), Failure> {
         for hook in &self.gate.mutating {
             if let Some(Some(_)) = self.ask(hook, &Value::Null, old, warnings).await? {
-                return Err(Failure::internal(format!(
-                    "Internal error occurred: admission webhook {:?} attempted to modify the object, which is not supported for this operation",
+                return Err(fault_of_webhook(format!(
+                    "admission webhook {:?} attempted to modify the object, which is not supported for this operation",
                     hook.name.as_str()
                 )));
             }
@@ -199,7 +199,7 @@ impl<'a> Admission<'a> {
         match self.call(hook, &review).await {
             Ok(Verdict { refusal: Some(status), warnings: told, .. }) => {
                 warnings.extend(told);
-                Err(Failure::denied(&hook.name, &status))
+                Err(Failure::denied(&hook.name, &status).with_warnings(std::mem::take(warnings)))
             }
             Ok(verdict) => {
                 warnings.extend(verdict.warnings);
@@ -210,9 +210,11 @@ impl<'a> Admission<'a> {
     }
 
     async fn call(&self, hook: &Hook, review: &Review) -> Result<Verdict, String> {
-        let route = route::to(&*self.api.store, &hook.webhook.target).await?;
-        let answer = self.api.webhooks.ask(&hook.webhook, &route, review.question(), hook.patience).await?;
-        review.answer(&answer)
+        let route = route::to(&*self.api.store, &hook.webhook.target).await;
+        let route = route.map_err(|why| format!("failed to call webhook: {why}"))?;
+        let answer = self.api.webhooks.ask(&hook.webhook, &route, review.question(), hook.patience).await;
+        let answer = answer.map_err(|why| format!("failed to call webhook: {why}"))?;
+        review.answer(&answer).map_err(|why| format!("received invalid webhook response: {why}"))
     }
 
     /// Decides what becomes of a request about which a webhook could not be asked.
@@ -222,10 +224,7 @@ impl<'a> Admission<'a> {
             tracing::warn!(webhook = name, why, "an admission webhook failed and is passed over");
             return Ok(());
         }
-        let why = format!("failed calling webhook {name:?}: failed to call webhook: {why}");
-        let cause =
-            Cause { reason: Text::default(), message: why.clone(), field: String::new(), extension: None };
-        Err(Failure::internal(format!("Internal error occurred: {why}")).with_causes(vec![cause]))
+        Err(fault_of_webhook(format!("failed calling webhook {name:?}: {why}")))
     }
 
     /// Returns the object that a webhook's patch makes.
@@ -241,9 +240,7 @@ impl<'a> Admission<'a> {
         let options = tenure_patch::json::Options::default();
         let patched = tenure_patch::json::apply(&shown, patch, &options).map_err(|error| {
             let name = hook.name.as_str();
-            Failure::internal(format!(
-                "Internal error occurred: the patch of admission webhook {name:?} cannot be applied: {error}"
-            ))
+            fault_of_webhook(format!("the patch of admission webhook {name:?} cannot be applied: {error}"))
         })?;
         complete(&self.back(patched, object, form).await?)
     }
@@ -440,9 +437,7 @@ impl<'a> Admission<'a> {
                 let why = format!("{named} denied request: {}", refusal.message);
                 let mut failure = self.forbidden(&why);
                 failure.reason = refusal.reason;
-                let message = why;
-                let cause = Cause { reason: Text::default(), message, field: String::new(), extension: None };
-                Err(failure.with_causes(vec![cause]))
+                Err(failure.with_causes(vec![plain_cause(why)]).with_warnings(std::mem::take(warnings)))
             }
         }
     }
@@ -488,6 +483,15 @@ impl<'a> Admission<'a> {
         let form = self.deed.requested();
         Failure::forbidden(&form.group, &form.resource, &self.deed.name, why)
     }
+}
+
+/// Returns the failure for something that a webhook did wrong.
+pub(super) fn fault_of_webhook(why: String) -> Failure {
+    Failure::internal(format!("Internal error occurred: {why}")).with_causes(vec![plain_cause(why)])
+}
+
+fn plain_cause(message: String) -> Cause {
+    Cause { reason: Text::default(), message, field: String::new(), extension: None }
 }
 
 /// Whether somebody who has been asked is to be asked again: if it wants to be, and left something else behind.

@@ -2,7 +2,7 @@
 
 use super::{
     Api, Request,
-    admission::Admission,
+    admission::{Admission, fault_of_webhook},
     delete::DeleteOptions,
     object::{Stored, bare, metadata, with_metadata},
     scale::{scale, with_replicas},
@@ -34,6 +34,10 @@ impl Writing<'_> {
     ) -> Result<Option<Box<Admission<'_>>>, Failure> {
         if self.consent == Consent::Given || !self.api.is_gated() {
             return Ok(None);
+        }
+        if doing == Operation::Create {
+            // Nobody is asked about what could not be in its namespace.
+            self.namespace_for_new(name).await?;
         }
         let told = (self.options.dry_run, options_of(doing, &self.options));
         let admission = Admission::new(self.api, self.target, (doing, name), self.request, told);
@@ -73,9 +77,7 @@ impl Writing<'_> {
             let body = self.unscoped(&bare(patched));
             let decoded = self.target.served.complete(&body, live.map(|live| &live.object), self.now);
             let made = decoded.map_err(|error| {
-                Failure::internal(format!(
-                    "Internal error occurred: what the admission webhooks make of the object is none: {error}"
-                ))
+                fault_of_webhook(format!("what the admission webhooks make of the object is none: {error}"))
             })?;
             let object = match live {
                 Some(live) => keep_identity(live, made.value),

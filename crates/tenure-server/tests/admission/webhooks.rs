@@ -136,6 +136,7 @@ fn what_is_refused_is_told_in_the_words_of_the_webhook_and_not_done() {
             (text(&status, &["reason"]), text(&status, &["status"])),
             (reason.into(), "Failure".into())
         );
+        assert_eq!(refused.header("warning"), Some(r#"299 - "mind this""#));
         assert_eq!(server.get(MAP).code, 404);
     }
 }
@@ -264,8 +265,11 @@ fn what_is_posted_and_not_kept_is_asked_about_too() {
         "Eviction" => r#"{"allowed":false,"status":{"message":"it stays"}}"#.into(),
         _ => r#"{"allowed":true}"#.into(),
     });
-    let rules =
-        format!("{},{}", rule("CREATE", "", "pods/eviction"), rule("CREATE", "", "serviceaccounts/token"));
+    let rules = format!(
+        "{},{}",
+        rule("CREATE", "", "pods/eviction"),
+        rule("CREATE", "", "serviceaccounts/token\",\"pods/binding")
+    );
     witness.attend(&server, "Validating", "posted", &rules, "");
     let pods = "/api/v1/namespaces/default/pods";
     server.create(pods, r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}"#);
@@ -273,6 +277,9 @@ fn what_is_posted_and_not_kept_is_asked_about_too() {
     let refused = server.post(&format!("{pods}/p/eviction"), eviction);
     assert!(refused.code == 400 && refused.says("message").contains("it stays"), "{}", refused.text());
     assert_eq!(server.get(&format!("{pods}/p")).code, 200);
+    let binding =
+        r#"{"apiVersion":"v1","kind":"Binding","metadata":{"name":"p"},"target":{"kind":"Node","name":"n"}}"#;
+    assert_eq!(server.post(&format!("{pods}/p/binding"), binding).code, 201);
     let accounts = "/api/v1/namespaces/default/serviceaccounts";
     server.create(accounts, r#"{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"s"}}"#);
     let token = server.post(
@@ -281,7 +288,7 @@ fn what_is_posted_and_not_kept_is_asked_about_too() {
     );
     assert_eq!(token.code, 201, "{}", token.text());
     let kinds: Vec<String> = witness.asked().iter().map(|of| text(of, &["kind", "kind"])).collect();
-    assert_eq!(kinds, ["Eviction", "TokenRequest"]);
+    assert_eq!(kinds, ["Eviction", "Binding", "TokenRequest"]);
 }
 
 #[test]
