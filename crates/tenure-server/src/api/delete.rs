@@ -339,6 +339,7 @@ fn marked(served: &Served, object: &Value, options: &DeleteOptions, now: Timesta
     let was_going = fields.contains("deletionTimestamp");
     let held: Vec<Text> = finalizers(object).map(Text::new).collect();
     let wanted = options.dependents.or(strategy.orphans.then_some(Dependents::Orphan));
+    let wanted = wanted.filter(|_| !strategy.childless);
     let mut finalizers: Vec<Text> = held.clone();
     if let Some(wanted) = wanted {
         finalizers.retain(|name| name != FOREGROUND && name != ORPHAN);

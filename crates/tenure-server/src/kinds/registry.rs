@@ -122,6 +122,8 @@ pub struct Strategy {
     pub delete_returns_object: bool,
     /// Whether dependents are orphaned unless the request says otherwise.
     pub orphans: bool,
+    /// Whether objects have no dependents, whatever a deletion says of them.
+    pub childless: bool,
 }
 
 impl Default for Strategy {
@@ -160,6 +162,7 @@ impl Strategy {
             create_on_update: row.flag("createOnUpdate"),
             delete_returns_object: row.flag("deleteReturnsObject"),
             orphans: row.flag("orphans"),
+            childless: row.flag("childless"),
         }
     }
 }

@@ -150,3 +150,15 @@ fn a_dry_run_and_preconditions_count_wherever_they_are_said() {
     assert_eq!(server.send(&Request::new("DELETE", &item).body("application/json", right)).code, 200);
     assert_eq!(server.get(&item).code, 404);
 }
+
+#[test]
+fn an_event_goes_at_once_whatever_is_to_become_of_what_it_owns() {
+    let server = Server::start();
+    let events = "/api/v1/namespaces/default/events";
+    for policy in ["Orphan", "Foreground", "Background"] {
+        server.create(events, r#"{"metadata":{"name":"e"},"involvedObject":{"namespace":"default"}}"#);
+        let answer = server.delete(&format!("{events}/e?propagationPolicy={policy}"));
+        assert_eq!((answer.code, answer.says("kind").as_str()), (200, "Status"), "{}", answer.text());
+        assert_eq!(server.get(&format!("{events}/e")).code, 404, "{policy}");
+    }
+}
