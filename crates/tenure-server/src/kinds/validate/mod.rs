@@ -37,6 +37,9 @@ impl Kinds {
         let mut errors = Vec::new();
         metadata::check(resource, object, &mut errors);
         self.check_content(resource, object, Before::NOTHING, Endpoint::Main, &mut errors);
+        if &*resource.api_version == "events.k8s.io/v1" {
+            workload::new_event(object, &mut errors);
+        }
         errors
     }
 

@@ -568,6 +568,36 @@ fn timed_event(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
+/// What only events of the former kind say, and their names there.
+const FORMER_EVENT: [(&str, &str); 4] = [
+    ("deprecatedCount", "count"),
+    ("deprecatedFirstTimestamp", "firstTimestamp"),
+    ("deprecatedLastTimestamp", "lastTimestamp"),
+    ("deprecatedSource", "source"),
+];
+
+/// Checks a new event of the newer kind: it says nothing that only the former says.
+pub(super) fn new_event(event: &Value, errors: &mut Vec<FieldError>) {
+    for (name, path) in FORMER_EVENT {
+        let given = event.get(name).filter(|value| match value {
+            Value::Null | Value::Int(0) => false,
+            Value::Object(fields) => !fields.is_empty(),
+            _ => true,
+        });
+        errors.extend(given.map(|_| FieldError::invalid(path, &"".into(), "needs to be unset")));
+    }
+    let kind = event.get("type").and_then(Value::as_str).unwrap_or_default();
+    if !matches!(kind, "Normal" | "Warning") {
+        let detail = "must be Normal or Warning";
+        errors.push(FieldError::invalid("type", &kind.into(), detail));
+    }
+    let series = event.get("series").filter(|series| !series.is_null());
+    let count = series.map(|series| series.get("count").and_then(Value::as_i64).unwrap_or(0));
+    if let Some(count) = count.filter(|count| *count < 2) {
+        errors.push(FieldError::invalid("series.count", &count.into(), "should be at least 2"));
+    }
+}
+
 /// Checks that an event lives where the object it tells of does, and that one with a time is complete.
 pub(crate) fn event(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     if of.get("eventTime").is_some() {
