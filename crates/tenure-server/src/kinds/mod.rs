@@ -26,5 +26,5 @@ pub use part::Part;
 pub use registry::{Bumps, Group, Names, Registry, Resource, Scope, StatusOnCreate, Strategy, Subresource};
 pub use strategy::{Endpoint, Identity};
 pub use table::{Column, Table};
-pub(crate) use validate::version_fault;
 pub use validate::{FaultKind, FieldError, failure_of};
+pub(crate) use validate::{version_fault, webhook_url_faults};

@@ -5,7 +5,7 @@ use super::schema_check;
 use crate::{
     Cause,
     custom::{fault, json_path::JsonPath, path::SimplePath},
-    kinds::Row,
+    kinds::{Row, webhook_url_faults},
 };
 use tenure_value::{Text, Value};
 
@@ -348,7 +348,12 @@ fn check_webhook(webhook: &Value, faults: &mut Vec<Cause>) {
             }
         }
         (_, Some(_)) => faults.push(fault::required(path, "exactly one of url or service is required")),
-        (url, None) => check_url(url, &format!("{path}.url"), faults),
+        (url, None) => {
+            let wrong = webhook_url_faults(url);
+            faults.extend(
+                wrong.into_iter().map(|detail| fault::invalid(format!("{path}.url"), &url.into(), detail)),
+            );
+        }
     }
     let versions = webhook.texts("conversionReviewVersions");
     for (at, version) in versions.iter().enumerate() {
@@ -369,26 +374,6 @@ fn check_webhook(webhook: &Value, faults: &mut Vec<Cause>) {
 }
 
 /// A webhook is at `https://host[:port][/path]`.
-fn check_url(url: &str, field: &str, faults: &mut Vec<Cause>) {
-    let mut invalid = |detail: &str| faults.push(fault::invalid(field, &url.into(), detail));
-    let Some(rest) = url.strip_prefix("https://") else {
-        return invalid("'https' is the only allowed URL scheme; desired format: https://host[/path]");
-    };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    if authority.is_empty() {
-        invalid("host must be specified; desired format: https://host[/path]");
-    }
-    if authority.contains('@') {
-        invalid("user information is not permitted in the URL");
-    }
-    if rest.contains('#') {
-        invalid("fragments are not permitted in the URL");
-    }
-    if rest.split('#').next().is_some_and(|rest| rest.contains('?')) {
-        invalid("query parameters are not permitted in the URL");
-    }
-}
-
 /// Groups of the Kubernetes project need its approval.
 fn check_approval(object: &Value, faults: &mut Vec<Cause>) {
     let group = object.at(["spec", "group"]).and_then(Value::as_str).unwrap_or_default();

@@ -48,7 +48,7 @@ pub(crate) fn webhook(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             }
         }
         (url, None) => {
-            if let Some(detail) = url_fault(url) {
+            for detail in format::webhook_url_faults(url) {
                 errors.push(of.fault("clientConfig.url", FaultKind::Invalid, &url.into(), detail));
             }
         }
@@ -79,20 +79,6 @@ pub(crate) fn webhook(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             let detail = "supported values: \"None\", \"NoneOnDryRun\"";
             errors.push(of.fault("sideEffects", FaultKind::NotSupported, &other.into(), detail));
         }
-    }
-}
-
-/// Returns what is wrong with the address of a webhook.
-fn url_fault(url: &str) -> Option<&'static str> {
-    let Some(rest) = url.strip_prefix("https://") else {
-        return Some("'https' is the only allowed URL scheme; desired format: https://host[/path]");
-    };
-    match (rest.split('/').next().unwrap_or_default(), rest) {
-        ("", _) => Some("host must be specified; desired format: https://host[/path]"),
-        (host, _) if host.contains('@') => Some("user information is not permitted in the URL"),
-        (_, rest) if rest.contains('#') => Some("fragments are not permitted in the URL"),
-        (_, rest) if rest.contains('?') => Some("query parameters are not permitted in the URL"),
-        _ => None,
     }
 }
 

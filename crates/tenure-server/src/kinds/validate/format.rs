@@ -356,6 +356,22 @@ fn not_negative(text: &str) -> Verdict {
     negative.then(|| "must be greater than or equal to 0".into())
 }
 
+/// Returns all that is wrong with the address of a webhook.
+pub(crate) fn webhook_url_faults(url: &str) -> Vec<&'static str> {
+    let Some(rest) = url.strip_prefix("https://") else {
+        return vec!["'https' is the only allowed URL scheme; desired format: https://host[/path]"];
+    };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let before_fragment = rest.split('#').next().unwrap_or_default();
+    let faults = [
+        (authority.is_empty(), "host must be specified; desired format: https://host[/path]"),
+        (authority.contains('@'), "user information is not permitted in the URL"),
+        (rest.contains('#'), "fragments are not permitted in the URL"),
+        (before_fragment.contains('?'), "query parameters are not permitted in the URL"),
+    ];
+    faults.into_iter().filter(|(is_wrong, _)| *is_wrong).map(|(_, detail)| detail).collect()
+}
+
 /// The path at which a service is called; it may end in a slash.
 pub(crate) fn service_path(text: &str) -> Verdict {
     let Some(rest) = text.strip_prefix('/') else {

@@ -22,6 +22,7 @@ mod workload;
 
 pub(crate) use check::Checks;
 pub use error::{FaultKind, FieldError, failure_of};
+pub(crate) use format::webhook_url_faults;
 pub(crate) use metadata::version_fault;
 
 use super::{
