@@ -2,9 +2,9 @@
 
 use super::{
     super::object::FieldPath,
-    admission, aggregation,
+    admission, aggregation, content,
     error::{FaultKind, FieldError},
-    placement, pod, quota, resources, selector, service, source, workload,
+    event, placement, pod, quota, resources, selector, service, source, workload,
 };
 use tenure_value::{Object, Value};
 
@@ -95,14 +95,14 @@ const FUNCTIONS: [(&str, Body); 56] = [
     ("budget", workload::budget),
     ("metric", workload::metric),
     ("service", service::service),
-    ("configData", workload::config_data),
-    ("secretData", workload::secret_data),
+    ("configData", content::config_data),
+    ("secretData", content::secret_data),
     ("policyRule", workload::policy_rule),
     ("subject", workload::subject),
     ("networkPort", workload::network_port),
     ("priorityClass", workload::priority_class),
     ("sliceAddresses", workload::slice_addresses),
-    ("event", workload::event),
+    ("event", event::event),
     ("admissionWebhook", admission::webhook),
     ("admissionRule", admission::rule),
     ("admissionCondition", admission::condition),

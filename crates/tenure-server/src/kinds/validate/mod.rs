@@ -5,8 +5,10 @@
 mod admission;
 mod aggregation;
 mod check;
+mod content;
 mod cron;
 mod error;
+mod event;
 mod format;
 mod function;
 mod metadata;
@@ -39,7 +41,7 @@ impl Kinds {
         metadata::check(resource, object, &mut errors);
         self.check_content(resource, object, Before::NOTHING, Endpoint::Main, &mut errors);
         if &*resource.api_version == "events.k8s.io/v1" {
-            workload::new_event(object, &mut errors);
+            event::new_event(object, &mut errors);
         }
         errors
     }

@@ -9,9 +9,6 @@ use super::{
 };
 use tenure_value::{Object, Value};
 
-/// How many bytes config maps and secrets may hold.
-const MOST_DATA_BYTES: usize = 1024 * 1024;
-
 /// Reads a number or a percentage; says what is wrong with anything else.
 fn share(value: &Value) -> Result<(i64, bool), &'static str> {
     let percent = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%', regex used for validation is '[0-9]+%')";
@@ -297,92 +294,6 @@ pub(crate) fn metric(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn entries<'c>(of: &'c Context<'_>, name: &str) -> &'c [(tenure_value::Text, Value)] {
-    of.get(name).and_then(Value::as_object).map(Object::fields).unwrap_or_default()
-}
-
-/// Checks keys and size of a map of data, and returns its size.
-fn data(of: &Context<'_>, name: &str, errors: &mut Vec<FieldError>) -> usize {
-    let mut bytes = 0;
-    for (key, value) in entries(of, name) {
-        if let Some(fault) = format::config_key(key) {
-            errors.push(of.fault(&format!("{name}[{key}]"), FaultKind::Invalid, &key.clone().into(), &fault));
-        }
-        bytes += value.as_str().map_or(0, str::len);
-    }
-    bytes
-}
-
-/// Checks the content of a config map.
-pub(crate) fn config_data(of: &Context<'_>, errors: &mut Vec<FieldError>) {
-    let text = data(of, "data", errors);
-    let binary = data(of, "binaryData", errors);
-    for (key, _) in entries(of, "data") {
-        if entries(of, "binaryData").iter().any(|(name, _)| name == key) {
-            let detail = "duplicate of key present in binaryData";
-            errors.push(of.fault(&format!("data[{key}]"), FaultKind::Invalid, &key.clone().into(), detail));
-        }
-    }
-    if text + binary / 4 * 3 > MOST_DATA_BYTES {
-        let detail = format!("may not be more than {MOST_DATA_BYTES} bytes");
-        errors.push(of.fault("", FaultKind::TooLong, &Value::Null, &detail));
-    }
-}
-
-/// What secrets of a type hold: all of the keys.
-const SECRET_KEYS: [(&str, &[&str]); 4] = [
-    ("kubernetes.io/tls", &["tls.crt", "tls.key"]),
-    ("kubernetes.io/dockercfg", &[".dockercfg"]),
-    ("kubernetes.io/dockerconfigjson", &[".dockerconfigjson"]),
-    ("kubernetes.io/ssh-auth", &["ssh-privatekey"]),
-];
-
-/// Checks the content of a secret.
-pub(crate) fn secret_data(of: &Context<'_>, errors: &mut Vec<FieldError>) {
-    let bytes = data(of, "data", errors) / 4 * 3;
-    if bytes > MOST_DATA_BYTES {
-        let detail = format!("may not be more than {MOST_DATA_BYTES} bytes");
-        errors.push(of.fault("data", FaultKind::TooLong, &Value::Null, &detail));
-    }
-    let has = |key: &str| entries(of, "data").iter().any(|(name, _)| name == key);
-    let kind = of.text("type");
-    for key in SECRET_KEYS.iter().find(|(of, _)| *of == kind).map(|row| row.1).unwrap_or_default() {
-        let empty = entries(of, "data").iter().any(|(name, value)| name == key && value.as_str() == Some(""));
-        if !has(key) || empty && *key == "ssh-privatekey" {
-            errors.push(of.fault(&format!("data[{key}]"), FaultKind::Required, &Value::Null, ""));
-        }
-    }
-    if kind == "kubernetes.io/basic-auth" && !has("username") && !has("password") {
-        errors.push(of.fault("data[username]", FaultKind::Required, &Value::Null, ""));
-        errors.push(of.fault("data[password]", FaultKind::Required, &Value::Null, ""));
-    }
-    for key in [".dockercfg", ".dockerconfigjson"] {
-        let value =
-            entries(of, "data").iter().find(|(name, _)| name == key).and_then(|(_, value)| value.as_str());
-        if let (true, Some(text)) = (kind.starts_with("kubernetes.io/dockerc"), value) {
-            let json = super::super::scalar::base64::decode(text)
-                .ok()
-                .and_then(|bytes| String::from_utf8(bytes).ok());
-            if json.is_none_or(|json| json.parse::<Value>().is_err()) {
-                let detail = "invalid character looking for beginning of value";
-                errors.push(of.fault(
-                    &format!("data[{key}]"),
-                    FaultKind::Invalid,
-                    &"<secret contents redacted>".into(),
-                    detail,
-                ));
-            }
-        }
-    }
-    if kind == "kubernetes.io/service-account-token" {
-        let name = of.at(&["metadata", "annotations", "kubernetes.io/service-account.name"]);
-        if name.and_then(Value::as_str).unwrap_or_default().is_empty() {
-            let path = "metadata.annotations[kubernetes.io/service-account.name]";
-            errors.push(of.fault(path, FaultKind::Required, &Value::Null, ""));
-        }
-    }
-}
-
 /// Checks a rule of a role.
 pub(crate) fn policy_rule(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     if of.items("verbs").is_empty() {
@@ -537,81 +448,5 @@ pub(crate) fn slice_addresses(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             let path = format!("endpoints[{at}].addresses[{number}]");
             errors.extend(fault.map(|fault| of.fault(&path, FaultKind::Invalid, address, &fault)));
         }
-    }
-}
-
-/// What an event with a time of its own must say, and how long that may be.
-const EVENT_TEXTS: [(&str, &str, usize); 3] =
-    [("reportingInstance", "reportingInstance", 128), ("action", "action", 128), ("reason", "reason", 128)];
-
-/// Checks what an event with a time of its own says: who reports what was done and why.
-fn timed_event(of: &Context<'_>, errors: &mut Vec<FieldError>) {
-    let reporter = if of.get("regarding").is_some() { "reportingController" } else { "reportingComponent" };
-    let name = of.text(reporter);
-    if name.is_empty() {
-        errors.push(of.fault("reportingController", FaultKind::Required, &Value::Null, ""));
-    } else if let Some(fault) = format::qualified_name(name) {
-        errors.push(of.fault("reportingController", FaultKind::Invalid, &name.into(), &fault));
-    }
-    for (field, path, most) in EVENT_TEXTS {
-        match of.text(field).len() {
-            0 => errors.push(of.fault(path, FaultKind::Required, &Value::Null, "")),
-            bytes if bytes > most => {
-                let detail = format!("can have at most {most} characters");
-                errors.push(of.fault(path, FaultKind::Invalid, &"".into(), &detail));
-            }
-            _ => {}
-        }
-    }
-    if of.text("message").len().max(of.text("note").len()) > 1024 {
-        errors.push(of.fault("message", FaultKind::Invalid, &"".into(), "can have at most 1024 characters"));
-    }
-}
-
-/// What only events of the former kind say, and their names there.
-const FORMER_EVENT: [(&str, &str); 4] = [
-    ("deprecatedCount", "count"),
-    ("deprecatedFirstTimestamp", "firstTimestamp"),
-    ("deprecatedLastTimestamp", "lastTimestamp"),
-    ("deprecatedSource", "source"),
-];
-
-/// Checks a new event of the newer kind: it says nothing that only the former says.
-pub(super) fn new_event(event: &Value, errors: &mut Vec<FieldError>) {
-    for (name, path) in FORMER_EVENT {
-        let given = event.get(name).filter(|value| match value {
-            Value::Null | Value::Int(0) => false,
-            Value::Object(fields) => !fields.is_empty(),
-            _ => true,
-        });
-        errors.extend(given.map(|_| FieldError::invalid(path, &"".into(), "needs to be unset")));
-    }
-    let kind = event.get("type").and_then(Value::as_str).unwrap_or_default();
-    if !matches!(kind, "Normal" | "Warning") {
-        let detail = "must be Normal or Warning";
-        errors.push(FieldError::invalid("type", &kind.into(), detail));
-    }
-    let series = event.get("series").filter(|series| !series.is_null());
-    let count = series.map(|series| series.get("count").and_then(Value::as_i64).unwrap_or(0));
-    if let Some(count) = count.filter(|count| *count < 2) {
-        errors.push(FieldError::invalid("series.count", &count.into(), "should be at least 2"));
-    }
-}
-
-/// Checks that an event lives where the object it tells of does, and that one with a time is complete.
-pub(crate) fn event(of: &Context<'_>, errors: &mut Vec<FieldError>) {
-    if of.get("eventTime").is_some() {
-        timed_event(of, errors);
-    }
-    let namespace = of.at(&["metadata", "namespace"]).and_then(Value::as_str).unwrap_or_default();
-    let (field, about) = match of.get("regarding") {
-        Some(about) => ("regarding", Some(about)),
-        None => ("involvedObject", of.get("involvedObject")),
-    };
-    let named = about.and_then(|about| about.get("namespace")).and_then(Value::as_str).unwrap_or_default();
-    // Objects without a namespace tell of themselves in the default one.
-    if named != namespace && !(named.is_empty() && matches!(namespace, "default" | "kube-system")) {
-        let path = format!("{field}.namespace");
-        errors.push(of.fault(&path, FaultKind::Invalid, &named.into(), "does not match event.namespace"));
     }
 }
