@@ -2,7 +2,7 @@
 //! same budget as the rules of a schema.
 
 use crate::{
-    custom::rules::{Budget, Trouble, Type, Val, parse, run, type_of},
+    custom::rules::{AUTHORITY, Budget, Trouble, Type, Val, parse, run, type_of},
     kinds::Row,
 };
 use kube_cel::cel::IdedExpr;
@@ -50,7 +50,8 @@ impl<'v> Scene<'v> {
     /// Shows the request, and the object as it will be and as it was.
     pub fn new(request: &'v Value, object: &'v Value, old: &'v Value) -> Scene<'v> {
         let all = [("request", request), ("object", object), ("oldObject", old)];
-        let known = all.map(|(name, value)| (name, Val::of(value, None))).into();
+        let mut known: Vec<_> = all.map(|(name, value)| (name, Val::of(value, None))).into();
+        known.push(("authorizer", Val::Authority));
         Scene { known, budget: Budget::of_object() }
     }
 
@@ -91,7 +92,8 @@ pub(crate) fn fault(source: &str, variables: &[&str], is_right: fn(&Type<'_>) ->
         Ok(parsed) => parsed,
         Err(why) => return Some(format!("compilation failed: {why}")),
     };
-    let mut scope = variables.iter().map(|name| (name.to_string(), Type::Dyn)).collect();
+    let mut scope: Vec<_> = variables.iter().map(|name| (name.to_string(), Type::Dyn)).collect();
+    scope.push(("authorizer".into(), Type::Foreign(AUTHORITY)));
     match type_of(&parsed, &mut scope) {
         Err(misfit) => Some(format!("compilation failed: {}", misfit.told(source))),
         Ok(found) if !is_right(&found) => {
@@ -118,6 +120,9 @@ mod tests {
         assert_eq!(all(&["object.spec.replicas > 2", "request.operation == 'CREATE'"]), Ok(true));
         assert_eq!(all(&["oldObject == null && has(object.spec.replicas)"]), Ok(true));
         assert_eq!(all(&["object.spec.missing == 1", "false"]), Ok(false));
+        let may = "authorizer.serviceAccount('n', 'a').group('').resource('pods').check('get')";
+        assert_eq!(all(&[&format!("{may}.allowed() && !{may}.errored() && {may}.reason() == ''")]), Ok(true));
+        assert_eq!(all(&["authorizer.requestResource.check('custom').allowed()"]), Ok(true));
         assert!(all(&["object.spec.missing == 1"]).unwrap_err().contains("missing"));
         assert!(all(&["1 + 1"]).unwrap_err().contains("not true or false"));
         assert!(all(&["1 +"]).unwrap_err().contains("compilation error"));
@@ -129,6 +134,8 @@ mod tests {
             |source: &str| super::fault(source, &["object"], |of| matches!(of, Type::Bool | Type::Dyn));
         assert_eq!(fault("object.a == 1 && has(object.b)"), None);
         assert_eq!(fault("object.a"), None);
+        assert_eq!(fault("authorizer.group('g').resource('r').name('n').check('v').allowed()"), None);
+        assert!(fault("authorizer.crowd('g')").is_some());
         for (source, about) in [("object.", "Syntax error"), ("thing.a", "thing"), ("1 + 1", "int")] {
             let why = fault(source).unwrap();
             assert!(why.contains(about), "{source}: {why}");

@@ -200,7 +200,7 @@ impl<'v> Run<'v> {
                     false => Val::Optional(found.map(Box::new)),
                 });
             }
-            Val::Part(Value::Object(_), _) | Val::Map(_) => operand.select(&select.field),
+            Val::Part(Value::Object(_), _) | Val::Map(_) | Val::Authority => operand.select(&select.field),
             other => return error(format!("a {} has no field '{}'", other.type_word(), select.field)),
         };
         match (select.test, found) {
@@ -280,6 +280,12 @@ impl<'v> Run<'v> {
         match (target, args) {
             (Target::None, [one]) => self.unary(name, one),
             (Target::None, [left, right]) => self.binary(name, left, right),
+            (Target::Value(Val::Authority), _) => Ok(match name {
+                "allowed" => Val::Bool(true),
+                "errored" => Val::Bool(false),
+                "error" | "reason" => Val::Text(Text::default()),
+                _ => Val::Authority,
+            }),
             (Target::Namespace("jsonpatch"), [Val::Text(key)]) if name == "escapeKey" => {
                 Ok(Val::Text(key.replace('~', "~0").replace('/', "~1").into()))
             }

@@ -98,6 +98,7 @@ fn to_cel(value: &Val<'_>) -> Result<cel::Value, Trouble> {
         Val::Text(text) => cel::Value::String(Arc::new(text.to_string())),
         Val::Bytes(bytes) => cel::Value::Bytes(Arc::new(bytes.to_vec())),
         Val::Foreign(value) => value.clone(),
+        Val::Authority => return Err(Trouble::Error("an authorizer is only asked".into())),
         Val::Optional(None) => cel::Value::Opaque(Arc::new(OptionalValue::none())),
         Val::Optional(Some(value)) => cel::Value::Opaque(Arc::new(OptionalValue::of(to_cel(value)?))),
         Val::List(_) | Val::Part(Value::Array(_), _) => {

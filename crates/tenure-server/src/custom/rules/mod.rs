@@ -14,7 +14,7 @@ mod zone;
 
 pub(crate) use estimate::check_definition;
 pub(crate) use eval::{Budget, Trouble, run};
-pub(crate) use types::{Type, type_of};
+pub(crate) use types::{AUTHORITY, Type, type_of};
 pub(crate) use value::Val;
 
 use super::{

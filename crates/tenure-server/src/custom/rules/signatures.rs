@@ -1,6 +1,6 @@
 //! What the functions of rules take and give. Types are written as letters, so that the table can be read: `B` bool, `I`
 //! int, `U` uint, `D` double, `S` string, `Y` bytes, `T` timestamp, `R` duration, `L` list, `M` map, `A` anything, `O`
-//! optional, `K` url, `P` address, `C` range of addresses, `Q` quantity, `V` semantic version, `F` format, `#` the name of a type. Results add `E`
+//! optional, `K` url, `P` address, `C` range of addresses, `Q` quantity, `V` semantic version, `F` format, `Z` authorizer, `#` the name of a type. Results add `E`
 //! the items of the list, `W` the list itself, `X` a list of strings, `N` a list of ints, `_` what is not known before.
 
 use super::types::Type;
@@ -11,6 +11,10 @@ type Row = (&'static str, &'static str, &'static str, char);
 /// The functions, by name; several rows are several ways to call one.
 #[rustfmt::skip]
 const FUNCTIONS: &[Row] = &[
+    ("path", "Z", "S", 'Z'), ("group", "Z", "S", 'Z'), ("resource", "Z", "S", 'Z'), ("subresource", "Z", "S", 'Z'),
+    ("namespace", "Z", "S", 'Z'), ("name", "Z", "S", 'Z'), ("serviceAccount", "Z", "SS", 'Z'),
+    ("fieldSelector", "Z", "S", 'Z'), ("labelSelector", "Z", "S", 'Z'), ("check", "Z", "S", 'Z'),
+    ("allowed", "Z", "", 'B'), ("errored", "Z", "", 'B'), ("error", "Z", "", 'S'), ("reason", "Z", "", 'S'),
     ("size", "S", "", 'I'), ("size", "L", "", 'I'), ("size", "M", "", 'I'), ("size", "Y", "", 'I'),
     ("size", "", "S", 'I'), ("size", "", "L", 'I'), ("size", "", "M", 'I'), ("size", "", "Y", 'I'),
     ("contains", "S", "S", 'B'), ("startsWith", "S", "S", 'B'), ("endsWith", "S", "S", 'B'),
@@ -129,7 +133,7 @@ fn gives<'n>(letter: char, target: Option<&Type<'n>>) -> Type<'n> {
 }
 
 /// The words for types that only functions look into.
-const FOREIGN: [(char, &str); 9] = [
+const FOREIGN: [(char, &str); 10] = [
     ('T', "timestamp"),
     ('R', "duration"),
     ('K', "kubernetes.URL"),
@@ -138,6 +142,7 @@ const FOREIGN: [(char, &str); 9] = [
     ('Q', "kubernetes.Quantity"),
     ('V', "kubernetes.Semver"),
     ('F', "kubernetes.NamedFormat"),
+    ('Z', "kubernetes.authorization.Authorizer"),
     ('#', "type"),
 ];
 

@@ -19,6 +19,9 @@ use kube_cel::cel::{
     common::ast::{CallExpr, EntryExpr, Expr, LiteralValue, operators},
 };
 
+/// The letter of an authorizer.
+pub(crate) const AUTHORITY: char = 'Z';
+
 /// The type of an expression.
 #[derive(Clone, Debug)]
 pub(crate) enum Type<'n> {
@@ -140,6 +143,7 @@ impl<'n> Type<'n> {
             Type::Map(value) => Ok((**value).clone()),
             Type::Optional(of) => Ok(Type::Optional(Box::new(of.select(written)?))),
             Type::Dyn => Ok(Type::Dyn),
+            Type::Foreign(AUTHORITY) if written == "requestResource" => Ok(self.clone()),
             other => Err(format!("type '{}' does not support field selection", other.word())),
         }
     }

@@ -28,6 +28,9 @@ pub(crate) enum Val<'v> {
     Optional(Option<Box<Val<'v>>>),
     /// Times, durations, addresses, amounts and the like, which only functions look into.
     Foreign(cel::Value),
+    /// Who can be asked what somebody may do, with the question so far, and the answer: there are no roles, and whoever
+    /// is let in may do everything, so that it is always the same.
+    Authority,
 }
 
 impl<'v> Val<'v> {
@@ -92,6 +95,7 @@ impl<'v> Val<'v> {
                 fields.get(name).map(|value| Val::of(value, below))
             }
             Val::Part(Value::Object(fields), None) => fields.get(name).map(|value| Val::of(value, None)),
+            Val::Authority => (name == "requestResource").then_some(Val::Authority),
             Val::Map(entries) => {
                 let found = entries.iter().find(|(key, _)| matches!(key, Val::Text(key) if key == name));
                 found.map(|(_, value)| value.clone())
@@ -173,7 +177,7 @@ impl<'v> Val<'v> {
                 Value::object(entries.collect::<Option<Vec<_>>>()?)
             }
             Val::Optional(Some(value)) => value.to_document()?,
-            Val::Optional(None) | Val::Foreign(_) => return None,
+            Val::Optional(None) | Val::Foreign(_) | Val::Authority => return None,
         })
     }
 
@@ -303,7 +307,7 @@ impl<'v> Val<'v> {
             Val::Part(Value::Array(_), _) | Val::List(_) => "list",
             Val::Part(..) | Val::Map(_) => "map",
             Val::Optional(_) => "optional",
-            Val::Foreign(_) => "object",
+            Val::Foreign(_) | Val::Authority => "object",
         }
     }
 }
