@@ -1,7 +1,7 @@
 //! What a webhook or a policy is about: rules name operations and resources, selectors the labels of objects and of
 //! namespaces.
 
-use super::deed::{Deed, Form};
+use super::deed::{Deed, Form, Operation};
 use crate::{
     LabelSelector,
     kinds::{Row, Scope},
@@ -37,6 +37,14 @@ impl Constraints {
     /// Whether no rule is given, which in a binding means everything that its policy is about.
     pub fn has_rules(&self) -> bool {
         !self.rules.is_empty()
+    }
+
+    /// Whether a rule names an operation on a resource, in whichever group and version.
+    pub fn may_concern(&self, operation: Operation, resource: &str) -> bool {
+        self.rules.iter().any(|rule| {
+            names(&rule.operations, operation.word())
+                && rule.resources.iter().any(|(of, _)| of == "*" || of == resource)
+        })
     }
 
     /// Returns the form of the resource that the rules are about, the requested one if it is among them.
@@ -98,7 +106,6 @@ impl Rule {
     }
 
     fn is_about(&self, deed: &Deed, form: &Form) -> bool {
-        let names = |all: &[Text], one: &str| all.iter().any(|of| of == "*" || of == one);
         names(&self.operations, deed.operation.word())
             && names(&self.groups, &form.group)
             && names(&self.versions, &form.version)
@@ -109,6 +116,11 @@ impl Rule {
             && (self.names.is_empty() || self.names.contains(&deed.name))
             && self.scope.as_ref().is_none_or(|scope| *scope == deed.scope)
     }
+}
+
+/// Whether one is among those named.
+fn names(all: &[Text], one: &str) -> bool {
+    all.iter().any(|of| of == "*" || of == one)
 }
 
 /// A selector of labels as objects have them.
@@ -134,7 +146,6 @@ impl Selector {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::admission::Operation;
 
     /// A request that changes a part of a deployment in a namespace.
     pub fn deed(subresource: &str) -> Deed {
@@ -186,6 +197,8 @@ pub(super) mod tests {
         for (resources, rest, subresource, expected) in cases {
             let of = constraints(&rule(resources, rest));
             assert_eq!(of.form(&deed(subresource)).is_some(), expected, "{resources} {rest} {subresource}");
+            assert!(!expected || of.may_concern(Operation::Update, "deployments"));
+            assert!(!of.may_concern(Operation::Delete, "deployments"));
         }
         let created = r#"{"rules":[{"operations":["CREATE"],"apiGroups":["*"],"apiVersions":["*"],"resources":["*"]}]}"#;
         assert!(constraints(created).form(&deed("")).is_none());

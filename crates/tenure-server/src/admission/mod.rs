@@ -15,6 +15,7 @@ pub(crate) use policy::{Action, Binding, Change, Policy, Refusal};
 pub(crate) use review::{Review, Verdict, request};
 
 use deed::is_exempt;
+use matching::Constraints;
 use tenure_value::Value;
 
 /// The group of the configurations.
@@ -64,12 +65,20 @@ impl Gate {
         self.mutating.is_empty() && self.validating.is_empty() && policies.count() == 0
     }
 
+    /// Whether a rule names an operation on a resource, in whichever group and version: a quick no for most writes.
+    pub fn may_concern(&self, operation: Operation, resource: &str) -> bool {
+        self.constraints().any(|of| of.may_concern(operation, resource))
+    }
+
     /// Whether somebody may have a say in what is done. Nobody has one in who has a say: a webhook that does not
     /// answer could not be removed otherwise.
     pub fn concerns(&self, deed: &Deed) -> bool {
-        let hooks = || self.mutating.iter().chain(&self.validating).map(|hook| &hook.constraints);
-        let policies =
-            || self.mutating_policies.iter().chain(&self.policies).map(|policy| &policy.constraints);
-        !is_exempt(deed) && hooks().chain(policies()).any(|of| of.form(deed).is_some())
+        !is_exempt(deed) && self.constraints().any(|of| of.form(deed).is_some())
+    }
+
+    /// Returns what each is about who has a say.
+    fn constraints(&self) -> impl Iterator<Item = &Constraints> {
+        let hooks = self.mutating.iter().chain(&self.validating).map(|hook| &hook.constraints);
+        hooks.chain(self.mutating_policies.iter().chain(&self.policies).map(|policy| &policy.constraints))
     }
 }

@@ -79,8 +79,9 @@ impl<'a> Admission<'a> {
         request: &Request,
         (dry_run, options): (bool, Value),
     ) -> Result<Option<Admission<'a>>, Failure> {
-        let Some(gate) = api.gate() else { return Ok(None) };
         let served = &target.served;
+        let concerned = |gate: &Arc<Gate>| gate.may_concern(operation, &served.resource.name);
+        let Some(gate) = api.gate().filter(concerned) else { return Ok(None) };
         let mut deed = Deed {
             operation,
             forms: forms(api, &served.resource, &target.subresource),
