@@ -85,8 +85,8 @@ impl Condition {
     }
 }
 
-/// Returns what is wrong with an expression that may use variables of these names, and whose result is to be of one
-/// type, if something is; `truth` is for those that are to be true or false.
+/// Returns what is wrong with an expression that may use variables of these names, if something is; `is_right` tells
+/// whether its result is of the type that is wanted.
 pub(crate) fn fault(source: &str, variables: &[&str], is_right: fn(&Type<'_>) -> bool) -> Option<String> {
     let parsed = match parse(source) {
         Ok(parsed) => parsed,

@@ -11,11 +11,11 @@ mod review;
 pub(crate) use deed::{Deed, Form, Operation};
 pub(crate) use expression::{Condition, Scene, fault};
 pub(crate) use hook::{Hook, OnFailure};
+pub(crate) use matching::Constraints;
 pub(crate) use policy::{Action, Binding, Change, Policy, Refusal};
 pub(crate) use review::{Review, Verdict, request};
 
 use deed::is_exempt;
-use matching::Constraints;
 use tenure_value::Value;
 
 /// The group of the configurations.
@@ -61,8 +61,7 @@ impl Gate {
 
     /// Whether nobody has a say in anything.
     pub fn is_open(&self) -> bool {
-        let policies = self.mutating_policies.iter().chain(&self.policies);
-        self.mutating.is_empty() && self.validating.is_empty() && policies.count() == 0
+        self.constraints().next().is_none()
     }
 
     /// Whether a rule names an operation on a resource, in whichever group and version: a quick no for most writes.

@@ -5,12 +5,13 @@ use super::{
     hook::OnFailure,
     matching::{Constraints, Selector},
 };
-use crate::{Reason, custom::rules::Val, kinds::Row};
+use crate::{
+    Reason,
+    custom::rules::{Val, message},
+    kinds::Row,
+};
 use std::sync::Arc;
 use tenure_value::{Text, Value};
-
-/// The longest message that an expression may make, in bytes.
-const MESSAGE: usize = 5 << 10;
 
 /// The reasons that a policy may give for a refusal; the first is meant where none is given.
 const REASONS: [(&str, Reason); 4] = [
@@ -97,13 +98,6 @@ pub(crate) struct Refusal {
     pub reason: Reason,
 }
 
-impl Refusal {
-    /// Says why something cannot be told, which refuses like what does not hold.
-    pub fn of_fault(message: String) -> Refusal {
-        Refusal { message, reason: REASONS[0].1 }
-    }
-}
-
 impl Policy {
     /// Reads a policy; nothing if no binding puts it into effect.
     pub fn read(policy: &Value, bindings: &[Value]) -> Option<Policy> {
@@ -147,9 +141,8 @@ impl Policy {
         parameters: Option<&Value>,
     ) -> Result<Change, String> {
         let mut scene = scene(seen, parameters);
-        let failed = self.compute_variables(&mut scene);
+        let because = self.compute_variables(&mut scene);
         let told = |why: String| {
-            let because = failed.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
             format!("expression '{}' resulted in error: {why}{because}", mutation.expression.source)
         };
         let made = mutation.expression.run(&mut scene).map_err(told)?;
@@ -159,52 +152,47 @@ impl Policy {
 
     /// Returns why an object does not hold to the policy, by each expression that it does not hold to.
     pub fn judge(&self, seen: [&Value; 4], parameters: Option<&Value>) -> Vec<Refusal> {
-        let mut scene = scene(seen, parameters);
-        let mut refusals = Vec::new();
-        let mut refuse = |why: String| {
-            if self.on_failure == OnFailure::Refuse {
-                refusals.push(Refusal::of_fault(why));
-            }
-        };
-        match Condition::all(&self.conditions, &mut scene) {
+        match self.applies(seen, parameters) {
             Ok(true) => {}
             Ok(false) => return Vec::new(),
-            Err(why) => {
-                refuse(why);
-                return refusals;
-            }
+            Err(why) => return self.unknown(why),
         }
-        let failed = self.compute_variables(&mut scene);
-        for validation in &self.validations {
-            match validation.expression.holds(&mut scene) {
-                Ok(true) => {}
-                Ok(false) => refusals
-                    .push(Refusal { message: validation.words(&mut scene), reason: validation.reason }),
-                Err(why) if self.on_failure == OnFailure::Refuse => {
-                    let because = failed.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
-                    refusals.push(Refusal::of_fault(format!("{why}{because}")));
+        let mut scene = scene(seen, parameters);
+        let because = self.compute_variables(&mut scene);
+        let judged =
+            self.validations.iter().flat_map(|validation| match validation.expression.holds(&mut scene) {
+                Ok(true) => Vec::new(),
+                Ok(false) => {
+                    vec![Refusal { message: validation.words(&mut scene), reason: validation.reason }]
                 }
-                Err(_) => {}
-            }
+                Err(why) => self.unknown(format!("{why}{because}")),
+            });
+        judged.collect()
+    }
+
+    /// Returns what follows when it cannot be told whether an object holds to the policy.
+    pub fn unknown(&self, why: String) -> Vec<Refusal> {
+        match self.on_failure {
+            OnFailure::Refuse => vec![Refusal { message: why, reason: REASONS[0].1 }],
+            OnFailure::GoOn => Vec::new(),
         }
-        refusals
     }
 
     /// Shows the variables, each to those behind it. One that cannot be computed is not there, which fails whoever uses
-    /// it; why the first was not is returned.
-    fn compute_variables(&self, scene: &mut Scene<'_>) -> Option<String> {
+    /// it; why the first was not is returned, in brackets.
+    fn compute_variables(&self, scene: &mut Scene<'_>) -> String {
         let mut computed = Vec::with_capacity(self.variables.len());
-        let mut failed = None;
+        let mut failed = String::new();
         for (name, expression) in &self.variables {
             match expression.run(scene) {
                 Ok(value) => {
                     computed.push((Val::Text(name.clone()), value));
                     scene.show("variables", Val::Map(Arc::new(computed.clone())));
                 }
-                Err(why) => {
-                    failed = failed
-                        .or_else(|| Some(format!("variable {:?} cannot be computed: {why}", name.as_str())));
+                Err(why) if failed.is_empty() => {
+                    failed = format!(" (variable {:?} cannot be computed: {why})", name.as_str());
                 }
+                Err(_) => {}
             }
         }
         scene.show("variables", Val::Map(Arc::new(computed)));
@@ -249,13 +237,9 @@ impl Validation {
 
     /// Returns what is said when the expression does not hold.
     fn words(&self, scene: &mut Scene<'_>) -> String {
-        let made = self.message_expression.as_ref().map(|of| of.run(scene));
-        if let Some(Ok(Val::Text(text))) = made
-            && !text.trim().is_empty()
-            && text.len() <= MESSAGE
-            && !text.contains('\n')
-        {
-            return text.trim().to_string();
+        let made = self.message_expression.as_ref().and_then(|of| message(of.run(scene).ok()?));
+        if let Some(made) = made {
+            return made;
         }
         match self.message.trim() {
             "" => format!("failed expression: {}", self.expression.source.trim()),

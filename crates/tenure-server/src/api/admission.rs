@@ -8,20 +8,20 @@ use super::{
     read::all,
     route,
     served::Served,
-    target::Target,
+    target::{Target, Verb},
 };
 use crate::{
     Cause, Failure, Reason,
     admission::{
-        Action, Binding, CONFIGURATIONS, Change, Condition, Deed, Form, GROUP, Gate, Hook, OnFailure,
-        Operation, Policy, Refusal, Review, Scene, Verdict, request,
+        Action, Binding, CONFIGURATIONS, Change, Condition, Constraints, Deed, Form, GROUP, Gate, Hook,
+        OnFailure, Operation, Policy, Refusal, Review, Scene, Verdict, request,
     },
     kinds::{Registry, Resource, Scope},
 };
 use std::sync::{Arc, PoisonError, RwLock};
 use tenure_apply::{Force, Live, Managers, Presence, Reset, SingleVersion, Write};
 use tenure_fields::FieldSet;
-use tenure_schema::TypeRef;
+use tenure_schema::{Schema, TypeRef};
 use tenure_store::Revision;
 use tenure_value::{Text, Value};
 
@@ -30,13 +30,10 @@ use tenure_value::{Text, Value};
 pub(crate) struct CurrentGate(RwLock<Option<Arc<Gate>>>);
 
 impl Api {
-    /// Whether somebody may have a say in some write; mostly nobody has.
-    pub(crate) fn is_gated(&self) -> bool {
-        self.gate.0.read().unwrap_or_else(PoisonError::into_inner).is_some()
-    }
-
-    fn gate(&self) -> Option<Arc<Gate>> {
-        self.gate.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Returns those who may have a say in an operation on a resource; mostly nobody has.
+    fn gate(&self, operation: Operation, resource: &str) -> Option<Arc<Gate>> {
+        let gate = self.gate.0.read().unwrap_or_else(PoisonError::into_inner);
+        gate.as_ref().filter(|gate| gate.may_concern(operation, resource)).cloned()
     }
 
     /// Reads anew who has a say.
@@ -60,11 +57,23 @@ pub(crate) const PLACE: &str = "objects/admissionregistration.k8s.io/";
 /// What is asked about one write.
 pub(crate) struct Admission<'a> {
     api: &'a Api,
-    served: &'a Served,
+    target: &'a Target,
     gate: Arc<Gate>,
     deed: Deed,
     /// The namespace of the object, if it is in one.
     namespace: Value,
+    /// The object as it was; `null` if it was not there.
+    old: Value,
+}
+
+/// What a webhook answered.
+enum Heard<'d> {
+    /// It has no say, or could not be asked and is passed over.
+    Nothing,
+    /// It agrees.
+    Agreed,
+    /// It wants a patch of the object in one of its forms.
+    Wants(&'d Form, Value),
 }
 
 /// Returns an object as the write makes it from what a webhook made of it.
@@ -72,21 +81,20 @@ type Complete<'c> = &'c (dyn Fn(&Value) -> Result<Value, Failure> + Send + Sync)
 
 impl<'a> Admission<'a> {
     /// Prepares to ask about a write; nothing if nobody has a say in it.
-    pub async fn new(
+    pub fn of(
         api: &'a Api,
         target: &'a Target,
-        (operation, name): (Operation, &str),
-        request: &Request,
-        (dry_run, options): (bool, Value),
-    ) -> Result<Option<Admission<'a>>, Failure> {
-        let served = &target.served;
-        let concerned = |gate: &Arc<Gate>| gate.may_concern(operation, &served.resource.name);
-        let Some(gate) = api.gate().filter(concerned) else { return Ok(None) };
+        operation: Operation,
+        name: &str,
+        dry_run: bool,
+    ) -> Option<Box<Admission<'a>>> {
+        let resource = &target.served.resource;
+        let gate = api.gate(operation, &resource.name)?;
         let mut deed = Deed {
             operation,
-            forms: forms(api, &served.resource, &target.subresource),
+            forms: forms(api, resource, &target.subresource),
             subresource: target.subresource.clone(),
-            scope: served.resource.scope,
+            scope: resource.scope,
             namespace: target.namespace.clone(),
             name: name.into(),
             dry_run,
@@ -96,16 +104,43 @@ impl<'a> Admission<'a> {
         if deed.is_of_namespace() {
             deed.namespace = deed.name.clone();
         }
-        if !gate.concerns(&deed) {
-            return Ok(None);
+        let admission = Admission { api, target, gate, deed, namespace: Value::Null, old: Value::Null };
+        admission.gate.concerns(&admission.deed).then(|| Box::new(admission))
+    }
+
+    /// Finds out what those are told who are asked: who does it, how, where, and what was there before.
+    pub async fn introduced(
+        mut self: Box<Self>,
+        request: &Request,
+        options: Value,
+        old: Value,
+    ) -> Result<Box<Self>, Failure> {
+        self.deed.user = self.api.caller(&request.headers).await.to_value();
+        (self.deed.options, self.old) = (options, old);
+        let is_new = self.deed.operation == Operation::Create
+            && self.deed.subresource.is_empty()
+            && self.target.served.resource.is_stored();
+        self.namespace = match is_new {
+            // Nobody is asked about what could not be in its namespace.
+            true => self.api.namespace_for_new(self.target, &self.deed.name).await?.map(|(_, of)| of.object),
+            false => self.api.find_builtin(("", "namespaces"), &self.target.namespace).await?,
         }
-        deed.user = api.caller(&request.headers).await.to_value();
-        deed.options = options;
-        let namespace = match served.resource.scope {
-            Scope::Namespaced => api.namespace_object(&target.namespace).await?,
-            Scope::Cluster => Value::Null,
-        };
-        Ok(Some(Admission { api, served, gate, deed, namespace }))
+        .unwrap_or_default();
+        Ok(self)
+    }
+
+    /// Whether somebody may change what is written.
+    pub fn mutates(&self) -> bool {
+        let hooks = self.gate.mutating.iter().map(|hook| &hook.constraints);
+        let policies = self.gate.mutating_policies.iter().map(|policy| &policy.constraints);
+        hooks.chain(policies).any(|of| of.form(&self.deed).is_some())
+    }
+
+    /// Whether somebody may refuse what is written.
+    pub fn validates(&self) -> bool {
+        let hooks = self.gate.validating.iter().map(|hook| &hook.constraints);
+        let policies = self.gate.policies.iter().map(|policy| &policy.constraints);
+        hooks.chain(policies).any(|of| of.form(&self.deed).is_some())
     }
 
     /// Returns an object as those make it who may change it, policies before webhooks. Those that want to be asked again
@@ -113,7 +148,6 @@ impl<'a> Admission<'a> {
     pub async fn mutate(
         &self,
         mut object: Value,
-        old: &Value,
         complete: Complete<'_>,
         warnings: &mut Vec<String>,
     ) -> Result<Value, Failure> {
@@ -124,7 +158,7 @@ impl<'a> Admission<'a> {
                 if again && !is_due_again(policy.is_reinvoked, left.as_ref(), &object) {
                     continue;
                 }
-                if let Some(changed) = self.changed(policy, &object, old, complete).await? {
+                if let Some(changed) = self.changed(policy, &object, complete).await? {
                     object = changed;
                     *left = Some(object.clone());
                 }
@@ -133,9 +167,12 @@ impl<'a> Admission<'a> {
                 if again && !is_due_again(hook.is_reinvoked, left.as_ref(), &object) {
                     continue;
                 }
-                let Some(verdict) = self.ask(hook, &object, old, warnings).await? else { continue };
-                if let Some((form, patch)) = verdict {
-                    object = self.patched(hook, &object, &patch, form, complete).await?;
+                match self.ask(hook, &object, warnings).await? {
+                    Heard::Nothing => continue,
+                    Heard::Agreed => {}
+                    Heard::Wants(form, patch) => {
+                        object = self.patched(hook, &object, &patch, form, complete).await?;
+                    }
                 }
                 *left = Some(object.clone());
             }
@@ -144,56 +181,50 @@ impl<'a> Admission<'a> {
     }
 
     /// Checks that an object may be written as it is, or deleted.
-    pub async fn validate(
-        &self,
-        object: &Value,
-        old: &Value,
-        warnings: &mut Vec<String>,
-    ) -> Result<(), Failure> {
+    pub async fn validate(&self, object: &Value, warnings: &mut Vec<String>) -> Result<(), Failure> {
         for policy in &self.gate.policies {
-            self.hold_to(policy, object, old, warnings).await?;
+            self.hold_to(policy, object, warnings).await?;
         }
         for hook in &self.gate.validating {
-            self.ask(hook, object, old, warnings).await?;
+            self.ask(hook, object, warnings).await?;
         }
         Ok(())
     }
 
     /// Asks about something that has no object that could be changed: a deletion.
-    pub async fn consent(&self, old: &Value, warnings: &mut Vec<String>) -> Result<(), Failure> {
+    pub async fn consent(&self, warnings: &mut Vec<String>) -> Result<(), Failure> {
         for hook in &self.gate.mutating {
-            if let Some(Some(_)) = self.ask(hook, &Value::Null, old, warnings).await? {
+            if let Heard::Wants(..) = self.ask(hook, &Value::Null, warnings).await? {
                 return Err(fault_of_webhook(format!(
                     "admission webhook {:?} attempted to modify the object, which is not supported for this operation",
                     hook.name.as_str()
                 )));
             }
         }
-        self.validate(&Value::Null, old, warnings).await
+        self.validate(&Value::Null, warnings).await
     }
 
-    /// Asks a webhook, if it has a say; returns the patch that it wants, with the form of the object that it is for.
+    /// Asks a webhook, if it has a say.
     async fn ask(
         &self,
         hook: &Hook,
         object: &Value,
-        old: &Value,
         warnings: &mut Vec<String>,
-    ) -> Result<Option<Option<(&Form, Value)>>, Failure> {
-        let Some(form) = hook.constraints.form(&self.deed) else { return Ok(None) };
-        if !hook.constraints.selects(&self.deed, object, old, &self.namespace) {
-            return Ok(None);
+    ) -> Result<Heard<'_>, Failure> {
+        let Some(form) = hook.constraints.form(&self.deed) else { return Ok(Heard::Nothing) };
+        if !self.selects(&hook.constraints, object) {
+            return Ok(Heard::Nothing);
         }
         if let Some(why) = hook.refuses_to_be_asked(&self.deed) {
             return Err(Failure::bad_request(why));
         }
-        let (shown, shown_old) = (self.at_form(object, form).await?, self.at_form(old, form).await?);
+        let (shown, shown_old) = (self.at_form(object, form).await?, self.at_form(&self.old, form).await?);
         let told = request(&self.deed, form);
         match Condition::all(&hook.conditions, &mut Scene::new(&told, &shown, &shown_old)) {
             Ok(true) => {}
-            Ok(false) => return Ok(None),
+            Ok(false) => return Ok(Heard::Nothing),
             Err(why) if hook.on_failure == OnFailure::Refuse => return Err(self.forbidden(&why)),
-            Err(_) => return Ok(None),
+            Err(_) => return Ok(Heard::Nothing),
         }
         let uid = Text::from(uuid::Uuid::new_v4().to_string());
         let review = Review::new(uid, &hook.webhook.review_versions, told, &shown, &shown_old);
@@ -204,9 +235,9 @@ impl<'a> Admission<'a> {
             }
             Ok(verdict) => {
                 warnings.extend(verdict.warnings);
-                Ok(Some(verdict.patch.map(|patch| (form, patch))))
+                Ok(verdict.patch.map_or(Heard::Agreed, |patch| Heard::Wants(form, patch)))
             }
-            Err(why) => self.failed(hook, &why).map(|()| None),
+            Err(why) => self.failed(hook, &why).map(|()| Heard::Nothing),
         }
     }
 
@@ -250,7 +281,7 @@ impl<'a> Admission<'a> {
     async fn back(&self, changed: Value, object: &Value, form: &Form) -> Result<Value, Failure> {
         match self.other(form)? {
             Some(other) => {
-                let back = self.api.between(&other, self.served, &bare(&changed)).await?;
+                let back = self.api.between(&other, &self.target.served, &bare(&changed)).await?;
                 Ok(with_managers(back, object))
             }
             None => Ok(changed),
@@ -261,7 +292,7 @@ impl<'a> Admission<'a> {
     async fn at_form(&self, object: &Value, form: &Form) -> Result<Value, Failure> {
         match self.other(form)? {
             Some(other) if !object.is_null() => {
-                let converted = self.api.between(self.served, &other, &bare(object)).await?;
+                let converted = self.api.between(&self.target.served, &other, &bare(object)).await?;
                 Ok(with_managers(converted, object))
             }
             _ => Ok(object.clone()),
@@ -281,58 +312,63 @@ impl<'a> Admission<'a> {
         &self,
         policy: &Policy,
         object: &Value,
-        old: &Value,
         complete: Complete<'_>,
     ) -> Result<Option<Value>, Failure> {
         let Some(form) = policy.constraints.form(&self.deed) else { return Ok(None) };
-        let told = request(&self.deed, form);
-        let shown_old = self.at_form(old, form).await?;
         let mut changed: Option<Value> = None;
-        for binding in self.bindings(policy, object, old) {
-            let failed = |why: &str| match policy.on_failure {
-                OnFailure::GoOn => Ok(()),
-                OnFailure::Refuse => {
+        for binding in self.bindings(policy, object) {
+            let outcome = match self.parameters(policy, binding).await? {
+                Ok(parameters) => {
+                    let object = changed.as_ref().unwrap_or(object);
+                    self.changed_by(policy, &parameters, form, object, complete).await?
+                }
+                Err(why) => Err(why),
+            };
+            match outcome {
+                Ok(outcome) => changed = outcome.or(changed),
+                Err(_) if policy.on_failure == OnFailure::GoOn => {}
+                Err(why) => {
                     let named = format!("policy '{}' with binding '{}'", policy.name, binding.name);
                     let mut failure = self.forbidden(&format!("{named} denied request: {why}"));
                     failure.reason = Reason::Invalid;
-                    Err(failure)
-                }
-            };
-            let parameters: Vec<Option<Value>> = match self.parameters(policy, binding).await? {
-                Ok(None) => vec![None],
-                Ok(Some(all)) => all.into_iter().map(Some).collect(),
-                Err(why) => {
-                    failed(&why)?;
-                    continue;
-                }
-            };
-            for parameters in &parameters {
-                let current = changed.as_ref().unwrap_or(object);
-                let shown = self.at_form(current, form).await?;
-                let seen = [&told, &shown, &shown_old, &self.namespace];
-                match policy.applies(seen, parameters.as_ref()) {
-                    Ok(true) => {}
-                    Ok(false) => continue,
-                    Err(why) => {
-                        failed(&why)?;
-                        continue;
-                    }
-                }
-                for mutation in &policy.mutations {
-                    let shown = self.at_form(changed.as_ref().unwrap_or(object), form).await?;
-                    let seen = [&told, &shown, &shown_old, &self.namespace];
-                    let made = policy.change(mutation, seen, parameters.as_ref());
-                    match made.and_then(|change| self.merged(&shown, &change, form)) {
-                        Ok(merged) => changed = Some(complete(&self.back(merged, object, form).await?)?),
-                        Err(why) => {
-                            failed(&why)?;
-                            break;
-                        }
-                    }
+                    return Err(failure);
                 }
             }
         }
         Ok(changed)
+    }
+
+    /// Returns an object as the mutations of a policy make it, with each of its parameters in turn; nothing if its conditions
+    /// hold with none, or why it cannot be told.
+    async fn changed_by(
+        &self,
+        policy: &Policy,
+        parameters: &[Option<Value>],
+        form: &Form,
+        object: &Value,
+        complete: Complete<'_>,
+    ) -> Result<Result<Option<Value>, String>, Failure> {
+        let (told, shown_old) = (request(&self.deed, form), self.at_form(&self.old, form).await?);
+        let mut changed: Option<Value> = None;
+        for parameters in parameters.iter().map(Option::as_ref) {
+            let mut shown = self.at_form(changed.as_ref().unwrap_or(object), form).await?;
+            match policy.applies([&told, &shown, &shown_old, &self.namespace], parameters) {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(why) => return Ok(Err(why)),
+            }
+            for mutation in &policy.mutations {
+                let seen = [&told, &shown, &shown_old, &self.namespace];
+                let made = policy.change(mutation, seen, parameters);
+                let completed = match made.and_then(|change| self.merged(&shown, &change, form)) {
+                    Ok(merged) => complete(&self.back(merged, object, form).await?)?,
+                    Err(why) => return Ok(Err(why)),
+                };
+                shown = self.at_form(&completed, form).await?;
+                changed = Some(completed);
+            }
+        }
+        Ok(Ok(changed))
     }
 
     /// Returns what a change of a policy makes of an object.
@@ -344,22 +380,31 @@ impl<'a> Admission<'a> {
             }
             Change::Apply(config) => config,
         };
+        let (group, version, kind) = &form.kind;
+        let api_version =
+            if group.is_empty() { version.clone() } else { format!("{group}/{version}").into() };
         let other = self.other(form).map_err(|failure| failure.to_string())?;
-        let served = other.as_ref().unwrap_or(self.served);
-        let (of, api_version) = (served.type_ref(), &served.resource.api_version);
+        let served = other.as_ref().unwrap_or(&self.target.served);
+        let of = match served.resource.kind == *kind {
+            true => served.type_ref(),
+            // A scale, a binding and the like are of built-in kinds, whatever they are below.
+            false => Schema::builtin().kind(&api_version, kind).unwrap_or_else(TypeRef::untyped),
+        };
         let fields = config.as_object().ok_or("an ApplyConfiguration is an object: Object{…}")?;
-        let config: Value =
-            fields.with("apiVersion", api_version.clone()).with("kind", served.resource.kind.clone()).into();
+        let config: Value = fields.with("apiVersion", api_version.clone()).with("kind", kind.clone()).into();
         check_granular(&config, of)?;
         let versions = SingleVersion::new(api_version.clone(), of);
         let write = Write {
             manager: "policy",
-            api_version,
+            api_version: &api_version,
             subresource: "",
             now: tenure_apply::Timestamp::from_unix(0),
             versions: &versions,
             reset: Reset::Nothing,
-            empty: &served.empty(),
+            empty: &Value::object([
+                ("apiVersion", api_version.clone().into()),
+                ("kind", kind.clone().into()),
+            ]),
         };
         let (bare, nobody) = (bare(object), Managers::default());
         let found = Live { object: &bare, managers: &nobody, presence: Presence::Stored };
@@ -367,19 +412,19 @@ impl<'a> Admission<'a> {
         state.map(|state| with_managers(state.object, object)).map_err(|error| error.to_string())
     }
 
+    /// Whether selectors choose an object, as it will be or as it was.
+    fn selects(&self, constraints: &Constraints, object: &Value) -> bool {
+        constraints.selects(&self.deed, object, &self.old, &self.namespace)
+    }
+
     /// Returns the bindings of a policy that are about an object.
-    fn bindings<'p>(
-        &self,
-        policy: &'p Policy,
-        object: &Value,
-        old: &Value,
-    ) -> impl Iterator<Item = &'p Binding> {
-        let is_meant = policy.constraints.selects(&self.deed, object, old, &self.namespace);
+    fn bindings<'p>(&self, policy: &'p Policy, object: &Value) -> impl Iterator<Item = &'p Binding> {
+        let is_meant = self.selects(&policy.constraints, object);
         policy.bindings.iter().filter(move |binding| {
             let bound = &binding.constraints;
             is_meant
                 && (!bound.has_rules() || bound.form(&self.deed).is_some())
-                && bound.selects(&self.deed, object, old, &self.namespace)
+                && self.selects(bound, object)
         })
     }
 
@@ -388,26 +433,18 @@ impl<'a> Admission<'a> {
         &self,
         policy: &Policy,
         object: &Value,
-        old: &Value,
         warnings: &mut Vec<String>,
     ) -> Result<(), Failure> {
         let Some(form) = policy.constraints.form(&self.deed) else { return Ok(()) };
-        let (shown, shown_old) = (self.at_form(object, form).await?, self.at_form(old, form).await?);
+        let (shown, shown_old) = (self.at_form(object, form).await?, self.at_form(&self.old, form).await?);
         let told = request(&self.deed, form);
-        for binding in self.bindings(policy, object, old) {
+        let seen = [&told, &shown, &shown_old, &self.namespace];
+        for binding in self.bindings(policy, object) {
             let refusals: Vec<Refusal> = match self.parameters(policy, binding).await? {
-                Ok(parameters) => {
-                    let judge =
-                        |parameters| policy.judge([&told, &shown, &shown_old, &self.namespace], parameters);
-                    match &parameters {
-                        None => judge(None),
-                        Some(all) => all.iter().flat_map(|one| judge(Some(one))).collect(),
-                    }
+                Ok(all) => {
+                    all.iter().flat_map(|parameters| policy.judge(seen, parameters.as_ref())).collect()
                 }
-                Err(why) => Some(Refusal::of_fault(why))
-                    .filter(|_| policy.on_failure == OnFailure::Refuse)
-                    .into_iter()
-                    .collect(),
+                Err(why) => policy.unknown(why),
             };
             self.act_on(policy, binding, &refusals, warnings)?;
         }
@@ -443,14 +480,15 @@ impl<'a> Admission<'a> {
         }
     }
 
-    /// Returns the parameters that a binding names: nothing if the policy takes none or has to do without, or why it cannot.
+    /// Returns the parameters that a policy is to be asked with, one after the other, or why it cannot be: those that the
+    /// binding names, and nothing, once, if the policy takes none.
     async fn parameters(
         &self,
         policy: &Policy,
         binding: &Binding,
-    ) -> Result<Result<Option<Vec<Value>>, String>, Failure> {
+    ) -> Result<Result<Vec<Option<Value>>, String>, Failure> {
         let (Some((api_version, kind)), Some(named)) = (&policy.parameters, &binding.parameters) else {
-            return Ok(Ok(None));
+            return Ok(Ok(vec![None]));
         };
         let Some(served) = self.api.served_kind(api_version, kind) else {
             return Ok(Err(format!(
@@ -462,21 +500,24 @@ impl<'a> Admission<'a> {
             (Scope::Namespaced, "") => self.deed.namespace.clone(),
             (Scope::Namespaced, _) => named.namespace.clone(),
         };
-        let mut found = Vec::new();
-        for stored in self.api.read_all(&served.resource, &namespace).await? {
-            let object = self.api.for_reading_one(&served, stored).await?.object;
-            let is_named = named.name.is_empty() || named.name == super::object::meta_text(&object, "name");
-            if is_named && named.selector.selects(&object) {
-                found.push(object);
+        let found: Vec<Option<Value>> = match named.name.is_empty() {
+            false => {
+                let (verb, name, subresource) = (Verb::Get, named.name.clone(), Text::default());
+                let target = Target { verb, served, namespace, name, subresource };
+                self.api.read(&target).await?.into_iter().map(|stored| Some(stored.object)).collect()
             }
-        }
+            true => {
+                let stored = self.api.read_all(&served.resource, &namespace).await?;
+                let objects = self.api.for_reading(&served, stored).await?.into_iter().map(|of| of.object);
+                objects.filter(|object| named.selector.selects(object)).map(Some).collect()
+            }
+        };
         Ok(match (found.is_empty(), named.on_absence) {
-            (false, _) => Ok(Some(found)),
-            (true, OnFailure::GoOn) => Ok(Some(Vec::new())),
             (true, OnFailure::Refuse) => Err(
                 "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"
                     .into(),
             ),
+            _ => Ok(found),
         })
     }
 
@@ -527,7 +568,7 @@ fn forms(api: &Api, resource: &Resource, subresource: &str) -> Vec<Form> {
     let same = all.filter(|of| of.is_stored() && of.storage == resource.storage && of.name == resource.name);
     let others = same.map(|of| Form::of(of, subresource)).filter(|form| *form != requested);
     let others: Vec<Form> = others.collect();
-    [requested].into_iter().chain(others).collect()
+    std::iter::once(requested).chain(others).collect()
 }
 
 /// Returns a converted object with those who hold it, whom no conversion knows.
@@ -548,16 +589,5 @@ impl Api {
         let object = self.for_storing(from, object).await?;
         let stored = Stored { object, managers: Managers::default(), revision: Revision::ZERO };
         Ok(self.for_reading_one(to, stored).await?.object)
-    }
-
-    /// Returns a namespace, which must be there for something to be asked about what is in it.
-    async fn namespace_object(&self, name: &str) -> Result<Value, Failure> {
-        let found = Registry::builtin().find("", "v1", "namespaces");
-        let namespaces = found.ok_or_else(Failure::no_such_path)?;
-        let entry = self.store.get(super::object::key(namespaces, "", name).as_bytes()).await?;
-        match entry {
-            Some(entry) => Ok(Stored::read(&entry)?.object),
-            None => Err(Failure::not_found("", "namespaces", name)),
-        }
     }
 }

@@ -26,22 +26,21 @@ pub(crate) enum Consent {
 }
 
 impl Writing<'_> {
-    /// Prepares to ask those who have a say in this write; nothing if nobody has.
+    /// Prepares to ask those who have a say in this write of an object, live or new; nothing if nobody has.
     pub(super) async fn admission(
         &self,
-        doing: Operation,
+        live: Option<&Stored>,
         name: &str,
     ) -> Result<Option<Box<Admission<'_>>>, Failure> {
-        if self.consent == Consent::Given || !self.api.is_gated() {
+        if self.consent == Consent::Given {
             return Ok(None);
         }
-        if doing == Operation::Create {
-            // Nobody is asked about what could not be in its namespace.
-            self.namespace_for_new(name).await?;
-        }
-        let told = (self.options.dry_run, options_of(doing, &self.options));
-        let admission = Admission::new(self.api, self.target, (doing, name), self.request, told);
-        Ok(Box::pin(admission).await?.map(Box::new))
+        let operation = if live.is_some() { Operation::Update } else { Operation::Create };
+        let admission = Admission::of(self.api, self.target, operation, name, self.options.dry_run);
+        let Some(admission) = admission else { return Ok(None) };
+        let old = live.map_or(Value::Null, |live| self.as_asked(&live.object, &live.managers, live.revision));
+        let options = options_of(operation, &self.options);
+        Box::pin(admission.introduced(self.request, options, old)).await.map(Some)
     }
 
     /// Returns an object as those are shown it who have a say.
@@ -53,11 +52,7 @@ impl Writing<'_> {
         }
     }
 
-    fn old_as_asked(&self, live: Option<&Stored>) -> Value {
-        live.map_or(Value::Null, |live| self.as_asked(&live.object, &live.managers, live.revision))
-    }
-
-    /// Returns an object as the webhooks make it that may change it.
+    /// Returns an object as those make it who may change it.
     pub(super) async fn mutated(
         &self,
         admission: &Admission<'_>,
@@ -65,19 +60,20 @@ impl Writing<'_> {
         live: Option<&Stored>,
         warnings: &mut Vec<String>,
     ) -> Result<Value, Failure> {
+        if !admission.mutates() {
+            return Ok(state.object.clone());
+        }
         let revision = live.map_or(Revision::ZERO, |live| live.revision);
         let asked = self.as_asked(&state.object, &state.managers, revision);
-        let old = self.old_as_asked(live);
         if self.endpoint == Endpoint::Scale {
-            let as_it_is = |patched: &Value| Ok(patched.clone());
-            let scale = admission.mutate(asked, &old, &as_it_is, warnings).await?;
+            let scale = admission.mutate(asked, &as_it_is, warnings).await?;
             return with_replicas(self.target, &state.object, &scale);
         }
         let complete = |patched: &Value| {
             let body = self.unscoped(&bare(patched));
             let decoded = self.target.served.complete(&body, live.map(|live| &live.object), self.now);
             let made = decoded.map_err(|error| {
-                fault_of_webhook(format!("what the admission webhooks make of the object is none: {error}"))
+                fault_of_webhook(format!("what admission makes of the object is none: {error}"))
             })?;
             let object = match live {
                 Some(live) => keep_identity(live, made.value),
@@ -85,7 +81,7 @@ impl Writing<'_> {
             };
             Ok(self.as_asked(&object, &state.managers, revision))
         };
-        admission.mutate(asked, &old, &complete, warnings).await.map(|object| bare(&object))
+        admission.mutate(asked, &complete, warnings).await.map(|object| bare(&object))
     }
 
     /// Checks that those agree who may refuse an object.
@@ -97,10 +93,17 @@ impl Writing<'_> {
         live: Option<&Stored>,
         warnings: &mut Vec<String>,
     ) -> Result<(), Failure> {
+        if !admission.validates() {
+            return Ok(());
+        }
         let revision = live.map_or(Revision::ZERO, |live| live.revision);
-        let asked = self.as_asked(object, managers, revision);
-        admission.validate(&asked, &self.old_as_asked(live), warnings).await
+        admission.validate(&self.as_asked(object, managers, revision), warnings).await
     }
+}
+
+/// What is made of something that the server has nothing to add to.
+fn as_it_is(patched: &Value) -> Result<Value, Failure> {
+    Ok(patched.clone())
 }
 
 /// Carries over what a new object has been given at its birth.
@@ -143,17 +146,12 @@ impl Api {
         posted: Value,
     ) -> Result<(Value, Vec<String>), Failure> {
         let mut warnings = Vec::new();
-        if !self.is_gated() {
-            return Ok((posted, warnings));
-        }
-        let doing = (Operation::Create, target.name.as_str());
-        let told = (options.dry_run, options_of(Operation::Create, options));
-        let Some(admission) = Admission::new(self, target, doing, request, told).await? else {
-            return Ok((posted, warnings));
-        };
-        let as_it_is = |patched: &Value| Ok(patched.clone());
-        let posted = admission.mutate(posted, &Value::Null, &as_it_is, &mut warnings).await?;
-        admission.validate(&posted, &Value::Null, &mut warnings).await?;
+        let admission = Admission::of(self, target, Operation::Create, &target.name, options.dry_run);
+        let Some(admission) = admission else { return Ok((posted, warnings)) };
+        let told = options_of(Operation::Create, options);
+        let admission = admission.introduced(request, told, Value::Null).await?;
+        let posted = admission.mutate(posted, &as_it_is, &mut warnings).await?;
+        admission.validate(&posted, &mut warnings).await?;
         Ok((posted, warnings))
     }
 
@@ -166,11 +164,8 @@ impl Api {
         live: &Stored,
         warnings: &mut Vec<String>,
     ) -> Result<(), Failure> {
-        let doing = (Operation::Delete, target.name.as_str());
-        let told = (options.dry_run, options.to_value());
-        match Admission::new(self, target, doing, request, told).await? {
-            Some(admission) => admission.consent(&live.shown(), warnings).await,
-            None => Ok(()),
-        }
+        let admission = Admission::of(self, target, Operation::Delete, &target.name, options.dry_run);
+        let Some(admission) = admission else { return Ok(()) };
+        admission.introduced(request, options.to_value(), live.shown()).await?.consent(warnings).await
     }
 }

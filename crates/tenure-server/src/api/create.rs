@@ -5,7 +5,7 @@ use super::{
     allocate::Allocator,
     body,
     complaints::Complaints,
-    object::{key, meta_text, metadata, with_metadata},
+    object::{Stored, key, meta_text, metadata, with_metadata},
     target::Target,
     write::{Next, Writing},
 };
@@ -16,7 +16,6 @@ use crate::{
         scalar::{Timestamp, time::Precision},
     },
 };
-use tenure_store::Revision;
 use tenure_value::{Text, Value};
 
 /// The letters and digits of generated names: no vowels, so no words.
@@ -85,7 +84,7 @@ impl Api {
             return Ok(());
         };
         let mut failure = Failure::already_exists(&resource.group, &resource.name, name);
-        if super::object::Stored::read(&entry)?.object.at(["metadata", "deletionTimestamp"]).is_some() {
+        if Stored::read(&entry)?.object.at(["metadata", "deletionTimestamp"]).is_some() {
             failure.message = format!("object is being deleted: {}", failure.message);
         }
         Err(failure)
@@ -146,22 +145,26 @@ impl Api {
     }
 }
 
-impl Writing<'_> {
+impl Api {
     /// Finds the namespace of a new object, which must be there and not be going; its key and revision guard the
     /// write against a deletion that comes in between.
-    pub async fn namespace_for_new(&self, name: &str) -> Result<Option<(String, Revision)>, Failure> {
-        let resource = &self.target.served.resource;
+    pub(super) async fn namespace_for_new(
+        &self,
+        target: &Target,
+        name: &str,
+    ) -> Result<Option<(String, Stored)>, Failure> {
+        let resource = &target.served.resource;
         if resource.scope == Scope::Cluster {
             return Ok(None);
         }
         let namespaces =
             Registry::builtin().find("", "v1", "namespaces").ok_or_else(Failure::no_such_path)?;
-        let namespace = &self.target.namespace;
+        let namespace = &target.namespace;
         let key = key(namespaces, "", namespace);
-        let Some(entry) = self.api.store.get(key.as_bytes()).await? else {
+        let Some(entry) = self.store.get(key.as_bytes()).await? else {
             return Err(Failure::not_found("", "namespaces", namespace));
         };
-        let stored = super::object::Stored::read(&entry)?;
+        let stored = Stored::read(&entry)?;
         if stored.object.at(["metadata", "deletionTimestamp"]).is_some() {
             let why = format!(
                 "unable to create new content in namespace {namespace} because it is being terminated"
@@ -176,7 +179,7 @@ impl Writing<'_> {
                 Failure::forbidden(&resource.group, &resource.name, name, &why).with_causes(vec![cause])
             );
         }
-        Ok(Some((key, entry.modified)))
+        Ok(Some((key, stored)))
     }
 }
 
@@ -236,11 +239,8 @@ impl Around {
 
 impl Api {
     async fn priority_class(&self, name: &str) -> Result<Option<(i64, Text)>, Failure> {
-        let Some(classes) = Registry::builtin().find("scheduling.k8s.io", "v1", "priorityclasses") else {
-            return Ok(None);
-        };
-        let Some(entry) = self.store.get(key(classes, "", name).as_bytes()).await? else { return Ok(None) };
-        let class = super::object::Stored::read(&entry)?.object;
+        let class = self.find_builtin(("scheduling.k8s.io", "priorityclasses"), name).await?;
+        let Some(class) = class else { return Ok(None) };
         let policy = class.get("preemptionPolicy").and_then(Value::as_str).unwrap_or("PreemptLowerPriority");
         Ok(class.get("value").and_then(Value::as_i64).map(|value| (value, policy.into())))
     }

@@ -286,7 +286,7 @@ impl Api {
         loop {
             let live = self.read(target).await?.ok_or_else(|| target.not_found())?;
             options.check(target, &live)?;
-            if options.consent == Consent::Needed && self.is_gated() && consented != Some(live.revision) {
+            if options.consent == Consent::Needed && consented != Some(live.revision) {
                 Box::pin(self.consent_to_deletion(target, request, options, &live, warnings)).await?;
                 consented = Some(live.revision);
             }

@@ -1,14 +1,7 @@
 //! Claims that ask for more storage: only those that are bound, of a class that lets its volumes grow.
 
-use super::{
-    Api,
-    object::{Stored, key, meta_text},
-    target::Target,
-};
-use crate::{
-    Failure,
-    kinds::{Registry, scalar::Quantity},
-};
+use super::{Api, object::meta_text, target::Target};
+use crate::{Failure, kinds::scalar::Quantity};
 use tenure_value::Value;
 
 /// The annotation that named the class before there was a field.
@@ -40,11 +33,8 @@ impl Api {
     }
 
     async fn lets_grow(&self, class: &str) -> Result<bool, Failure> {
-        let Some(classes) = Registry::builtin().find("storage.k8s.io", "v1", "storageclasses") else {
-            return Ok(false);
-        };
-        let Some(entry) = self.store.get(key(classes, "", class).as_bytes()).await? else { return Ok(false) };
-        Ok(Stored::read(&entry)?.object.get("allowVolumeExpansion") == Some(&Value::Bool(true)))
+        let class = self.find_builtin(("storage.k8s.io", "storageclasses"), class).await?;
+        Ok(class.is_some_and(|class| class.get("allowVolumeExpansion") == Some(&Value::Bool(true))))
     }
 }
 

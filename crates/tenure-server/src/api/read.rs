@@ -9,7 +9,10 @@ use super::{
     target::Target,
     view::ListMetadata,
 };
-use crate::{Answer, Failure, FieldSelector, LabelSelector, kinds::Resource};
+use crate::{
+    Answer, Failure, FieldSelector, LabelSelector,
+    kinds::{Registry, Resource},
+};
 use hyper::StatusCode;
 use std::collections::VecDeque;
 use tenure_store::{Entry, ListRequest, Store};
@@ -76,6 +79,17 @@ impl Api {
     /// Reads all objects of a resource in a namespace, or in all of them.
     pub(crate) async fn read_all(&self, of: &Resource, namespace: &str) -> Result<Vec<Stored>, Failure> {
         all(&*self.store, of, namespace).await
+    }
+
+    /// Reads an object of the cluster of a built-in resource, given by its group and name, as it is stored.
+    pub(crate) async fn find_builtin(
+        &self,
+        (group, resource): (&str, &str),
+        name: &str,
+    ) -> Result<Option<Value>, Failure> {
+        let Some(resource) = Registry::builtin().find(group, "v1", resource) else { return Ok(None) };
+        let entry = self.store.get(key(resource, "", name).as_bytes()).await?;
+        entry.map(|entry| Stored::read(&entry).map(|stored| stored.object)).transpose()
     }
 
     /// Reads the target's object as this server knows it, which may be behind another's write.

@@ -3,10 +3,10 @@
 
 use super::{
     Api,
-    object::{Stored, fields, key, meta_text},
+    object::{fields, meta_text},
     target::Target,
 };
-use crate::{Failure, kinds::Registry};
+use crate::Failure;
 use tenure_value::Value;
 
 impl Api {
@@ -27,14 +27,10 @@ impl Api {
                 )),
             };
         }
-        let found = match Registry::builtin().find("node.k8s.io", "v1", "runtimeclasses") {
-            Some(classes) => self.store.get(key(classes, "", class).as_bytes()).await?,
-            None => None,
-        };
-        let Some(found) = found else {
+        let Some(found) = self.find_builtin(("node.k8s.io", "runtimeclasses"), class).await? else {
             return Err(refused(format!("pod rejected: RuntimeClass {class:?} not found")));
         };
-        admitted(&object, &Stored::read(&found)?.object).map_err(refused)
+        admitted(&object, &found).map_err(refused)
     }
 }
 

@@ -18,9 +18,7 @@ use super::{
     target::Target,
 };
 use crate::{
-    Cause, Failure, FieldValidation, Reason, WriteOptions,
-    admission::Operation as Doing,
-    custom,
+    Cause, Failure, FieldValidation, Reason, WriteOptions, custom,
     kinds::{self, DecodeError, Decoded, Scope, scalar::Timestamp},
     query::manager_fault,
 };
@@ -305,7 +303,7 @@ impl<'a> Writing<'a> {
     async fn replace(&self, live: &Stored, next: Next) -> Result<Option<Written>, Failure> {
         let (target, served) = (self.target, &self.target.served);
         let mut warnings = Vec::new();
-        let admission = self.admission(Doing::Update, &target.name).await?;
+        let admission = self.admission(Some(live), &target.name).await?;
         let applied = matches!(next, Next::Applied(_));
         let mut state = match next {
             Next::Whole(body) => {
@@ -352,7 +350,9 @@ impl<'a> Writing<'a> {
             self.check_clashes(&object, &faults, [&live.managers, &state.managers])?;
         }
         self.check(&object, faults)?;
-        self.api.check_growth(target, &live.object, &object).await?;
+        if served.is_admitted() {
+            Box::pin(self.api.check_growth(target, &live.object, &object)).await?;
+        }
         if let Some(admission) = &admission {
             let vetted = self.vetted(admission, &object, &state.managers, Some(live), &mut warnings);
             Box::pin(vetted).await?;
@@ -436,7 +436,7 @@ impl<'a> Writing<'a> {
             true => Box::pin(self.api.admitted(target, born)).await?,
             false => born,
         };
-        let admission = self.admission(Doing::Create, &name).await?;
+        let admission = self.admission(None, &name).await?;
         let born = match &admission {
             Some(admission) => {
                 let state = State { object: born, managers: state.managers.clone() };
@@ -458,7 +458,7 @@ impl<'a> Writing<'a> {
         let (object, at_storage) = self.as_read(object, None).await?;
         let mut stored = Stored { object, managers: state.managers, revision: Revision::ZERO };
         let key = key(&served.resource, &target.namespace, &name);
-        let namespace = self.namespace_for_new(&name).await?;
+        let namespace = self.api.namespace_for_new(target, &name).await?;
         if self.options.dry_run {
             if self.api.store.get(key.as_bytes()).await?.is_some() {
                 return Ok(None);
@@ -470,8 +470,8 @@ impl<'a> Writing<'a> {
             Transaction::new().put(key.clone(), Expected::Absent, encode(&at_storage, &stored.managers)?);
         let claims = Claims::between(served, &Value::Null, &stored.object);
         let mut transaction = claims.add(&key, put);
-        if let Some((namespace, revision)) = namespace {
-            transaction = transaction.require(namespace, Expected::At(revision));
+        if let Some((key, namespace)) = namespace {
+            transaction = transaction.require(key, Expected::At(namespace.revision));
         }
         match self.commit(transaction).await? {
             Some(revision) => {

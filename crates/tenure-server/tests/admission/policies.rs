@@ -145,3 +145,44 @@ fn a_mutating_policy_that_fails_refuses_and_may_not_replace_whole_lists() {
         }
     }
 }
+
+#[test]
+fn what_is_below_an_object_is_changed_as_the_kind_that_it_is() {
+    let server = Server::start();
+    let policy = r#""reinvocationPolicy":"Never","mutations":[{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"object.kind == 'Scale' ? Object{spec: Object.spec{replicas: 4}} : Object{metadata: Object.metadata{annotations: {'seen': 'yes'}}}"}}]"#;
+    let rules = |resource: &str| {
+        RULES
+            .replace(r#""apiGroups":["apps"]"#, r#""apiGroups":["*"]"#)
+            .replace(r#"["deployments"]"#, &format!(r#"["{resource}"]"#))
+    };
+    let path = POLICIES.replace("validating", "mutating");
+    let body = format!(
+        r#"{{"apiVersion":"admissionregistration.k8s.io/v1","kind":"MutatingAdmissionPolicy","metadata":{{"name":"p"}},"spec":{{{},{policy}}}}}"#,
+        rules(r#"deployments/scale","pods/binding"#)
+    );
+    server.create(&path, &body);
+    let binding = r#"{"apiVersion":"admissionregistration.k8s.io/v1","kind":"MutatingAdmissionPolicyBinding","metadata":{"name":"b"},"spec":{"policyName":"p"}}"#;
+    server.create(&BINDINGS.replace("validating", "mutating"), binding);
+    deploy(&server, "d", 1);
+    let scaled = server.patch(
+        &format!("{DEPLOYMENTS}/d/scale"),
+        "application/merge-patch+json",
+        r#"{"spec":{"replicas":2}}"#,
+    );
+    assert_eq!(scaled.document().at(["spec", "replicas"]), Some(&Value::from(4)), "{}", scaled.text());
+    let pods = "/api/v1/namespaces/default/pods";
+    server.create(
+        pods,
+        r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}"#,
+    );
+    let bound = r#"{"apiVersion":"v1","kind":"Binding","metadata":{"name":"p"},"target":{"kind":"Node","name":"here"}}"#;
+    let answer = server.post(&format!("{pods}/p/binding"), bound);
+    assert_eq!(answer.code, 201, "{}", answer.text());
+    let pod = server.get(&format!("{pods}/p")).document();
+    assert_eq!(pod.at(["spec", "nodeName"]), Some(&Value::from("here")));
+    assert_eq!(
+        pod.at(["metadata", "annotations", "seen"]),
+        Some(&Value::from("yes")),
+        "a binding hands them on"
+    );
+}

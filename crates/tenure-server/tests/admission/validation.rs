@@ -64,6 +64,12 @@ fn policies_that_could_not_be_run_are_refused() {
     assert_eq!(send("ValidatingAdmissionPolicy", good).code, 201);
     for (from, to, about) in [
         ("object.a ==", "object. ==", "spec.validations[0].expression: Invalid value"),
+        ("object.a ==", "params.a ==", "undeclared reference to 'params'"),
+        (
+            r#""variables":"#,
+            r#""matchConditions":[{"name":"c","expression":"variables.v == 1"}],"variables":"#,
+            "undeclared reference to 'variables'",
+        ),
         ("'no'", "7", "spec.validations[0].messageExpression: Invalid value"),
         (r#""name":"v""#, r#""name":"1v""#, "spec.variables[0].name: Invalid value"),
         (r#""expression":"1""#, r#""expression":"""#, "spec.variables[0].expression: Required value"),

@@ -338,7 +338,11 @@ async fn delete_all(api: &Arc<Api>, place: &str) -> Result<Left, Failure> {
         }
         match under_way.join_next().await {
             // One that somebody does not allow is not in the way of the others.
-            Some(Ok(deleted)) => failures.extend(deleted.err()),
+            Some(Ok(Ok(()))) => {}
+            Some(Ok(Err(failure))) => {
+                tracing::warn!(%failure, place, "something cannot be deleted, and will be tried again");
+                failures.push(failure);
+            }
             Some(Err(error)) => return Err(Failure::internal(format!("a deletion failed: {error}"))),
             None => break,
         }

@@ -232,15 +232,15 @@ fn message_of(
     variables: &[(&'static str, Val<'_>)],
     budget: &mut Budget,
 ) -> String {
-    let made = program.message.as_ref().map(|message| eval::run(message, variables, budget));
-    match made {
-        Some(Ok(Val::Text(text)))
-            if !text.trim().is_empty() && text.len() <= MOST_MESSAGE_BYTES && !text.contains('\n') =>
-        {
-            text.trim().to_string()
-        }
-        _ => rule.words(),
-    }
+    let made = program.message.as_ref().and_then(|of| message(eval::run(of, variables, budget).ok()?));
+    made.unwrap_or_else(|| rule.words())
+}
+
+/// Returns the message that an expression made, if it can be one: a text of one line that is not too long.
+pub(crate) fn message(made: Val<'_>) -> Option<String> {
+    let Val::Text(text) = made else { return None };
+    let fits = !text.trim().is_empty() && text.len() <= MOST_MESSAGE_BYTES && !text.contains('\n');
+    fits.then(|| text.trim().to_string())
 }
 
 /// Objects and lists are named by their type, as they may be large.

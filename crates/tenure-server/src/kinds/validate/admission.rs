@@ -15,9 +15,6 @@ const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
 const SEGMENTS: usize = 3;
 /// What every expression sees.
 const SEEN: [&str; 3] = ["object", "oldObject", "request"];
-/// What the expressions of policies see besides.
-const SEEN_BY_POLICIES: [&str; 6] =
-    ["object", "oldObject", "request", "namespaceObject", "params", "variables"];
 
 /// Checks a webhook.
 pub(crate) fn webhook(of: &Context<'_>, errors: &mut Vec<FieldError>) {
@@ -110,20 +107,25 @@ pub(crate) fn condition(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     } else if let Some(detail) = format::qualified_name(name) {
         errors.push(of.fault("name", FaultKind::Invalid, &name.into(), &detail));
     }
-    // Those of a policy may look at its parameters and namespace, and nothing here tells whose they are.
-    let seen = if is_of_policy(of) { SEEN_BY_POLICIES.as_slice() } else { &SEEN };
-    expression(of, "expression", seen, Wanted::Truth, errors);
+    expression(of, "expression", &seen(of, &[]), Wanted::Truth, errors);
 }
 
-fn is_of_policy(of: &Context<'_>) -> bool {
-    of.root.text("kind").ends_with("AdmissionPolicy")
+/// Returns what an expression sees, with what only some see: those of policies see the namespace, and their parameters
+/// if they have some.
+fn seen<'s>(of: &Context<'_>, more: &[&'s str]) -> Vec<&'s str> {
+    let is_policy = of.root.text("kind").ends_with("AdmissionPolicy");
+    let has_parameters = is_policy && of.root.at(["spec", "paramKind"]).is_some_and(|kind| !kind.is_null());
+    let namespace = is_policy.then_some("namespaceObject");
+    let parameters = has_parameters.then_some("params");
+    SEEN.into_iter().chain(more.iter().copied()).chain(namespace).chain(parameters).collect()
 }
 
 /// Checks an expression of a policy that objects must hold to.
 pub(crate) fn validation(of: &Context<'_>, errors: &mut Vec<FieldError>) {
-    expression(of, "expression", &SEEN_BY_POLICIES, Wanted::Truth, errors);
+    let seen = seen(of, &["variables"]);
+    expression(of, "expression", &seen, Wanted::Truth, errors);
     if !of.text("messageExpression").trim().is_empty() {
-        expression(of, "messageExpression", &SEEN_BY_POLICIES, Wanted::Text, errors);
+        expression(of, "messageExpression", &seen, Wanted::Text, errors);
     }
     let message = of.text("message");
     if message.contains('\n') {
@@ -143,7 +145,7 @@ pub(crate) fn variable(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         let detail = "name is not a valid CEL identifier";
         errors.push(of.fault("name", FaultKind::Invalid, &name.into(), detail));
     }
-    expression(of, "expression", &SEEN_BY_POLICIES, Wanted::Anything, errors);
+    expression(of, "expression", &seen(of, &["variables"]), Wanted::Anything, errors);
 }
 
 /// Checks what a policy says as a whole.
@@ -183,7 +185,7 @@ pub(crate) fn mutating_policy(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 
 /// Checks a change that a policy makes.
 pub(crate) fn mutation(of: &Context<'_>, errors: &mut Vec<FieldError>) {
-    let seen = [SEEN_BY_POLICIES.as_slice(), &["Object", "JSONPatch"]].concat();
+    let seen = seen(of, &["variables", "Object", "JSONPatch"]);
     for (kind, name) in [("ApplyConfiguration", "applyConfiguration"), ("JSONPatch", "jsonPatch")] {
         match (of.text("patchType") == kind, of.get(name)) {
             (true, Some(given)) => {

@@ -5,19 +5,15 @@ use super::{
     format,
     function::Context,
 };
-use tenure_value::{Object, Value};
+use tenure_value::Value;
 
 /// How many bytes config maps and secrets may hold.
 const MOST_DATA_BYTES: usize = 1024 * 1024;
 
-fn entries<'c>(of: &'c Context<'_>, name: &str) -> &'c [(tenure_value::Text, Value)] {
-    of.get(name).and_then(Value::as_object).map(Object::fields).unwrap_or_default()
-}
-
 /// Checks keys and size of a map of data, and returns its size.
 fn data(of: &Context<'_>, name: &str, errors: &mut Vec<FieldError>) -> usize {
     let mut bytes = 0;
-    for (key, value) in entries(of, name) {
+    for (key, value) in of.fields(name) {
         if let Some(fault) = format::config_key(key) {
             errors.push(of.fault(&format!("{name}[{key}]"), FaultKind::Invalid, &key.clone().into(), &fault));
         }
@@ -30,8 +26,8 @@ fn data(of: &Context<'_>, name: &str, errors: &mut Vec<FieldError>) -> usize {
 pub(crate) fn config_data(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let text = data(of, "data", errors);
     let binary = data(of, "binaryData", errors);
-    for (key, _) in entries(of, "data") {
-        if entries(of, "binaryData").iter().any(|(name, _)| name == key) {
+    for (key, _) in of.fields("data") {
+        if of.fields("binaryData").iter().any(|(name, _)| name == key) {
             let detail = "duplicate of key present in binaryData";
             errors.push(of.fault(&format!("data[{key}]"), FaultKind::Invalid, &key.clone().into(), detail));
         }
@@ -57,10 +53,10 @@ pub(crate) fn secret_data(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         let detail = format!("may not be more than {MOST_DATA_BYTES} bytes");
         errors.push(of.fault("data", FaultKind::TooLong, &Value::Null, &detail));
     }
-    let has = |key: &str| entries(of, "data").iter().any(|(name, _)| name == key);
+    let has = |key: &str| of.fields("data").iter().any(|(name, _)| name == key);
     let kind = of.text("type");
     for key in SECRET_KEYS.iter().find(|(of, _)| *of == kind).map(|row| row.1).unwrap_or_default() {
-        let empty = entries(of, "data").iter().any(|(name, value)| name == key && value.as_str() == Some(""));
+        let empty = of.fields("data").iter().any(|(name, value)| name == key && value.as_str() == Some(""));
         if !has(key) || empty && *key == "ssh-privatekey" {
             errors.push(of.fault(&format!("data[{key}]"), FaultKind::Required, &Value::Null, ""));
         }
@@ -71,7 +67,7 @@ pub(crate) fn secret_data(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
     for key in [".dockercfg", ".dockerconfigjson"] {
         let value =
-            entries(of, "data").iter().find(|(name, _)| name == key).and_then(|(_, value)| value.as_str());
+            of.fields("data").iter().find(|(name, _)| name == key).and_then(|(_, value)| value.as_str());
         if let (true, Some(text)) = (kind.starts_with("kubernetes.io/dockerc"), value) {
             let json = super::super::scalar::base64::decode(text)
                 .ok()

@@ -8,9 +8,11 @@ use super::{
 };
 use tenure_value::Value;
 
-/// What an event with a time of its own must say, and how long that may be.
-const EVENT_TEXTS: [(&str, &str, usize); 3] =
-    [("reportingInstance", "reportingInstance", 128), ("action", "action", 128), ("reason", "reason", 128)];
+/// What an event with a time of its own must say.
+const EVENT_TEXTS: [&str; 3] = ["reportingInstance", "action", "reason"];
+/// How many bytes each of it, and the message, may have.
+const MOST_TEXT: usize = 128;
+const MOST_MESSAGE: usize = 1024;
 
 /// Checks what an event with a time of its own says: who reports what was done and why.
 fn timed_event(of: &Context<'_>, errors: &mut Vec<FieldError>) {
@@ -21,18 +23,19 @@ fn timed_event(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     } else if let Some(fault) = format::qualified_name(name) {
         errors.push(of.fault("reportingController", FaultKind::Invalid, &name.into(), &fault));
     }
-    for (field, path, most) in EVENT_TEXTS {
+    let too_long = |field: &str, most: usize| {
+        let detail = format!("can have at most {most} characters");
+        of.fault(field, FaultKind::Invalid, &"".into(), &detail)
+    };
+    for field in EVENT_TEXTS {
         match of.text(field).len() {
-            0 => errors.push(of.fault(path, FaultKind::Required, &Value::Null, "")),
-            bytes if bytes > most => {
-                let detail = format!("can have at most {most} characters");
-                errors.push(of.fault(path, FaultKind::Invalid, &"".into(), &detail));
-            }
+            0 => errors.push(of.fault(field, FaultKind::Required, &Value::Null, "")),
+            bytes if bytes > MOST_TEXT => errors.push(too_long(field, MOST_TEXT)),
             _ => {}
         }
     }
-    if of.text("message").len().max(of.text("note").len()) > 1024 {
-        errors.push(of.fault("message", FaultKind::Invalid, &"".into(), "can have at most 1024 characters"));
+    if of.text("message").len().max(of.text("note").len()) > MOST_MESSAGE {
+        errors.push(too_long("message", MOST_MESSAGE));
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     error::{FaultKind, FieldError},
     event, placement, pod, quota, resources, selector, service, source, workload,
 };
-use tenure_value::{Object, Value};
+use tenure_value::{Object, Text, Value};
 
 /// Where a function looks.
 pub(crate) struct Context<'c> {
@@ -43,6 +43,11 @@ impl Context<'_> {
     /// Returns the items of a list of the node.
     pub fn items(&self, name: &str) -> &[Value] {
         self.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
+    }
+
+    /// Returns the fields of a map of the node.
+    pub fn fields(&self, name: &str) -> &[(Text, Value)] {
+        self.get(name).and_then(Value::as_object).map(Object::fields).unwrap_or_default()
     }
 
     /// Makes a fault below the node.

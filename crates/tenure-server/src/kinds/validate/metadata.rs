@@ -26,9 +26,6 @@ const FREE_FINALIZERS: [&str; 8] = [
     "RuntimeClass",
     "ValidatingWebhookConfiguration",
 ];
-/// Finalizers without a domain that built-in kinds may have; custom objects may have any.
-const STANDARD_FINALIZERS: [&str; 4] =
-    ["kubernetes", "orphan", "foregroundDeletion", crate::custom::CLEANUP_FINALIZER];
 
 fn metadata(object: &Value) -> Object {
     object.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default()
@@ -110,7 +107,11 @@ fn parts(resource: &Resource, of: &Object, errors: &mut Vec<FieldError>) {
         let name = finalizer.as_str().unwrap_or_default();
         if let Some(fault) = format::qualified_name(name) {
             errors.push(FieldError::invalid("metadata.finalizers", finalizer, fault));
-        } else if !free && !name.contains('/') && !STANDARD_FINALIZERS.contains(&name) {
+        } else if !free
+            && !name.contains('/')
+            && !format::STANDARD_FINALIZERS.contains(&name)
+            && name != crate::custom::CLEANUP_FINALIZER
+        {
             let detail = "name is neither a standard finalizer name nor is it fully qualified";
             errors.push(FieldError::invalid(&format!("metadata.finalizers[{at}]"), finalizer, detail));
         }

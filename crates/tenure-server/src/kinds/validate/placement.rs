@@ -1,24 +1,19 @@
 //! Where pods and volumes may be: terms that select nodes, and topologies that volumes are made for.
 
 use super::{
+    super::pack::Row,
     error::{FaultKind, FieldError},
     format,
     function::Context,
 };
 use tenure_value::Value;
 
-fn items<'v>(of: &'v Value, name: &str) -> &'v [Value] {
-    of.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
-}
-
-fn text<'v>(of: &'v Value, name: &str) -> &'v str {
-    of.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
 /// Checks a term that selects nodes: comparisons take one value, and the only field is the name of a node.
 pub(crate) fn node_term(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     for (at, expression) in of.items("matchExpressions").iter().enumerate() {
-        if matches!(text(expression, "operator"), "Gt" | "Lt") && items(expression, "values").len() != 1 {
+        if matches!(expression.text("operator").as_str(), "Gt" | "Lt")
+            && expression.items("values").len() != 1
+        {
             let detail = "must be specified single value when `operator` is 'Lt' or 'Gt'";
             let path = format!("matchExpressions[{at}].values");
             errors.push(of.fault(&path, FaultKind::Required, &Value::Null, detail));
@@ -26,20 +21,20 @@ pub(crate) fn node_term(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
     for (at, field) in of.items("matchFields").iter().enumerate() {
         let below = |name: &str| format!("matchFields[{at}].{name}");
-        if !matches!(text(field, "operator"), "In" | "NotIn") {
-            let value = text(field, "operator").into();
+        if !matches!(field.text("operator").as_str(), "In" | "NotIn") {
+            let value = field.text("operator").into();
             errors.push(of.fault(
                 &below("operator"),
                 FaultKind::Invalid,
                 &value,
                 "not a valid selector operator",
             ));
-        } else if items(field, "values").len() != 1 {
+        } else if field.items("values").len() != 1 {
             let detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
             errors.push(of.fault(&below("values"), FaultKind::Required, &Value::Null, detail));
         }
-        if text(field, "key") != "metadata.name" {
-            let value = text(field, "key").into();
+        if field.text("key") != "metadata.name" {
+            let value = field.text("key").into();
             errors.push(of.fault(
                 &below("key"),
                 FaultKind::Invalid,
@@ -47,7 +42,7 @@ pub(crate) fn node_term(of: &Context<'_>, errors: &mut Vec<FieldError>) {
                 "not a valid field selector key",
             ));
         }
-        for (number, value) in items(field, "values").iter().enumerate() {
+        for (number, value) in field.items("values").iter().enumerate() {
             if let Some(fault) = value.as_str().and_then(format::dns_subdomain) {
                 let path = below(&format!("values[{number}]"));
                 errors.push(of.fault(&path, FaultKind::Invalid, value, &fault));
@@ -61,20 +56,25 @@ pub(crate) fn topologies(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let terms = of.items("allowedTopologies");
     for (at, term) in terms.iter().enumerate() {
         let below = format!("allowedTopologies[{at}].matchLabelExpressions");
-        let expressions = items(term, "matchLabelExpressions");
-        let again = terms[..at].iter().any(|other| items(other, "matchLabelExpressions") == expressions);
+        let expressions = term.items("matchLabelExpressions");
+        let again = terms[..at].iter().any(|other| other.items("matchLabelExpressions") == expressions);
         if expressions.is_empty() || again {
             errors.push(of.fault(&below, FaultKind::Duplicate, &"".into(), ""));
         }
         for (number, expression) in expressions.iter().enumerate() {
-            let (key, path) = (text(expression, "key"), format!("{below}[{number}]"));
-            if let Some(fault) = format::qualified_name(key) {
-                errors.push(of.fault(&format!("{path}.key"), FaultKind::Invalid, &key.into(), &fault));
+            let (key, path) = (expression.text("key"), format!("{below}[{number}]"));
+            if let Some(fault) = format::qualified_name(&key) {
+                errors.push(of.fault(
+                    &format!("{path}.key"),
+                    FaultKind::Invalid,
+                    &key.clone().into(),
+                    &fault,
+                ));
             }
-            if expressions[..number].iter().any(|other| text(other, "key") == key) {
-                errors.push(of.fault(&format!("{path}.key"), FaultKind::Duplicate, &key.into(), ""));
+            if expressions[..number].iter().any(|other| other.text("key") == key) {
+                errors.push(of.fault(&format!("{path}.key"), FaultKind::Duplicate, &key.clone().into(), ""));
             }
-            let values = items(expression, "values");
+            let values = expression.items("values");
             for (place, value) in values.iter().enumerate() {
                 if values[..place].contains(value) {
                     let path = format!("{path}.values[{place}]");

@@ -6,7 +6,7 @@ use super::{
     format,
     function::Context,
 };
-use tenure_value::{Object, Value};
+use tenure_value::Value;
 
 /// Resources of a container that need no domain in their name.
 const OF_CONTAINERS: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
@@ -43,12 +43,8 @@ const MEASURED: [&str; 11] = [
 const PLAIN_SCOPES: [&str; 5] =
     ["Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "CrossNamespacePodAffinity"];
 
-fn map<'c>(of: &'c Context<'_>, name: &str) -> &'c [(tenure_value::Text, Value)] {
-    of.get(name).and_then(Value::as_object).map(Object::fields).unwrap_or_default()
-}
-
 fn amount(of: &Context<'_>, list: &str, name: &str) -> Option<Quantity> {
-    let found = map(of, list).iter().find(|(key, _)| key == name)?;
+    let found = of.fields(list).iter().find(|(key, _)| key == name)?;
     Quantity::parse(found.1.as_str()?)
 }
 
@@ -72,7 +68,7 @@ pub(super) fn container_resource_name(name: &str) -> Option<String> {
 
 /// Checks the amounts that pods are charged on top of what their containers ask for.
 pub(super) fn overhead(of: &Context<'_>, name: &str, errors: &mut Vec<FieldError>) {
-    for (key, value) in map(of, name) {
+    for (key, value) in of.fields(name) {
         if let Some(fault) = container_resource_name(key) {
             errors.push(of.fault(name, FaultKind::Invalid, &key.clone().into(), &fault));
         }
@@ -101,7 +97,7 @@ pub(crate) fn status(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 fn amounts(of: &Context<'_>, list: &str, errors: &mut Vec<FieldError>) {
-    for (name, value) in map(of, list) {
+    for (name, value) in of.fields(list) {
         let path = format!("{list}[{name}]");
         let known = name != "storage";
         let fault = resource_name(name)
@@ -170,7 +166,7 @@ pub(crate) fn limit(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let name_fault: fn(&str) -> Option<String> =
         if matches!(kind, "Pod" | "Container") { container_resource_name } else { resource_name };
     for list in LIMITS.iter().chain(&["maxLimitRequestRatio"]) {
-        for (name, _) in map(of, list) {
+        for (name, _) in of.fields(list) {
             if let Some(fault) = name_fault(name) {
                 let path = format!("{list}[{name}]");
                 errors.push(of.fault(&path, FaultKind::Invalid, &name.clone().into(), &fault));
@@ -185,7 +181,7 @@ pub(crate) fn limit(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         errors.push(of.fault("limits", FaultKind::Required, &Value::Null, detail));
     }
     if kind == "Pod" {
-        for list in ["default", "defaultRequest"].into_iter().filter(|list| !map(of, list).is_empty()) {
+        for list in ["default", "defaultRequest"].into_iter().filter(|list| !of.fields(list).is_empty()) {
             let detail = "may not be specified when `type` is 'Pod'";
             errors.push(of.fault(list, FaultKind::Forbidden, &Value::Null, detail));
         }
@@ -194,7 +190,7 @@ pub(crate) fn limit(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 
 fn order(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     for (at, low) in LIMITS.iter().enumerate() {
-        for (name, value) in map(of, low) {
+        for (name, value) in of.fields(low) {
             let Some(less) = amount(of, low, name) else { continue };
             for high in &LIMITS[at + 1..] {
                 let Some(more) = amount(of, high, name).filter(|more| less > *more) else { continue };
@@ -211,7 +207,7 @@ fn order(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 
 fn ratio(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     const ONE: i128 = 1_000_000_000;
-    for (name, value) in map(of, "maxLimitRequestRatio") {
+    for (name, value) in of.fields("maxLimitRequestRatio") {
         let path = format!("maxLimitRequestRatio[{name}]");
         let Some(ratio) = amount(of, "maxLimitRequestRatio", name) else { continue };
         if ratio.nanos() < ONE {
