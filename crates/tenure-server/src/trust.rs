@@ -2,7 +2,7 @@
 //! given, as one that was made without any authority is.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use std::{fs, sync::Arc};
+use std::{fs, io, sync::Arc};
 use tokio_rustls::rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
     client::{
@@ -22,6 +22,10 @@ const SYSTEM_CERTIFICATES: [&str; 4] = [
     "/etc/ssl/ca-bundle.pem",
     "/etc/ssl/cert.pem",
 ];
+
+/// What is said of a webhook that nobody in `caBundle` vouches for.
+const NOBODY_VOUCHES: &str = "nobody vouches for its certificate: set caBundle to that certificate, or to the one of the \
+                              authority that signed it, as base64 of PEM";
 
 /// Returns what a client trusts: the given certificates, PEM as base64, or those of the system where none are given.
 pub(crate) fn trust(ca_bundle: &str) -> Result<ClientConfig, String> {
@@ -45,6 +49,17 @@ pub(crate) fn trust(ca_bundle: &str) -> Result<ClientConfig, String> {
         .map_err(|error| error.to_string())?;
     let verifier = Arc::new(Verifier { vouched, certificates });
     Ok(config.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
+}
+
+/// Returns what went wrong on the way to a webhook, and what would be right where it is that nobody trusts it.
+pub(crate) fn told(error: &(dyn std::error::Error + Send + Sync + 'static)) -> String {
+    let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    match inner.and_then(|inner| inner.downcast_ref::<Error>()) {
+        Some(Error::InvalidCertificate(
+            CertificateError::UnknownIssuer | CertificateError::BadSignature | CertificateError::Other(_),
+        )) => NOBODY_VOUCHES.into(),
+        _ => error.to_string(),
+    }
 }
 
 #[derive(Debug)]

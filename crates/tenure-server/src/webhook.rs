@@ -3,7 +3,7 @@
 
 use crate::{
     custom::{Webhook, WebhookTarget},
-    trust::trust,
+    trust::{told, trust},
 };
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
@@ -144,7 +144,7 @@ async fn connect(webhook: &Webhook, route: &Route) -> Result<Connection, String>
         for address in found {
             match timeout(CONNECT_TIME, reach(address, &connector, name.clone())).await {
                 Ok(Ok(connection)) => return Ok(connection),
-                Ok(Err(error)) => why = format!("dial tcp {address}: {error}"),
+                Ok(Err(error)) => why = format!("dial tcp {address}: {}", told(&*error)),
                 Err(_) => {
                     why = format!("dial tcp {address}: no connection within {} s", CONNECT_TIME.as_secs())
                 }

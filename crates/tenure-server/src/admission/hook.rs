@@ -31,6 +31,8 @@ impl OnFailure {
 #[derive(Debug)]
 pub(crate) struct Hook {
     pub name: Text,
+    /// The kind and the name of the configuration that it is in.
+    pub configuration: (Text, Text),
     pub webhook: Webhook,
     pub constraints: Constraints,
     pub conditions: Vec<Condition>,
@@ -45,14 +47,17 @@ pub(crate) struct Hook {
 impl Hook {
     /// Reads the webhooks of a configuration.
     pub fn all(configuration: &Value) -> impl Iterator<Item = Hook> {
-        configuration.items("webhooks").iter().map(Hook::read)
+        let name = configuration.get("metadata").unwrap_or(&Value::Null).text("name");
+        let named = (configuration.text("kind"), name);
+        configuration.items("webhooks").iter().map(move |of| Hook::read(of, named.clone()))
     }
 
-    fn read(of: &Value) -> Hook {
+    fn read(of: &Value, configuration: (Text, Text)) -> Hook {
         let seconds = of.get("timeoutSeconds").and_then(Value::as_i64).and_then(|of| u64::try_from(of).ok());
         let client = of.get("clientConfig").unwrap_or(&Value::Null);
         Hook {
             name: of.text("name"),
+            configuration,
             webhook: Webhook {
                 target: WebhookTarget::read(client),
                 ca_bundle: client.text("caBundle"),

@@ -1,5 +1,5 @@
 //! Those who have a say in what is written: webhooks and policies, as their configurations say it. Nothing here asks
-//! anyone or reads the store; `api/admission.rs` does. What is configured is compiled once, when it changes.
+//! anyone or reads the store; `api/admission.rs` and `api/policies.rs` do. What is configured is compiled once, when it changes.
 
 mod deed;
 mod expression;

@@ -27,6 +27,7 @@ mod listing;
 mod modify;
 mod object;
 mod page;
+mod policies;
 mod priority;
 mod read;
 mod recent;

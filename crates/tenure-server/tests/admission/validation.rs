@@ -40,6 +40,8 @@ fn webhooks_that_could_not_be_asked_are_refused() {
         assert_ne!(wrong, good, "{from}");
         let refused = send(&wrong);
         assert!(refused.code == 422 && refused.says("message").contains(about), "{to}: {}", refused.text());
+        let causes = refused.document().at(["details", "causes"]).cloned();
+        assert_eq!(causes.unwrap().as_array().unwrap().len(), 1, "it is told once: {}", refused.text());
     }
     let twice = send(&format!("{good},{good}"));
     assert!(
@@ -112,5 +114,7 @@ fn policies_that_could_not_be_run_are_refused() {
     ] {
         let refused = send("ValidatingAdmissionPolicyBinding", spec);
         assert!(refused.code == 422 && refused.says("message").contains(about), "{spec}: {}", refused.text());
+        let causes = refused.document().at(["details", "causes"]).cloned();
+        assert_eq!(causes.unwrap().as_array().unwrap().len(), 1, "it is told once: {}", refused.text());
     }
 }

@@ -187,6 +187,8 @@ fn a_webhook_that_does_not_answer_stops_the_write_or_is_passed_over() {
     assert_eq!(failed.code, 500, "{}", failed.text());
     let about = "failed calling webhook \"gone.hooks.example.com\": failed to call webhook: Post";
     assert!(failed.says("message").contains(about), "{}", failed.text());
+    let remedy = "set its failurePolicy to Ignore in ValidatingWebhookConfiguration \"gone\", or delete that";
+    assert!(failed.says("message").ends_with(remedy), "{}", failed.text());
     assert_eq!(server.get(MAP).code, 404);
     // Whoever is in the way can always be removed.
     let configuration = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/gone";
@@ -372,4 +374,18 @@ fn a_namespace_says_what_somebody_does_not_let_go() {
     let configuration = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/keep";
     assert_eq!(server.delete(configuration).code, 200);
     server.wait_until_gone("/api/v1/namespaces/going");
+}
+
+#[test]
+fn whom_nobody_vouches_for_is_told_with_what_would_be_right() {
+    let server = Server::start();
+    let (witness, stranger) = (Witness::agreeing(), Witness::agreeing());
+    let client = format!(
+        r#"{{"url":"https://{}/ask","caBundle":"{}"}}"#,
+        witness.callee.address, stranger.callee.ca_bundle
+    );
+    let webhook = webhook("unknown", &client, &rule("CREATE", "", "configmaps"), "");
+    configure(&server, "Validating", "unknown", &webhook);
+    let failed = server.post(MAPS, &map("a", "")).says("message");
+    assert!(failed.contains("nobody vouches for its certificate: set caBundle to"), "{failed}");
 }
