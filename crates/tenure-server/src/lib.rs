@@ -1,36 +1,22 @@
 //! The API server: the Kubernetes API over ownership, kinds as data, and the store.
 
-mod access;
-mod address;
 mod admission;
-mod answer;
 pub mod api;
-mod credentials;
 pub mod custom;
 mod failure;
-mod health;
+mod http;
 pub mod kinds;
-pub mod listen;
-mod media;
-mod metrics;
 pub mod openapi;
-mod pieces;
 pub mod protobuf;
-mod query;
 mod selector;
-mod stream;
-mod token;
-mod trust;
 mod webhook;
 
-pub use access::Access;
-pub use address::{Address, Discovery, ResourcePath};
-pub use answer::{Answer, AnswerBody};
-pub use credentials::{Credentials, reachable, write_insecure_kubeconfig};
 pub use failure::{Cause, Failure, Fault, Reason};
-pub use media::{Encoding, Format, Offer, OpenApi, PLAIN, View};
-pub use metrics::Metrics;
-pub use pieces::Pieces;
-pub use query::{FieldValidation, MANAGER_BYTES, Query, WriteOptions};
+pub use http::{
+    Authentication as Access, BodySender as Outlet, BodyStream as Stream, ChunkedBody as Pieces, Credentials,
+    DiscoveryPath as Discovery, Encoding, FieldValidation, Format, MANAGER_BYTES, Metrics, Offer, OpenApi,
+    PLAIN, Query, RequestPath as Address, ResourcePath, Response as Answer, ResponseBody as AnswerBody, View,
+    WriteOptions, listener as listen, reachable, write_insecure_kubeconfig,
+};
+pub(crate) use http::{health, metrics, negotiation as media, query, service_account_token as token};
 pub use selector::{FieldSelector, LabelSelector};
-pub use stream::{Outlet, Stream};

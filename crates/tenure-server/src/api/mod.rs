@@ -47,16 +47,15 @@ mod write;
 
 use crate::{
     Access, Address, Answer, Failure, Format, Metrics, Offer, PLAIN, Query, Reason,
-    answer::AnswerBody,
+    http::compression::{accepts_gzip, compress},
     listen::{BodyFault, Handler, read_body},
     metrics,
-    pieces::Pieces,
     token::Issuer,
     webhook::Webhooks,
 };
 use bytes::Bytes;
 use feed::Feed;
-use hyper::{HeaderMap, Method, StatusCode, body::Incoming, header};
+use hyper::{HeaderMap, Method, body::Incoming, header};
 pub(crate) use scale::selector_text;
 use std::{
     error::Error,
@@ -73,8 +72,6 @@ pub const BODY_BYTES: usize = 3 * 1024 * 1024;
 const BODY_TIME: Duration = Duration::from_secs(30);
 /// How long a request other than a watch may take.
 const REQUEST_TIME: Duration = Duration::from_secs(60);
-/// Answers from this size on are compressed for clients that accept it.
-const COMPRESS_FROM: usize = 128 * 1024;
 
 /// The Kubernetes API over a store.
 pub struct Api {
@@ -289,29 +286,4 @@ impl Api {
         }
         if compressed { compress(answer) } else { answer }
     }
-}
-
-fn accepts_gzip(headers: &HeaderMap) -> bool {
-    let accepted =
-        headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    accepted.split(',').any(|coding| coding.split(';').next().is_some_and(|coding| coding.trim() == "gzip"))
-}
-
-/// Compresses a large answer, as it is sent.
-fn compress(mut answer: Answer) -> Answer {
-    let pieces = match answer.body {
-        AnswerBody::Whole(bytes) if bytes.len() >= COMPRESS_FROM => {
-            Pieces::new(bytes, Vec::new(), b"", Bytes::new())
-        }
-        AnswerBody::Pieces(pieces) if pieces.length() >= COMPRESS_FROM => *pieces,
-        _ => return answer,
-    };
-    if answer.code != StatusCode::OK {
-        answer.body = AnswerBody::Pieces(Box::new(pieces));
-        return answer;
-    }
-    answer.body = AnswerBody::Pieces(Box::new(pieces.packed()));
-    answer.headers.insert(header::CONTENT_ENCODING, header::HeaderValue::from_static("gzip"));
-    answer.headers.append(header::VARY, header::HeaderValue::from_static("Accept-Encoding"));
-    answer
 }

@@ -11,17 +11,17 @@ use std::{
 };
 
 /// Bytes to come.
-pub struct Stream {
+pub struct BodyStream {
     /// None when there is nothing more to come.
     work: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
-    outlet: Outlet,
+    sender: BodySender,
 }
 
-/// Where the pieces of a [`Stream`] are handed over.
+/// Where the pieces of a [`BodyStream`] are handed over.
 #[derive(Clone, Default)]
-pub struct Outlet(Arc<Mutex<Option<Bytes>>>);
+pub struct BodySender(Arc<Mutex<Option<Bytes>>>);
 
-impl Outlet {
+impl BodySender {
     /// Hands a piece over and waits until it has been taken.
     pub async fn send(&self, piece: Bytes) {
         self.put(Some(piece));
@@ -38,11 +38,11 @@ impl Outlet {
     }
 }
 
-impl Stream {
-    /// Makes a stream of a future that gets the outlet; it ends when the future does.
-    pub fn new<F: Future<Output = ()> + Send + 'static>(make: impl FnOnce(Outlet) -> F) -> Stream {
-        let outlet = Outlet::default();
-        Stream { work: Some(Box::pin(make(outlet.clone()))), outlet }
+impl BodyStream {
+    /// Makes a stream of a future that gets the sender; it ends when the future does.
+    pub fn new<F: Future<Output = ()> + Send + 'static>(make: impl FnOnce(BodySender) -> F) -> BodyStream {
+        let sender = BodySender::default();
+        BodyStream { work: Some(Box::pin(make(sender.clone()))), sender }
     }
 
     /// Runs the future until it has handed over a piece, waits for something, or has ended.
@@ -51,7 +51,7 @@ impl Stream {
         if work.as_mut().poll(context).is_ready() {
             self.work = None;
         }
-        match self.outlet.put(None) {
+        match self.sender.put(None) {
             Some(piece) => Poll::Ready(Some(piece)),
             None if self.work.is_none() => Poll::Ready(None),
             None => Poll::Pending,
@@ -59,9 +59,9 @@ impl Stream {
     }
 }
 
-impl fmt::Debug for Stream {
+impl fmt::Debug for BodyStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stream").field("over", &self.work.is_none()).finish_non_exhaustive()
+        f.debug_struct("BodyStream").field("over", &self.work.is_none()).finish_non_exhaustive()
     }
 }
 
@@ -74,10 +74,10 @@ mod tests {
     fn the_future_goes_no_further_than_its_reader() {
         let made = Arc::new(AtomicUsize::new(0));
         let counted = made.clone();
-        let mut stream = Stream::new(|outlet| async move {
+        let mut stream = BodyStream::new(|sender| async move {
             for piece in ["a", "b", "c"] {
                 counted.fetch_add(1, SeqCst);
-                outlet.send(Bytes::from_static(piece.as_bytes())).await;
+                sender.send(Bytes::from_static(piece.as_bytes())).await;
             }
         });
         let mut context = Context::from_waker(std::task::Waker::noop());

@@ -1,7 +1,8 @@
 //! The parameters of a request, read once into what they mean. Each verb has its options' name
 //! (`CreateOptions`, `PatchOptions`, …), which faults in them are reported under.
 
-use crate::{Failure, address::decode};
+use super::request_path::decode;
+use crate::Failure;
 use std::borrow::Cow;
 use tenure_value::Text;
 

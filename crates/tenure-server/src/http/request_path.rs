@@ -5,9 +5,9 @@ use tenure_value::Text;
 
 /// The part of the API that a path names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Address {
+pub enum RequestPath {
     /// `/api`, `/apis`, `/apis/GROUP`, `/api/v1`, `/apis/GROUP/VERSION`.
-    Discovery(Discovery),
+    Discovery(DiscoveryPath),
     /// A collection, an object, or a subresource of one.
     Resource(ResourcePath),
     /// Anything else, as it was written, such as `/version`.
@@ -16,7 +16,7 @@ pub enum Address {
 
 /// Which discovery document is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Discovery {
+pub enum DiscoveryPath {
     /// `/api`: the versions of the group without a name.
     Core,
     /// `/apis`: all groups.
@@ -48,21 +48,21 @@ pub struct ResourcePath {
     pub watch: bool,
 }
 
-impl Address {
+impl RequestPath {
     /// Reads a request's path (without its query); nothing when a segment is not valid UTF-8 once decoded.
-    pub fn parse(path: &str) -> Option<Address> {
+    pub fn parse(path: &str) -> Option<RequestPath> {
         let segments: Vec<&str> = path.trim_start_matches('/').trim_end_matches('/').split('/').collect();
         let (group, rest) = match segments.as_slice() {
-            ["api"] => return Some(Address::Discovery(Discovery::Core)),
-            ["apis"] => return Some(Address::Discovery(Discovery::Groups)),
-            ["apis", group] => return Some(Address::Discovery(Discovery::Group(decode(group)?))),
+            ["api"] => return Some(RequestPath::Discovery(DiscoveryPath::Core)),
+            ["apis"] => return Some(RequestPath::Discovery(DiscoveryPath::Groups)),
+            ["apis", group] => return Some(RequestPath::Discovery(DiscoveryPath::Group(decode(group)?))),
             ["api", rest @ ..] => (Text::default(), rest),
             ["apis", group, rest @ ..] => (decode(group)?, rest),
-            _ => return Some(Address::Other(format!("/{}", path.trim_start_matches('/')))),
+            _ => return Some(RequestPath::Other(format!("/{}", path.trim_start_matches('/')))),
         };
         let (version, rest) = (decode(rest[0])?, &rest[1..]);
         let (watch, rest) = match rest {
-            [] => return Some(Address::Discovery(Discovery::Version(group, version))),
+            [] => return Some(RequestPath::Discovery(DiscoveryPath::Version(group, version))),
             ["watch", rest @ ..] if !rest.is_empty() => (true, rest),
             rest => (false, rest),
         };
@@ -72,7 +72,7 @@ impl Address {
             rest => (Text::default(), rest),
         };
         let segment = |at: usize| rest.get(at).map_or(Some(Text::default()), |segment| decode(segment));
-        Some(Address::Resource(ResourcePath {
+        Some(RequestPath::Resource(ResourcePath {
             group,
             version,
             namespace,
@@ -123,8 +123,8 @@ mod tests {
     use super::*;
 
     fn path(text: &str) -> ResourcePath {
-        match Address::parse(text) {
-            Some(Address::Resource(path)) => path,
+        match RequestPath::parse(text) {
+            Some(RequestPath::Resource(path)) => path,
             other => panic!("{text}: {other:?}"),
         }
     }
@@ -171,24 +171,24 @@ mod tests {
 
     #[test]
     fn documents_about_the_api_are_told_from_resources() {
-        let version = Discovery::Version("apps".into(), "v1".into());
+        let version = DiscoveryPath::Version("apps".into(), "v1".into());
         let cases = [
-            ("/api", Address::Discovery(Discovery::Core)),
-            ("/apis/", Address::Discovery(Discovery::Groups)),
-            ("/apis/apps", Address::Discovery(Discovery::Group("apps".into()))),
-            ("/apis/apps/v1", Address::Discovery(version)),
-            ("/healthz", Address::Other("/healthz".into())),
-            ("/", Address::Other("/".into())),
+            ("/api", RequestPath::Discovery(DiscoveryPath::Core)),
+            ("/apis/", RequestPath::Discovery(DiscoveryPath::Groups)),
+            ("/apis/apps", RequestPath::Discovery(DiscoveryPath::Group("apps".into()))),
+            ("/apis/apps/v1", RequestPath::Discovery(version)),
+            ("/healthz", RequestPath::Other("/healthz".into())),
+            ("/", RequestPath::Other("/".into())),
         ];
         for (text, want) in cases {
-            assert_eq!(Address::parse(text), Some(want), "{text}");
+            assert_eq!(RequestPath::parse(text), Some(want), "{text}");
         }
     }
 
     #[test]
     fn a_segment_that_is_no_text_is_refused() {
-        assert_eq!(Address::parse("/api/v1/pods/%ff"), None);
-        assert_eq!(Address::parse("/api/v1/pods/%zz"), None);
-        assert_eq!(Address::parse("/api/v1/pods/%+1"), None);
+        assert_eq!(RequestPath::parse("/api/v1/pods/%ff"), None);
+        assert_eq!(RequestPath::parse("/api/v1/pods/%zz"), None);
+        assert_eq!(RequestPath::parse("/api/v1/pods/%+1"), None);
     }
 }

@@ -11,7 +11,7 @@ const STRIDE: usize = 64 * 1024;
 
 /// What a body is joined of.
 #[derive(Debug)]
-pub struct Pieces {
+pub struct ChunkedBody {
     /// What comes next, before the items.
     next: Option<Bytes>,
     items: std::vec::IntoIter<Bytes>,
@@ -22,17 +22,25 @@ pub struct Pieces {
     packer: Option<GzEncoder<Vec<u8>>>,
 }
 
-impl Pieces {
+impl ChunkedBody {
     /// Makes a body of a head, items with a separator between them, and a tail.
-    pub fn new(head: Bytes, items: Vec<Bytes>, separator: &'static [u8], tail: Bytes) -> Pieces {
+    pub fn new(head: Bytes, items: Vec<Bytes>, separator: &'static [u8], tail: Bytes) -> ChunkedBody {
         let between = separator.len() * items.len().saturating_sub(1);
         let length = head.len() + items.iter().map(Bytes::len).sum::<usize>() + between + tail.len();
         let items = items.into_iter();
-        Pieces { next: Some(head), items, separator, tail: Some(tail), begun: false, length, packer: None }
+        ChunkedBody {
+            next: Some(head),
+            items,
+            separator,
+            tail: Some(tail),
+            begun: false,
+            length,
+            packer: None,
+        }
     }
 
     /// Compresses the body, fast rather than small.
-    pub fn packed(mut self) -> Pieces {
+    pub fn packed(mut self) -> ChunkedBody {
         self.packer = Some(GzEncoder::new(Vec::with_capacity(STRIDE / 4), Compression::fast()));
         self
     }
@@ -98,13 +106,13 @@ mod tests {
     use super::*;
     use std::io::Read;
 
-    fn pieces(items: usize, size: usize) -> (Pieces, Vec<u8>) {
+    fn pieces(items: usize, size: usize) -> (ChunkedBody, Vec<u8>) {
         let items: Vec<Bytes> = (0..items).map(|at| vec![b'a' + (at % 26) as u8; size].into()).collect();
         let whole = [b"[".to_vec(), items.join(&b","[..]), b"]".to_vec()].concat();
-        (Pieces::new(Bytes::from_static(b"["), items, b",", Bytes::from_static(b"]")), whole)
+        (ChunkedBody::new(Bytes::from_static(b"["), items, b",", Bytes::from_static(b"]")), whole)
     }
 
-    fn drain(mut pieces: Pieces) -> Vec<u8> {
+    fn drain(mut pieces: ChunkedBody) -> Vec<u8> {
         let mut all = Vec::new();
         while let Some(bytes) = pieces.take_next() {
             assert!(!bytes.is_empty());

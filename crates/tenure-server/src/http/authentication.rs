@@ -1,11 +1,12 @@
 //! Who gets in: the holder of the token, or on a loopback socket without TLS anyone.
 
-use crate::{Failure, Reason, token::Issuer};
+use super::service_account_token::Issuer;
+use crate::{Failure, Reason};
 use hyper::{HeaderMap, header};
 
 /// How requests are let in.
 #[derive(Clone)]
-pub enum Access {
+pub enum Authentication {
     /// Only with this bearer token.
     Token(String),
     /// Everyone; the server listens on loopback only.
@@ -15,24 +16,24 @@ pub enum Access {
 /// What may be asked without a token: whether the server is up, and nothing about what it holds.
 const OPEN: [&str; 3] = ["/livez", "/readyz", "/healthz"];
 
-impl Access {
+impl Authentication {
     /// Whether a token is the one that lets in.
     pub fn knows(&self, given: &str) -> bool {
-        matches!(self, Access::Token(token) if same_secret(given.as_bytes(), token.as_bytes()))
+        matches!(self, Authentication::Token(token) if same_secret(given.as_bytes(), token.as_bytes()))
     }
 
     /// Makes what signs the tokens of service accounts. Servers that let in the same token know each other's.
     pub(crate) fn issuer(&self) -> Issuer {
         match self {
-            Access::Token(token) => Issuer::of_secret(token),
+            Authentication::Token(token) => Issuer::of_secret(token),
             // Nobody needs a token here, but one can be made and looked at.
-            Access::Anyone => Issuer::of_secret(&uuid::Uuid::new_v4().to_string()),
+            Authentication::Anyone => Issuer::of_secret(&uuid::Uuid::new_v4().to_string()),
         }
     }
 
     /// Lets a request in, or says why not.
     pub fn check(&self, path: &str, headers: &HeaderMap) -> Result<(), Failure> {
-        let Access::Token(token) = self else { return Ok(()) };
+        let Authentication::Token(token) = self else { return Ok(()) };
         if OPEN
             .iter()
             .any(|open| path.strip_prefix(open).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
@@ -62,7 +63,7 @@ mod tests {
 
     #[test]
     fn only_the_token_opens() {
-        let access = Access::Token("secret".into());
+        let access = Authentication::Token("secret".into());
         assert!(access.check("/api", &headers(Some("Bearer secret"))).is_ok());
         for wrong in [
             None,
@@ -76,6 +77,6 @@ mod tests {
         }
         assert!(access.check("/readyz", &headers(None)).is_ok());
         assert!(access.check("/readyzz", &headers(None)).is_err());
-        assert!(Access::Anyone.check("/api", &headers(None)).is_ok());
+        assert!(Authentication::Anyone.check("/api", &headers(None)).is_ok());
     }
 }

@@ -1,10 +1,8 @@
 //! A client of webhooks: one JSON document is posted over HTTPS, another comes back. A connection is kept for the next
 //! question; whoever does not answer in time, or at too great a length, has failed.
 
-use crate::{
-    custom::{Webhook, WebhookTarget},
-    trust::{told, trust},
-};
+use super::tls::{told, trust};
+use crate::custom::{Webhook, WebhookTarget};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::{Request, Uri, client::conn::http1, header};

@@ -1,6 +1,7 @@
 //! What goes back to a client: a code, headers, and a body that is either at hand or still to come.
 
-use crate::{Encoding, Failure, Format, View, pieces::Pieces, protobuf, stream::Stream};
+use super::{BodyStream, ChunkedBody, Encoding, Format, View};
+use crate::{Failure, protobuf};
 use bytes::Bytes;
 use hyper::{
     HeaderMap, StatusCode,
@@ -16,56 +17,56 @@ use tenure_value::{Value, json, yaml};
 
 /// An answer to a request.
 #[derive(Debug)]
-pub struct Answer {
+pub struct Response {
     /// The HTTP code.
     pub code: StatusCode,
     /// The headers.
     pub headers: HeaderMap,
     /// The body.
-    pub body: AnswerBody,
+    pub body: ResponseBody,
 }
 
-/// The body of an [`Answer`].
+/// The body of an [`Response`].
 #[derive(Debug)]
-pub enum AnswerBody {
+pub enum ResponseBody {
     /// Bytes at hand.
     Whole(Bytes),
-    /// Pieces at hand that are joined as the client reads.
-    Pieces(Box<Pieces>),
+    /// Chunks that are joined as the client reads.
+    Chunked(Box<ChunkedBody>),
     /// Bytes still to come, made as the client reads.
-    Stream(Stream),
+    Stream(BodyStream),
 }
 
-impl Answer {
+impl Response {
     /// Makes an answer of bytes.
-    pub fn new(code: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Answer {
+    pub fn new(code: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response {
         // Room for as few as there mostly are: those of a watch are kept as long as it lasts.
         let mut headers = HeaderMap::with_capacity(3);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
-        Answer { code, headers, body: AnswerBody::Whole(body.into()) }
+        Response { code, headers, body: ResponseBody::Whole(body.into()) }
     }
 
     /// Makes an answer of bytes to come.
-    pub fn stream(media_type: &'static str, body: Stream) -> Answer {
-        let mut answer = Answer::new(StatusCode::OK, media_type, Bytes::new());
-        answer.body = AnswerBody::Stream(body);
+    pub fn stream(media_type: &'static str, body: BodyStream) -> Response {
+        let mut answer = Response::new(StatusCode::OK, media_type, Bytes::new());
+        answer.body = ResponseBody::Stream(body);
         answer
     }
 
     /// Makes an answer of pieces.
-    pub fn pieces(media_type: &'static str, body: Pieces) -> Answer {
-        let mut answer = Answer::new(StatusCode::OK, media_type, Bytes::new());
-        answer.body = AnswerBody::Pieces(Box::new(body));
+    pub fn pieces(media_type: &'static str, body: ChunkedBody) -> Response {
+        let mut answer = Response::new(StatusCode::OK, media_type, Bytes::new());
+        answer.body = ResponseBody::Chunked(Box::new(body));
         answer
     }
 
     /// Makes an answer of plain text.
-    pub fn text(code: StatusCode, text: impl Into<String>) -> Answer {
-        Answer::new(code, "text/plain; charset=utf-8", text.into())
+    pub fn text(code: StatusCode, text: impl Into<String>) -> Response {
+        Response::new(code, "text/plain; charset=utf-8", text.into())
     }
 
     /// Makes an answer of a document.
-    pub fn document(code: StatusCode, document: &Value, format: Format) -> Answer {
+    pub fn document(code: StatusCode, document: &Value, format: Format) -> Response {
         let (encoding, body): (Encoding, Bytes) = match format.encoding {
             Encoding::Yaml => (Encoding::Yaml, yaml::to_string(document).into()),
             // A kind without a protobuf form is given as what it has.
@@ -75,13 +76,13 @@ impl Answer {
             },
             Encoding::Json => (Encoding::Json, json::to_vec(document).into()),
         };
-        Answer::new(code, encoding.media_type(), body)
+        Response::new(code, encoding.media_type(), body)
     }
 
     /// Makes an answer of a failure.
-    pub fn failure(failure: &Failure, format: Format) -> Answer {
+    pub fn failure(failure: &Failure, format: Format) -> Response {
         let code = StatusCode::from_u16(failure.code()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut answer = Answer::document(code, &failure.status(), Format { view: View::Whole, ..format });
+        let mut answer = Response::document(code, &failure.status(), Format { view: View::Whole, ..format });
         if let Some(seconds) = failure.retry_after {
             answer.headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
@@ -89,7 +90,7 @@ impl Answer {
     }
 
     /// Adds `Warning` headers; what is told twice is told once.
-    pub fn with_warnings(mut self, warnings: &[String]) -> Answer {
+    pub fn with_warnings(mut self, warnings: &[String]) -> Response {
         for (at, warning) in warnings.iter().enumerate() {
             if warnings[..at].contains(warning) {
                 continue;
@@ -103,13 +104,13 @@ impl Answer {
     }
 
     /// Sets a header.
-    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Answer {
+    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Response {
         self.headers.insert(name, value);
         self
     }
 }
 
-impl Body for AnswerBody {
+impl Body for ResponseBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -118,26 +119,28 @@ impl Body for AnswerBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match &mut *self {
-            AnswerBody::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
-            AnswerBody::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            AnswerBody::Pieces(pieces) => Poll::Ready(pieces.take_next().map(|bytes| Ok(Frame::data(bytes)))),
-            AnswerBody::Stream(stream) => {
+            ResponseBody::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
+            ResponseBody::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            ResponseBody::Chunked(pieces) => {
+                Poll::Ready(pieces.take_next().map(|bytes| Ok(Frame::data(bytes))))
+            }
+            ResponseBody::Stream(stream) => {
                 stream.poll_next(context).map(|piece| piece.map(|bytes| Ok(Frame::data(bytes))))
             }
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, AnswerBody::Whole(bytes) if bytes.is_empty())
+        matches!(self, ResponseBody::Whole(bytes) if bytes.is_empty())
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            AnswerBody::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            AnswerBody::Pieces(pieces) => {
+            ResponseBody::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            ResponseBody::Chunked(pieces) => {
                 pieces.left().map_or_else(SizeHint::default, |left| SizeHint::with_exact(left as u64))
             }
-            AnswerBody::Stream(_) => SizeHint::default(),
+            ResponseBody::Stream(_) => SizeHint::default(),
         }
     }
 }

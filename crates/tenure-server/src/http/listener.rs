@@ -1,10 +1,10 @@
 //! Sockets, TLS and HTTP, and nothing else: accepts connections, reads requests within their limits, hands
 //! each to the API and writes what it answers. A signal to stop lets running requests finish.
 
-use crate::answer::{Answer, AnswerBody};
+use super::{Response, ResponseBody};
 use bytes::Bytes;
 use hyper::{
-    Request, Response,
+    Request,
     body::Incoming,
     server::conn::{http1, http2},
     service::service_fn,
@@ -38,7 +38,7 @@ type Fault = Box<dyn std::error::Error + Send + Sync>;
 /// What answers requests.
 pub trait Handler: Send + Sync + 'static {
     /// Answers one request.
-    fn handle(self: Arc<Self>, request: Request<Incoming>) -> impl Future<Output = Answer> + Send;
+    fn handle(self: Arc<Self>, request: Request<Incoming>) -> impl Future<Output = Response> + Send;
 }
 
 /// Binds the address to listen on.
@@ -186,8 +186,8 @@ where
     }
 }
 
-fn respond(answer: Answer) -> Response<AnswerBody> {
-    let mut response = Response::new(answer.body);
+fn respond(answer: Response) -> hyper::Response<ResponseBody> {
+    let mut response = hyper::Response::new(answer.body);
     *response.status_mut() = answer.code;
     *response.headers_mut() = answer.headers;
     response

@@ -1,6 +1,6 @@
 //! `/livez`, `/readyz` and `/healthz`: whether the server runs, and whether it can take writes.
 
-use crate::{Answer, Query};
+use super::{Query, Response};
 use hyper::StatusCode;
 
 /// One thing that is looked at.
@@ -12,15 +12,15 @@ pub struct Check {
 }
 
 /// Answers a health path, such as `/readyz` or `/readyz/store`; nothing when no such check exists.
-pub fn answer(path: &str, query: &Query, checks: &[Check]) -> Option<Answer> {
+pub fn answer(path: &str, query: &Query, checks: &[Check]) -> Option<Response> {
     let (endpoint, one) =
         path.trim_start_matches('/').split_once('/').unwrap_or((path.trim_start_matches('/'), ""));
     if !one.is_empty() {
         let check = checks.iter().find(|check| check.name == one)?;
         return Some(match &check.fault {
-            None => Answer::text(StatusCode::OK, "ok"),
+            None => Response::text(StatusCode::OK, "ok"),
             Some(fault) => {
-                Answer::text(StatusCode::INTERNAL_SERVER_ERROR, format!("internal server error: {fault}\n"))
+                Response::text(StatusCode::INTERNAL_SERVER_ERROR, format!("internal server error: {fault}\n"))
             }
         });
     }
@@ -36,10 +36,10 @@ pub fn answer(path: &str, query: &Query, checks: &[Check]) -> Option<Answer> {
         failed |= check.fault.is_some() && !excluded;
     }
     Some(match (failed, query.get("verbose").is_some()) {
-        (false, false) => Answer::text(StatusCode::OK, "ok"),
-        (false, true) => Answer::text(StatusCode::OK, format!("{lines}{endpoint} check passed\n")),
+        (false, false) => Response::text(StatusCode::OK, "ok"),
+        (false, true) => Response::text(StatusCode::OK, format!("{lines}{endpoint} check passed\n")),
         (true, _) => {
-            Answer::text(StatusCode::INTERNAL_SERVER_ERROR, format!("{lines}{endpoint} check failed\n"))
+            Response::text(StatusCode::INTERNAL_SERVER_ERROR, format!("{lines}{endpoint} check failed\n"))
         }
     })
 }
@@ -47,13 +47,13 @@ pub fn answer(path: &str, query: &Query, checks: &[Check]) -> Option<Answer> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::AnswerBody;
+    use crate::http::ResponseBody;
 
     fn ask(path: &str, query: &str, fault: Option<&str>) -> Option<(u16, String)> {
         let checks =
             [Check { name: "ping", fault: None }, Check { name: "store", fault: fault.map(String::from) }];
         let answer = answer(path, &Query::parse(query).unwrap(), &checks)?;
-        let AnswerBody::Whole(body) = answer.body else { panic!("health is never a stream") };
+        let ResponseBody::Whole(body) = answer.body else { panic!("health is never a stream") };
         Some((answer.code.as_u16(), String::from_utf8(body.to_vec()).unwrap()))
     }
 
