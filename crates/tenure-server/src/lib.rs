@@ -1,16 +1,26 @@
 //! The API server: the Kubernetes API over ownership, kinds as data, and the store.
 
 mod admission;
-pub mod api;
+mod api;
+mod authentication;
+mod catalog;
+mod controllers;
 pub mod custom;
 mod failure;
 mod http;
 pub mod kinds;
-pub mod openapi;
+mod object;
+mod objects;
 pub mod protobuf;
+mod read;
 mod selector;
+mod server;
+mod subresources;
+mod target;
 mod webhook;
+mod write;
 
+pub use catalog::openapi;
 pub use failure::{Cause, Failure, Fault, Reason};
 pub use http::{
     Authentication as Access, BodySender as Outlet, BodyStream as Stream, ChunkedBody as Pieces, Credentials,
@@ -20,3 +30,4 @@ pub use http::{
 };
 pub(crate) use http::{health, metrics, negotiation as media, query, service_account_token as token};
 pub use selector::{FieldSelector, LabelSelector};
+pub use server::{BODY_BYTES, RequestBody, Server};

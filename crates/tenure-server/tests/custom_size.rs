@@ -9,8 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tenure_server::{
-    Access,
-    api::Api,
+    Access, Server,
     custom::{Definition, check_create},
     listen::{bind, serve},
 };
@@ -199,7 +198,7 @@ fn many_definitions_are_served_in_time_and_memory() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let listener = runtime.block_on(bind(([127, 0, 0, 1], 0).into())).unwrap();
     let address = listener.local_addr().unwrap();
-    let api = runtime.block_on(Api::open(Arc::new(MemoryStore::new()), Access::Anyone)).unwrap();
+    let api = runtime.block_on(Server::open(Arc::new(MemoryStore::new()), Access::Anyone)).unwrap();
     runtime.spawn(serve(listener, None, api, std::future::pending()));
     let before = resident();
     let start = Instant::now();

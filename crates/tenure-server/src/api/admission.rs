@@ -53,14 +53,14 @@ pub(crate) const PLACE: &str = "objects/admissionregistration.k8s.io/";
 
 /// What is asked about one write.
 pub(crate) struct Admission<'a> {
-    pub(super) api: &'a Api,
-    pub(super) target: &'a Target,
+    pub(crate) api: &'a Api,
+    pub(crate) target: &'a Target,
     gate: Arc<Gate>,
-    pub(super) deed: Deed,
+    pub(crate) deed: Deed,
     /// The namespace of the object, if it is in one.
-    pub(super) namespace: Value,
+    pub(crate) namespace: Value,
     /// The object as it was; `null` if it was not there.
-    pub(super) old: Value,
+    pub(crate) old: Value,
 }
 
 /// What a webhook answered.
@@ -74,7 +74,7 @@ enum Heard<'d> {
 }
 
 /// Returns an object as the write makes it from what a webhook made of it.
-pub(super) type Complete<'c> = &'c (dyn Fn(&Value) -> Result<Value, Failure> + Send + Sync);
+pub(crate) type Complete<'c> = &'c (dyn Fn(&Value) -> Result<Value, Failure> + Send + Sync);
 
 impl<'a> Admission<'a> {
     /// Prepares to ask about a write; nothing if nobody has a say in it.
@@ -279,7 +279,7 @@ impl<'a> Admission<'a> {
     }
 
     /// Returns a changed object in the form of the request.
-    pub(super) async fn back(&self, changed: Value, object: &Value, form: &Form) -> Result<Value, Failure> {
+    pub(crate) async fn back(&self, changed: Value, object: &Value, form: &Form) -> Result<Value, Failure> {
         match self.other(form)? {
             Some(other) => {
                 let back = self.api.between(&other, &self.target.served, &bare(&changed)).await?;
@@ -290,7 +290,7 @@ impl<'a> Admission<'a> {
     }
 
     /// Returns an object in a form of its resource.
-    pub(super) async fn at_form(&self, object: &Value, form: &Form) -> Result<Value, Failure> {
+    pub(crate) async fn at_form(&self, object: &Value, form: &Form) -> Result<Value, Failure> {
         match self.other(form)? {
             Some(other) if !object.is_null() => {
                 let converted = self.api.between(&self.target.served, &other, &bare(object)).await?;
@@ -301,7 +301,7 @@ impl<'a> Admission<'a> {
     }
 
     /// Returns the resource in a form that is not the one of the request, if the objects differ.
-    pub(super) fn other(&self, form: &Form) -> Result<Option<Served>, Failure> {
+    pub(crate) fn other(&self, form: &Form) -> Result<Option<Served>, Failure> {
         if form.kind == self.deed.requested().kind {
             return Ok(None);
         }
@@ -309,22 +309,22 @@ impl<'a> Admission<'a> {
     }
 
     /// Whether selectors choose an object, as it will be or as it was.
-    pub(super) fn selects(&self, constraints: &Constraints, object: &Value) -> bool {
+    pub(crate) fn selects(&self, constraints: &Constraints, object: &Value) -> bool {
         constraints.selects(&self.deed, object, &self.old, &self.namespace)
     }
 
-    pub(super) fn forbidden(&self, why: &str) -> Failure {
+    pub(crate) fn forbidden(&self, why: &str) -> Failure {
         let form = self.deed.requested();
         Failure::forbidden(&form.group, &form.resource, &self.deed.name, why)
     }
 }
 
 /// Returns the failure for something that a webhook did wrong.
-pub(super) fn fault_of_webhook(why: String) -> Failure {
+pub(crate) fn fault_of_webhook(why: String) -> Failure {
     Failure::internal(format!("Internal error occurred: {why}")).with_causes(vec![plain_cause(why)])
 }
 
-pub(super) fn plain_cause(message: String) -> Cause {
+pub(crate) fn plain_cause(message: String) -> Cause {
     Cause { reason: Text::default(), message, field: String::new(), extension: None }
 }
 
@@ -345,7 +345,7 @@ fn forms(api: &Api, resource: &Resource, subresource: &str) -> Vec<Form> {
 }
 
 /// Returns a converted object with those who hold it, whom no conversion knows.
-pub(super) fn with_managers(converted: Value, of: &Value) -> Value {
+pub(crate) fn with_managers(converted: Value, of: &Value) -> Value {
     let kept = metadata(of);
     let fields = ["managedFields", "resourceVersion"].iter().fold(metadata(&converted), |fields, name| {
         match kept.get(name) {

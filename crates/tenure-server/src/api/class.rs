@@ -46,7 +46,7 @@ const CLASSED: [Classed; 2] = [
 
 impl Api {
     /// Returns a new object with the default class of its kind, if it names none and there is one.
-    pub(super) async fn with_class(&self, target: &Target, object: Value) -> Result<Value, Failure> {
+    pub(crate) async fn with_class(&self, target: &Target, object: Value) -> Result<Value, Failure> {
         let resource = &target.served.resource;
         let kind = CLASSED.iter().find(|kind| kind.of == (resource.group.as_str(), resource.name.as_str()));
         let Some(kind) = kind.filter(|kind| kind.is_open(&object)) else { return Ok(object) };

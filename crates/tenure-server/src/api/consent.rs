@@ -27,7 +27,7 @@ pub(crate) enum Consent {
 
 impl Writing<'_> {
     /// Prepares to ask those who have a say in this write of an object, live or new; nothing if nobody has.
-    pub(super) async fn admission(
+    pub(crate) async fn admission(
         &self,
         live: Option<&Stored>,
         name: &str,
@@ -53,7 +53,7 @@ impl Writing<'_> {
     }
 
     /// Returns an object as those make it who may change it.
-    pub(super) async fn mutated(
+    pub(crate) async fn mutated(
         &self,
         admission: &Admission<'_>,
         state: &State,
@@ -85,7 +85,7 @@ impl Writing<'_> {
     }
 
     /// Checks that those agree who may refuse an object.
-    pub(super) async fn vetted(
+    pub(crate) async fn vetted(
         &self,
         admission: &Admission<'_>,
         object: &Value,
@@ -156,7 +156,7 @@ impl Api {
     }
 
     /// Asks those who have a say in whether an object may be deleted.
-    pub(super) async fn consent_to_deletion(
+    pub(crate) async fn consent_to_deletion(
         &self,
         target: &Target,
         request: &Request,

@@ -9,7 +9,7 @@ const CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 
 impl Api {
     /// Checks that what an update asks for can be had.
-    pub(super) async fn check_growth(
+    pub(crate) async fn check_growth(
         &self,
         target: &Target,
         old: &Value,

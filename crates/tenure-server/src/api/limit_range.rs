@@ -22,7 +22,7 @@ const DEFAULTS: [(&str, &str, &str); 2] =
 impl Api {
     /// Returns a new pod with what the limit ranges of its namespace set, if they let it be; claims of storage are only
     /// checked, and other objects returned as they are.
-    pub(super) async fn with_limits(&self, target: &Target, object: Value) -> Result<Value, Failure> {
+    pub(crate) async fn with_limits(&self, target: &Target, object: Value) -> Result<Value, Failure> {
         let resource = &target.served.resource;
         let of_core = resource.group.is_empty();
         let limited = of_core && matches!(resource.name.as_str(), "pods" | "persistentvolumeclaims");

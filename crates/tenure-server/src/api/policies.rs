@@ -17,7 +17,7 @@ use tenure_value::{Text, Value};
 
 impl Admission<'_> {
     /// Returns an object as a policy changes it, wherever a binding says so; nothing if none does.
-    pub(super) async fn changed(
+    pub(crate) async fn changed(
         &self,
         policy: &Policy,
         object: &Value,
@@ -133,7 +133,7 @@ impl Admission<'_> {
     }
 
     /// Checks that an object holds to a policy wherever a binding says so.
-    pub(super) async fn hold_to(
+    pub(crate) async fn hold_to(
         &self,
         policy: &Policy,
         object: &Value,

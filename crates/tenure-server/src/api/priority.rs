@@ -10,7 +10,7 @@ use tenure_value::Value;
 
 impl Api {
     /// Returns a new pod with the class for all, if it names none and there is one; refuses a second such class.
-    pub(super) async fn with_priority_class(&self, target: &Target, object: Value) -> Result<Value, Failure> {
+    pub(crate) async fn with_priority_class(&self, target: &Target, object: Value) -> Result<Value, Failure> {
         let resource = &target.served.resource;
         match (resource.group.as_str(), resource.name.as_str()) {
             ("", "pods") => {

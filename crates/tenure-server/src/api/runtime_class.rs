@@ -11,7 +11,7 @@ use tenure_value::Value;
 
 impl Api {
     /// Returns a new pod with what its runtime class adds; other objects as they are.
-    pub(super) async fn with_runtime_class(&self, target: &Target, object: Value) -> Result<Value, Failure> {
+    pub(crate) async fn with_runtime_class(&self, target: &Target, object: Value) -> Result<Value, Failure> {
         let resource = &target.served.resource;
         if !(resource.group.is_empty() && resource.name == "pods") {
             return Ok(object);

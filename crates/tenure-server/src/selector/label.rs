@@ -44,7 +44,7 @@ impl LabelSelector {
 
     /// Reads a selector as objects have it: `matchLabels` and `matchExpressions`.
     pub(crate) fn of_object(selector: &Value) -> Result<LabelSelector, Failure> {
-        LabelSelector::parse(&crate::api::selector_text(selector))
+        LabelSelector::parse(&crate::subresources::scale::selector_text(selector))
     }
 
     /// Whether every object is meant.

@@ -8,8 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tenure_server::{
-    Access,
-    api::Api,
+    Access, Server as ApiServer,
     listen::{bind, serve},
 };
 use tenure_store::{Compaction, ListRequest, MemoryStore, Store};
@@ -20,7 +19,7 @@ use tokio::runtime::Runtime;
 pub struct Server {
     pub address: SocketAddr,
     pub store: Arc<MemoryStore>,
-    api: Arc<Api>,
+    api: Arc<ApiServer>,
     runtime: Option<Runtime>,
 }
 
@@ -73,7 +72,7 @@ impl Server {
             .expect("a runtime starts");
         let listener = runtime.block_on(bind(([127, 0, 0, 1], 0).into())).expect("a free port");
         let address = listener.local_addr().expect("a bound address");
-        let api = runtime.block_on(Api::open(store.clone(), access)).expect("the store opens");
+        let api = runtime.block_on(ApiServer::open(store.clone(), access)).expect("the store opens");
         runtime.spawn(serve(listener, None, api.clone(), std::future::pending()));
         Server { address, store, api, runtime: Some(runtime) }
     }

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use tenure_server::{Access, api::Api, listen, protobuf};
+use tenure_server::{Access, Server, listen, protobuf};
 use tenure_store::MemoryStore;
 use tenure_value::{Limits, Value};
 
@@ -20,7 +20,7 @@ fn start() -> (tokio::runtime::Runtime, SocketAddr) {
     let address = runtime.block_on(async {
         let listener = listen::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let api = Api::open(Arc::new(MemoryStore::new()), Access::Anyone).await.unwrap();
+        let api = Server::open(Arc::new(MemoryStore::new()), Access::Anyone).await.unwrap();
         tokio::spawn(listen::serve(listener, None, api, std::future::pending()));
         address
     });

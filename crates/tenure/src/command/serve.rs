@@ -11,7 +11,7 @@ use std::{
 };
 use tenure_server::{
     Access, Credentials,
-    api::Api,
+    Server,
     listen::{self, bind},
     reachable, write_insecure_kubeconfig,
 };
@@ -101,7 +101,7 @@ async fn serve(options: Options) -> Result<(), Error> {
         let Credentials { authority, token, kubeconfig, tls } = credentials;
         (Access::Token(token), Some(tls), kubeconfig, authority)
     };
-    let api = Api::open(store, access).await.map_err(|failure| format!("cannot start: {failure}"))?;
+    let api = Server::open(store, access).await.map_err(|failure| format!("cannot start: {failure}"))?;
     api.announce(address);
     if options.service_accounts {
         api.furnish_namespaces(&authority);

@@ -4,7 +4,7 @@
 use crate::{Error, document::Document};
 use http_body_util::Full;
 use std::sync::Arc;
-use tenure_server::{Access, Answer, AnswerBody, api::Api, kinds::Registry};
+use tenure_server::{Access, Answer, AnswerBody, Server, kinds::Registry};
 use tenure_store::MemoryStore;
 use tenure_value::{Limits, Object, Value, json};
 use tokio::runtime::Runtime;
@@ -27,7 +27,7 @@ const SERVER_OWNED: [&str; 8] = [
 /// The server, and what runs it.
 pub struct World {
     runtime: Runtime,
-    api: Arc<Api>,
+    api: Arc<Server>,
     /// What the definitions name: apiVersion, kind, plural and whether objects are in namespaces.
     custom: Vec<Names>,
 }
@@ -60,7 +60,7 @@ impl World {
     pub fn with(definitions: &[Document]) -> Result<World, Error> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(Error::Runtime)?;
-        let api = runtime.block_on(Api::open(Arc::new(MemoryStore::new()), Access::Anyone));
+        let api = runtime.block_on(Server::open(Arc::new(MemoryStore::new()), Access::Anyone));
         let api = api.map_err(|failure| Error::usage(format!("cannot start: {failure}")))?;
         let mut world = World { runtime, api, custom: Vec::new() };
         for definition in definitions {

@@ -1,0 +1,198 @@
+//! The end of a namespace: everything in it is deleted, finalizers are waited for, and when nothing is left the
+//! namespace goes too. A namespace that cannot go yet says what it is waiting for.
+
+use super::{Outcome, delete_all, replace};
+use crate::{
+    Failure,
+    catalog::handler::Served,
+    object::{Stored, prefix},
+    server::Server,
+    write::create::seconds,
+};
+use std::{collections::BTreeMap, sync::Arc};
+use tenure_value::{Text, Value};
+
+/// Where namespaces are in the store.
+pub(super) const PLACE: &str = "objects/core/namespaces/";
+/// How many reasons are told why something could not be deleted.
+const FAILURES: usize = 10;
+/// The finalizer of the spec that stands for the content.
+const CONTENT: &str = "kubernetes";
+
+/// What is still in a namespace.
+#[derive(Default)]
+struct Remaining {
+    /// How many there are of each resource.
+    objects: BTreeMap<String, usize>,
+    /// How many objects each finalizer holds.
+    finalizers: BTreeMap<String, usize>,
+    /// Why something could not be deleted.
+    failures: Vec<String>,
+}
+
+/// Removes what is in a namespace that is being deleted, and the namespace when it is empty.
+pub(super) async fn remove(api: &Arc<Server>, name: &str) -> Result<Outcome, Failure> {
+    let Some(target) = api.target_of_key(&format!("{PLACE}{name}")) else { return Ok(Outcome::Done) };
+    let Some(namespace) = api.read(&target).await? else { return Ok(Outcome::Done) };
+    if namespace.object.at(["metadata", "deletionTimestamp"]).is_none() {
+        return Ok(Outcome::Done);
+    }
+    let mut remaining = Remaining::default();
+    for served in api.namespaced_resources() {
+        let left = delete_all(api, &prefix(&served.resource, name)).await?;
+        remaining.failures.extend(left.failures.iter().map(ToString::to_string));
+        let left = left.entries;
+        if left.is_empty() {
+            continue;
+        }
+        let resource = &served.resource;
+        let dot = if resource.group.is_empty() { "" } else { "." };
+        *remaining.objects.entry(format!("{}{dot}{}", resource.name, resource.group)).or_default() +=
+            left.len();
+        for entry in &left {
+            let object = Stored::read(entry)?.object;
+            let held = object.at(["metadata", "finalizers"]).and_then(Value::as_array).cloned();
+            for finalizer in held.unwrap_or_default().iter().filter_map(Value::as_str) {
+                *remaining.finalizers.entry(finalizer.to_string()).or_default() += 1;
+            }
+        }
+    }
+    if remaining.objects.is_empty() {
+        return replace(api, &target, &namespace, emptied(&namespace.object)).await;
+    }
+    let told = tell(&namespace.object, &remaining, seconds(api.now()).into());
+    if told != namespace.object {
+        replace(api, &target, &namespace, told).await?;
+    }
+    Ok(Outcome::Later)
+}
+
+/// Takes the finalizer of the content away; a namespace without others goes with it.
+fn emptied(namespace: &Value) -> Value {
+    let fields = namespace.as_object().cloned().unwrap_or_default();
+    let spec = fields.get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
+    let finalizers = spec.get("finalizers").and_then(Value::as_array).cloned().unwrap_or_default();
+    let others: Vec<Value> =
+        finalizers.iter().filter(|name| name.as_str() != Some(CONTENT)).cloned().collect();
+    let spec = if others.is_empty() {
+        spec.without("finalizers")
+    } else {
+        spec.with("finalizers", Value::array(others))
+    };
+    Value::Object(fields.with("spec", spec))
+}
+
+/// Returns a namespace whose conditions say what it is waiting for.
+fn tell(namespace: &Value, remaining: &Remaining, now: Value) -> Value {
+    let list = |counts: &BTreeMap<String, usize>, word: &str| {
+        let each = counts.iter().map(|(of, count)| format!("{of}{word}{count} resource instances"));
+        each.collect::<Vec<_>>().join(", ")
+    };
+    let finalizers = if remaining.finalizers.is_empty() {
+        ("False", "ContentHasNoFinalizers", "All content-preserving finalizers finished".to_string())
+    } else {
+        let held = list(&remaining.finalizers, " in ");
+        let message = format!("Some content in the namespace has finalizers remaining: {held}");
+        ("True", "SomeFinalizersRemain", message)
+    };
+    let objects = list(&remaining.objects, " has ");
+    let content = ("True", "SomeResourcesRemain", format!("Some resources are remaining: {objects}"));
+    let deleted = match remaining.failures.as_slice() {
+        [] => {
+            let message = "All content successfully deleted, may be waiting on finalization".to_string();
+            ("False", "ContentDeleted", message)
+        }
+        failures => {
+            let (count, first) = (failures.len(), failures[..failures.len().min(FAILURES)].join(", "));
+            let message = format!("Failed to delete all resource types, {count} remaining: {first}");
+            ("True", "ContentDeletionFailed", message)
+        }
+    };
+    let told = [
+        ("NamespaceDeletionContentFailure", deleted),
+        ("NamespaceContentRemaining", content),
+        ("NamespaceFinalizersRemaining", finalizers),
+    ];
+    let fields = namespace.as_object().cloned().unwrap_or_default();
+    let status = fields.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
+    let old = status.get("conditions").and_then(Value::as_array).cloned().unwrap_or_default();
+    let is = |condition: &Value, kind: &str| condition.get("type").and_then(Value::as_str) == Some(kind);
+    let mut conditions: Vec<Value> =
+        old.iter().filter(|of| !told.iter().any(|(kind, _)| is(of, kind))).cloned().collect();
+    for (kind, (state, reason, message)) in told {
+        let before = old.iter().find(|of| is(of, kind));
+        let same = before.filter(|of| of.get("status").and_then(Value::as_str) == Some(state));
+        let since = same.and_then(|of| of.get("lastTransitionTime")).cloned().unwrap_or_else(|| now.clone());
+        conditions.push(Value::object([
+            ("type", Value::from(kind)),
+            ("status", Value::from(state)),
+            ("lastTransitionTime", since),
+            ("reason", Value::from(reason)),
+            ("message", Value::from(message)),
+        ]));
+    }
+    Value::Object(fields.with("status", status.with("conditions", Value::array(conditions))))
+}
+
+impl Server {
+    /// Returns every resource whose objects live in namespaces, as it is stored.
+    fn namespaced_resources(&self) -> Vec<Served> {
+        let mut seen: Vec<(Text, Text)> = Vec::new();
+        let mut found = Vec::new();
+        for served in self.catalog().stored() {
+            let place = (served.resource.storage.0.clone(), served.resource.name.clone());
+            if served.resource.scope == crate::kinds::Scope::Namespaced && !seen.contains(&place) {
+                seen.push(place);
+                found.push(served);
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_namespace_says_what_it_waits_for_and_since_when() {
+        let namespace: Value =
+            r#"{"kind":"Namespace","status":{"phase":"Terminating","conditions":[{"type":"Other"}]}}"#
+                .parse()
+                .unwrap();
+        let mut remaining = Remaining::default();
+        remaining.objects.insert("pods".into(), 2);
+        remaining.finalizers.insert("example.com/held".into(), 1);
+        let first = tell(&namespace, &remaining, "then".into());
+        let messages: Vec<&str> = first
+            .at(["status", "conditions"])
+            .and_then(Value::as_array)
+            .unwrap()
+            .iter()
+            .filter_map(|of| of.get("message").and_then(Value::as_str))
+            .collect();
+        assert_eq!(
+            messages[1..],
+            [
+                "Some resources are remaining: pods has 2 resource instances",
+                "Some content in the namespace has finalizers remaining: example.com/held in 1 resource instances"
+            ]
+        );
+        assert_eq!(tell(&first, &remaining, "now".into()), first, "nothing new is nothing to write");
+        remaining.failures.push("pods \"p\" is forbidden: it stays".into());
+        let failed = tell(&first, &remaining, "now".into()).to_string();
+        let message =
+            r#"Failed to delete all resource types, 1 remaining: pods \"p\" is forbidden: it stays"#;
+        assert!(failed.contains(message), "{failed}");
+    }
+
+    #[test]
+    fn only_the_finalizer_of_the_content_goes() {
+        let of = |text: &str| emptied(&text.parse().unwrap()).to_string();
+        assert_eq!(of(r#"{"spec":{"finalizers":["kubernetes"]}}"#), r#"{"spec":{}}"#);
+        assert_eq!(
+            of(r#"{"spec":{"finalizers":["kubernetes","x/y"]}}"#),
+            r#"{"spec":{"finalizers":["x/y"]}}"#
+        );
+    }
+}

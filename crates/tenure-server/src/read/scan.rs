@@ -1,0 +1,229 @@
+//! The walk over a collection: page by page, at one revision however long it takes. Who walks says which entries
+//! count; a walk with a limit ends when so many have counted and says where the next one goes on.
+
+use crate::{
+    Failure, Reason,
+    object::prefix,
+    read::{Selection, continue_token::Page, view::ListMetadata},
+    server::{Request, Server},
+    target::Target,
+};
+use tenure_store::{Entry, Error, ListRequest, Listing, Revision};
+
+/// How many entries are read from the store at once while a selector chooses among them.
+const CHUNK: usize = 1000;
+
+/// How many entries are walked over in one go.
+const STRIDE: usize = 256;
+
+/// A walk under way.
+pub(crate) struct Scan<'a> {
+    api: &'a Server,
+    prefix: String,
+    page: Option<Page>,
+    at: Option<Revision>,
+    from: String,
+    /// Whether every entry counts.
+    everything: bool,
+    limit: Option<usize>,
+    kept: usize,
+    listing: Option<Listing>,
+    position: usize,
+}
+
+impl Server {
+    /// Begins a walk over the collection that a request is aimed at.
+    pub(crate) async fn scan<'a>(
+        &'a self,
+        target: &Target,
+        request: &Request,
+        selection: &Selection,
+    ) -> Result<Scan<'a>, Failure> {
+        let query = &request.query;
+        // Whoever is content with any version gets all that is known at once.
+        let any = query.given("resourceVersion").is_some_and(|version| version == "0");
+        let limit = query.integer("limit")?.filter(|limit| *limit > 0 && !any).map(|limit| limit as usize);
+        query.integer("timeoutSeconds")?;
+        let page = query.given("continue").map(|token| Page::parse(token)).transpose()?;
+        let at = self.revision_to_read(request, page.as_ref()).await?;
+        let prefix = prefix(&target.served.resource, &target.namespace);
+        let from = page.as_ref().map_or_else(String::new, |page| format!("{prefix}{}", page.start));
+        let everything = selection.is_everything();
+        Ok(Scan { api: self, prefix, page, at, from, everything, limit, kept: 0, listing: None, position: 0 })
+    }
+
+    /// Finds the revision a list is read at; none for the current one.
+    async fn revision_to_read(
+        &self,
+        request: &Request,
+        page: Option<&Page>,
+    ) -> Result<Option<Revision>, Failure> {
+        let query = &request.query;
+        let option = |reason: &str, field: &str, message: String| {
+            Failure::invalid_option("ListOptions", reason, field, message)
+        };
+        if query.get("sendInitialEvents").is_some() {
+            return Err(option(
+                "FieldValueForbidden",
+                "sendInitialEvents",
+                "Forbidden: sendInitialEvents is forbidden for list".into(),
+            ));
+        }
+        let version = query.given("resourceVersion");
+        let matching = query.given("resourceVersionMatch").map(|word| word.as_str());
+        let forbidden = |message: String| {
+            option("FieldValueForbidden", "resourceVersionMatch", format!("Forbidden: {message}"))
+        };
+        match (matching, version) {
+            (None | Some("Exact" | "NotOlderThan"), Some(_)) | (None, None) => {}
+            (Some("Exact" | "NotOlderThan"), None) => {
+                return Err(forbidden(
+                    "resourceVersionMatch is forbidden unless resourceVersion is provided".into(),
+                ));
+            }
+            (Some(other), _) => {
+                let message = format!(
+                    "Unsupported value: {other:?}: supported values: \"Exact\", \"NotOlderThan\", \"\""
+                );
+                return Err(option("FieldValueNotSupported", "resourceVersionMatch", message));
+            }
+        }
+        if let Some(page) = page {
+            if version.is_some_and(|version| version != "0") {
+                return Err(Failure::bad_request(
+                    "specifying resource version is not allowed when using continue",
+                ));
+            }
+            return Ok(page.revision);
+        }
+        let Some(version) = version else { return Ok(None) };
+        let revision = parse_version(version)
+            .map_err(|why| Failure::bad_request(format!("invalid resource version: {why}")))?;
+        if matching == Some("Exact") && revision == Revision::ZERO {
+            return Err(forbidden(
+                "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"".into(),
+            ));
+        }
+        let known = self.store.known();
+        if revision > known {
+            let current = self.store.revision().await?;
+            if revision > current {
+                return Err(too_large(revision, current));
+            }
+        }
+        // A first page without a match asks for exactly that version where the version is not 0.
+        let exact = matching == Some("Exact")
+            || matching.is_none()
+                && revision != Revision::ZERO
+                && query.integer("limit")?.is_some_and(|limit| limit > 0);
+        // Not older than that is what this server knows, without asking another.
+        Ok(Some(if exact { revision } else { known.max(revision) }))
+    }
+}
+
+impl Scan<'_> {
+    /// Returns the next entry; none at the end, or when enough have counted.
+    pub async fn next(&mut self) -> Result<Option<Entry>, Failure> {
+        loop {
+            if self.is_full() {
+                return Ok(None);
+            }
+            if let Some(listing) = &self.listing {
+                if let Some(entry) = listing.entries.get(self.position).cloned() {
+                    self.position += 1;
+                    // A long walk lets others pass now and then.
+                    if self.position.is_multiple_of(STRIDE) {
+                        tokio::task::yield_now().await;
+                    }
+                    return Ok(Some(entry));
+                }
+                match &listing.next {
+                    Some(next) => self.from = String::from_utf8_lossy(next).into_owned(),
+                    None => return Ok(None),
+                }
+            }
+            self.read().await?;
+        }
+    }
+
+    /// Whether all of the collection is meant, in one go.
+    pub fn is_whole(&self) -> bool {
+        self.everything && self.limit.is_none() && self.page.is_none()
+    }
+
+    /// Returns where the entries are.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// Returns the revision that is read; none for the current one.
+    pub fn at(&self) -> Option<Revision> {
+        self.at
+    }
+
+    /// Returns the entries that were read together with the last one and come after it.
+    pub fn at_hand(&self) -> &[Entry] {
+        self.listing.as_ref().and_then(|listing| listing.entries.get(self.position..)).unwrap_or_default()
+    }
+
+    /// Makes the entry that came last count.
+    pub fn keep(&mut self) {
+        self.kept += 1;
+    }
+
+    /// Returns what the list says of itself.
+    pub fn metadata(&self) -> ListMetadata {
+        let mut metadata = ListMetadata { revision: self.at.unwrap_or_default(), ..ListMetadata::default() };
+        let Some(listing) = self.listing.as_ref().filter(|_| self.is_full()) else { return metadata };
+        let next = listing.entries.get(self.position).map(|entry| &entry.key).or(listing.next.as_ref());
+        if let Some(next) = next {
+            let start =
+                String::from_utf8_lossy(next.get(self.prefix.len()..).unwrap_or_default()).into_owned();
+            metadata.resume = Some(Page { revision: Some(metadata.revision), start }.token());
+            let rest = listing.entries.len() - self.position + listing.remaining;
+            metadata.remaining = self.everything.then_some(rest);
+        }
+        metadata
+    }
+
+    fn is_full(&self) -> bool {
+        self.limit.is_some_and(|limit| self.kept >= limit)
+    }
+
+    /// Reads the next entries: all of them if all are meant.
+    pub async fn read(&mut self) -> Result<(), Failure> {
+        let mut list = ListRequest::prefix(self.prefix.clone()).from(self.from.clone());
+        list.limit = if self.everything { self.limit.map(|limit| limit - self.kept) } else { Some(CHUNK) };
+        list.at = self.at;
+        let listing = self.api.store.list(list).await.map_err(|error| match (error, &self.page) {
+            (Error::TooOld { .. }, Some(page)) => page.expired(),
+            (Error::TooOld { .. }, None) => {
+                Failure::new(Reason::Expired, "The resourceVersion for the provided list is too old.")
+            }
+            (error, _) => error.into(),
+        })?;
+        self.at = Some(listing.revision);
+        (self.listing, self.position) = (Some(listing), 0);
+        Ok(())
+    }
+}
+
+/// Reads a resource version.
+pub(crate) fn parse_version(text: &str) -> Result<Revision, String> {
+    text.parse().map(Revision::from_number).map_err(|_| {
+        format!("resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax; use a version that the server gave, or 0")
+    })
+}
+
+/// Returns the failure for a version that nobody has written yet.
+pub(crate) fn too_large(asked: Revision, current: Revision) -> Failure {
+    let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
+    let mut failure = Failure::new(Reason::Timeout, message);
+    failure.retry_after = Some(1);
+    failure.with_causes(vec![crate::Cause {
+        reason: "ResourceVersionTooLarge".into(),
+        message: "Too large resource version".into(),
+        field: String::new(),
+        extension: None,
+    }])
+}

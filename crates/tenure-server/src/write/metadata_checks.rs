@@ -1,0 +1,55 @@
+//! The shape of what a body says of its revision and its managers, which are read before the rest and by other means.
+
+use crate::{
+    Failure,
+    kinds::scalar::{Timestamp, time::Precision},
+};
+use tenure_value::Value;
+
+/// Checks that what a body says of its revision is a text.
+pub(crate) fn check_revision(document: &Value) -> Result<(), Failure> {
+    match document.at(["metadata", "resourceVersion"]) {
+        None | Some(Value::Null | Value::String(_)) => Ok(()),
+        Some(other) => {
+            let message = format!("metadata.resourceVersion: expected a string, got {}", other.kind());
+            Err(Failure::bad_request(message))
+        }
+    }
+}
+
+/// Checks that what a body says of its revision and its managers can be read as such.
+pub(crate) fn check(document: &Value) -> Result<(), Failure> {
+    const TEXTS: [&str; 6] = ["manager", "operation", "apiVersion", "time", "fieldsType", "subresource"];
+    let fault = |at: String, what: &str, other: &Value| {
+        let message = format!("metadata.managedFields{at}: expected {what}, got {}", other.kind());
+        Err(Failure::bad_request(message))
+    };
+    check_revision(document)?;
+    let entries = match document.at(["metadata", "managedFields"]) {
+        None | Some(Value::Null) => return Ok(()),
+        Some(Value::Array(entries)) => entries,
+        Some(other) => return fault(String::new(), "a list", other),
+    };
+    for (at, entry) in entries.iter().enumerate() {
+        let Value::Object(fields) = entry else {
+            if entry.is_null() {
+                continue;
+            }
+            return fault(format!("[{at}]"), "an object", entry);
+        };
+        for name in TEXTS {
+            let wrong = |value: &&Value| !value.is_null() && value.as_str().is_none();
+            if let Some(other) = fields.get(name).filter(wrong) {
+                return fault(format!("[{at}].{name}"), "a string", other);
+            }
+        }
+        if let Some(time) = fields.get("time").and_then(Value::as_str)
+            && Timestamp::parse(time, Precision::Seconds).is_none()
+        {
+            return Err(Failure::bad_request(format!(
+                "metadata.managedFields[{at}].time: {time:?} is no time; use the form 2006-01-02T15:04:05Z"
+            )));
+        }
+    }
+    Ok(())
+}
