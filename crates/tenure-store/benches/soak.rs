@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use tenure_store::embedded::{Disk, DiskStep};
+use tenure_store::embedded::{Disk, DiskOperation};
 use tenure_store::{EmbeddedOptions, EmbeddedStore, Expected, Store, Transaction};
 
 const OBJECTS: u64 = 1_000;
@@ -33,7 +33,7 @@ impl TimedDisk {
 }
 
 impl Disk for TimedDisk {
-    fn perform(&self, _: DiskStep, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+    fn perform(&self, _: DiskOperation, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
         let began = Instant::now();
         let done = act();
         self.nanoseconds.fetch_add(began.elapsed().as_nanos() as u64, Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! The watch of a local store: a place in the history, not a queue. A slow watcher therefore costs nothing and a
 //! dropped future loses nothing; only compaction can overtake it.
 
-use crate::ledger::{Ledger, Place};
+use crate::shared_state::{Place, SharedState};
 use crate::watch::{Signal, WatchSource};
 use crate::{Result, Revision, Watch, WatchRequest};
 use async_trait::async_trait;
@@ -9,15 +9,15 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Opens a watch on a ledger.
-pub(crate) fn watch(ledger: &Arc<Ledger>, request: &WatchRequest) -> Result<Watch> {
-    let place = ledger.join(&request.prefix, request.after)?;
+/// Opens a watch on a state.
+pub(crate) fn watch(state: &Arc<SharedState>, request: &WatchRequest) -> Result<Watch> {
+    let place = state.join(&request.prefix, request.after)?;
     let marks = request.progress.map(|every| Marks { every, due: None });
-    Ok(Watch::new(Cursor { ledger: ledger.clone(), place, marks }))
+    Ok(Watch::new(Cursor { state: state.clone(), place, marks }))
 }
 
 struct Cursor {
-    ledger: Arc<Ledger>,
+    state: Arc<SharedState>,
     place: Place,
     marks: Option<Marks>,
 }
@@ -39,7 +39,7 @@ impl Cursor {
         if !self.place.topic.has_news(self.place.seen) {
             return Ok(None);
         }
-        let changes = self.ledger.next(&mut self.place)?;
+        let changes = self.state.next(&mut self.place)?;
         Ok(changes.map(|changes| self.give(Signal::Changes(changes))))
     }
 
@@ -77,7 +77,7 @@ impl WatchSource for Cursor {
                     if let Some(signal) = self.look()? {
                         return Ok(signal);
                     }
-                    self.ledger.catch_up(&mut self.place);
+                    self.state.catch_up(&mut self.place);
                     let seen = self.place.seen;
                     return Ok(self.give(Signal::Progress(seen)));
                 }
@@ -86,13 +86,13 @@ impl WatchSource for Cursor {
     }
 
     fn progress(&mut self) -> Revision {
-        self.ledger.catch_up(&mut self.place);
+        self.state.catch_up(&mut self.place);
         self.place.seen
     }
 }
 
 impl Drop for Cursor {
     fn drop(&mut self) {
-        self.ledger.leave(&self.place);
+        self.state.leave(&self.place);
     }
 }

@@ -1,9 +1,7 @@
 //! The crate's one error. It can be cloned because one failed commit is reported to every writer that was in it.
 
-use crate::transaction::Expected;
-use crate::{Entry, Revision};
-use bytes::Bytes;
-use std::fmt;
+use crate::Revision;
+use crate::precondition::Conflict;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -112,34 +110,17 @@ pub enum Error {
 }
 
 impl Error {
+    /// The answer to a write while the store is frozen.
+    pub(crate) fn frozen() -> Error {
+        let reason = "the store is frozen for a move and accepts no writes; `tenure store thaw` unfreezes it";
+        Error::NotDurable { reason: reason.into() }
+    }
+
     /// Returns the conflict, if this is one.
     pub fn conflict(&self) -> Option<&Conflict> {
         match self {
             Error::Conflict(conflict) => Some(conflict),
             _ => None,
-        }
-    }
-}
-
-/// A key that was not as a transaction expected.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Conflict {
-    /// The key.
-    pub key: Bytes,
-    /// What the transaction expected.
-    pub expected: Expected,
-    /// What was there, so that a retry needs no further read.
-    pub current: Option<Entry>,
-}
-
-impl fmt::Display for Conflict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let key = self.key.escape_ascii();
-        match &self.current {
-            Some(entry) => {
-                write!(f, "{key}: expected {}, but it is at revision {}", self.expected, entry.modified)
-            }
-            None => write!(f, "{key}: expected {}, but it is absent", self.expected),
         }
     }
 }

@@ -24,6 +24,7 @@
 //! # Ok::<(), tenure_store::Error>(()) }).unwrap();
 //! ```
 
+mod backup;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod cursor;
@@ -32,28 +33,33 @@ mod entry;
 mod error;
 #[cfg(feature = "etcd")]
 pub mod etcd;
+mod file_io;
 mod history;
 mod index;
-mod ledger;
 pub mod limits;
 mod list;
 mod memory;
+mod precondition;
 mod revision;
+mod shared_state;
 mod stage;
+mod state;
 mod store;
 mod topic;
 mod transaction;
 mod watch;
 
+pub use backup::Backup;
 pub use embedded::{EmbeddedOptions, EmbeddedStore};
 pub use entry::{Change, Changes, Entry};
-pub use error::{Conflict, Error, Result};
+pub use error::{Error, Result};
 #[cfg(feature = "etcd")]
 pub use etcd::{EtcdOptions, EtcdStore};
 pub use limits::HistoryLimits;
 pub use list::{ListRequest, Listing};
 pub use memory::{MemoryStore, Snapshot};
+pub use precondition::{Conflict, Expected};
 pub use revision::Revision;
 pub use store::{Compaction, Store};
-pub use transaction::{Action, Committed, Expected, Operation, Transaction};
+pub use transaction::{Action, Committed, Operation, Transaction};
 pub use watch::{Signal, Watch, WatchRequest, WatchSource};

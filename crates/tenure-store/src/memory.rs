@@ -2,8 +2,9 @@
 //! one, plus snapshots, forks and going back.
 
 use crate::history::now;
-use crate::ledger::{Ledger, State};
+use crate::shared_state::SharedState;
 use crate::stage::Stage;
+use crate::state::State;
 use crate::{
     Committed, Compaction, Entry, HistoryLimits, ListRequest, Listing, Result, Revision, Store, Transaction,
     Watch, WatchRequest, cursor,
@@ -15,7 +16,7 @@ use std::sync::Arc;
 /// A store in memory.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
-    ledger: Arc<Ledger>,
+    state: Arc<SharedState>,
     limits: HistoryLimits,
 }
 
@@ -46,30 +47,30 @@ impl MemoryStore {
 
     /// Makes an empty store that keeps so much history.
     pub fn with_limits(limits: HistoryLimits) -> MemoryStore {
-        MemoryStore { ledger: Arc::default(), limits }
+        MemoryStore { state: Arc::default(), limits }
     }
 
     /// Takes a snapshot.
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot { state: Arc::new(self.ledger.read(State::clone)) }
+        Snapshot { state: Arc::new(self.state.read(State::clone)) }
     }
 
     /// Makes a second store that starts as this one is now, with the same revisions, and goes its own way.
     pub fn fork(&self) -> MemoryStore {
-        let state = self.ledger.read(State::clone);
-        MemoryStore { ledger: Arc::new(Ledger::new(state)), limits: self.limits.clone() }
+        let state = self.state.read(State::clone);
+        MemoryStore { state: Arc::new(SharedState::new(state)), limits: self.limits.clone() }
     }
 
     /// Goes back to a snapshot, its revision included. Open watches end with [`Error::Closed`](crate::Error::Closed),
     /// since what they saw may never have happened.
     pub fn restore(&self, snapshot: &Snapshot) {
-        self.ledger.replace(State::clone(&snapshot.state));
+        self.state.replace(State::clone(&snapshot.state));
     }
 }
 
 impl Drop for MemoryStore {
     fn drop(&mut self) {
-        self.ledger.close();
+        self.state.close();
     }
 }
 
@@ -84,21 +85,21 @@ impl Store for MemoryStore {
     }
 
     fn peek(&self, key: &[u8]) -> Result<Option<Entry>> {
-        self.ledger.get(key)
+        self.state.get(key)
     }
 
     fn known(&self) -> Revision {
-        self.ledger.read(|state| state.history.newest())
+        self.state.read(|state| state.history.newest())
     }
 
     async fn list(&self, request: ListRequest) -> Result<Listing> {
-        self.ledger.list(&request)
+        self.state.list(&request)
     }
 
     async fn commit(&self, transaction: Transaction) -> Result<Committed> {
         transaction.validate()?;
         let now = now();
-        self.ledger.update(&self.limits, now, |state| {
+        self.state.update(&self.limits, now, |state| {
             let mut stage = Stage::new(state.history.newest(), now);
             let committed = stage.add(&transaction, &state.index)?;
             Ok((committed, stage.into_commits()))
@@ -106,11 +107,11 @@ impl Store for MemoryStore {
     }
 
     async fn watch(&self, request: WatchRequest) -> Result<Watch> {
-        cursor::watch(&self.ledger, &request)
+        cursor::watch(&self.state, &request)
     }
 
     async fn compact(&self, compaction: Compaction) -> Result<Revision> {
-        Ok(self.ledger.compact(compaction, now()))
+        Ok(self.state.compact(compaction, now()))
     }
 
     async fn health(&self) -> Result<()> {

@@ -1,8 +1,8 @@
 //! Deciding transactions: each against the current state and against those staged before it, so that many can go
 //! to the disk in one commit and still each see the one before.
 
+use crate::Conflict;
 use crate::entry::Commit;
-use crate::error::Conflict;
 use crate::index::Index;
 use crate::transaction::Action;
 use crate::{Change, Committed, Entry, Error, Result, Revision, Transaction};

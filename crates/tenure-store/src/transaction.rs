@@ -1,46 +1,10 @@
 //! Writes: several puts and deletes, each guarded by what it expects to replace, done together or not at all.
 
 use crate::limits::{MAX_KEY, MAX_OPERATIONS, MAX_VALUE};
+use crate::precondition::Expected;
 use crate::{Entry, Error, Result, Revision};
 use bytes::Bytes;
 use std::collections::HashSet;
-use std::fmt;
-
-/// What must be true of a key for a transaction to happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expected {
-    /// Nothing: the key may be there or not.
-    Anything,
-    /// The key is not there.
-    Absent,
-    /// The key is there, at whatever revision.
-    Present,
-    /// The key is there and was last changed at this revision.
-    At(Revision),
-}
-
-impl Expected {
-    /// Tells whether what is there is what was expected.
-    pub fn holds(self, current: Option<&Entry>) -> bool {
-        match self {
-            Expected::Anything => true,
-            Expected::Absent => current.is_none(),
-            Expected::Present => current.is_some(),
-            Expected::At(revision) => current.is_some_and(|entry| entry.modified == revision),
-        }
-    }
-}
-
-impl fmt::Display for Expected {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Expected::Anything => f.write_str("anything"),
-            Expected::Absent => f.write_str("it to be absent"),
-            Expected::Present => f.write_str("it to be present"),
-            Expected::At(revision) => write!(f, "revision {revision}"),
-        }
-    }
-}
 
 /// What to do with a key.
 #[derive(Clone, Debug, PartialEq, Eq)]

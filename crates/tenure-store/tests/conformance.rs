@@ -50,7 +50,7 @@ async fn the_store_on_etcd_keeps_every_promise() {
     .await;
 }
 
-/// What is written through one server is asked of two others in turn: every promise holds across servers.
+/// What is written through one server is asked of two others in slot: every promise holds across servers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn servers_that_share_etcd_keep_every_promise_together() {
     let etcd = Etcd::start();
@@ -59,20 +59,20 @@ async fn servers_that_share_etcd_keep_every_promise_together() {
         let store: Arc<dyn Store> = Arc::new(EtcdStore::open(options(&etcd, "/shared/")).await.unwrap());
         stores.push(store);
     }
-    let shared = Arc::new(InTurn { stores, turn: AtomicUsize::new(0) });
+    let shared = Arc::new(InTurn { stores, slot: AtomicUsize::new(0) });
     conformance::run(async || shared.clone()).await;
 }
 
 /// Stores that share what is behind them, of which each request asks the next.
 struct InTurn {
     stores: Vec<Arc<dyn Store>>,
-    turn: AtomicUsize,
+    slot: AtomicUsize,
 }
 
 impl InTurn {
     fn next(&self) -> &dyn Store {
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        &*self.stores[turn % self.stores.len()]
+        let slot = self.slot.fetch_add(1, Ordering::Relaxed);
+        &*self.stores[slot % self.stores.len()]
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use tenure_store::embedded::{Disk, DiskStep};
+use tenure_store::embedded::{Disk, DiskOperation};
 use tenure_store::{
     EmbeddedOptions, EmbeddedStore, Error, Expected, HistoryLimits, ListRequest, Revision, Store,
     Transaction, WatchRequest,
@@ -278,8 +278,8 @@ async fn overwriting_does_not_grow_the_directory() {
 struct CountingDisk(AtomicUsize);
 
 impl Disk for CountingDisk {
-    fn perform(&self, step: DiskStep, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
-        self.0.fetch_add(usize::from(step == DiskStep::Sync), Ordering::SeqCst);
+    fn perform(&self, step: DiskOperation, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+        self.0.fetch_add(usize::from(step == DiskOperation::Sync), Ordering::SeqCst);
         act()
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
-use tenure_store::embedded::Backup;
+use tenure_store::Backup;
 use tenure_store::etcd::{freeze, import, thaw};
 use tenure_store::{
     Compaction, EmbeddedOptions, EmbeddedStore, Error, EtcdOptions, EtcdStore, Expected, ListRequest,
@@ -66,13 +66,13 @@ async fn without_etcd_requests_fail_in_time_and_what_is_known_is_served() {
     let written = store.commit(Transaction::new().put("a", Expected::Anything, "2")).await;
     assert!(matches!(written, Err(Error::Unknown { .. } | Error::NotDurable { .. })), "{written:?}");
     assert!(start.elapsed() < 3 * timeout, "{:?}", start.elapsed());
-    until("health turns red", async || store.health().await.is_err()).await;
+    until("health slots red", async || store.health().await.is_err()).await;
     assert_eq!(store.peek(b"a").unwrap().unwrap().value, "1");
     assert_eq!(store.list(ListRequest::default().at(store.known())).await.unwrap().entries.len(), 1);
     assert!(store.watch(WatchRequest::prefix("a").after(known)).await.is_ok());
 
     etcd.signal(0, "CONT");
-    until("health turns green", async || store.health().await.is_ok()).await;
+    until("health slots green", async || store.health().await.is_ok()).await;
     let later = put(&store, "a", "3").await;
     let mut seen = next_revision(&mut watch).await.unwrap();
     // The write without an outcome may have happened, before this one.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 use std::time::{Duration, Instant};
-use tenure_store::embedded::{Disk, DiskStep};
+use tenure_store::embedded::{Disk, DiskOperation};
 use tenure_store::{
     EmbeddedOptions, EmbeddedStore, Error, Expected, HistoryLimits, ListRequest, Revision, Store,
     Transaction, WatchRequest,
@@ -41,17 +41,17 @@ impl MoodyDisk {
 }
 
 impl Disk for MoodyDisk {
-    fn perform(&self, step: DiskStep, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+    fn perform(&self, step: DiskOperation, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
         if self.countdown.fetch_sub(1, Ordering::SeqCst) == 0 {
             return Err(io::Error::other("injected failure"));
         }
         let mood = self.mood.load(Ordering::SeqCst);
         let refused = match step {
             _ if mood == Mood::ReadOnly as u8 => Some(io::ErrorKind::ReadOnlyFilesystem),
-            DiskStep::Write(_) | DiskStep::Resize(_) if mood == Mood::Full as u8 => {
+            DiskOperation::Write(_) | DiskOperation::Resize(_) if mood == Mood::Full as u8 => {
                 Some(io::ErrorKind::StorageFull)
             }
-            DiskStep::Sync if mood == Mood::SyncFails as u8 => Some(io::ErrorKind::Other),
+            DiskOperation::Sync if mood == Mood::SyncFails as u8 => Some(io::ErrorKind::Other),
             _ => None,
         };
         refused.map_or_else(act, |kind| Err(kind.into()))
@@ -136,7 +136,7 @@ async fn an_idle_store_notices_that_the_disk_has_recovered() {
     }
 }
 
-/// Fails each step of a commit in turn, and each step of the table that follows a short history. Whatever the step was,
+/// Fails each step of a commit in slot, and each step of the table that follows a short history. Whatever the step was,
 /// acknowledged writes stay and refused ones do not come back while the store lives.
 #[tokio::test]
 async fn a_failure_at_any_step_of_a_commit_loses_nothing() {

@@ -2,7 +2,7 @@
 
 mod fuzzed;
 
-use tenure_store::embedded::Backup;
+use tenure_store::Backup;
 
 fn corpus() -> Vec<Vec<u8>> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/backup");

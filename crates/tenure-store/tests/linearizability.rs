@@ -127,7 +127,7 @@ enum Counter {
     Shared,
 }
 
-/// Runs clients that ask one store, or several that share what is behind them, in turn.
+/// Runs clients that ask one store, or several that share what is behind them, in slot.
 async fn check(stores: &[Arc<dyn Store>], counter: Counter) {
     let clock = Arc::new(AtomicU64::new(0));
     let clients: Vec<_> = (0..CLIENTS)

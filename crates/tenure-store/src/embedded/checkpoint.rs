@@ -5,7 +5,7 @@ use super::journal;
 use super::table::{Changed, Table};
 use crate::Revision;
 use crate::entry::Commit;
-use crate::ledger::Ledger;
+use crate::shared_state::SharedState;
 use parking_lot::Mutex;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -52,11 +52,11 @@ impl Checkpointer {
     pub(super) fn start(
         directory: &Path,
         table: Arc<Mutex<Table>>,
-        ledger: Arc<Ledger>,
+        state: Arc<SharedState>,
     ) -> io::Result<Checkpointer> {
         let (work, queue) = mpsc::channel();
         let (report, done) = mpsc::channel();
-        let worker = Worker { directory: directory.to_owned(), table, ledger };
+        let worker = Worker { directory: directory.to_owned(), table, state };
         let thread = std::thread::Builder::new().name("store-checkpoint".to_owned()).spawn(move || {
             while let Ok(checkpoint) = queue.recv() {
                 let outcome = worker.carry_out(&checkpoint);
@@ -110,7 +110,7 @@ impl Checkpointer {
         }
     }
 
-    /// Hands over all that is owed. The ledger must already have forgotten it.
+    /// Hands over all that is owed. The state must already have forgotten it.
     pub(super) fn begin(&mut self, revision: Revision, journal: u64) {
         let checkpoint = Checkpoint { revision, journal, changed: std::mem::take(&mut self.changed) };
         if let Some(work) = &self.work
@@ -133,7 +133,7 @@ impl Drop for Checkpointer {
 struct Worker {
     directory: PathBuf,
     table: Arc<Mutex<Table>>,
-    ledger: Arc<Ledger>,
+    state: Arc<SharedState>,
 }
 
 impl Worker {
@@ -145,7 +145,7 @@ impl Worker {
             return Some(table.totals().journal);
         }
         if table.has_failed() {
-            let state = self.ledger.read(Clone::clone);
+            let state = self.state.read(Clone::clone);
             let at = state.history.compacted();
             table.write_anew(at, *journal, state.index.range(b"", b"", at)).ok()?;
         } else {

@@ -3,14 +3,15 @@
 //! forgotten in small steps along the way, so that no write waits for a large clean-up.
 
 use super::batch::Batch;
+use super::commit_queue::{CommitQueue, Delivery};
 use super::engine::Engine;
-use super::inbox::{Delivery, Inbox};
-use super::patience::Patience;
+use super::group_commit::GroupCommit;
 use crate::entry::Commit;
 use crate::history::now;
-use crate::ledger::{Ledger, State};
 use crate::limits::{BATCH_BYTES, BATCH_COUNT, FORGET_STEP, WAITING_WRITERS};
+use crate::shared_state::SharedState;
 use crate::stage::Stage;
+use crate::state::State;
 use crate::transaction::Action;
 use crate::{Committed, Compaction, Error, HistoryLimits, Result, Revision, Transaction};
 use parking_lot::Mutex;
@@ -38,19 +39,19 @@ pub(super) struct Job {
 pub(super) type Failure = Arc<Mutex<Option<Error>>>;
 
 pub(super) struct Committer {
-    pub(super) ledger: Arc<Ledger>,
+    pub(super) state: Arc<SharedState>,
     pub(super) engine: Engine,
     pub(super) limits: HistoryLimits,
     pub(super) failure: Failure,
     pub(super) compactions: Vec<(Revision, oneshot::Sender<Result<Revision>>)>,
     /// One permit is taken by each writer that has not been answered.
     pub(super) waiting: Arc<Semaphore>,
-    pub(super) patience: Patience,
+    pub(super) patience: GroupCommit,
 }
 
 impl Committer {
     /// Serves requests until nobody can make any more.
-    pub(super) fn run(mut self, inbox: &Inbox<Request>) {
+    pub(super) fn run(mut self, inbox: &CommitQueue<Request>) {
         loop {
             let pause = if self.work_left() { Duration::ZERO } else { IDLE };
             let Delivery::Requests(requests) = inbox.take(pause, self.patience.waits()) else {
@@ -65,7 +66,7 @@ impl Committer {
                         jobs.push(job);
                     }
                     Request::Compact(compaction, answer) => {
-                        let target = self.ledger.read(|state| state.history.target(compaction, now()));
+                        let target = self.state.read(|state| state.history.target(compaction, now()));
                         self.compactions.push((target, answer));
                     }
                 }
@@ -80,7 +81,7 @@ impl Committer {
 
     fn commit(&mut self, jobs: Vec<Job>) {
         let (now, began) = (now(), Instant::now());
-        let (stage, answers) = self.ledger.read(|state| {
+        let (stage, answers) = self.state.read(|state| {
             let mut stage = Stage::new(state.history.newest(), now);
             let answers: Vec<_> = jobs.iter().map(|job| stage.add(&job.transaction, &state.index)).collect();
             (stage, answers)
@@ -114,15 +115,14 @@ impl Committer {
         if commits.is_empty() && forgotten.is_empty() && self.failure.lock().is_none() {
             return Ok(());
         }
-        let (after, compacted) =
-            self.ledger.read(|state| (state.history.newest(), state.history.compacted()));
+        let (after, compacted) = self.state.read(|state| (state.history.newest(), state.history.compacted()));
         let compacted = forgotten.last().map_or(compacted, |commit| commit.revision);
-        let ledger = self.ledger.clone();
+        let state = self.state.clone();
         let batch = Batch { after, commits, forgotten: compacted };
-        let written = self.engine.write(&batch, || ledger.read(State::clone));
+        let written = self.engine.write(&batch, || state.read(State::clone));
         *self.failure.lock() = written.as_ref().err().cloned();
         written?;
-        self.ledger.advance(commits, compacted);
+        self.state.advance(commits, compacted);
         self.engine.follow(forgotten, compacted);
         Ok(())
     }
@@ -130,7 +130,7 @@ impl Committer {
     /// Returns the oldest commits that limits and compactions let go, as many as fit beside a batch of this size.
     fn to_forget(&self, now: u64, batch: usize) -> Vec<Arc<Commit>> {
         let step = 2 * batch + FORGET_STEP;
-        self.ledger.read(|state| {
+        self.state.read(|state| {
             let target = self.target(state, now);
             let due = state.history.iter().take_while(|commit| commit.revision <= target);
             due.take(step).cloned().collect()
@@ -147,14 +147,14 @@ impl Committer {
     /// After a failure everything waits for the next request.
     fn work_left(&self) -> bool {
         let (target, compacted) =
-            self.ledger.read(|state| (self.target(state, now()), state.history.compacted()));
+            self.state.read(|state| (self.target(state, now()), state.history.compacted()));
         let due = target.since(compacted);
         let bearable = if self.compactions.is_empty() { FORGET_STEP as u64 } else { 0 };
         due > bearable && self.failure.lock().is_none()
     }
 
     fn answer_compactions(&mut self) {
-        let compacted = self.ledger.read(|state| state.history.compacted());
+        let compacted = self.state.read(|state| state.history.compacted());
         let (done, waiting) =
             std::mem::take(&mut self.compactions).into_iter().partition(|(target, _)| *target <= compacted);
         self.compactions = waiting;

@@ -1,6 +1,6 @@
 //! The directory of an embedded store: who holds it, which format it has, and where its files are.
 
-use super::files::{file_error, remove_if_there, sync_directory_of};
+use crate::file_io::{file_error, remove_if_exists, sync_directory_of};
 use crate::{Error, Result};
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Write};
@@ -61,7 +61,7 @@ impl Directory {
     /// Marks the directory as holding a store of this format.
     pub(super) fn mark(&self) -> Result<()> {
         let (path, fresh) = (self.format(), self.path.join("format.new"));
-        remove_if_there(&fresh)?;
+        remove_if_exists(&fresh)?;
         let written = File::create(&fresh).and_then(|mut file| {
             file.write_all(format!("{FORMAT_WORD} {FORMAT}\n").as_bytes())?;
             file.sync_all()

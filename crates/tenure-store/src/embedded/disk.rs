@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// A step that the store is about to take on its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DiskStep {
+pub enum DiskOperation {
     /// Writing so many bytes.
     Write(usize),
     /// Making the file so long.
@@ -21,18 +21,18 @@ pub enum DiskStep {
     Note,
 }
 
-/// The disk under the files. The usual one is [`HealthyDisk`]; a test's may refuse steps.
+/// The disk under the files. The usual one is [`SystemDisk`]; a test's may refuse steps.
 pub trait Disk: fmt::Debug + Send + Sync {
     /// Performs a step by calling `act`, or makes it fail.
-    fn perform(&self, step: DiskStep, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()>;
+    fn perform(&self, step: DiskOperation, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()>;
 }
 
 /// A disk that refuses nothing, so that only real errors occur.
 #[derive(Debug, Default)]
-pub struct HealthyDisk;
+pub struct SystemDisk;
 
-impl Disk for HealthyDisk {
-    fn perform(&self, _: DiskStep, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+impl Disk for SystemDisk {
+    fn perform(&self, _: DiskOperation, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
         act()
     }
 }
@@ -61,15 +61,15 @@ impl StorageBackend for DataFile {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.disk.perform(DiskStep::Resize(len), &mut || self.file.set_len(len))
+        self.disk.perform(DiskOperation::Resize(len), &mut || self.file.set_len(len))
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.disk.perform(DiskStep::Sync, &mut || self.file.sync_data())
+        self.disk.perform(DiskOperation::Sync, &mut || self.file.sync_data())
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.disk.perform(DiskStep::Write(data.len()), &mut || self.file.write(offset, data))
+        self.disk.perform(DiskOperation::Write(data.len()), &mut || self.file.write(offset, data))
     }
 
     fn close(&self) -> io::Result<()> {

@@ -6,15 +6,16 @@ use super::batch::Batch;
 use super::checkpoint::Checkpointer;
 use super::directory::Directory;
 use super::disk::Disk;
-use super::files::{damaged, file_error, not_durable};
 use super::journal::{self, Journal};
 use super::record::Totals;
 use super::recovery::Recovery;
 use super::table::{FIRST_JOURNAL, Table};
 use super::watermark::{self, Watermark};
 use crate::entry::Commit;
-use crate::ledger::{Ledger, State};
+use crate::file_io::{damaged, file_error, not_durable};
 use crate::limits::BATCH_COUNT;
+use crate::shared_state::SharedState;
+use crate::state::State;
 use crate::{Result, Revision};
 use parking_lot::Mutex;
 use std::path::PathBuf;
@@ -43,7 +44,10 @@ impl Engine {
     }
 
     /// Opens the files and returns the state they hold.
-    pub(super) fn open(directory: &Directory, options: &EmbeddedOptions) -> Result<(Engine, Arc<Ledger>)> {
+    pub(super) fn open(
+        directory: &Directory,
+        options: &EmbeddedOptions,
+    ) -> Result<(Engine, Arc<SharedState>)> {
         let disk = options.disk.clone();
         let (watermark, acknowledged) = Watermark::open(&directory.watermark(), disk.clone())?;
         let path = directory.table();
@@ -61,14 +65,14 @@ impl Engine {
         let (state, forgotten) = recovery.finish().map_err(|reason| damaged(&newest, reason))?;
         watermark::check(&newest, &directory.watermark(), state.history.newest(), acknowledged)?;
         journal.remove_others()?;
-        let ledger = Arc::new(Ledger::new(state));
+        let state = Arc::new(SharedState::new(state));
         let table = Arc::new(Mutex::new(table));
-        let mut checkpointer = Checkpointer::start(directory.path(), table.clone(), ledger.clone())
+        let mut checkpointer = Checkpointer::start(directory.path(), table.clone(), state.clone())
             .map_err(|source| file_error(&path, "start writing", source))?;
         forgotten.iter().for_each(|commit| checkpointer.owe(commit));
         let directory = directory.path().to_owned();
         let options = options.clone();
-        Ok((Engine { directory, options, table, journal, watermark, checkpointer }, ledger))
+        Ok((Engine { directory, options, table, journal, watermark, checkpointer }, state))
     }
 
     /// Makes a batch durable. On an error nothing of it counts as written.

@@ -3,8 +3,8 @@
 
 use super::batch;
 use super::batch::{Batch, Found, ReadBatch};
-use super::disk::{Disk, DiskStep};
-use super::files::{damaged, file_error, not_durable, remove_if_there, sync_directory};
+use super::disk::{Disk, DiskOperation};
+use crate::file_io::{damaged, file_error, not_durable, remove_if_exists, sync_directory};
 use crate::{Result, Revision};
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -142,12 +142,12 @@ impl Journal {
         }
         let bytes = &self.buffer;
         let written =
-            self.disk.perform(DiskStep::Write(bytes.len()), &mut || file.write_all_at(bytes, place));
+            self.disk.perform(DiskOperation::Write(bytes.len()), &mut || file.write_all_at(bytes, place));
         if let Err(error) = written {
             self.trust = Trust::Cut;
             return Err(not_durable(&error.to_string()));
         }
-        if let Err(error) = self.disk.perform(DiskStep::Sync, &mut || file.sync_data()) {
+        if let Err(error) = self.disk.perform(DiskOperation::Sync, &mut || file.sync_data()) {
             self.trust = Trust::Lost;
             return Err(not_durable(&error.to_string()));
         }
@@ -161,7 +161,8 @@ impl Journal {
         if self.trust == Trust::Cut
             && let Some(file) = &self.file
         {
-            let cut = self.disk.perform(DiskStep::Resize(self.length), &mut || file.set_len(self.length));
+            let cut =
+                self.disk.perform(DiskOperation::Resize(self.length), &mut || file.set_len(self.length));
             cut.map_err(|source| file_error(&self.path(self.number), "cut", source))?;
             (self.reach, self.trust) = (self.length, Trust::Whole);
         }
@@ -225,7 +226,7 @@ pub(super) fn newest_number(directory: &Path) -> Result<u64> {
 
 fn remove_files(directory: &Path, unwanted: impl Fn(u64) -> bool) -> Result<()> {
     let mut unwanted = numbers(directory)?.into_iter().filter(|number| unwanted(*number));
-    unwanted.try_for_each(|number| remove_if_there(&path(directory, number)))
+    unwanted.try_for_each(|number| remove_if_exists(&path(directory, number)))
 }
 
 /// Returns the numbers of all files, in any order.
@@ -275,7 +276,7 @@ fn read(
 
 #[cfg(test)]
 mod tests {
-    use super::super::disk::HealthyDisk;
+    use super::super::disk::SystemDisk;
     use super::*;
     use crate::entry::Commit;
 
@@ -303,7 +304,7 @@ mod tests {
             newest = batch.commits.last().map_or(batch.after, |commit| commit.revision);
             Ok(newest)
         };
-        let disk = Arc::new(HealthyDisk);
+        let disk = Arc::new(SystemDisk);
         let journal = Journal::open(directory, disk, FULL, first, take)?;
         journal.remove_others()?;
         Ok((journal, newest.get()))
@@ -320,7 +321,7 @@ mod tests {
     #[test]
     fn full_files_are_followed_by_others_and_removed_when_nobody_needs_them() {
         let directory = tempfile::tempdir().unwrap();
-        let mut journal = Journal::begin(directory.path(), Arc::new(HealthyDisk), FULL, 1);
+        let mut journal = Journal::begin(directory.path(), Arc::new(SystemDisk), FULL, 1);
         for revision in 1..=9 {
             append(&mut journal, revision, FULL as usize / 2);
         }
@@ -343,7 +344,7 @@ mod tests {
     fn a_torn_end_is_cut_off_before_anything_is_added() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("journal-1");
-        let mut journal = Journal::begin(directory.path(), Arc::new(HealthyDisk), FULL, 1);
+        let mut journal = Journal::begin(directory.path(), Arc::new(SystemDisk), FULL, 1);
         (1..=3).for_each(|revision| append(&mut journal, revision, 100));
         let whole = fs::read(&path).unwrap();
         let end = journal.length as usize;
@@ -365,7 +366,7 @@ mod tests {
     fn batches_take_the_place_of_zeros_until_these_are_used_up() {
         let directory = tempfile::tempdir().unwrap();
         let length = || fs::metadata(directory.path().join("journal-1")).unwrap().len();
-        let mut journal = Journal::begin(directory.path(), Arc::new(HealthyDisk), 10 * AHEAD as u64, 1);
+        let mut journal = Journal::begin(directory.path(), Arc::new(SystemDisk), 10 * AHEAD as u64, 1);
         append(&mut journal, 1, 100);
         let first = length();
         assert_eq!(first, journal.length + AHEAD as u64);
@@ -382,7 +383,7 @@ mod tests {
     fn damage_before_something_whole_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("journal-1");
-        let mut journal = Journal::begin(directory.path(), Arc::new(HealthyDisk), FULL, 1);
+        let mut journal = Journal::begin(directory.path(), Arc::new(SystemDisk), FULL, 1);
         (1..=2).for_each(|revision| append(&mut journal, revision, 100));
         let whole = fs::read(&path).unwrap();
         for place in 4..journal.length as usize / 2 {
@@ -396,7 +397,7 @@ mod tests {
     #[test]
     fn a_missing_file_is_noticed() {
         let directory = tempfile::tempdir().unwrap();
-        let mut journal = Journal::begin(directory.path(), Arc::new(HealthyDisk), FULL, 1);
+        let mut journal = Journal::begin(directory.path(), Arc::new(SystemDisk), FULL, 1);
         (1..=6).for_each(|revision| append(&mut journal, revision, FULL as usize / 2));
         fs::remove_file(directory.path().join("journal-1")).unwrap();
         assert!(open(directory.path(), 1).unwrap_err().to_string().contains("missing"));

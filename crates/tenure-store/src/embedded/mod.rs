@@ -1,34 +1,33 @@
 //! The store on disk. Reads and watches are served from memory, exactly as in the memory store; a write is answered
 //! when it has reached the disk. The format and what it promises are described in `docs/store.md`.
 
-mod backup;
 mod batch;
 mod checkpoint;
+mod commit_queue;
 mod committer;
 mod directory;
 mod disk;
 mod engine;
-mod files;
-mod inbox;
+mod group_commit;
 mod journal;
-mod patience;
 mod record;
 mod recovery;
 mod table;
 mod watermark;
 
 use crate::history::History;
-use crate::ledger::{Ledger, State};
 use crate::limits::{RESTORE_GAP, WAITING_WRITERS};
+use crate::shared_state::SharedState;
+use crate::state::State;
 use crate::{
-    Committed, Compaction, Entry, Error, HistoryLimits, ListRequest, Listing, Result, Revision, Store,
-    Transaction, Watch, WatchRequest, cursor,
+    Backup, Committed, Compaction, Entry, Error, HistoryLimits, ListRequest, Listing, Result, Revision,
+    Store, Transaction, Watch, WatchRequest, cursor, file_io,
 };
 use async_trait::async_trait;
+use commit_queue::CommitQueue;
 use committer::{Committer, Failure, Job, Request};
 use directory::{Content, Directory};
 use engine::Engine;
-use inbox::Inbox;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -37,12 +36,7 @@ use std::thread::JoinHandle;
 use tokio::sync::{Semaphore, oneshot};
 use watermark::Watermark;
 
-pub use backup::Backup;
-pub use disk::{Disk, DiskStep, HealthyDisk};
-
-/// What a store says that is being moved.
-pub(crate) const FROZEN: &str =
-    "the store is being moved and takes no writes; `tenure store thaw` ends that without moving it";
+pub use disk::{Disk, DiskOperation, SystemDisk};
 
 /// How to open an [`EmbeddedStore`].
 #[derive(Clone, Debug)]
@@ -60,7 +54,7 @@ impl Default for EmbeddedOptions {
         EmbeddedOptions {
             limits: HistoryLimits::default(),
             journal_file: 8 * 1024 * 1024,
-            disk: Arc::new(HealthyDisk),
+            disk: Arc::new(SystemDisk),
         }
     }
 }
@@ -68,11 +62,11 @@ impl Default for EmbeddedOptions {
 /// A store in a directory, which it holds alone.
 #[derive(Debug)]
 pub struct EmbeddedStore {
-    ledger: Arc<Ledger>,
+    state: Arc<SharedState>,
     failure: Failure,
     waiting: Arc<Semaphore>,
     frozen: AtomicBool,
-    requests: Arc<Inbox<Request>>,
+    requests: Arc<CommitQueue<Request>>,
     committer: Option<JoinHandle<()>>,
     // Released last, when the committer has ended.
     _directory: Directory,
@@ -87,26 +81,26 @@ impl EmbeddedStore {
         if content == Content::Nothing {
             directory.mark()?;
         }
-        let (engine, ledger) = Engine::open(&directory, &options)?;
+        let (engine, state) = Engine::open(&directory, &options)?;
         let failure = Failure::default();
         let waiting = Arc::new(Semaphore::new(WAITING_WRITERS));
         let committer = Committer {
-            ledger: ledger.clone(),
+            state: state.clone(),
             engine,
             limits: options.limits,
             failure: failure.clone(),
             compactions: Vec::new(),
             waiting: waiting.clone(),
-            patience: patience::Patience::default(),
+            patience: group_commit::GroupCommit::default(),
         };
-        let requests = Arc::new(Inbox::default());
+        let requests = Arc::new(CommitQueue::default());
         let inbox = requests.clone();
         let thread = std::thread::Builder::new().name("store-committer".to_owned());
         let thread = thread
             .spawn(move || committer.run(&inbox))
-            .map_err(|source| files::file_error(directory.path(), "start writing in", source))?;
+            .map_err(|source| file_io::file_error(directory.path(), "start writing in", source))?;
         Ok(EmbeddedStore {
-            ledger,
+            state,
             failure,
             waiting,
             frozen: AtomicBool::new(false),
@@ -119,16 +113,16 @@ impl EmbeddedStore {
     /// Writes every entry of the current revision to a file, while the store goes on, and returns that revision.
     /// This blocks for as long as the disk takes; call it from a thread that may wait.
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<Revision> {
-        let listing = self.ledger.list(&ListRequest::default())?;
+        let listing = self.state.list(&ListRequest::default())?;
         Backup::write(path, &listing)?;
         Ok(listing.revision)
     }
 
     /// Writes a backup to anything that takes bytes, and returns its revision.
     pub fn export(&self, to: impl Write) -> Result<Revision> {
-        let listing = self.ledger.list(&ListRequest::default())?;
-        let failed = |source: io::Error| files::file_error(Path::new("the export"), "write", source);
-        backup::write_to(to, &listing).map_err(failed)?;
+        let listing = self.state.list(&ListRequest::default())?;
+        let failed = |source: io::Error| file_io::file_error(Path::new("the export"), "write", source);
+        crate::backup::write_to(to, &listing).map_err(failed)?;
         Ok(listing.revision)
     }
 
@@ -162,7 +156,7 @@ impl EmbeddedStore {
         for entry in entries {
             state.index.insert(entry);
         }
-        let disk = Arc::new(HealthyDisk);
+        let disk = Arc::new(SystemDisk);
         Engine::create(&directory, disk.clone(), &state)?;
         // The mark comes last: what an interrupted restore leaves is not taken for a store.
         directory.mark()?;
@@ -182,7 +176,7 @@ impl Drop for EmbeddedStore {
         if let Some(committer) = self.committer.take() {
             let _ = committer.join();
         }
-        self.ledger.close();
+        self.state.close();
     }
 }
 
@@ -197,15 +191,15 @@ impl Store for EmbeddedStore {
     }
 
     fn peek(&self, key: &[u8]) -> Result<Option<Entry>> {
-        self.ledger.get(key)
+        self.state.get(key)
     }
 
     fn known(&self) -> Revision {
-        self.ledger.read(|state| state.history.newest())
+        self.state.read(|state| state.history.newest())
     }
 
     async fn list(&self, request: ListRequest) -> Result<Listing> {
-        self.ledger.list(&request)
+        self.state.list(&request)
     }
 
     async fn commit(&self, transaction: Transaction) -> Result<Committed> {
@@ -213,14 +207,14 @@ impl Store for EmbeddedStore {
         let permit = self.waiting.clone().acquire_owned().await.map_err(|_| Error::Closed)?;
         let (answer, committed) = oneshot::channel();
         if self.frozen.load(Ordering::SeqCst) {
-            return Err(Error::NotDurable { reason: FROZEN.into() });
+            return Err(Error::frozen());
         }
         self.request(Request::Commit(Job { transaction, answer, _permit: permit }))?;
         committed.await.map_err(|_| Error::Closed)?
     }
 
     async fn watch(&self, request: WatchRequest) -> Result<Watch> {
-        cursor::watch(&self.ledger, &request)
+        cursor::watch(&self.state, &request)
     }
 
     async fn compact(&self, compaction: Compaction) -> Result<Revision> {
@@ -231,7 +225,7 @@ impl Store for EmbeddedStore {
 
     async fn health(&self) -> Result<()> {
         if self.frozen.load(Ordering::SeqCst) {
-            return Err(Error::NotDurable { reason: FROZEN.into() });
+            return Err(Error::frozen());
         }
         self.failure.lock().clone().map_or(Ok(()), Err)
     }

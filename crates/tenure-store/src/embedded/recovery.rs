@@ -5,7 +5,7 @@ use super::batch::{ReadBatch, ReadCommit};
 use crate::entry::Commit;
 use crate::history::History;
 use crate::index::Index;
-use crate::ledger::State;
+use crate::state::State;
 use crate::{Change, Entry, Revision};
 use bytes::Bytes;
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 //! The [journal](super::journal) goes on from there. A table that failed is not trusted: it is written anew.
 
 use super::disk::{DataFile, Disk};
-use super::files::{damaged, file_error, remove_if_there, sync_directory_of};
 use super::record::{self, TOTALS_KEY, Totals};
+use crate::file_io::{damaged, file_error, remove_if_exists, sync_directory_of};
 use crate::index::Index;
 use crate::{Entry, Result, Revision};
 use bytes::Bytes;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 const RECORDS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("records");
 
-/// What the engine may hold in memory; all reads are served from the ledger, so this only buffers writes.
+/// What the engine may hold in memory; all reads are served from the state, so this only buffers writes.
 const CACHE: usize = 8 * 1024 * 1024;
 
 /// Where the journal of a new table begins.
@@ -102,7 +102,7 @@ impl Table {
     ) -> Result<()> {
         let_go(self.database.take());
         let fresh = self.path.with_extension("new");
-        remove_if_there(&fresh)?;
+        remove_if_exists(&fresh)?;
         let database = open_database(&fresh, self.disk.clone())?;
         let totals = Totals { revision, journal, records: 0 };
         let filled = guarded(&fresh, || fill(&database, totals, entries));
@@ -128,12 +128,14 @@ fn open_database(path: &Path, disk: Arc<dyn Disk>) -> Result<Database> {
 }
 
 /// Does something with the engine. A damaged file can make it panic; that is an error like any other.
-fn guarded<T>(path: &Path, work: impl FnOnce() -> Result<T, Fault>) -> Result<T> {
+fn guarded<T>(path: &Path, work: impl FnOnce() -> Result<T, EngineError>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(done)) => Ok(done),
-        Ok(Err(Fault::Damaged(reason))) => Err(damaged(path, reason)),
-        Ok(Err(Fault::Engine(redb::Error::Io(source)))) => Err(file_error(path, "read or write", source)),
-        Ok(Err(Fault::Engine(error))) => Err(damaged(path, error.to_string())),
+        Ok(Err(EngineError::Damaged(reason))) => Err(damaged(path, reason)),
+        Ok(Err(EngineError::Engine(redb::Error::Io(source)))) => {
+            Err(file_error(path, "read or write", source))
+        }
+        Ok(Err(EngineError::Engine(error))) => Err(damaged(path, error.to_string())),
         Err(_) => Err(damaged(path, "the storage engine cannot make sense of it".to_owned())),
     }
 }
@@ -151,18 +153,18 @@ fn let_go(database: Option<Database>) {
 }
 
 /// Why something with the engine failed.
-enum Fault {
+enum EngineError {
     Engine(redb::Error),
     Damaged(String),
 }
 
-impl<E: Into<redb::Error>> From<E> for Fault {
-    fn from(error: E) -> Fault {
-        Fault::Engine(error.into())
+impl<E: Into<redb::Error>> From<E> for EngineError {
+    fn from(error: E) -> EngineError {
+        EngineError::Engine(error.into())
     }
 }
 
-fn change(database: &Database, mut totals: Totals, changed: &Changed) -> Result<Totals, Fault> {
+fn change(database: &Database, mut totals: Totals, changed: &Changed) -> Result<Totals, EngineError> {
     let transaction = database.begin_write()?;
     {
         let mut records = transaction.open_table(RECORDS)?;
@@ -183,7 +185,7 @@ fn fill<'a>(
     database: &Database,
     mut totals: Totals,
     entries: impl Iterator<Item = &'a Entry>,
-) -> Result<Totals, Fault> {
+) -> Result<Totals, EngineError> {
     let transaction = database.begin_write()?;
     {
         let mut records = transaction.open_table(RECORDS)?;
@@ -197,28 +199,28 @@ fn fill<'a>(
     Ok(totals)
 }
 
-fn load(database: &Database) -> Result<(Totals, Index), Fault> {
+fn load(database: &Database) -> Result<(Totals, Index), EngineError> {
     let transaction = database.begin_read()?;
     let records = transaction.open_table(RECORDS)?;
     let totals = records.get(TOTALS_KEY)?;
-    let totals = totals.ok_or_else(|| Fault::Damaged("it has no totals".to_owned()))?;
-    let totals = Totals::decode(totals.value()).map_err(Fault::Damaged)?;
+    let totals = totals.ok_or_else(|| EngineError::Damaged("it has no totals".to_owned()))?;
+    let totals = Totals::decode(totals.value()).map_err(EngineError::Damaged)?;
     let (mut index, mut seen) = (Index::default(), 0);
     for row in records.iter()? {
         let (key, bytes) = row?;
         if key.value() == TOTALS_KEY {
             continue;
         }
-        let entry = record::decode(key.value(), bytes.value()).map_err(Fault::Damaged)?;
+        let entry = record::decode(key.value(), bytes.value()).map_err(EngineError::Damaged)?;
         if entry.modified > totals.revision {
             let (key, modified) = (entry.key.escape_ascii(), entry.modified);
-            return Err(Fault::Damaged(format!("{key} is of revision {modified}, after the table's")));
+            return Err(EngineError::Damaged(format!("{key} is of revision {modified}, after the table's")));
         }
         index.insert(entry);
         seen += 1;
     }
     if seen != totals.records {
-        return Err(Fault::Damaged(format!("{seen} records where there should be {}", totals.records)));
+        return Err(EngineError::Damaged(format!("{seen} records where there should be {}", totals.records)));
     }
     Ok((totals, index))
 }

@@ -2,8 +2,8 @@
 //! synced: it survives the death of the process and, since it can only be behind the data, never accuses a good
 //! journal. One that ends before it has lost acknowledged writes, which is refused instead of gone unnoticed.
 
-use super::disk::{Disk, DiskStep};
-use super::files::file_error;
+use super::disk::{Disk, DiskOperation};
+use crate::file_io::file_error;
 use crate::{Error, Result, Revision};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -50,7 +50,7 @@ impl Watermark {
         bytes[8..].copy_from_slice(&checksum.to_le_bytes());
         let place = self.turn % SLOTS * SLOT_DISTANCE;
         self.turn += 1;
-        let _ = self.disk.perform(DiskStep::Note, &mut || self.file.write_all_at(&bytes, place));
+        let _ = self.disk.perform(DiskOperation::Note, &mut || self.file.write_all_at(&bytes, place));
     }
 }
 
@@ -79,18 +79,18 @@ pub(super) fn check(journal: &Path, note: &Path, newest: Revision, acknowledged:
 
 #[cfg(test)]
 mod tests {
-    use super::super::disk::HealthyDisk;
+    use super::super::disk::SystemDisk;
     use super::*;
 
     #[test]
     fn the_newest_whole_slot_counts() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("note");
-        let (mut watermark, none) = Watermark::open(&path, Arc::new(HealthyDisk)).unwrap();
+        let (mut watermark, none) = Watermark::open(&path, Arc::new(SystemDisk)).unwrap();
         assert_eq!(none, Revision::ZERO);
         for number in 1..=5 {
             watermark.note(Revision::from_number(number));
-            assert_eq!(Watermark::open(&path, Arc::new(HealthyDisk)).unwrap().1.get(), number);
+            assert_eq!(Watermark::open(&path, Arc::new(SystemDisk)).unwrap().1.get(), number);
         }
         let good = std::fs::read(&path).unwrap();
         for place in 0..SLOT {
@@ -98,15 +98,15 @@ mod tests {
             bytes[place] ^= 1;
             std::fs::write(&path, &bytes).unwrap();
             assert_eq!(
-                Watermark::open(&path, Arc::new(HealthyDisk)).unwrap().1.get(),
+                Watermark::open(&path, Arc::new(SystemDisk)).unwrap().1.get(),
                 4,
                 "the other slot is one behind"
             );
         }
         std::fs::write(&path, &good[..3]).unwrap();
-        let (mut watermark, none) = Watermark::open(&path, Arc::new(HealthyDisk)).unwrap();
+        let (mut watermark, none) = Watermark::open(&path, Arc::new(SystemDisk)).unwrap();
         assert_eq!(none, Revision::ZERO);
         watermark.note(Revision::from_number(9));
-        assert_eq!(Watermark::open(&path, Arc::new(HealthyDisk)).unwrap().1.get(), 9);
+        assert_eq!(Watermark::open(&path, Arc::new(SystemDisk)).unwrap().1.get(), 9);
     }
 }

@@ -2,11 +2,11 @@
 //! which is why no two of them may touch the same key. What became of each is told by the mirror, from the state
 //! that it has when the batch arrives there, so that etcd's answer can be lost without loss.
 
+use super::keys::Keys;
 use super::mark::Mark;
-use super::mirror::Mirror;
-use super::numbering::{Offset, Turn, Turns, seal};
+use super::revisions::{Offset, Slot, Slots, seal};
 use super::wire::{Compare, RequestOp, TxnRequest};
-use crate::error::Conflict;
+use crate::Conflict;
 use crate::history::now;
 use crate::index::Index;
 use crate::transaction::Action;
@@ -31,12 +31,12 @@ pub(super) struct Job {
     pub(super) transaction: Transaction,
     pub(super) deadline: Instant,
     pub(super) answer: oneshot::Sender<Result<Committed>>,
-    pub(super) standing: Standing,
+    pub(super) standing: JobState,
 }
 
 /// How a job has fared in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum JobState {
     New,
     /// A batch went without it, because both touch the same key or there was no room.
     PassedOver,
@@ -47,7 +47,7 @@ pub(super) enum Standing {
 }
 
 /// What etcd is asked to require of a key. It is never less than what the transaction expects, and sometimes more: a
-/// put writes down the turn that the entry was created in, so it must be known whether it replaces one.
+/// put writes down the slot that the entry was created in, so it must be known whether it replaces one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Required {
     Nothing,
@@ -96,18 +96,18 @@ impl Required {
     }
 }
 
-/// A job in a batch, with what is required of each operation's key and the turn that its entry was created in.
+/// A job in a batch, with what is required of each operation's key and the slot that its entry was created in.
 #[derive(Debug)]
 struct Member {
     job: Job,
-    required: Vec<(Required, Option<Turn>)>,
+    required: Vec<(Required, Option<Slot>)>,
 }
 
 impl Member {
     fn new(job: Job, index: &Index, offset: Offset) -> Member {
         let require = |operation: &Operation| {
             let current = index.get(&operation.key);
-            (Required::of(operation, current), current.map(|entry| offset.turn(entry.created)))
+            (Required::of(operation, current), current.map(|entry| offset.slot(entry.created)))
         };
         let required = job.transaction.operations().iter().map(require).collect();
         Member { job, required }
@@ -148,7 +148,7 @@ impl Batch {
                 let _ = job.answer.send(Err(Error::NotDurable { reason }));
                 continue;
             }
-            if job.standing == Standing::Overtaken
+            if job.standing == JobState::Overtaken
                 && let Some(conflict) = conflict(&job.transaction, index)
             {
                 let _ = job.answer.send(Err(Error::Conflict(Box::new(conflict))));
@@ -158,8 +158,8 @@ impl Batch {
                 batch.add(Member::new(job, index, offset));
                 continue;
             }
-            if job.standing == Standing::New {
-                job.standing = Standing::PassedOver;
+            if job.standing == JobState::New {
+                job.standing = JobState::PassedOver;
             }
             left.push_back(job);
             if batch.members.len() >= MOST {
@@ -212,9 +212,16 @@ impl Batch {
     }
 
     /// Adds the batch to a request, with the mark that tells of it first.
-    pub(super) fn write(&self, number: u64, mark: Bytes, mirror: &Mirror, request: &mut TxnRequest) {
+    pub(super) fn write(
+        &self,
+        number: u64,
+        mark: Bytes,
+        keys: &Keys,
+        offset: Offset,
+        request: &mut TxnRequest,
+    ) {
         let mut note =
-            Mark { number, written_at: now(), last: self.last_turn(), deletions: self.deletions() };
+            Mark { number, written_at: now(), last: self.last_slot(), deletions: self.deletions() };
         note.deletions.shrink_to_fit();
         request.success.push(RequestOp::put(mark, note.encode()));
         for (place, member) in self.members.iter().enumerate() {
@@ -222,13 +229,13 @@ impl Batch {
             for (operation, (required, created)) in
                 member.job.transaction.operations().iter().zip(&member.required)
             {
-                let key = mirror.keys.entry(&operation.key);
-                inner.compare.extend(required.compare(key.clone(), mirror.offset));
+                let key = keys.entry(&operation.key);
+                inner.compare.extend(required.compare(key.clone(), offset));
                 inner.success.extend(match &operation.action {
                     Action::Put(value) => {
-                        let modified = Turn::at(place);
-                        let turns = Turns { modified, created: created.unwrap_or(modified) };
-                        Some(RequestOp::put(key, seal(value, turns)))
+                        let modified = Slot::at(place);
+                        let slots = Slots { modified, created: created.unwrap_or(modified) };
+                        Some(RequestOp::put(key, seal(value, slots)))
                     }
                     Action::Delete => Some(RequestOp::delete(key)),
                     Action::Check => None,
@@ -238,16 +245,16 @@ impl Batch {
         }
     }
 
-    pub(super) fn last_turn(&self) -> Turn {
-        Turn::at(self.members.len().saturating_sub(1))
+    pub(super) fn last_slot(&self) -> Slot {
+        Slot::at(self.members.len().saturating_sub(1))
     }
 
-    fn deletions(&self) -> Vec<(Turn, Bytes)> {
+    fn deletions(&self) -> Vec<(Slot, Bytes)> {
         let mut deletions = Vec::new();
         for (place, member) in self.members.iter().enumerate() {
             let operations = member.job.transaction.operations().iter();
             let deleted = operations.filter(|operation| operation.action == Action::Delete);
-            deletions.extend(deleted.map(|operation| (Turn::at(place), operation.key.clone())));
+            deletions.extend(deleted.map(|operation| (Slot::at(place), operation.key.clone())));
         }
         deletions
     }
@@ -257,21 +264,21 @@ impl Batch {
         self.members.iter().map(|member| decide(member, index)).collect()
     }
 
-    /// Answers the jobs, at whose turns something has changed or not, and returns those that are to go again.
+    /// Answers the jobs, at whose slots something has changed or not, and returns those that are to go again.
     pub(super) fn answer(
         self,
         outcomes: Vec<Outcome>,
-        changed_at: &[Turn],
-        revision: impl Fn(Turn) -> Revision,
+        changed_at: &[Slot],
+        revision: impl Fn(Slot) -> Revision,
     ) -> Vec<Job> {
-        let last = revision(self.last_turn());
+        let last = revision(self.last_slot());
         let mut again = Vec::new();
         for (place, (member, outcome)) in self.members.into_iter().zip(outcomes).enumerate() {
-            let (turn, job) = (Turn::at(place), member.job);
-            let has_changed = changed_at.contains(&turn);
+            let (slot, job) = (Slot::at(place), member.job);
+            let has_changed = changed_at.contains(&slot);
             let answer = match outcome {
                 Outcome::Happened { previous, changed } if changed == has_changed => {
-                    let revision = if changed { revision(turn) } else { last };
+                    let revision = if changed { revision(slot) } else { last };
                     Ok(Committed { revision, previous })
                 }
                 Outcome::Conflict(conflict) if !has_changed => Err(Error::Conflict(Box::new(conflict))),
@@ -319,7 +326,7 @@ fn conflict(transaction: &Transaction, index: &Index) -> Option<Conflict> {
 }
 
 fn goes_with_others(job: &Job) -> bool {
-    job.standing != Standing::Alone && job.transaction.operations().len() <= MOST_OPERATIONS
+    job.standing != JobState::Alone && job.transaction.operations().len() <= MOST_OPERATIONS
 }
 
 fn size(transaction: &Transaction) -> usize {
@@ -334,7 +341,7 @@ mod tests {
 
     type Answer = oneshot::Receiver<Result<Committed>>;
 
-    fn job(transaction: Transaction, standing: Standing) -> (Job, Answer) {
+    fn job(transaction: Transaction, standing: JobState) -> (Job, Answer) {
         let (answer, answered) = oneshot::channel();
         let deadline = Instant::now() + Duration::from_secs(60);
         (Job { transaction, deadline, answer, standing }, answered)
@@ -352,7 +359,7 @@ mod tests {
     /// Gathers all transactions, batch by batch, and returns the places of those that went together.
     fn batches(transactions: Vec<Transaction>) -> Vec<Vec<usize>> {
         let (jobs, _answers): (VecDeque<Job>, Vec<Answer>) =
-            transactions.iter().cloned().map(|one| job(one, Standing::New)).unzip();
+            transactions.iter().cloned().map(|one| job(one, JobState::New)).unzip();
         let (mut queue, mut all) = (jobs, Vec::new());
         while !queue.is_empty() {
             let batch = Batch::gather(&mut queue, &Index::default(), Offset(0));
@@ -396,14 +403,14 @@ mod tests {
         index.insert(entry("a", 700));
         let swap =
             |revision| Transaction::new().put("a", Expected::At(Revision::from_number(revision)), "new");
-        let (lost, mut answered) = job(swap(600), Standing::Overtaken);
-        let (unsure, _unanswered) = job(swap(600), Standing::New);
+        let (lost, mut answered) = job(swap(600), JobState::Overtaken);
+        let (unsure, _unanswered) = job(swap(600), JobState::New);
         let mut queue = VecDeque::from([lost, unsure]);
         let batch = Batch::gather(&mut queue, &index, Offset(0));
         assert_eq!((batch.members.len(), queue.len()), (1, 0), "who has just come asks etcd");
         let conflict = answered.try_recv().unwrap().unwrap_err();
         assert_eq!(conflict.conflict().unwrap().current, Some(entry("a", 700)));
-        let (late, mut answered) = job(put("b"), Standing::New);
+        let (late, mut answered) = job(put("b"), JobState::New);
         let mut queue = VecDeque::from([Job { deadline: Instant::now(), ..late }]);
         assert!(Batch::gather(&mut queue, &index, Offset(0)).is_empty());
         assert!(matches!(answered.try_recv(), Ok(Err(Error::NotDurable { .. }))));
@@ -434,7 +441,7 @@ mod tests {
         ];
         for (transaction, same, changed) in cases {
             for (state, expected) in [(&before, same), (&meanwhile, changed)] {
-                let (one, _answer) = job(transaction.clone(), Standing::New);
+                let (one, _answer) = job(transaction.clone(), JobState::New);
                 let batch = Batch::gather(&mut VecDeque::from([one]), &before, Offset(0));
                 let found = match batch.decide(state).as_slice() {
                     [Outcome::Happened { changed: true, .. }] => "happened",

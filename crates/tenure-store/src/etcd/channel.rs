@@ -1,7 +1,7 @@
 //! One connection to one member of etcd: calls and streams in the manner of gRPC, over HTTP/2. It knows how messages
 //! are framed and how a call ends, and nothing of what they mean.
 
-use super::fault::{Fault, Refusal};
+use super::call_error::{CallError, Refusal};
 use super::wire::Method;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http_body::{Body, Frame};
@@ -76,9 +76,9 @@ pub(super) struct Channel {
 
 impl Channel {
     /// Connects to a member.
-    pub(super) async fn open(endpoint: &Endpoint, tls: Option<&TlsConnector>) -> Result<Channel, Fault> {
+    pub(super) async fn open(endpoint: &Endpoint, tls: Option<&TlsConnector>) -> Result<Channel, CallError> {
         let unreachable = |error: &dyn std::fmt::Display| {
-            Fault::Unreachable(format!("cannot connect to {}: {error}", endpoint.authority()))
+            CallError::Unreachable(format!("cannot connect to {}: {error}", endpoint.authority()))
         };
         let host = endpoint.host.trim_start_matches('[').trim_end_matches(']');
         let stream = TcpStream::connect((host, endpoint.port)).await.map_err(|error| unreachable(&error))?;
@@ -123,15 +123,15 @@ impl Channel {
         method: Method,
         message: &impl Message,
         token: Option<HeaderValue>,
-    ) -> Result<A, Fault> {
+    ) -> Result<A, CallError> {
         let request = self.request(method, message, token, Ending::AtOnce)?;
         let mut answers = Answers::of(self.send(request).await?)?;
         let answer = answers.next::<A>().await?;
-        let answer = answer.ok_or_else(|| Fault::Unclear("a call ended without an answer".to_owned()))?;
+        let answer = answer.ok_or_else(|| CallError::Unclear("a call ended without an answer".to_owned()))?;
         // The call is only good when its end says so.
         match answers.next::<A>().await? {
             None => Ok(answer),
-            Some(_) => Err(Fault::Unclear("two answers to one call".to_owned())),
+            Some(_) => Err(CallError::Unclear("two answers to one call".to_owned())),
         }
     }
 
@@ -142,7 +142,7 @@ impl Channel {
         method: Method,
         message: &impl Message,
         token: Option<HeaderValue>,
-    ) -> Result<Answers, Fault> {
+    ) -> Result<Answers, CallError> {
         let mut request = self.request(method, message, token, Ending::Never)?;
         request.headers_mut().insert(HAS_LEADER, HeaderValue::from_static("true"));
         Answers::of(self.send(request).await?)
@@ -154,11 +154,11 @@ impl Channel {
         message: &impl Message,
         token: Option<HeaderValue>,
         ending: Ending,
-    ) -> Result<Request<Outgoing>, Fault> {
+    ) -> Result<Request<Outgoing>, CallError> {
         let length = message.encoded_len();
         let mut bytes = BytesMut::with_capacity(5 + length);
         bytes.put_u8(0);
-        let invalid = |error: &dyn std::fmt::Display| Fault::Refused(Refusal::Invalid, error.to_string());
+        let invalid = |error: &dyn std::fmt::Display| CallError::Refused(Refusal::Invalid, error.to_string());
         bytes.put_u32(u32::try_from(length).map_err(|error| invalid(&error))?);
         message.encode(&mut bytes).map_err(|error| invalid(&error))?;
         let mut request = Request::post(format!("{}{}", self.origin, method.0))
@@ -172,10 +172,10 @@ impl Channel {
         Ok(request)
     }
 
-    async fn send(&self, request: Request<Outgoing>) -> Result<Response<Incoming>, Fault> {
+    async fn send(&self, request: Request<Outgoing>) -> Result<Response<Incoming>, CallError> {
         let mut sender = self.sender.clone();
-        sender.ready().await.map_err(|error| Fault::Unreachable(described(&error)))?;
-        sender.send_request(request).await.map_err(|error| Fault::Unclear(described(&error)))
+        sender.ready().await.map_err(|error| CallError::Unreachable(described(&error)))?;
+        sender.send_request(request).await.map_err(|error| CallError::Unclear(described(&error)))
     }
 }
 
@@ -221,9 +221,9 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    fn of(response: Response<Incoming>) -> Result<Answers, Fault> {
+    fn of(response: Response<Incoming>) -> Result<Answers, CallError> {
         if response.status() != 200 {
-            return Err(Fault::Unclear(format!("HTTP status {}", response.status())));
+            return Err(CallError::Unclear(format!("HTTP status {}", response.status())));
         }
         // A call that is refused at once says so in its headers.
         if response.headers().contains_key("grpc-status") {
@@ -233,17 +233,17 @@ impl Answers {
     }
 
     /// Waits for the next message; none when the call has ended well. Dropping the future loses nothing.
-    pub(super) async fn next<A: Message + Default>(&mut self) -> Result<Option<A>, Fault> {
+    pub(super) async fn next<A: Message + Default>(&mut self) -> Result<Option<A>, CallError> {
         loop {
             if let Some(message) = self.take_message()? {
-                let message = A::decode(message).map_err(|error| Fault::Unclear(error.to_string()))?;
+                let message = A::decode(message).map_err(|error| CallError::Unclear(error.to_string()))?;
                 return Ok(Some(message));
             }
             let body = &mut self.body;
             let frame = poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await;
             match frame {
-                None => return Err(Fault::Unclear("the answer broke off".to_owned())),
-                Some(Err(error)) => return Err(Fault::Unclear(described(&error))),
+                None => return Err(CallError::Unclear("the answer broke off".to_owned())),
+                Some(Err(error)) => return Err(CallError::Unclear(described(&error))),
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => self.received.extend_from_slice(&data),
                     Err(frame) => {
@@ -255,11 +255,11 @@ impl Answers {
         }
     }
 
-    fn take_message(&mut self) -> Result<Option<Bytes>, Fault> {
+    fn take_message(&mut self) -> Result<Option<Bytes>, CallError> {
         let Some(mut head) = self.received.get(..5) else { return Ok(None) };
         let (compressed, length) = (head.get_u8(), head.get_u32() as usize);
         if compressed != 0 || length > MAX_MESSAGE {
-            return Err(Fault::Unclear(format!("a message of {length} bytes, or a compressed one")));
+            return Err(CallError::Unclear(format!("a message of {length} bytes, or a compressed one")));
         }
         if self.received.len() < 5 + length {
             self.received.reserve(5 + length - self.received.len());
@@ -271,12 +271,12 @@ impl Answers {
 }
 
 /// Reads how a call ended.
-fn ended(headers: &HeaderMap) -> Result<(), Fault> {
+fn ended(headers: &HeaderMap) -> Result<(), CallError> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     match text("grpc-status").and_then(|code| code.parse::<u32>().ok()) {
         Some(0) => Ok(()),
-        Some(code) => Err(Fault::of_status(code, unescaped(text("grpc-message").unwrap_or_default()))),
-        None => Err(Fault::Unclear("a call ended without a status".to_owned())),
+        Some(code) => Err(CallError::of_status(code, unescaped(text("grpc-message").unwrap_or_default()))),
+        None => Err(CallError::Unclear("a call ended without a status".to_owned())),
     }
 }
 

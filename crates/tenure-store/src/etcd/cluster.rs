@@ -1,8 +1,8 @@
 //! The members of etcd as one: calls go to one member until it fails, then to the next. Each call is tried once here;
 //! only reads and what may happen twice are repeated, by [`Cluster::persist`].
 
+use super::call_error::{CallError, Refusal};
 use super::channel::{Answers, Channel, Endpoint};
-use super::fault::{Fault, Refusal};
 use super::options::EtcdOptions;
 use super::wire::{AUTHENTICATE, AuthenticateRequest, AuthenticateResponse, Method};
 use crate::Result;
@@ -68,7 +68,7 @@ impl Cluster {
     }
 
     /// Asks the next member from now on, unless somebody else has already turned away from this one.
-    pub(super) fn turn_from(&self, member: usize) {
+    pub(super) fn avoid(&self, member: usize) {
         let next = (member + 1) % self.members.len();
         let _ = self.current.compare_exchange(member, next, Ordering::Relaxed, Ordering::Relaxed);
     }
@@ -79,19 +79,19 @@ impl Cluster {
         method: Method,
         message: &impl Message,
         deadline: Instant,
-    ) -> Result<A, Fault> {
+    ) -> Result<A, CallError> {
         let place = self.current();
         let deadline = deadline.min(Instant::now() + ATTEMPT);
         let token = self.token(place, deadline).await?;
-        let channel = self.channel(place, deadline).await.inspect_err(|_| self.turn_from(place))?;
+        let channel = self.channel(place, deadline).await.inspect_err(|_| self.avoid(place))?;
         let call = channel.call(method, message, token);
-        let answer = timeout_at(deadline, call)
-            .await
-            .unwrap_or_else(|_| Err(Fault::Unclear(format!("{} did not answer in time", self.name(place)))));
+        let answer = timeout_at(deadline, call).await.unwrap_or_else(|_| {
+            Err(CallError::Unclear(format!("{} did not answer in time", self.name(place))))
+        });
         match &answer {
-            Err(Fault::Refused(Refusal::Token, _)) => *self.token.lock() = None,
-            Err(Fault::Unreachable(_) | Fault::Unclear(_)) => self.turn_from(place),
-            Ok(_) | Err(Fault::Refused(..)) => {}
+            Err(CallError::Refused(Refusal::Token, _)) => *self.token.lock() = None,
+            Err(CallError::Unreachable(_) | CallError::Unclear(_)) => self.avoid(place),
+            Ok(_) | Err(CallError::Refused(..)) => {}
         }
         answer
     }
@@ -102,10 +102,10 @@ impl Cluster {
         method: Method,
         message: &impl Message,
         deadline: Instant,
-    ) -> Result<A, Fault> {
+    ) -> Result<A, CallError> {
         loop {
             match self.attempt(method, message, deadline).await {
-                Err(fault) if fault.may_pass() && Instant::now() + PAUSE < deadline => sleep(PAUSE).await,
+                Err(error) if error.may_pass() && Instant::now() + PAUSE < deadline => sleep(PAUSE).await,
                 outcome => return outcome,
             }
         }
@@ -116,18 +116,18 @@ impl Cluster {
         &self,
         method: Method,
         message: &impl Message,
-    ) -> Result<(usize, Answers), Fault> {
+    ) -> Result<(usize, Answers), CallError> {
         let place = self.current();
         let deadline = Instant::now() + ATTEMPT;
         let token = self.token(place, deadline).await?;
-        let channel = self.channel(place, deadline).await.inspect_err(|_| self.turn_from(place))?;
+        let channel = self.channel(place, deadline).await.inspect_err(|_| self.avoid(place))?;
         let opened = timeout_at(deadline, channel.stream(method, message, token)).await;
         let opened = opened.unwrap_or_else(|_| {
-            Err(Fault::Unclear(format!("{} did not open a stream in time", self.name(place))))
+            Err(CallError::Unclear(format!("{} did not open a stream in time", self.name(place))))
         });
         match &opened {
-            Err(Fault::Refused(Refusal::Token, _)) => *self.token.lock() = None,
-            Err(_) => self.turn_from(place),
+            Err(CallError::Refused(Refusal::Token, _)) => *self.token.lock() = None,
+            Err(_) => self.avoid(place),
             Ok(_) => {}
         }
         opened.map(|answers| (place, answers))
@@ -137,13 +137,14 @@ impl Cluster {
         self.members.get(place).map(|member| member.endpoint.authority()).unwrap_or_default()
     }
 
-    async fn channel(&self, place: usize, deadline: Instant) -> Result<Channel, Fault> {
+    async fn channel(&self, place: usize, deadline: Instant) -> Result<Channel, CallError> {
         let Some(member) = self.members.get(place) else {
-            return Err(Fault::Unreachable("no such member".to_owned()));
+            return Err(CallError::Unreachable("no such member".to_owned()));
         };
         let deadline = deadline.min(Instant::now() + CONNECT);
-        let late =
-            || Fault::Unreachable(format!("{} cannot be connected to in time", member.endpoint.authority()));
+        let late = || {
+            CallError::Unreachable(format!("{} cannot be connected to in time", member.endpoint.authority()))
+        };
         let mut channel = timeout_at(deadline, member.channel.lock()).await.map_err(|_| late())?;
         if let Some(open) = channel.as_ref().filter(|channel| channel.is_open()) {
             return Ok(open.clone());
@@ -155,25 +156,26 @@ impl Cluster {
     }
 
     /// Returns the token to show, and asks for one where there is none.
-    async fn token(&self, place: usize, deadline: Instant) -> Result<Option<HeaderValue>, Fault> {
+    async fn token(&self, place: usize, deadline: Instant) -> Result<Option<HeaderValue>, CallError> {
         let Some((name, password)) = &self.user else { return Ok(None) };
         if let Some(token) = self.token.lock().clone() {
             return Ok(Some(token));
         }
-        let channel = self.channel(place, deadline).await.inspect_err(|_| self.turn_from(place))?;
+        let channel = self.channel(place, deadline).await.inspect_err(|_| self.avoid(place))?;
         let request = AuthenticateRequest { name: name.clone(), password: password.clone() };
         let call = channel.call::<AuthenticateResponse>(AUTHENTICATE, &request, None);
         // Nothing was asked for yet that could have happened.
         let answer = timeout_at(deadline, call).await;
-        let answer = answer.map_err(|_| Fault::Unreachable("no answer to the user and password".to_owned()));
+        let answer =
+            answer.map_err(|_| CallError::Unreachable("no answer to the user and password".to_owned()));
         let answer = answer.and_then(|answer| {
-            answer.map_err(|fault| match fault {
-                Fault::Unclear(reason) => Fault::Unreachable(reason),
-                fault => fault,
+            answer.map_err(|error| match error {
+                CallError::Unclear(reason) => CallError::Unreachable(reason),
+                error => error,
             })
         });
-        let answer = answer.inspect_err(|_| self.turn_from(place))?;
-        let invalid = |error| Fault::Refused(Refusal::Forbidden, format!("an unusable token: {error}"));
+        let answer = answer.inspect_err(|_| self.avoid(place))?;
+        let invalid = |error| CallError::Refused(Refusal::Forbidden, format!("an unusable token: {error}"));
         let token = HeaderValue::from_str(&answer.token).map_err(invalid)?;
         *self.token.lock() = Some(token.clone());
         Ok(Some(token))

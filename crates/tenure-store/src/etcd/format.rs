@@ -1,10 +1,10 @@
 //! The note that says what the keys under the prefix are: the format, how far the store's revisions are above etcd's,
 //! and whether an import was finished.
 
+use super::call_error::CallError;
 use super::cluster::Cluster;
-use super::fault::Fault;
 use super::keys::Keys;
-use super::numbering::Offset;
+use super::revisions::Offset;
 use super::wire::{Compare, RANGE, RangeRequest, RangeResponse, RequestOp, TXN, TxnRequest, TxnResponse};
 use crate::{Error, Result};
 use bytes::Bytes;
@@ -75,7 +75,7 @@ pub(super) async fn open(cluster: &Cluster, keys: &Keys, deadline: Instant) -> R
     }
     match read(cluster, keys, deadline).await? {
         Some(Format { offset, state: State::Ready }) => Ok(offset),
-        _ => Err(super::unavailable(Fault::Unreachable("the store is being made by another".to_owned()))),
+        _ => Err(super::unavailable(CallError::Unreachable("the store is being made by another".to_owned()))),
     }
 }
 

@@ -1,17 +1,17 @@
 //! Reading everything: at the start, as far back as history is kept, and again if etcd forgot what this server had not
 //! seen yet.
 
-use super::fault::{Fault, Refusal};
+use super::call_error::{CallError, Refusal};
 use super::keys::Meaning;
 use super::mark::Mark;
 use super::mirror::Mirror;
-use super::numbering::Turn;
+use super::revisions::Slot;
 use super::wire::{
     KeyValue, RANGE, RangeRequest, RangeResponse, WATCH, WatchCreate, WatchRequest, WatchResponse, revision,
 };
 use crate::Revision;
 use crate::history::History;
-use crate::ledger::State;
+use crate::state::State;
 use bytes::Bytes;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
@@ -36,26 +36,26 @@ pub(super) struct Newest {
 }
 
 /// Asks etcd how far the store is: every transaction leaves a mark, and reading the marks is linearizable.
-pub(super) async fn newest(mirror: &Mirror, deadline: Instant) -> Result<Newest, Fault> {
+pub(super) async fn newest(mirror: &Mirror, deadline: Instant) -> Result<Newest, CallError> {
     newest_at(mirror, 0, deadline).await
 }
 
 /// Asks how far the store was at a revision of etcd; zero is the current one.
-async fn newest_at(mirror: &Mirror, at: i64, deadline: Instant) -> Result<Newest, Fault> {
+async fn newest_at(mirror: &Mirror, at: i64, deadline: Instant) -> Result<Newest, CallError> {
     let (key, range_end) = mirror.keys.marks();
     let request = RangeRequest { key, range_end, revision: at, ..RangeRequest::default() };
     let answer: RangeResponse = mirror.cluster.persist(RANGE, &request, deadline).await?;
     let current = revision(answer.header.as_ref());
     let Some(last) = answer.kvs.iter().max_by_key(|kv| kv.mod_revision) else {
-        return Ok(Newest { marked: 0, shown: mirror.offset.revision(0, Turn::FIRST), current });
+        return Ok(Newest { marked: 0, shown: mirror.offset.revision(0, Slot::FIRST), current });
     };
-    let turn = Mark::decode(&last.value).map_or(Turn::FIRST, |mark| mark.last);
-    let shown = mirror.offset.revision(last.mod_revision, turn);
+    let slot = Mark::decode(&last.value).map_or(Slot::FIRST, |mark| mark.last);
+    let shown = mirror.offset.revision(last.mod_revision, slot);
     Ok(Newest { marked: last.mod_revision, shown, current })
 }
 
 /// Fills an empty mirror with the state of so many revisions ago, from which the watch goes on.
-pub(super) async fn start(mirror: &Mirror, history: u64) -> Result<(), Fault> {
+pub(super) async fn start(mirror: &Mirror, history: u64) -> Result<(), CallError> {
     let Newest { current, .. } = newest(mirror, Instant::now() + PAGE_TIME).await?;
     let back = i64::try_from(history).unwrap_or(i64::MAX);
     let mut base = current.saturating_sub(back).max(1);
@@ -63,26 +63,28 @@ pub(super) async fn start(mirror: &Mirror, history: u64) -> Result<(), Fault> {
         match shown_at(mirror, base).await {
             Ok(state) => {
                 mirror.note_frozen(is_frozen_at(mirror, base).await?);
-                mirror.ledger.resume_at(state);
+                mirror.state.resume_at(state);
                 mirror.set_reached(base);
                 return Ok(());
             }
             // Forgotten, perhaps while it was being read: begin where etcd's own history begins.
-            Err(Fault::Refused(Refusal::Compacted, _)) => base = oldest(mirror, base).await?.max(base + 1),
-            Err(fault) => return Err(fault),
+            Err(CallError::Refused(Refusal::Compacted, _)) => {
+                base = oldest(mirror, base).await?.max(base + 1)
+            }
+            Err(error) => return Err(error),
         }
     }
 }
 
 /// Reads the state at a revision of etcd. It is that of the last transaction before, and is shown as that.
-async fn shown_at(mirror: &Mirror, base: i64) -> Result<State, Fault> {
+async fn shown_at(mirror: &Mirror, base: i64) -> Result<State, CallError> {
     let Newest { marked, shown, .. } = newest_at(mirror, base, Instant::now() + PAGE_TIME).await?;
-    let at = if marked > 0 { shown } else { mirror.offset.revision(base, Turn::LAST) };
+    let at = if marked > 0 { shown } else { mirror.offset.revision(base, Slot::LAST) };
     state_at(mirror, base, at).await
 }
 
 /// Goes on where etcd's history begins. Watches end with "too old", unless the store has not changed since.
-pub(super) async fn catch_up(mirror: &Mirror) -> Result<(), Fault> {
+pub(super) async fn catch_up(mirror: &Mirror) -> Result<(), CallError> {
     let reached = mirror.reached();
     let Newest { marked, shown, current } = newest(mirror, Instant::now() + PAGE_TIME).await?;
     // Otherwise only others wrote.
@@ -91,7 +93,7 @@ pub(super) async fn catch_up(mirror: &Mirror) -> Result<(), Fault> {
         tracing::warn!(
             "etcd has compacted revision {reached}, which this server had not passed; watches start over"
         );
-        mirror.ledger.resume_at(state);
+        mirror.state.resume_at(state);
         mirror.forget_all();
     }
     mirror.set_reached(current);
@@ -99,7 +101,7 @@ pub(super) async fn catch_up(mirror: &Mirror) -> Result<(), Fault> {
 }
 
 /// Reads all entries at a revision of etcd, which is shown as one of the store.
-async fn state_at(mirror: &Mirror, at: i64, shown: Revision) -> Result<State, Fault> {
+async fn state_at(mirror: &Mirror, at: i64, shown: Revision) -> Result<State, CallError> {
     let mut state = State { history: History::starting_after(shown), ..State::default() };
     let (mut key, range_end) = mirror.keys.entries();
     let mut limit = FIRST_PAGE;
@@ -133,7 +135,7 @@ fn next_limit(kvs: &[KeyValue]) -> i64 {
     i64::try_from(fitting.clamp(1, LARGEST_PAGE)).unwrap_or(FIRST_PAGE)
 }
 
-async fn is_frozen_at(mirror: &Mirror, at: i64) -> Result<bool, Fault> {
+async fn is_frozen_at(mirror: &Mirror, at: i64) -> Result<bool, CallError> {
     let request = RangeRequest { key: mirror.keys.freeze(), revision: at, ..RangeRequest::default() };
     let answer: RangeResponse = mirror.cluster.persist(RANGE, &request, Instant::now() + PAGE_TIME).await?;
     Ok(!answer.kvs.is_empty())
@@ -147,7 +149,7 @@ fn after(key: &[u8]) -> Bytes {
 }
 
 /// Asks for etcd's oldest revision, which only a watch that comes too late is told.
-async fn oldest(mirror: &Mirror, late: i64) -> Result<i64, Fault> {
+async fn oldest(mirror: &Mirror, late: i64) -> Result<i64, CallError> {
     let (key, range_end) = mirror.keys.all();
     let create = WatchCreate { key, range_end, start_revision: late };
     let (_, mut answers) = mirror.cluster.stream(WATCH, &WatchRequest { create: Some(create) }).await?;

@@ -1,7 +1,7 @@
 //! The mark that a server leaves in every revision of etcd that it writes. It tells which of its batches that was,
-//! how many transactions share the revision, and what etcd itself does not keep: the time, and whose turn a deletion was.
+//! how many transactions share the revision, and what etcd itself does not keep: the time, and whose slot a deletion was.
 
-use super::numbering::Turn;
+use super::revisions::Slot;
 use bytes::{Buf, Bytes};
 
 /// What a server's mark says.
@@ -11,10 +11,10 @@ pub(super) struct Mark {
     pub(super) number: u64,
     /// When it was written, in milliseconds since 1970.
     pub(super) written_at: u64,
-    /// The last turn of the revision.
-    pub(super) last: Turn,
-    /// The keys that are deleted unless their transaction's conditions fail, and whose turn that is.
-    pub(super) deletions: Vec<(Turn, Bytes)>,
+    /// The last slot of the revision.
+    pub(super) last: Slot,
+    /// The keys that are deleted unless their transaction's conditions fail, and whose slot that is.
+    pub(super) deletions: Vec<(Slot, Bytes)>,
 }
 
 impl Mark {
@@ -24,8 +24,8 @@ impl Mark {
         bytes.extend_from_slice(&self.number.to_le_bytes());
         bytes.extend_from_slice(&self.written_at.to_le_bytes());
         bytes.push(self.last.byte());
-        for (turn, key) in &self.deletions {
-            bytes.push(turn.byte());
+        for (slot, key) in &self.deletions {
+            bytes.push(slot.byte());
             // Keys are far shorter than this can tell.
             bytes.extend_from_slice(&u16::try_from(key.len()).unwrap_or(u16::MAX).to_le_bytes());
             bytes.extend_from_slice(key);
@@ -37,23 +37,23 @@ impl Mark {
         let mut mark = Mark {
             number: bytes.try_get_u64_le().ok()?,
             written_at: bytes.try_get_u64_le().ok()?,
-            last: Turn::from_byte(bytes.try_get_u8().ok()?),
+            last: Slot::from_byte(bytes.try_get_u8().ok()?),
             deletions: Vec::new(),
         };
         while !bytes.is_empty() {
-            let turn = Turn::from_byte(bytes.try_get_u8().ok()?);
+            let slot = Slot::from_byte(bytes.try_get_u8().ok()?);
             let length = bytes.try_get_u16_le().ok()?;
             let (key, rest) = bytes.split_at_checked(usize::from(length))?;
-            mark.deletions.push((turn, Bytes::copy_from_slice(key)));
+            mark.deletions.push((slot, Bytes::copy_from_slice(key)));
             bytes = rest;
         }
         Some(mark)
     }
 
-    /// Returns whose turn the deletion of a key was.
-    pub(super) fn turn_of_deletion(&self, key: &[u8]) -> Turn {
+    /// Returns whose slot the deletion of a key was.
+    pub(super) fn deletion_slot(&self, key: &[u8]) -> Slot {
         let found = self.deletions.iter().find(|(_, deleted)| deleted == key);
-        found.map_or(Turn::FIRST, |(turn, _)| *turn)
+        found.map_or(Slot::FIRST, |(slot, _)| *slot)
     }
 }
 
@@ -66,13 +66,13 @@ mod tests {
         let mark = Mark {
             number: 7,
             written_at: u64::MAX,
-            last: Turn::at(2),
-            deletions: vec![(Turn::at(1), "a".into()), (Turn::at(2), Bytes::from(vec![b'k'; 2048]))],
+            last: Slot::at(2),
+            deletions: vec![(Slot::at(1), "a".into()), (Slot::at(2), Bytes::from(vec![b'k'; 2048]))],
         };
         let bytes = mark.encode();
         assert_eq!(Mark::decode(&bytes), Some(mark.clone()));
-        assert_eq!(mark.turn_of_deletion(b"a"), Turn::at(1));
-        assert_eq!(mark.turn_of_deletion(b"other"), Turn::FIRST);
+        assert_eq!(mark.deletion_slot(b"a"), Slot::at(1));
+        assert_eq!(mark.deletion_slot(b"other"), Slot::FIRST);
         for length in [0, 8, 16, 18, 20, 22, 100] {
             assert_eq!(Mark::decode(&bytes[..length]), None, "{length} bytes");
         }

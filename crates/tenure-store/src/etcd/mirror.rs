@@ -3,14 +3,14 @@
 //! the mirror also tells writers what became of their transactions, even if etcd's answer was lost.
 
 use super::batch::{Batch, Job};
+use super::call_error::CallError;
 use super::cluster::Cluster;
-use super::fault::Fault;
 use super::keys::{Keys, Meaning};
 use super::mark::Mark;
-use super::numbering::{Offset, Turn, unseal};
-use super::wire::{self, DELETED, Event, WATCH, WatchCreate, WatchRequest, WatchResponse};
+use super::revisions::{Offset, Slot, unseal};
+use super::wire::{self, DELETED, Event};
 use crate::history::now;
-use crate::ledger::{Arrival, Ledger};
+use crate::shared_state::{Arrival, SharedState};
 use crate::{Entry, Error, HistoryLimits};
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -19,24 +19,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::{Notify, oneshot, watch};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 /// How long the watch may be behind what etcd has answered before it is opened anew.
 pub(super) const STALLED: Duration = Duration::from_millis(600);
-/// How long to wait before a watch that ended is opened again.
-const PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
 pub(super) struct Mirror {
     pub(super) cluster: Arc<Cluster>,
     pub(super) keys: Keys,
-    pub(super) ledger: Arc<Ledger>,
+    pub(super) state: Arc<SharedState>,
     pub(super) offset: Offset,
     limits: HistoryLimits,
     server: String,
     reached: watch::Sender<i64>,
     waiting: Mutex<HashMap<u64, Announced>>,
-    reopen: Notify,
+    pub(super) reopen: Notify,
     frozen: AtomicBool,
 }
 
@@ -47,14 +45,7 @@ struct Announced {
     arrived: oneshot::Sender<Vec<Job>>,
 }
 
-/// How following the watch came to an end.
-enum End {
-    /// etcd no longer has what comes next.
-    Compacted,
-    Broken(Fault),
-}
-
-/// One revision of etcd on its way to the ledger.
+/// One revision of etcd on its way to the state.
 struct Incoming {
     etcd: i64,
     mark: Option<Mark>,
@@ -66,22 +57,22 @@ struct Incoming {
 
 impl Incoming {
     /// Parts the revision into its transactions, the last of which may have changed nothing.
-    fn into_arrivals(self, offset: Offset, now: u64) -> (Vec<Turn>, Vec<Arrival>) {
+    fn into_arrivals(self, offset: Offset, now: u64) -> (Vec<Slot>, Vec<Arrival>) {
         let mark = self.mark.unwrap_or_default();
         let written_at = if mark.written_at == 0 { now } else { mark.written_at };
-        let turn = |(key, entry): &(Bytes, Option<Entry>)| match entry {
-            Some(entry) => offset.turn(entry.modified),
-            None => mark.turn_of_deletion(key),
+        let slot = |(key, entry): &(Bytes, Option<Entry>)| match entry {
+            Some(entry) => offset.slot(entry.modified),
+            None => mark.deletion_slot(key),
         };
-        let mut after: Vec<_> = self.after.into_iter().map(|one| (turn(&one), one)).collect();
-        after.sort_by_key(|(turn, _)| *turn);
-        let mut turns: Vec<Turn> = Vec::new();
+        let mut after: Vec<_> = self.after.into_iter().map(|one| (slot(&one), one)).collect();
+        after.sort_by_key(|(slot, _)| *slot);
+        let mut slots: Vec<Slot> = Vec::new();
         let mut arrivals: Vec<Arrival> = Vec::new();
-        for (turn, one) in after {
-            if turns.last() != Some(&turn) {
-                turns.push(turn);
+        for (slot, one) in after {
+            if slots.last() != Some(&slot) {
+                slots.push(slot);
                 arrivals.push(Arrival {
-                    revision: offset.revision(self.etcd, turn),
+                    revision: offset.revision(self.etcd, slot),
                     written_at,
                     after: Vec::new(),
                 });
@@ -90,11 +81,11 @@ impl Incoming {
                 arrival.after.push(one);
             }
         }
-        if turns.last().is_none_or(|turn| *turn < mark.last) {
+        if slots.last().is_none_or(|slot| *slot < mark.last) {
             let revision = offset.revision(self.etcd, mark.last);
             arrivals.push(Arrival { revision, written_at, after: Vec::new() });
         }
-        (turns, arrivals)
+        (slots, arrivals)
     }
 }
 
@@ -109,7 +100,7 @@ impl Mirror {
         Mirror {
             cluster,
             keys,
-            ledger: Arc::default(),
+            state: Arc::default(),
             offset,
             limits,
             server,
@@ -167,7 +158,7 @@ impl Mirror {
     }
 
     /// Waits until everything up to a revision of etcd, which etcd has answered with, is here.
-    pub(super) async fn wait(&self, etcd: i64, deadline: Instant) -> Result<(), Fault> {
+    pub(super) async fn wait(&self, etcd: i64, deadline: Instant) -> Result<(), CallError> {
         if self.reached() >= etcd {
             return Ok(());
         }
@@ -177,10 +168,10 @@ impl Mirror {
             let waited = timeout_at(patience.min(deadline), reached.wait_for(|reached| *reached >= etcd));
             match waited.await {
                 Ok(Ok(_)) => return Ok(()),
-                Ok(Err(_)) => return Err(Fault::Unreachable("the store is closed".to_owned())),
+                Ok(Err(_)) => return Err(CallError::Unreachable("the store is closed".to_owned())),
                 Err(_) if Instant::now() >= deadline => {
                     let behind = format!("the watch is at revision {} of {etcd}", self.reached());
-                    return Err(Fault::Unreachable(behind));
+                    return Err(CallError::Unreachable(behind));
                 }
                 Err(_) => {
                     self.reopen();
@@ -190,60 +181,8 @@ impl Mirror {
         }
     }
 
-    /// Follows etcd for as long as the task lives.
-    pub(super) async fn run(self: Arc<Self>) {
-        loop {
-            match self.follow().await {
-                End::Compacted => {
-                    if let Err(fault) = super::load::catch_up(&self).await {
-                        tracing::warn!(%fault, "cannot read the store anew");
-                        sleep(PAUSE).await;
-                    }
-                }
-                End::Broken(fault) => {
-                    tracing::debug!(%fault, "the watch of etcd is opened again");
-                    sleep(PAUSE).await;
-                }
-            }
-        }
-    }
-
-    async fn follow(&self) -> End {
-        let (key, range_end) = self.keys.all();
-        let create = WatchCreate { key, range_end, start_revision: self.reached() + 1 };
-        let opened = self.cluster.stream(WATCH, &WatchRequest { create: Some(create) }).await;
-        let (member, mut answers) = match opened {
-            Ok(opened) => opened,
-            Err(fault) => return End::Broken(fault),
-        };
-        loop {
-            let answer = tokio::select! {
-                answer = answers.next::<WatchResponse>() => answer,
-                () = self.reopen.notified() => {
-                    return End::Broken(Fault::Unreachable("the watch stood still".to_owned()));
-                }
-            };
-            let answer = match answer {
-                Ok(Some(answer)) => answer,
-                Ok(None) => return End::Broken(Fault::Unreachable("the watch ended".to_owned())),
-                Err(fault) => {
-                    self.cluster.turn_from(member);
-                    return End::Broken(fault);
-                }
-            };
-            if answer.compact_revision > 0 {
-                return End::Compacted;
-            }
-            if answer.canceled {
-                self.cluster.turn_from(member);
-                return End::Broken(Fault::Unreachable(answer.cancel_reason));
-            }
-            self.take(answer.events);
-        }
-    }
-
     /// Takes over the events of one message, which has whole revisions in their order.
-    fn take(&self, events: Vec<Event>) {
+    pub(super) fn take(&self, events: Vec<Event>) {
         let (reached, now) = (self.reached(), now());
         let mut newest = reached;
         let mut incoming: Vec<Incoming> = Vec::new();
@@ -276,14 +215,14 @@ impl Mirror {
             let number = revision.mark.as_ref().filter(|_| revision.own).map(|mark| mark.number);
             match number.and_then(|number| self.waiting.lock().remove(&number)) {
                 Some(announced) => {
-                    self.ledger.take_over(std::mem::take(&mut arrivals), &self.limits, now);
+                    self.state.take_over(std::mem::take(&mut arrivals), &self.limits, now);
                     self.arrive(announced, revision, now);
                 }
                 None => arrivals.extend(revision.into_arrivals(self.offset, now).1),
             }
         }
         if !arrivals.is_empty() {
-            self.ledger.take_over(arrivals, &self.limits, now);
+            self.state.take_over(arrivals, &self.limits, now);
         }
         // Who sees that a revision was reached may conclude that a batch has not happened by then.
         if newest > reached {
@@ -294,21 +233,21 @@ impl Mirror {
     /// Takes over a batch of this server and answers those who wait for it.
     fn arrive(&self, announced: Announced, revision: Incoming, now: u64) {
         let etcd = revision.etcd;
-        let (turns, arrivals) = revision.into_arrivals(self.offset, now);
-        let outcomes = self.ledger.read(|state| announced.batch.decide(&state.index));
-        self.ledger.take_over(arrivals, &self.limits, now);
-        let again = announced.batch.answer(outcomes, &turns, |turn| self.offset.revision(etcd, turn));
+        let (slots, arrivals) = revision.into_arrivals(self.offset, now);
+        let outcomes = self.state.read(|state| announced.batch.decide(&state.index));
+        self.state.take_over(arrivals, &self.limits, now);
+        let again = announced.batch.answer(outcomes, &slots, |slot| self.offset.revision(etcd, slot));
         let _ = announced.arrived.send(again);
     }
 
     /// Makes an entry of what etcd gave. What is kept for long is exact, not a part of a large message.
     pub(super) fn entry(&self, key: Bytes, kv: &wire::KeyValue) -> Entry {
-        let (value, turns) = unseal(&kv.value);
+        let (value, slots) = unseal(&kv.value);
         Entry {
             key,
             value: Bytes::copy_from_slice(value),
-            created: self.offset.revision(kv.create_revision, turns.created),
-            modified: self.offset.revision(kv.mod_revision, turns.modified),
+            created: self.offset.revision(kv.create_revision, slots.created),
+            modified: self.offset.revision(kv.mod_revision, slots.modified),
         }
     }
 }
@@ -332,17 +271,17 @@ mod tests {
     #[test]
     fn a_revision_is_parted_into_its_transactions() {
         let offset = Offset(0);
-        let entry = |key: &'static str, turn| {
-            let modified = offset.revision(9, Turn::at(turn));
+        let entry = |key: &'static str, slot| {
+            let modified = offset.revision(9, Slot::at(slot));
             let entry = Entry { key: key.into(), value: Bytes::new(), created: modified, modified };
             (Bytes::from(key), Some(entry))
         };
-        let deletions = vec![(Turn::at(1), "gone".into())];
-        let mark = Mark { number: 1, written_at: 5, last: Turn::at(4), deletions };
+        let deletions = vec![(Slot::at(1), "gone".into())];
+        let mark = Mark { number: 1, written_at: 5, last: Slot::at(4), deletions };
         let after = vec![entry("c", 3), entry("a", 0), ("gone".into(), None), entry("b", 1)];
         let incoming = Incoming { etcd: 9, mark: Some(mark), own: false, after };
-        let (turns, arrivals) = incoming.into_arrivals(offset, 7);
-        assert_eq!(turns, [0, 1, 3].map(Turn::at));
+        let (slots, arrivals) = incoming.into_arrivals(offset, 7);
+        assert_eq!(slots, [0, 1, 3].map(Slot::at));
         let told: Vec<_> = arrivals
             .iter()
             .map(|arrival| (arrival.revision.get() - 9 * 128, arrival.written_at, arrival.after.len()))

@@ -3,19 +3,20 @@
 //! write is answered when etcd has committed it. What lies where, and why it is safe, is described in `docs/store.md`.
 
 mod batch;
+mod call_error;
 mod channel;
 mod cluster;
-mod fault;
+mod follow;
 mod format;
+mod import;
 mod keys;
-mod lead;
+mod leader;
 mod load;
 mod mark;
 mod mirror;
-mod numbering;
 mod options;
-mod reader;
-mod transfer;
+mod read_index;
+mod revisions;
 mod wire;
 mod writer;
 
@@ -27,12 +28,12 @@ use crate::{
     Transaction, Watch, WatchRequest, cursor,
 };
 use async_trait::async_trait;
+use call_error::CallError;
 use cluster::Cluster;
-use fault::Fault;
 use keys::Keys;
-use lead::Lead;
+use leader::LeaderElection;
 use mirror::Mirror;
-use reader::{Health, Reader};
+use read_index::{Health, ReadIndex};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,8 +41,8 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 use writer::{Committer, Writer};
 
+pub use import::{Progress, freeze, import, thaw};
 pub use options::EtcdOptions;
-pub use transfer::{Progress, freeze, import, thaw};
 
 /// How often a server without requests asks whether etcd is there and its mirror is complete.
 const LOOK: Duration = Duration::from_millis(500);
@@ -53,8 +54,8 @@ const LOOK_PATIENCE: Duration = Duration::from_secs(2);
 pub struct EtcdStore {
     mirror: Arc<Mirror>,
     writer: Writer,
-    reader: Arc<Reader>,
-    lead: Arc<Lead>,
+    reader: Arc<ReadIndex>,
+    lead: Arc<LeaderElection>,
     health: Health,
     timeout: Duration,
     tasks: Vec<JoinHandle<()>>,
@@ -75,11 +76,11 @@ impl EtcdStore {
         let raised = committer.raise(deadline).await.map_err(unavailable)?;
         load::start(&mirror, options.limits.count).await.map_err(unavailable)?;
         let health = Health::default();
-        let (reader, serve) = Reader::new(mirror.clone(), health.clone());
+        let (reader, serve) = ReadIndex::new(mirror.clone(), health.clone());
         let reader = Arc::new(reader);
-        let lead = Arc::new(Lead::new(mirror.clone(), server, options.compaction));
+        let lead = Arc::new(LeaderElection::new(mirror.clone(), server, options.compaction));
         let tasks = vec![
-            tokio::spawn(mirror.clone().run()),
+            tokio::spawn(follow::run(mirror.clone())),
             tokio::spawn(serve),
             tokio::spawn(committer.run()),
             tokio::spawn(lead.clone().run()),
@@ -109,7 +110,7 @@ impl EtcdStore {
     }
 
     fn newest(&self) -> Revision {
-        self.mirror.ledger.read(|state| state.history.newest())
+        self.mirror.state.read(|state| state.history.newest())
     }
 }
 
@@ -118,7 +119,7 @@ impl Drop for EtcdStore {
         for task in &self.tasks {
             task.abort();
         }
-        self.mirror.ledger.close();
+        self.mirror.state.close();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let lead = self.lead.clone();
             runtime.spawn(async move { lead.resign().await });
@@ -127,7 +128,7 @@ impl Drop for EtcdStore {
 }
 
 /// Asks etcd from time to time, so that a mirror that stands still is noticed without requests.
-async fn look(mirror: Arc<Mirror>, reader: Arc<Reader>, health: Health) {
+async fn look(mirror: Arc<Mirror>, reader: Arc<ReadIndex>, health: Health) {
     let mut ticks = interval(LOOK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -139,7 +140,7 @@ async fn look(mirror: Arc<Mirror>, reader: Arc<Reader>, health: Health) {
                 Ok(Err(Error::Unavailable { reason })) => reason.to_string(),
                 _ => "no answer in time".to_owned(),
             };
-            health.lock().get_or_insert(Fault::Unreachable(reason));
+            health.lock().get_or_insert(CallError::Unreachable(reason));
         }
     }
 }
@@ -150,8 +151,8 @@ fn new_name() -> String {
     format!("{:016x}{:016x}", random(), random())
 }
 
-fn unavailable(fault: Fault) -> Error {
-    Error::Unavailable { reason: fault.to_string().into() }
+fn unavailable(error: CallError) -> Error {
+    Error::Unavailable { reason: error.to_string().into() }
 }
 
 #[async_trait]
@@ -164,11 +165,11 @@ impl Store for EtcdStore {
     async fn get(&self, key: &[u8]) -> Result<Option<Entry>> {
         validate_key(key)?;
         self.sync().await?;
-        self.mirror.ledger.get(key)
+        self.mirror.state.get(key)
     }
 
     fn peek(&self, key: &[u8]) -> Result<Option<Entry>> {
-        self.mirror.ledger.get(key)
+        self.mirror.state.get(key)
     }
 
     fn known(&self) -> Revision {
@@ -181,7 +182,7 @@ impl Store for EtcdStore {
 
     async fn list(&self, request: ListRequest) -> Result<Listing> {
         self.sync_to(request.at).await?;
-        self.mirror.ledger.list(&request)
+        self.mirror.state.list(&request)
     }
 
     async fn commit(&self, transaction: Transaction) -> Result<Committed> {
@@ -190,7 +191,7 @@ impl Store for EtcdStore {
             let newest = self.newest();
             let ahead = |operation: &Operation| matches!(operation.expected, Expected::At(at) if at > newest);
             if transaction.operations().iter().any(ahead) {
-                // Another server gave this revision; here its turn within etcd's is not known yet.
+                // Another server gave this revision; here its slot within etcd's is not known yet.
                 self.sync().await?;
             }
             return self.writer.commit(transaction, self.deadline()).await;
@@ -198,31 +199,31 @@ impl Store for EtcdStore {
         // What only asks needs no transaction of etcd.
         self.sync().await?;
         self.mirror
-            .ledger
+            .state
             .read(|state| Stage::new(state.history.newest(), now()).add(&transaction, &state.index))
     }
 
     async fn watch(&self, request: WatchRequest) -> Result<Watch> {
         self.sync_to(request.after).await?;
-        cursor::watch(&self.mirror.ledger, &request)
+        cursor::watch(&self.mirror.state, &request)
     }
 
     async fn compact(&self, compaction: Compaction) -> Result<Revision> {
         self.sync().await?;
-        let target = self.mirror.ledger.read(|state| state.history.target(compaction, now()));
+        let target = self.mirror.state.read(|state| state.history.target(compaction, now()));
         if let Some(revision) = self.mirror.offset.etcd(target) {
-            let compacted = lead::compact(&self.mirror, revision, self.deadline()).await;
-            compacted.map_err(|fault| Error::NotDurable { reason: fault.to_string().into() })?;
+            let compacted = leader::compact(&self.mirror, revision, self.deadline()).await;
+            compacted.map_err(|error| Error::NotDurable { reason: error.to_string().into() })?;
         }
-        Ok(self.mirror.ledger.compact(Compaction::Before(target), now()))
+        Ok(self.mirror.state.compact(Compaction::Before(target), now()))
     }
 
     async fn health(&self) -> Result<()> {
         if self.mirror.is_frozen() {
-            return Err(Error::NotDurable { reason: crate::embedded::FROZEN.into() });
+            return Err(Error::frozen());
         }
         match self.health.lock().clone() {
-            Some(fault) => Err(unavailable(fault)),
+            Some(error) => Err(unavailable(error)),
             None => Ok(()),
         }
     }

@@ -2,8 +2,8 @@
 //! If etcd's answer is lost, the server raises its fence, which every batch of it requires to be unchanged: after
 //! that, a batch that the mirror has not shown by then never happens, and can be tried again.
 
-use super::batch::{Batch, Job, NEVER, Standing};
-use super::fault::{Fault, Refusal};
+use super::batch::{Batch, Job, JobState, NEVER};
+use super::call_error::{CallError, Refusal};
 use super::mirror::{Mirror, STALLED};
 use super::wire::{
     Acknowledgement, Compare, PUT, PutRequest, RequestOp, TXN, TxnRequest, TxnResponse, revision,
@@ -29,7 +29,7 @@ impl Writer {
     /// Does a validated transaction.
     pub(super) async fn commit(&self, transaction: Transaction, deadline: Instant) -> Result<Committed> {
         let (answer, answered) = oneshot::channel();
-        let job = Job { transaction, deadline, answer, standing: Standing::New };
+        let job = Job { transaction, deadline, answer, standing: JobState::New };
         self.jobs.send(job).map_err(|_| Error::Closed)?;
         answered.await.unwrap_or(Err(Error::Closed))
     }
@@ -53,11 +53,11 @@ enum Attempt {
     /// It has arrived, and all but these jobs are answered.
     Arrived(Vec<Job>),
     /// It surely did not happen.
-    Again(Fault),
+    Again(CallError),
     /// It did not happen, and would not if tried again.
     Refused(Error),
     /// It is not known whether it happened.
-    Unknown(Fault),
+    Unknown(CallError),
 }
 
 impl Committer {
@@ -85,7 +85,7 @@ impl Committer {
                 queue.push_back(job);
             }
             let batch =
-                self.mirror.ledger.read(|state| Batch::gather(&mut queue, &state.index, self.mirror.offset));
+                self.mirror.state.read(|state| Batch::gather(&mut queue, &state.index, self.mirror.offset));
             if !batch.is_empty() {
                 self.send(batch, &mut queue).await;
             }
@@ -108,8 +108,8 @@ impl Committer {
             },
         };
         if let Attempt::Arrived(again) = attempt {
-            for job in queue.iter_mut().filter(|job| job.standing == Standing::PassedOver) {
-                job.standing = Standing::Overtaken;
+            for job in queue.iter_mut().filter(|job| job.standing == JobState::PassedOver) {
+                job.standing = JobState::Overtaken;
             }
             requeue(again, queue);
         }
@@ -125,20 +125,20 @@ impl Committer {
         };
         match attempt {
             Attempt::Arrived(_) => {}
-            Attempt::Again(fault) => {
+            Attempt::Again(error) => {
                 let (in_time, late): (Vec<_>, Vec<_>) =
                     jobs.into_iter().partition(|job| Instant::now() + PAUSE < job.deadline);
-                refuse(late, Error::NotDurable { reason: fault.to_string().into() });
+                refuse(late, Error::NotDurable { reason: error.to_string().into() });
                 requeue(in_time, queue);
                 sleep(PAUSE).await;
             }
             // Which of them it was is found out one by one.
             Attempt::Refused(Error::Invalid(_)) if jobs.len() > 1 => {
-                let alone = |job| Job { standing: Standing::Alone, ..job };
+                let alone = |job| Job { standing: JobState::Alone, ..job };
                 requeue(jobs.into_iter().map(alone).collect(), queue);
             }
             Attempt::Refused(error) => refuse(jobs, error),
-            Attempt::Unknown(fault) => refuse(jobs, Error::Unknown { reason: fault.to_string().into() }),
+            Attempt::Unknown(error) => refuse(jobs, Error::Unknown { reason: error.to_string().into() }),
         }
     }
 
@@ -153,12 +153,12 @@ impl Committer {
         match answer {
             Ok(answer) if answer.succeeded => self.arrived(&answer, arrived, deadline).await,
             Ok(answer) => self.failed(&answer, deadline).await,
-            Err(fault @ Fault::Unclear(_)) => self.settle(number, arrived, deadline, fault).await,
-            Err(fault) if fault.may_pass() => Attempt::Again(fault),
-            Err(Fault::Refused(Refusal::Invalid, reason)) => {
+            Err(error @ CallError::Unclear(_)) => self.settle(number, arrived, deadline, error).await,
+            Err(error) if error.may_pass() => Attempt::Again(error),
+            Err(CallError::Refused(Refusal::Invalid, reason)) => {
                 Attempt::Refused(Error::Invalid(format!("etcd: {reason}")))
             }
-            Err(fault) => Attempt::Refused(Error::NotDurable { reason: fault.to_string().into() }),
+            Err(error) => Attempt::Refused(Error::NotDurable { reason: error.to_string().into() }),
         }
     }
 
@@ -175,7 +175,7 @@ impl Committer {
                 Ok(again) => return Attempt::Arrived(again.unwrap_or_default()),
                 Err(_) if Instant::now() >= deadline => {
                     let at = revision(answer.header.as_ref());
-                    return Attempt::Unknown(Fault::Unclear(format!(
+                    return Attempt::Unknown(CallError::Unclear(format!(
                         "it was committed at revision {at} of etcd, but did not arrive here"
                     )));
                 }
@@ -188,11 +188,13 @@ impl Committer {
     async fn failed(&mut self, answer: &TxnResponse, deadline: Instant) -> Attempt {
         let frozen = answer.responses.first().and_then(|found| found.range.as_ref()?.kvs.first());
         if frozen.is_some() {
-            return Attempt::Refused(Error::NotDurable { reason: crate::embedded::FROZEN.into() });
+            return Attempt::Refused(Error::frozen());
         }
         // The fence was raised by an attempt whose answer was lost, or was removed.
         let raised = self.raise(deadline).await;
-        Attempt::Again(raised.err().unwrap_or_else(|| Fault::Unreachable("the fence was raised".to_owned())))
+        Attempt::Again(
+            raised.err().unwrap_or_else(|| CallError::Unreachable("the fence was raised".to_owned())),
+        )
     }
 
     /// Finds out whether a batch happened.
@@ -201,9 +203,9 @@ impl Committer {
         number: u64,
         arrived: &mut oneshot::Receiver<Vec<Job>>,
         deadline: Instant,
-        fault: Fault,
+        error: CallError,
     ) -> Attempt {
-        tracing::debug!(number, %fault, "a batch without an answer");
+        tracing::debug!(number, %error, "a batch without an answer");
         let fenced = async {
             let raised = self.raise(deadline).await?;
             self.mirror.wait(raised, deadline).await
@@ -213,14 +215,14 @@ impl Committer {
             again = arrived => Attempt::Arrived(again.unwrap_or_default()),
             settled = fenced => match settled {
                 // The mirror is past the fence. If it has not shown the batch by then, it never will.
-                Ok(()) => Attempt::Again(fault),
-                Err(_) => Attempt::Unknown(fault),
+                Ok(()) => Attempt::Again(error),
+                Err(_) => Attempt::Unknown(error),
             },
         }
     }
 
     /// Raises the fence and returns where it is. Needed once before the first batch.
-    pub(super) async fn raise(&mut self, deadline: Instant) -> Result<i64, Fault> {
+    pub(super) async fn raise(&mut self, deadline: Instant) -> Result<i64, CallError> {
         let put = PutRequest { key: self.fence.clone(), ..PutRequest::default() };
         let answer: Acknowledgement = self.mirror.cluster.persist(PUT, &put, deadline).await?;
         self.raised = revision(answer.header.as_ref());
@@ -235,7 +237,7 @@ impl Committer {
             success: Vec::new(),
             failure: vec![RequestOp::get(freeze)],
         };
-        batch.write(number, self.mark.clone(), &self.mirror, &mut request);
+        batch.write(number, self.mark.clone(), &self.mirror.keys, self.mirror.offset, &mut request);
         request
     }
 }

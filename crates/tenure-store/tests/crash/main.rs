@@ -118,7 +118,7 @@ fn survive_kills() {
     assert!(total.refused > 0 && total.recovered > 0, "damage was only ever met one way: {total:?}");
 }
 
-/// The engine panics on some damaged files, which the store turns into an error; only other panics are worth a report.
+/// The engine panics on some damaged files, which the store slots into an error; only other panics are worth a report.
 fn silence_the_engine() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

@@ -1,6 +1,6 @@
 //! What the fuzz target does with its bytes; `tests/fuzz.rs` does it too.
 
-use tenure_store::embedded::Backup;
+use tenure_store::Backup;
 
 /// Reads the bytes as a backup, as they are and under a right checksum, which chance never finds.
 pub fn backup(bytes: &[u8]) {

@@ -13,8 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use tenure_store::{
-    EmbeddedOptions, EmbeddedStore, EtcdStore, ListRequest, Store,
-    embedded::Backup,
+    Backup, EmbeddedOptions, EmbeddedStore, EtcdStore, ListRequest, Store,
     etcd::{self, Progress},
 };
 

@@ -1,17 +1,17 @@
 //! Moving a whole store into etcd: every entry of a backup is written under an empty prefix, and the revisions go on
 //! above those of the backup. While it is being moved, the store it comes from takes no writes.
 
+use super::call_error::CallError;
 use super::cluster::Cluster;
-use super::fault::Fault;
 use super::format::{self, Format, State};
 use super::keys::Keys;
-use super::numbering::{Offset, Turn, Turns, seal};
 use super::options::EtcdOptions;
+use super::revisions::{Offset, Slot, Slots, seal};
 use super::wire::{
     Acknowledgement, Compare, DeleteRangeRequest, PUT, PutRequest, RANGE, RangeRequest, RangeResponse,
     Request, RequestOp, TXN, TxnRequest, TxnResponse, revision,
 };
-use crate::embedded::Backup;
+use crate::Backup;
 use crate::limits::RESTORE_GAP;
 use crate::{Error, Result, Revision};
 use std::time::Duration;
@@ -57,8 +57,8 @@ pub async fn import(
                 break;
             }
             // Each has a revision of its own, as if it had come alone.
-            let turn = Turn::at(request.success.len());
-            let value = seal(&entry.value, Turns { modified: turn, created: turn });
+            let slot = Slot::at(request.success.len());
+            let value = seal(&entry.value, Slots { modified: slot, created: slot });
             request.success.push(RequestOp::put(keys.entry(&entry.key), value));
         }
         let count = request.success.len();
@@ -71,14 +71,14 @@ pub async fn import(
     let written: RangeResponse =
         cluster.persist(RANGE, &request, batch_deadline()).await.map_err(super::unavailable)?;
     if usize::try_from(written.count) != Ok(backup.entries.len()) {
-        return Err(not_written(Fault::Unreachable(format!(
+        return Err(not_written(CallError::Unreachable(format!(
             "{} entries where {} were written; somebody else uses the prefix",
             written.count,
             backup.entries.len()
         ))));
     }
     let finished = write_format(&cluster, &keys, Format { offset, state: State::Ready }).await?;
-    Ok(offset.revision(finished, Turn::FIRST))
+    Ok(offset.revision(finished, Slot::FIRST))
 }
 
 /// Makes sure that the prefix is empty, and returns etcd's revision.
@@ -120,7 +120,7 @@ async fn write_format(cluster: &Cluster, keys: &Keys, format: Format) -> Result<
 pub async fn freeze(options: &EtcdOptions) -> Result<()> {
     let (cluster, keys) = (Cluster::new(options)?, Keys::under(&options.prefix));
     let put = PutRequest { key: keys.freeze(), value: "frozen".into(), lease: 0 };
-    let frozen: Result<Acknowledgement, Fault> = cluster.persist(PUT, &put, batch_deadline()).await;
+    let frozen: Result<Acknowledgement, CallError> = cluster.persist(PUT, &put, batch_deadline()).await;
     frozen.map(|_| ()).map_err(not_written)
 }
 
@@ -128,7 +128,7 @@ pub async fn freeze(options: &EtcdOptions) -> Result<()> {
 pub async fn thaw(options: &EtcdOptions) -> Result<()> {
     let (cluster, keys) = (Cluster::new(options)?, Keys::under(&options.prefix));
     let request = TxnRequest { success: vec![RequestOp::delete(keys.freeze())], ..TxnRequest::default() };
-    let thawed: Result<TxnResponse, Fault> = cluster.persist(TXN, &request, batch_deadline()).await;
+    let thawed: Result<TxnResponse, CallError> = cluster.persist(TXN, &request, batch_deadline()).await;
     thawed.map(|_| ()).map_err(not_written)
 }
 
@@ -136,6 +136,6 @@ fn batch_deadline() -> Instant {
     Instant::now() + BATCH_TIME
 }
 
-fn not_written(fault: Fault) -> Error {
-    Error::NotDurable { reason: fault.to_string().into() }
+fn not_written(error: CallError) -> Error {
+    Error::NotDurable { reason: error.to_string().into() }
 }

@@ -1,7 +1,7 @@
 //! Asking etcd how far the store is, for reads that must see every write that was answered before them. All who ask
 //! while a question is under way share the next one.
 
-use super::fault::Fault;
+use super::call_error::CallError;
 use super::load::{Newest, newest};
 use super::mirror::Mirror;
 use crate::{Error, Result};
@@ -10,31 +10,31 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 
-type Asker = oneshot::Sender<Result<i64, Fault>>;
+type Asker = oneshot::Sender<Result<i64, CallError>>;
 
 /// How long one question may take; who asked has a deadline of its own.
 const QUESTION: std::time::Duration = std::time::Duration::from_secs(3);
 
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct ReadIndex {
     questions: mpsc::UnboundedSender<Asker>,
 }
 
 /// Why the last question was not answered, if it was not.
-pub(super) type Health = Arc<Mutex<Option<Fault>>>;
+pub(super) type Health = Arc<Mutex<Option<CallError>>>;
 
-impl Reader {
+impl ReadIndex {
     /// Makes a reader and the task that serves it.
-    pub(super) fn new(mirror: Arc<Mirror>, health: Health) -> (Reader, impl Future<Output = ()>) {
+    pub(super) fn new(mirror: Arc<Mirror>, health: Health) -> (ReadIndex, impl Future<Output = ()>) {
         let (questions, asked) = mpsc::unbounded_channel();
-        (Reader { questions }, serve(mirror, asked, health))
+        (ReadIndex { questions }, serve(mirror, asked, health))
     }
 
     /// Waits until the mirror shows everything that was committed before this call.
     pub(super) async fn sync(&self, mirror: &Mirror, deadline: Instant) -> Result<()> {
         let (sender, answer) = oneshot::channel();
-        let unavailable = |fault: Fault| Error::Unavailable { reason: fault.to_string().into() };
-        let late = || unavailable(Fault::Unreachable("no answer in time".to_owned()));
+        let unavailable = |error: CallError| Error::Unavailable { reason: error.to_string().into() };
+        let late = || unavailable(CallError::Unreachable("no answer in time".to_owned()));
         self.questions.send(sender).map_err(|_| Error::Closed)?;
         let newest = timeout_at(deadline, answer).await.map_err(|_| late())?.map_err(|_| Error::Closed)?;
         mirror.wait(newest.map_err(unavailable)?, deadline).await.map_err(unavailable)
@@ -52,7 +52,7 @@ async fn serve(mirror: Arc<Mirror>, mut asked: mpsc::UnboundedReceiver<Asker>, h
         if let Ok(Newest { current, .. }) = &found
             && *current < reached
         {
-            found = Err(Fault::Unreachable(format!(
+            found = Err(CallError::Unreachable(format!(
                 "it is at revision {current}, but was at {reached}: it has lost writes or was restored from a backup"
             )));
         }

@@ -1,7 +1,7 @@
 //! Backups: one file with every entry of one revision, checked as a whole and entry by entry. It does not depend on
 //! the engine, and holds no history: who watches after a restore starts over.
 
-use super::files::{damaged, file_error, remove_if_there, sync_directory_of};
+use crate::file_io::{damaged, file_error, remove_if_exists, sync_directory_of};
 use crate::limits::{MAX_KEY, MAX_VALUE};
 use crate::{Entry, Listing, Result, Revision};
 use bytes::Bytes;
@@ -26,7 +26,7 @@ fn write(path: &Path, listing: &Listing) -> Result<()> {
         sink.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
     });
     if let Err(source) = written {
-        remove_if_there(partial)?;
+        remove_if_exists(partial)?;
         return Err(file_error(partial, "write", source));
     }
     fs::rename(partial, path).map_err(|source| file_error(path, "write", source))?;
@@ -34,7 +34,7 @@ fn write(path: &Path, listing: &Listing) -> Result<()> {
 }
 
 /// Writes the bytes of a backup.
-pub(super) fn write_to(sink: impl Write, listing: &Listing) -> io::Result<()> {
+pub(crate) fn write_to(sink: impl Write, listing: &Listing) -> io::Result<()> {
     let mut sink = Checked { inner: sink, hasher: Hasher::new() };
     sink.write_all(MAGIC)?;
     sink.write_all(&listing.revision.get().to_le_bytes())?;

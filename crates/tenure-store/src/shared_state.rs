@@ -7,6 +7,7 @@ use crate::entry::Commit;
 use crate::history::History;
 use crate::index::Index;
 use crate::limits::{HistoryLimits, LIST_STRIDE, SCAN_STRIDE};
+use crate::state::State;
 use crate::topic::{NextMatch, Topic, Topics, wake};
 use crate::transaction::validate_key;
 use crate::{Changes, Compaction, Entry, Error, ListRequest, Listing, Result, Revision};
@@ -14,42 +15,9 @@ use bytes::Bytes;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use std::sync::Arc;
 
-/// What the store holds at one moment.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct State {
-    pub(crate) index: Index,
-    pub(crate) history: History,
-}
-
-impl State {
-    /// Takes over a commit.
-    pub(crate) fn apply(&mut self, commit: Arc<Commit>) {
-        self.index.apply(&commit);
-        self.history.push(commit);
-    }
-
-    /// Forgets history up to a revision, which stays readable.
-    pub(crate) fn forget(&mut self, through: Revision) {
-        while let Some(commit) = self.history.pop_through(through) {
-            self.index.forget(&commit);
-        }
-    }
-
-    fn check_readable(&self, requested: Revision) -> Result<()> {
-        let (oldest, current) = (self.history.compacted(), self.history.newest());
-        if requested > current {
-            return Err(Error::Future { requested, current });
-        }
-        if requested < oldest {
-            return Err(Error::TooOld { requested, oldest });
-        }
-        Ok(())
-    }
-}
-
 /// The state and those who watch it.
 #[derive(Debug, Default)]
-pub(crate) struct Ledger {
+pub(crate) struct SharedState {
     guarded: RwLock<Guarded>,
     /// Locked after `guarded`, never before.
     topics: Mutex<Topics>,
@@ -107,10 +75,13 @@ pub(crate) struct Place {
     epoch: u64,
 }
 
-impl Ledger {
+impl SharedState {
     /// Starts with a recovered or copied state.
-    pub(crate) fn new(state: State) -> Ledger {
-        Ledger { guarded: RwLock::new(Guarded { state, ..Guarded::default() }), topics: Mutex::default() }
+    pub(crate) fn new(state: State) -> SharedState {
+        SharedState {
+            guarded: RwLock::new(Guarded { state, ..Guarded::default() }),
+            topics: Mutex::default(),
+        }
     }
 
     /// Looks at the state. Writers wait meanwhile.

@@ -15,7 +15,7 @@ const CONTENT: usize = 64;
 
 /// What the last commits tell of the next one.
 #[derive(Debug, Default)]
-pub(super) struct Patience {
+pub(super) struct GroupCommit {
     hoped_for: usize,
     took: Duration,
     /// How many more commits are content.
@@ -25,7 +25,7 @@ pub(super) struct Patience {
 /// How many to wait for, and how long at most.
 pub(super) type Wait = (usize, Duration);
 
-impl Patience {
+impl GroupCommit {
     /// Returns for whom the next commit waits: for those it hopes for, then perhaps a little to see whether there are
     /// more. A writer that is alone waits for nobody.
     pub(super) fn waits(&self) -> [Wait; 2] {
@@ -56,7 +56,7 @@ mod tests {
     const TOOK: Duration = Duration::from_micros(300);
 
     /// Runs commits to which at most so many writers come, and returns how often one was awaited in vain.
-    fn run(commits: usize, writers: usize, patience: &mut Patience) -> usize {
+    fn run(commits: usize, writers: usize, patience: &mut GroupCommit) -> usize {
         let mut vain = 0;
         for _ in 0..commits {
             let [(hoped_for, _), (more, look)] = patience.waits();
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_writer_alone_never_waits() {
-        let mut patience = Patience::default();
+        let mut patience = GroupCommit::default();
         for _ in 0..200 {
             assert!(patience.waits().iter().all(|wait| *wait == (1, Duration::ZERO)));
             patience.learn(1, 1, TOOK);
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn all_writers_are_found_and_seldom_is_one_looked_for_that_is_not_there() {
-        let mut patience = Patience::default();
+        let mut patience = GroupCommit::default();
         patience.learn(1, 2, TOOK);
         run(10, 16, &mut patience);
         assert_eq!(patience.waits()[0].0, 16);
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn those_who_are_gone_are_awaited_once() {
-        let mut patience = Patience::default();
+        let mut patience = GroupCommit::default();
         patience.learn(1, 2, TOOK);
         run(10, 16, &mut patience);
         patience.learn(3, 3, TOOK);
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn the_wait_follows_what_a_commit_takes_up_to_a_limit() {
-        let mut patience = Patience::default();
+        let mut patience = GroupCommit::default();
         patience.learn(2, 2, Duration::from_micros(100));
         assert_eq!(patience.waits()[0], (2, Duration::from_micros(800)));
         patience.learn(9, 9, Duration::from_secs(1));

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A call that was not answered as asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum CallError {
     /// It never left: no connection. Another member may do.
     Unreachable(String),
     /// etcd refused it and did nothing.
@@ -50,28 +50,29 @@ const REFUSALS: [(u32, &str, Refusal); 13] = [
     (15, "", Refusal::Stopped),
 ];
 
-impl Fault {
+impl CallError {
     /// Judges the status that a call ended with.
-    pub(super) fn of_status(code: u32, message: String) -> Fault {
+    pub(super) fn of_status(code: u32, message: String) -> CallError {
         let known = REFUSALS.iter().find(|(of, part, _)| *of == code && message.contains(part));
         match known {
-            Some((_, _, refusal)) => Fault::Refused(*refusal, message),
-            None => Fault::Unclear(message),
+            Some((_, _, refusal)) => CallError::Refused(*refusal, message),
+            None => CallError::Unclear(message),
         }
     }
 
     /// Tells whether trying again, perhaps elsewhere, may help.
     pub(super) fn may_pass(&self) -> bool {
         match self {
-            Fault::Unreachable(_) | Fault::Unclear(_) => true,
-            Fault::Refused(refusal, _) => matches!(refusal, Refusal::Busy | Refusal::Token),
+            CallError::Unreachable(_) | CallError::Unclear(_) => true,
+            CallError::Refused(refusal, _) => matches!(refusal, Refusal::Busy | Refusal::Token),
         }
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Fault::Unreachable(reason) | Fault::Refused(_, reason) | Fault::Unclear(reason)) = self;
+        let (CallError::Unreachable(reason) | CallError::Refused(_, reason) | CallError::Unclear(reason)) =
+            self;
         write!(f, "etcd: {reason}")
     }
 }
@@ -95,12 +96,12 @@ mod tests {
             (7, "etcdserver: permission denied", Some(Refusal::Forbidden)),
         ];
         for (code, message, expected) in cases {
-            let fault = Fault::of_status(code, message.to_owned());
-            let found = match &fault {
-                Fault::Refused(refusal, _) => Some(*refusal),
+            let error = CallError::of_status(code, message.to_owned());
+            let found = match &error {
+                CallError::Refused(refusal, _) => Some(*refusal),
                 _ => None,
             };
-            assert_eq!(found, expected, "{fault}");
+            assert_eq!(found, expected, "{error}");
         }
     }
 }

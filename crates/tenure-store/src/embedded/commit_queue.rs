@@ -1,13 +1,13 @@
 //! Where writers leave their requests for the one thread that carries them out. It says how many it hopes for, and is
 //! woken when they are there: waking it for each would cost more than the requests do.
 
-use super::patience::Wait;
+use super::group_commit::Wait;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::fmt;
 use std::time::{Duration, Instant};
 
 /// The requests that wait.
-pub(super) struct Inbox<T> {
+pub(super) struct CommitQueue<T> {
     state: Mutex<State<T>>,
     enough: Condvar,
 }
@@ -28,20 +28,20 @@ pub(super) enum Delivery<T> {
     Closed,
 }
 
-impl<T> fmt::Debug for Inbox<T> {
+impl<T> fmt::Debug for CommitQueue<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inbox").finish_non_exhaustive()
+        f.debug_struct("CommitQueue").finish_non_exhaustive()
     }
 }
 
-impl<T> Default for Inbox<T> {
-    fn default() -> Inbox<T> {
+impl<T> Default for CommitQueue<T> {
+    fn default() -> CommitQueue<T> {
         let state = State { waiting: Vec::new(), hoped_for: None, closed: false };
-        Inbox { state: Mutex::new(state), enough: Condvar::new() }
+        CommitQueue { state: Mutex::new(state), enough: Condvar::new() }
     }
 }
 
-impl<T> Inbox<T> {
+impl<T> CommitQueue<T> {
     /// Leaves a request; gives it back if the inbox is closed.
     pub(super) fn leave(&self, request: T) -> Result<(), T> {
         let mut state = self.state.lock();
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn what_waits_is_taken_together_and_nobody_waits_for_more_than_patience() {
-        let inbox = Inbox::default();
+        let inbox = CommitQueue::default();
         assert_eq!(inbox.take(NONE, [(9, SHORT), NOBODY]), Delivery::Requests(Vec::<u32>::new()));
         inbox.leave(1).unwrap();
         inbox.leave(2).unwrap();
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_closed_inbox_delivers_what_is_left() {
-        let inbox = Inbox::default();
+        let inbox = CommitQueue::default();
         inbox.leave(1).unwrap();
         inbox.close();
         assert_eq!(inbox.leave(2), Err(2));
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn the_reader_is_woken_when_as_many_are_there_as_it_hopes_for() {
-        let inbox = Arc::new(Inbox::default());
+        let inbox = Arc::new(CommitQueue::default());
         let reader = std::thread::spawn({
             let inbox = inbox.clone();
             move || {

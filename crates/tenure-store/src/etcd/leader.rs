@@ -2,7 +2,7 @@
 //! what servers that are gone have left. Leading is a matter of thrift, not of safety: two that both believe to lead
 //! for a moment do nothing wrong.
 
-use super::fault::{Fault, Refusal};
+use super::call_error::{CallError, Refusal};
 use super::load::newest;
 use super::mark::Mark;
 use super::mirror::Mirror;
@@ -27,7 +27,7 @@ const GONE: Duration = Duration::from_secs(6 * 3600);
 const REMOVALS: usize = 40;
 
 #[derive(Debug)]
-pub(super) struct Lead {
+pub(super) struct LeaderElection {
     mirror: Arc<Mirror>,
     server: String,
     compaction: Option<Duration>,
@@ -35,9 +35,9 @@ pub(super) struct Lead {
     lease: AtomicI64,
 }
 
-impl Lead {
-    pub(super) fn new(mirror: Arc<Mirror>, server: String, compaction: Option<Duration>) -> Lead {
-        Lead { mirror, server, compaction, leads: AtomicBool::new(false), lease: AtomicI64::new(0) }
+impl LeaderElection {
+    pub(super) fn new(mirror: Arc<Mirror>, server: String, compaction: Option<Duration>) -> LeaderElection {
+        LeaderElection { mirror, server, compaction, leads: AtomicBool::new(false), lease: AtomicI64::new(0) }
     }
 
     pub(super) fn leads(&self) -> bool {
@@ -57,19 +57,19 @@ impl Lead {
                 && Instant::now() >= due
             {
                 next = Some(Instant::now() + every);
-                if leads && let Err(fault) = self.clean_up().await {
-                    tracing::warn!(%fault, "cannot compact etcd");
+                if leads && let Err(error) = self.clean_up().await {
+                    tracing::warn!(%error, "cannot compact etcd");
                 }
             }
         }
     }
 
     /// Keeps leading, or begins to if nobody does.
-    async fn beat(&self) -> Result<bool, Fault> {
+    async fn beat(&self) -> Result<bool, CallError> {
         let deadline = Instant::now() + BEAT;
         let mut id = self.lease.load(Ordering::Relaxed);
         if id != 0 {
-            let alive: Result<LeaseResponse, Fault> =
+            let alive: Result<LeaseResponse, CallError> =
                 self.mirror.cluster.persist(LEASE_KEEP_ALIVE, &LeaseRequest { id }, deadline).await;
             if !alive.is_ok_and(|lease| lease.seconds > 0) {
                 id = 0;
@@ -96,16 +96,16 @@ impl Lead {
     }
 
     /// Compacts etcd to where the kept history begins, and removes what is no longer needed.
-    async fn clean_up(&self) -> Result<(), Fault> {
+    async fn clean_up(&self) -> Result<(), CallError> {
         self.remove_the_gone().await?;
-        let oldest = self.mirror.ledger.read(|state| state.history.compacted());
+        let oldest = self.mirror.state.read(|state| state.history.compacted());
         let Some(revision) = self.mirror.offset.etcd(oldest) else { return Ok(()) };
         compact(&self.mirror, revision, Instant::now() + BEAT).await
     }
 
     /// Removes the notes of servers that have not written for long. In the same revision the leader leaves a mark of
     /// its own: the newest mark must never be older than the newest write.
-    async fn remove_the_gone(&self) -> Result<(), Fault> {
+    async fn remove_the_gone(&self) -> Result<(), CallError> {
         let (key, range_end) = self.mirror.keys.marks();
         let request = RangeRequest { key, range_end, ..RangeRequest::default() };
         let deadline = Instant::now() + BEAT;
@@ -143,12 +143,12 @@ impl Lead {
 }
 
 /// Lets etcd forget what was before a revision, which stays readable.
-pub(super) async fn compact(mirror: &Mirror, revision: i64, deadline: Instant) -> Result<(), Fault> {
+pub(super) async fn compact(mirror: &Mirror, revision: i64, deadline: Instant) -> Result<(), CallError> {
     let revision = revision.min(newest(mirror, deadline).await?.current);
     let request = CompactionRequest { revision };
     match mirror.cluster.persist::<Acknowledgement>(COMPACT, &request, deadline).await {
         // Already done, by another or by an attempt whose answer was lost.
-        Ok(_) | Err(Fault::Refused(Refusal::Compacted, _)) => Ok(()),
-        Err(fault) => Err(fault),
+        Ok(_) | Err(CallError::Refused(Refusal::Compacted, _)) => Ok(()),
+        Err(error) => Err(error),
     }
 }

@@ -1,0 +1,386 @@
+//! A sorted map whose clones share memory until one of them writes: a B+ tree of reference-counted nodes. A clone costs one
+//! reference count; a write to a shared map copies the nodes on its path, a write to an unshared one copies nothing.
+
+use std::borrow::Borrow;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// The most entries of a leaf and children of a branch; a node that exceeds it is split in two.
+const MAX_NODE: usize = 32;
+/// A node below this size is merged with its neighbour, if both fit into one.
+const MIN_NODE: usize = MAX_NODE / 4;
+
+/// The map.
+#[derive(Clone, Debug)]
+pub(crate) struct CowMap<K, V> {
+    root: Arc<Node<K, V>>,
+    length: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Node<K, V> {
+    Leaf(Vec<(K, V)>),
+    Branch(Vec<Child<K, V>>),
+}
+
+/// A subtree and a lower bound of its keys: not above its first key, and above all keys of the child before.
+#[derive(Clone, Debug)]
+struct Child<K, V> {
+    low: K,
+    node: Arc<Node<K, V>>,
+}
+
+impl<K, V> Default for CowMap<K, V> {
+    fn default() -> CowMap<K, V> {
+        CowMap { root: Arc::new(Node::Leaf(Vec::new())), length: 0 }
+    }
+}
+
+impl<K, V> Node<K, V> {
+    fn size(&self) -> usize {
+        match self {
+            Node::Leaf(entries) => entries.len(),
+            Node::Branch(children) => children.len(),
+        }
+    }
+}
+
+/// Returns the position of the child that holds a key if any does.
+fn child_of<K: Borrow<Q>, V, Q: Ord + ?Sized>(children: &[Child<K, V>], key: &Q) -> usize {
+    children.partition_point(|child| child.low.borrow() <= key).saturating_sub(1)
+}
+
+fn find<K: Borrow<Q>, V, Q: Ord + ?Sized>(entries: &[(K, V)], key: &Q) -> Result<usize, usize> {
+    entries.binary_search_by(|(own, _)| own.borrow().cmp(key))
+}
+
+impl<K, V> CowMap<K, V> {
+    /// Returns the number of entries.
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Returns the value under a key.
+    pub(crate) fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
+        let mut node = &*self.root;
+        loop {
+            match node {
+                Node::Branch(children) => node = &children[child_of(children, key)].node,
+                Node::Leaf(entries) => {
+                    return find(entries, key).ok().map(|place| &entries[place].1);
+                }
+            }
+        }
+    }
+
+    /// Returns the entry with the smallest key.
+    pub(crate) fn first(&self) -> Option<(&K, &V)> {
+        self.iter().next()
+    }
+
+    /// Iterates over all entries in the order of their keys.
+    pub(crate) fn iter(&self) -> Range<'_, K, V> {
+        let mut range = Range { stack: Vec::new(), leaf: [].iter() };
+        range.descend_first(&self.root);
+        range
+    }
+
+    /// Iterates over the entries from a lower bound on.
+    pub(crate) fn range_from<Q: Ord + ?Sized>(&self, from: Bound<&Q>) -> Range<'_, K, V>
+    where
+        K: Borrow<Q>,
+    {
+        let (key, past) = match from {
+            Bound::Unbounded => return self.iter(),
+            Bound::Included(key) => (key, false),
+            Bound::Excluded(key) => (key, true),
+        };
+        let mut range = Range { stack: Vec::new(), leaf: [].iter() };
+        let mut node = &*self.root;
+        loop {
+            match node {
+                Node::Branch(children) => {
+                    let place = child_of(children, key);
+                    range.stack.push(children[place + 1..].iter());
+                    node = &children[place].node;
+                }
+                Node::Leaf(entries) => {
+                    let place = match find(entries, key) {
+                        Ok(place) => place + usize::from(past),
+                        Err(place) => place,
+                    };
+                    range.leaf = entries[place..].iter();
+                    return range;
+                }
+            }
+        }
+    }
+}
+
+impl<K: Ord + Clone, V: Clone> CowMap<K, V> {
+    /// Returns the value under a key, to change it.
+    pub(crate) fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+    {
+        // Looked up first: a miss must not copy shared nodes.
+        self.get(key)?;
+        let mut node = Arc::make_mut(&mut self.root);
+        loop {
+            match node {
+                Node::Branch(children) => {
+                    let place = child_of(children, key);
+                    node = Arc::make_mut(&mut children[place].node);
+                }
+                Node::Leaf(entries) => {
+                    let place = find(entries, key).ok()?;
+                    return Some(&mut entries[place].1);
+                }
+            }
+        }
+    }
+
+    /// Puts a value under a key and returns the one it replaces.
+    pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
+        let (replaced, split) = insert(Arc::make_mut(&mut self.root), key, value);
+        if let Some(right) = split
+            && let Some(low) = first_key(&self.root)
+        {
+            let left = Child { low, node: self.root.clone() };
+            self.root = Arc::new(Node::Branch(vec![left, right]));
+        }
+        self.length += usize::from(replaced.is_none());
+        replaced
+    }
+
+    /// Removes a key and returns its value.
+    pub(crate) fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+    {
+        self.get(key)?;
+        let removed = remove(Arc::make_mut(&mut self.root), key)?;
+        self.length -= 1;
+        // A root with one child is replaced by it, one without any by an empty leaf.
+        while let Node::Branch(children) = &*self.root
+            && children.len() < 2
+        {
+            let only = children.first().map(|child| child.node.clone());
+            self.root = only.unwrap_or_else(|| Arc::new(Node::Leaf(Vec::new())));
+        }
+        Some(removed)
+    }
+}
+
+fn first_key<K: Clone, V>(node: &Node<K, V>) -> Option<K> {
+    match node {
+        Node::Leaf(entries) => entries.first().map(|(key, _)| key.clone()),
+        Node::Branch(children) => children.first().map(|child| child.low.clone()),
+    }
+}
+
+/// Splits off the upper half of what exceeds a node's size. Ascending insertions leave full nodes behind.
+fn split_off<T>(items: &mut Vec<T>, at: usize) -> Option<Vec<T>> {
+    if items.len() <= MAX_NODE {
+        return None;
+    }
+    let appended = at + 1 == items.len();
+    Some(items.split_off(if appended { MAX_NODE } else { items.len() / 2 }))
+}
+
+fn insert<K: Ord + Clone, V: Clone>(
+    node: &mut Node<K, V>,
+    key: K,
+    value: V,
+) -> (Option<V>, Option<Child<K, V>>) {
+    match node {
+        Node::Leaf(entries) => match find(entries, &key) {
+            Ok(place) => (Some(std::mem::replace(&mut entries[place].1, value)), None),
+            Err(place) => {
+                entries.insert(place, (key, value));
+                let right = split_off(entries, place).map(|right| {
+                    let low = right[0].0.clone();
+                    Child { low, node: Arc::new(Node::Leaf(right)) }
+                });
+                (None, right)
+            }
+        },
+        Node::Branch(children) => {
+            let place = child_of(children, &key);
+            let child = &mut children[place];
+            if key < child.low {
+                child.low = key.clone();
+            }
+            let (replaced, split) = insert(Arc::make_mut(&mut child.node), key, value);
+            let Some(split) = split else { return (replaced, None) };
+            children.insert(place + 1, split);
+            let right = split_off(children, place + 1).map(|right| {
+                let low = right[0].low.clone();
+                Child { low, node: Arc::new(Node::Branch(right)) }
+            });
+            (replaced, right)
+        }
+    }
+}
+
+fn remove<K: Borrow<Q> + Ord + Clone, V: Clone, Q: Ord + ?Sized>(node: &mut Node<K, V>, key: &Q) -> Option<V> {
+    match node {
+        Node::Leaf(entries) => find(entries, key).ok().map(|place| entries.remove(place).1),
+        Node::Branch(children) => {
+            let place = child_of(children, key);
+            let removed = remove(Arc::make_mut(&mut children.get_mut(place)?.node), key)?;
+            if children[place].node.size() < MIN_NODE {
+                merge(children, place);
+            }
+            Some(removed)
+        }
+    }
+}
+
+/// Merges a child that has become small with the one beside it, if both fit into one node, and drops it if it is empty.
+fn merge<K: Clone, V: Clone>(children: &mut Vec<Child<K, V>>, place: usize) {
+    if children[place].node.size() == 0 {
+        children.remove(place);
+        return;
+    }
+    let left = if place + 1 < children.len() { place } else { place.saturating_sub(1) };
+    let Some(right) = children.get(left + 1) else { return };
+    if children[left].node.size() + right.node.size() > MAX_NODE {
+        return;
+    }
+    let right = children.remove(left + 1);
+    match (Arc::make_mut(&mut children[left].node), Arc::unwrap_or_clone(right.node)) {
+        (Node::Leaf(into), Node::Leaf(from)) => into.extend(from),
+        (Node::Branch(into), Node::Branch(from)) => into.extend(from),
+        // All leaves of the tree have the same depth.
+        (Node::Leaf(_), Node::Branch(_)) | (Node::Branch(_), Node::Leaf(_)) => {}
+    }
+}
+
+/// An iterator over entries in the order of their keys.
+pub(crate) struct Range<'a, K, V> {
+    stack: Vec<std::slice::Iter<'a, Child<K, V>>>,
+    leaf: std::slice::Iter<'a, (K, V)>,
+}
+
+impl<'a, K, V> Range<'a, K, V> {
+    fn descend_first(&mut self, mut node: &'a Node<K, V>) {
+        loop {
+            match node {
+                Node::Leaf(entries) => {
+                    self.leaf = entries.iter();
+                    return;
+                }
+                Node::Branch(children) => {
+                    let mut children = children.iter();
+                    let Some(first) = children.next() else { return };
+                    self.stack.push(children);
+                    node = &first.node;
+                }
+            }
+        }
+    }
+}
+
+impl<'a, K, V> Iterator for Range<'a, K, V> {
+    type Item = (&'a K, &'a V);
+
+    fn next(&mut self) -> Option<(&'a K, &'a V)> {
+        loop {
+            if let Some((key, value)) = self.leaf.next() {
+                return Some((key, value));
+            }
+            match self.stack.last_mut()?.next() {
+                Some(child) => self.descend_first(&child.node),
+                None => {
+                    self.stack.pop();
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    /// Checks that all leaves are equally deep, that no node is empty or too large, and that the lower bounds hold.
+    fn check(node: &Node<u16, u32>, low: Option<u16>, root: bool) -> usize {
+        assert!(root || (1..=MAX_NODE).contains(&node.size()), "a node of {}", node.size());
+        match node {
+            Node::Leaf(entries) => {
+                assert!(entries.first().is_none_or(|(key, _)| low.is_none_or(|low| low <= *key)));
+                1
+            }
+            Node::Branch(children) => {
+                assert!(children.is_sorted_by(|a, b| a.low < b.low));
+                let depths: Vec<_> =
+                    children.iter().map(|child| check(&child.node, Some(child.low), false)).collect();
+                assert!(depths.iter().all(|depth| *depth == depths[0]), "{depths:?}");
+                1 + depths[0]
+            }
+        }
+    }
+
+    fn pairs<'a>(entries: impl Iterator<Item = (&'a u16, &'a u32)>) -> Vec<(u16, u32)> {
+        entries.map(|(key, value)| (*key, *value)).collect()
+    }
+
+    proptest! {
+        /// Whatever is done to a map and to a clone of it, each equals a `BTreeMap` that was given the same.
+        #[test]
+        fn a_map_and_its_clone_equal_two_sorted_maps(
+            steps in vec((any::<bool>(), 0..600u16, 0..5u8), 0..1500),
+            from in 0..700u16,
+        ) {
+            let mut maps = [CowMap::default(), CowMap::default()];
+            let mut models = [BTreeMap::new(), BTreeMap::new()];
+            for (number, (second, key, action)) in (0u32..).zip(steps) {
+                let which = usize::from(second);
+                let (map, model) = (&mut maps[which], &mut models[which]);
+                match action {
+                    0 | 1 => prop_assert_eq!(map.remove(&key), model.remove(&key)),
+                    2 if number % 50 == 0 => {
+                        maps[which] = maps[1 - which].clone();
+                        models[which] = models[1 - which].clone();
+                    }
+                    3 => {
+                        if let Some(value) = map.get_mut(&key) {
+                            *value += 1;
+                        }
+                        model.entry(key).and_modify(|value| *value += 1);
+                    }
+                    _ => prop_assert_eq!(map.insert(key, number), model.insert(key, number)),
+                }
+            }
+            for (map, model) in maps.iter().zip(&models) {
+                check(&map.root, None, true);
+                prop_assert_eq!(map.len(), model.len());
+                prop_assert_eq!(pairs(map.iter()), pairs(model.iter()));
+                prop_assert_eq!(pairs(map.range_from(Bound::Included(&from))), pairs(model.range(from..)));
+                let after = model.range((Bound::Excluded(from), Bound::Unbounded));
+                prop_assert_eq!(pairs(map.range_from(Bound::Excluded(&from))), pairs(after));
+                prop_assert_eq!(map.get(&from), model.get(&from));
+            }
+        }
+    }
+
+    #[test]
+    fn a_queue_stays_as_small_as_its_content() {
+        let mut map = CowMap::default();
+        for number in 0..20_000u16 {
+            map.insert(number, 0);
+            if number >= 100 {
+                map.remove(&(number - 100));
+            }
+        }
+        assert_eq!((map.len(), map.first()), (100, Some((&19_900, &0))));
+        assert!(check(&map.root, None, true) <= 3);
+    }
+}
