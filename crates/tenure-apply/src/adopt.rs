@@ -1,4 +1,4 @@
-//! Several managers become one: the way out of fields that an old name still holds. The object is not
+//! Several managers become one: the way out of fields that an old name still owns. The object is not
 //! touched, so nothing changes for anyone but the bookkeeping.
 
 use crate::{Identity, Manager, Managers, Timestamp};
@@ -13,7 +13,7 @@ pub struct Adoption {
 }
 
 /// Merges all managers that are meant into one of the given identity, which need not exist before. Its time
-/// is the given one if it comes to hold anything new.
+/// is the given one if it comes to own anything new.
 pub fn adopt(
     managers: &Managers,
     heir: &Identity<'_>,

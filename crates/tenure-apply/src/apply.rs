@@ -1,12 +1,12 @@
 //! Server-side apply: one manager declares all it wants of an object. The declaration is laid over the live
-//! object, what the manager declared before and leaves out now goes unless others hold it, and whoever holds
+//! object, what the manager declared before and leaves out now goes unless others own it, and whoever owns
 //! a field that would change must be asked first, or be forced.
 
 use crate::{
-    ApplyError, Conflict, Conflicts, Holder, Identity, Live, Manager, Managers, Operation, Presence, State,
+    ApplyError, Conflict, Conflicts, Identity, Live, Manager, Managers, Operation, Owner, Presence, State,
     Write, contest,
     declare::declared,
-    last_applied::{self, HEIR},
+    last_applied::{self, KUBECTL_MANAGER},
     ledger::{self, Ledger},
     merge::merge,
     prune::{prune, reinstate, restore},
@@ -65,8 +65,8 @@ pub fn apply(
     let last = managers.get(&identity).cloned();
     let known = last.as_ref().map(|last| last.fields.clone()).unwrap_or_default();
     let let_through = write.reset.let_through(config);
-    let comparable =
-        identity.name != HEIR && last.as_ref().is_some_and(|last| last.api_version == write.api_version);
+    let comparable = identity.name != KUBECTL_MANAGER
+        && last.as_ref().is_some_and(|last| last.api_version == write.api_version);
     let (declared, fields, merged) =
         match comparable.then(|| restated(config, live.object, &known, ty)).flatten() {
             Some(merged) if merged.ptr_eq(live.object) => return Ok(State { object: merged, managers }),
@@ -99,11 +99,11 @@ pub fn apply(
     };
     let untracked = live.managers.is_empty() && state.fields.is_empty();
     match state.carry_out(force) {
-        // Nothing of what lives came from anywhere but from saying this before, which nobody comes to hold.
+        // Nothing of what lives came from anywhere but from saying this before, which nobody comes to own.
         Ok(_) if untracked && merge(write.empty, config, ty) == *live.object => {
             Ok(State { object: live.object.clone(), managers: live.managers.clone() })
         }
-        Err(ApplyError::Conflicts(conflicts)) if identity.name == HEIR => state.inherit(conflicts),
+        Err(ApplyError::Conflicts(conflicts)) if identity.name == KUBECTL_MANAGER => state.inherit(conflicts),
         outcome => outcome,
     }
 }
@@ -122,9 +122,9 @@ struct Applied<'a> {
     managers: &'a Managers,
     /// The applier as it was.
     last: Option<Manager>,
-    /// What it declares now, with what nobody may hold.
+    /// What it declares now, with what nobody may own.
     declared: FieldSet,
-    /// What it comes to hold.
+    /// What it comes to own.
     fields: FieldSet,
 }
 
@@ -143,7 +143,7 @@ impl Applied<'_> {
             let Some(difference) = ledger.difference(&manager.api_version)? else { continue };
             let (lost, conflicts) = self.claims(manager, &difference.written, &ledger, force);
             let left = manager.fields.difference(&lost).difference(&difference.removed);
-            contested.push((Holder::from(manager), conflicts));
+            contested.push((Owner::from(manager), conflicts));
             if !left.is_empty() {
                 after.put(manager.with_fields(left));
             }
@@ -168,8 +168,8 @@ impl Applied<'_> {
         }
         after.sort();
         let object = if unchanged { self.live.clone() } else { object };
-        let current =
-            (self.identity.name == HEIR).then(|| last_applied::brought_up_to_date(&object, self.config));
+        let current = (self.identity.name == KUBECTL_MANAGER)
+            .then(|| last_applied::brought_up_to_date(&object, self.config));
         Ok(State { object: current.flatten().unwrap_or(object), managers: after })
     }
 
@@ -197,11 +197,11 @@ impl Applied<'_> {
             return Ok(merged.clone());
         };
         let (was, is) = (last.api_version.as_str(), self.write.api_version);
-        let mut held: Vec<(Text, FieldSet)> = vec![(is.into(), self.declared.clone())];
+        let mut owned: Vec<(Text, FieldSet)> = vec![(is.into(), self.declared.clone())];
         for manager in self.others() {
-            match held.iter_mut().find(|(version, _)| *version == manager.api_version) {
+            match owned.iter_mut().find(|(version, _)| *version == manager.api_version) {
                 Some((_, fields)) => *fields = fields.union(&manager.fields),
-                None => held.push((manager.api_version.clone(), manager.fields.clone())),
+                None => owned.push((manager.api_version.clone(), manager.fields.clone())),
             }
         }
         let at = |object: &Value, from: &str, to: &str| -> Result<Option<Value>, ApplyError> {
@@ -219,10 +219,10 @@ impl Applied<'_> {
             return Ok(merged.clone());
         };
         let none = FieldSet::default();
-        let held_then = held.iter().find(|(version, _)| version == was).map_or(&none, |(_, fields)| fields);
+        let held_then = owned.iter().find(|(version, _)| version == was).map_or(&none, |(_, fields)| fields);
         let mut pruned = prune(&full, ty, &last.fields, held_then, self.write.versions.emptied());
         let mut version = was;
-        for (other, fields) in held.iter().filter(|(other, fields)| other != was && !fields.is_empty()) {
+        for (other, fields) in owned.iter().filter(|(other, fields)| other != was && !fields.is_empty()) {
             let Some(ty) = self.write.versions.type_of(other) else { continue };
             if let (Some(full), Some(then)) = (at(merged, is, other)?, at(&pruned, version, other)?) {
                 pruned = restore(&full, &then, ty, fields);
@@ -254,12 +254,12 @@ impl Applied<'_> {
         let ty = self.write.versions.type_of(&manager.api_version).unwrap_or_else(TypeRef::untyped);
         let (mut shared, mut conflicts) = (FieldSetBuilder::new(), Vec::new());
         contest::visit(&touched, (live, new), ty, |path, live, proposed| {
-            // Both declare that there is nothing: the holder's zero was left out when the object was stored.
+            // Both declare that there is nothing: the owner's zero was left out when the object was stored.
             if live.is_none() && proposed.is_none_or(is_zero) {
                 shared.insert(path.elements());
             } else if !force.takes(path.elements()) {
                 let (live, proposed) = (live.cloned(), proposed.cloned());
-                conflicts.push(Conflict { path: path.clone(), holders: Vec::new(), live, proposed });
+                conflicts.push(Conflict { path: path.clone(), owners: Vec::new(), live, proposed });
             }
         });
         let lost = touched.difference(&shared.finish());

@@ -1,4 +1,4 @@
-//! A bound on the number of updaters. Appliers are asked for what they hold, so they stay; of updaters
+//! A bound on the number of updaters. Appliers are asked for what they own, so they stay; of updaters
 //! beyond the bound, the oldest are folded into one bucket for each version.
 
 use crate::{Manager, Managers, Operation};
@@ -10,7 +10,7 @@ pub const MAX_UPDATERS: usize = 10;
 /// The name of the manager that stands for the oldest updaters.
 pub const ANCIENT_CHANGES: &str = "ancient-changes";
 
-/// Folds the oldest updaters together until the bound holds or no two of one version are left to fold.
+/// Folds the oldest updaters together until the limit holds or no two of one version are left to fold.
 pub(crate) fn cap(managers: &mut Managers) {
     let is_updater = |manager: &&Manager| manager.operation == Operation::Update;
     let mut updaters: Vec<Manager> = managers.iter().filter(is_updater).cloned().collect();

@@ -49,8 +49,8 @@ struct Levels {
 impl Levels {
     fn finish(self) -> Difference {
         Difference {
-            written: FieldSet::from_sorted(self.written),
-            removed: FieldSet::from_sorted(self.removed),
+            written: FieldSet::from_nodes(self.written),
+            removed: FieldSet::from_nodes(self.removed),
         }
     }
 

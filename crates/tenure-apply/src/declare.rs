@@ -18,7 +18,7 @@ pub(crate) fn declared(config: &Value, ty: TypeRef<'_>, last: &FieldSet) -> Resu
 
 /// What a value declares.
 struct Declared {
-    /// Whether it is held as such where it stands in a named field.
+    /// Whether it is owned as such where it stands in a named field.
     whole: bool,
     below: FieldSet,
 }
@@ -92,8 +92,8 @@ impl Walk {
         }
         let below = match level.agreed {
             Some(all) if all == before.len() => last.clone(),
-            Some(some) => FieldSet::from_sorted(before[..some].to_vec()),
-            None => FieldSet::from_level(self.nodes.drain(base..)),
+            Some(some) => FieldSet::from_nodes(before[..some].iter().cloned()),
+            None => FieldSet::from_nodes(self.nodes.drain(base..)),
         };
         Ok(Declared { whole: false, below })
     }
@@ -127,7 +127,7 @@ impl Walk {
             let children = declared.map_err(|fault| fault.under(element.clone()))?.below;
             self.nodes.push(Node { element, included: true, children });
         }
-        Ok(FieldSet::from_level(self.nodes.drain(base..)))
+        Ok(FieldSet::from_nodes(self.nodes.drain(base..)))
     }
 
     /// Returns the last set of a list, if the list still declares exactly that.
@@ -157,7 +157,7 @@ impl Walk {
     }
 }
 
-/// Whether a type names a field, so that holding something below it says nothing of the field itself.
+/// Whether a type names a field, so that owning something below it says nothing of the field itself.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Standing {
     Named,
@@ -208,7 +208,7 @@ impl<'a> Level<'a> {
     }
 }
 
-/// Checks a value whose parts nobody holds on their own, and everything inside it.
+/// Checks a value whose parts nobody owns on their own, and everything inside it.
 pub(crate) fn check(value: &Value, ty: TypeRef<'_>) -> Result<(), Box<Fault>> {
     match (ty.get(), value) {
         (_, Value::Null) | (Type::Untyped, _) => Ok(()),
@@ -237,7 +237,7 @@ fn fits(kind: ScalarKind, value: &Value) -> bool {
     match kind {
         ScalarKind::Boolean => matches!(value, Value::Bool(_)),
         ScalarKind::Integer => match value {
-            Value::Float(number) => number.fract() == 0.0,
+            Value::Float(number) => number.get().fract() == 0.0,
             other => matches!(other, Value::Int(_) | Value::UInt(_)),
         },
         ScalarKind::Number => matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_)),

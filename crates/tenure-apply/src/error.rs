@@ -8,7 +8,7 @@ use tenure_value::{Kind, Text};
 /// Why a write cannot be carried out.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ApplyError {
-    /// Others hold fields that this apply would change; the writer may force, change or leave them out.
+    /// Others own fields that this apply would change; the writer may force, change or leave them out.
     #[error("{0}")]
     Conflicts(Conflicts),
     /// The configuration has a field that its type does not name; it may be misspelt.

@@ -1,4 +1,4 @@
-//! The configuration that a manager declared last, as far as the object still shows it: the held parts, with
+//! The configuration that a manager declared last, as far as the object still shows it: the owned parts, with
 //! the keys that tell their list items apart and the names that tell the object apart.
 
 use crate::{
@@ -13,44 +13,44 @@ use tenure_value::{Object, ObjectBuilder, Text, Value};
 const IDENTITY: [&str; 2] = ["apiVersion", "kind"];
 const IDENTITY_IN_METADATA: [&str; 2] = ["name", "namespace"];
 
-/// Returns the parts of an object that a set holds, ready to be applied again. A held field that the object
+/// Returns the parts of an object that a set owns, ready to be applied again. An owned field that the object
 /// does not show (a zero that was left out) is not in it.
 pub fn extract(object: &Value, fields: &FieldSet, ty: TypeRef<'_>) -> Value {
-    let held = parts(object, fields, ty).unwrap_or_else(|| Value::Object(Object::default()));
-    let mut held = held.as_object().cloned().unwrap_or_default();
+    let owned = parts(object, fields, ty).unwrap_or_else(|| Value::Object(Object::default()));
+    let mut owned = owned.as_object().cloned().unwrap_or_default();
     for name in IDENTITY {
         if let Some(value) = object.get(name) {
-            held = held.with(name, value.clone());
+            owned = owned.with(name, value.clone());
         }
     }
-    let mut metadata = held.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+    let mut metadata = owned.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
     for name in IDENTITY_IN_METADATA {
         if let Some(value) = object.at(["metadata", name]) {
             metadata = metadata.with(name, value.clone());
         }
     }
     if !metadata.is_empty() {
-        held = held.with("metadata", metadata);
+        owned = owned.with("metadata", metadata);
     }
-    Value::Object(held)
+    Value::Object(owned)
 }
 
-/// Returns what a set holds inside a value, or nothing where that is nothing.
+/// Returns what a set owns inside a value, or nothing where that is nothing.
 fn parts(value: &Value, fields: &FieldSet, ty: TypeRef<'_>) -> Option<Value> {
     match (shape(ty), value) {
         (Shape::Granular | Shape::Deduced, Value::Object(object)) => {
-            let mut held = ObjectBuilder::with_capacity(fields.nodes().len());
+            let mut owned = ObjectBuilder::with_capacity(fields.nodes().len());
             for (name, value) in object {
                 let node = fields.node(&PathElement::Field(name.clone()));
                 if let Some(part) = node.and_then(|node| place(value, node, below(ty, name))) {
-                    held.push(name.clone(), part);
+                    owned.push(name.clone(), part);
                 }
             }
-            let held = held.finish();
-            (!held.is_empty()).then_some(Value::Object(held))
+            let owned = owned.finish();
+            (!owned.is_empty()).then_some(Value::Object(owned))
         }
         (Shape::Items(topology, of), Value::Array(array)) => {
-            let held: Vec<Value> = array
+            let owned: Vec<Value> = array
                 .iter()
                 .enumerate()
                 .filter_map(|(index, item)| {
@@ -59,7 +59,7 @@ fn parts(value: &Value, fields: &FieldSet, ty: TypeRef<'_>) -> Option<Value> {
                     Some(with_keys(part, item, topology))
                 })
                 .collect();
-            (!held.is_empty()).then(|| Value::array(held))
+            (!owned.is_empty()).then(|| Value::array(owned))
         }
         _ => None,
     }
@@ -69,8 +69,8 @@ fn place(value: &Value, node: &Node, ty: TypeRef<'_>) -> Option<Value> {
     if let Some(part) = parts(value, &node.children, ty) {
         return Some(part);
     }
-    let held = node.included.then_some(value)?;
-    Some(match (shape(ty), held) {
+    let owned = node.included.then_some(value)?;
+    Some(match (shape(ty), owned) {
         // Held as such, with nothing in it: that is how it was declared.
         (Shape::Granular | Shape::Deduced, Value::Object(_)) => Value::Object(Object::default()),
         (Shape::Items(..), Value::Array(_)) => Value::array([]),

@@ -1,10 +1,10 @@
-//! Single fields change hands, or are let go. As with an adoption the object is not touched: only who holds what.
+//! Single fields change hands, or are let go. As with an adoption the object is not touched: only who owns what.
 
 use crate::{Adoption, Identity, Manager, Managers, Timestamp};
 use tenure_fields::{FieldSet, Path};
 
-/// Moves what some managers hold at and below some paths to one of the given identity, which need not exist before.
-/// Its time is the given one if it comes to hold anything new.
+/// Moves what some managers own at and below some paths to one of the given identity, which need not exist before.
+/// Its time is the given one if it comes to own anything new.
 pub fn transfer(
     managers: &Managers,
     paths: &[Path],
@@ -31,9 +31,9 @@ pub fn transfer(
             kept.extend(remaining(manager, paths));
         }
     }
-    let held = before.map(|before| before.fields.clone()).unwrap_or_default();
-    let fields = held.union(&taken);
-    if fields == held {
+    let owned = before.map(|before| before.fields.clone()).unwrap_or_default();
+    let fields = owned.union(&taken);
+    if fields == owned {
         kept.extend(before.cloned());
     } else {
         kept.push(Manager {
@@ -48,7 +48,7 @@ pub fn transfer(
     Adoption { managers: Managers::new(kept), left: Managers::new(left) }
 }
 
-/// Takes what some managers hold at and below some paths away from them. What nobody holds then stays as it is until
+/// Takes what some managers own at and below some paths away from them. What nobody owns then stays as it is until
 /// somebody writes it.
 pub fn release(managers: &Managers, paths: &[Path], meant: impl Fn(&Manager) -> bool) -> Managers {
     let left = managers.iter().filter_map(|manager| match meant(manager) {

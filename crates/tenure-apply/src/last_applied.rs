@@ -11,7 +11,7 @@ use tenure_value::{Limits, Object, Text, Value, json};
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The manager that takes part in the hand-over.
-pub(crate) const HEIR: &str = "kubectl";
+pub(crate) const KUBECTL_MANAGER: &str = "kubectl";
 
 /// The length beyond which all annotations of an object together are refused.
 const ANNOTATIONS_LIMIT: usize = 256 * 1024;

@@ -1,4 +1,4 @@
-//! Ownership: several managers shape one object, and every write decides what the object becomes, who holds
+//! Ownership: several managers shape one object, and every write decides what the object becomes, who owns
 //! each field afterwards, and whether someone must be asked first.
 //!
 //! [`apply`] is for those who declare all they want of an object, [`update`] for every other write. Both take
@@ -83,14 +83,14 @@ pub use adopt::{Adoption, adopt};
 pub use apply::{BEFORE_FIRST_APPLY, Force, apply};
 pub use cap::{ANCIENT_CHANGES, MAX_UPDATERS};
 pub use compare::Difference;
-pub use conflict::{Cause, Conflict, Conflicts, Holder};
+pub use conflict::{Cause, Conflict, Conflicts, Owner};
 pub use error::ApplyError;
 pub use extract::extract;
 pub use handover::{release, transfer};
 pub use last_applied::LAST_APPLIED;
 pub use manager::{Identity, Manager, Operation};
 pub use managers::{MAX_MANAGERS, Managers};
-pub use report::{Change, Leaf, changes, holdings, ownership};
+pub use report::{FieldOwners, OwnershipChange, ownership, ownership_by_place, ownership_changes};
 pub use reset::Reset;
 pub use scale::{ReplicasAt, SCALE_VERSION, from_scale, to_scale};
 pub use time::Timestamp;

@@ -1,4 +1,4 @@
-//! One manager: who, how, at which version and through which endpoint, when, and what they hold. Two
+//! One manager: who, how, at which version and through which endpoint, when, and what they own. Two
 //! writes belong to one manager when their identities agree; an applier is the same at every apiVersion.
 
 use crate::Timestamp;
@@ -31,7 +31,7 @@ impl fmt::Display for Operation {
     }
 }
 
-/// Someone who holds fields of an object.
+/// Someone who owns fields of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manager {
     /// The name the writer gave.
@@ -44,7 +44,7 @@ pub struct Manager {
     pub subresource: Text,
     /// When their fields last changed, where known.
     pub time: Option<Timestamp>,
-    /// What they hold.
+    /// What they own.
     pub fields: FieldSet,
 }
 
@@ -82,7 +82,7 @@ impl Manager {
         }
     }
 
-    /// Returns this manager holding other fields.
+    /// Returns this manager owning other fields.
     pub fn with_fields(&self, fields: FieldSet) -> Manager {
         Manager { fields, ..self.clone() }
     }

@@ -45,7 +45,7 @@ impl Managers {
         self.0.iter().find(|manager| manager.identity().is(identity))
     }
 
-    /// Whether both name the same managers holding the same fields, whatever the times.
+    /// Whether both name the same managers owning the same fields, whatever the times.
     pub fn same_fields(&self, other: &Managers) -> bool {
         let same = |a: &Manager, b: &Manager| {
             a.identity().is(&b.identity()) && a.api_version == b.api_version && a.fields == b.fields
@@ -53,11 +53,11 @@ impl Managers {
         self.len() == other.len() && self.iter().all(|a| other.iter().any(|b| same(a, b)))
     }
 
-    /// Returns the union of what all of them hold at one version.
-    pub fn held_at(&self, api_version: &str) -> FieldSet {
+    /// Returns the union of what all of them own at one version.
+    pub fn owned_at(&self, api_version: &str) -> FieldSet {
         self.iter()
             .filter(|manager| manager.api_version == api_version)
-            .fold(FieldSet::default(), |held, manager| held.union(&manager.fields))
+            .fold(FieldSet::default(), |owned, manager| owned.union(&manager.fields))
     }
 
     pub(crate) fn put(&mut self, manager: Manager) {

@@ -157,7 +157,7 @@ fn in_step(live: &Array, applied: &Array, topology: &ListTopology, of: TypeRef<'
     Some(merged.chain(rest.iter().cloned()).collect())
 }
 
-/// Two lists by their elements. The applied order holds among applied items; items that only live stand
+/// Two lists by their elements. The applied order is kept among applied items; items that only live stand
 /// where the walk over the live list meets them.
 struct Interleaved<'a> {
     live: &'a Array,

@@ -1,8 +1,8 @@
 //! Removal of what an applier no longer declares. A part goes when its applier declared it last time and
-//! nobody holds it now; parts that nobody ever held stay, unless what contains them goes. Only the paths of
+//! nobody owns it now; parts that nobody ever owned stay, unless what contains them goes. Only the paths of
 //! the last set are walked.
 //!
-//! "Named" below: a struct's field counts as held when anything below it is held.
+//! "Named" below: a struct's field counts as owned when anything below it is owned.
 
 use crate::{
     Emptied, items,
@@ -12,17 +12,17 @@ use tenure_fields::{FieldSet, Node, PathElement};
 use tenure_schema::{ListTopology, Type, TypeRef};
 use tenure_value::{Array, Object, Value};
 
-/// Returns the merged object without what only the last set still asked for. `held` is what all managers
-/// hold now, the applier's new declaration included.
+/// Returns the merged object without what only the last set still asked for. `owned` is what all managers
+/// own now, the applier's new declaration included.
 pub(crate) fn prune(
     merged: &Value,
     ty: TypeRef<'_>,
     last: &FieldSet,
-    held: &FieldSet,
+    owned: &FieldSet,
     emptied: Emptied,
 ) -> Value {
     let fate = Fate { declared: false, doomed: false, emptied };
-    inside(merged, ty, last, held, fate).unwrap_or_else(|| merged.clone())
+    inside(merged, ty, last, owned, fate).unwrap_or_else(|| merged.clone())
 }
 
 /// What the way down to a place has decided.
@@ -30,20 +30,20 @@ pub(crate) fn prune(
 struct Fate {
     /// The applier declared this place or one above it.
     declared: bool,
-    /// Nobody holds this place or one above it, so whatever the applier declared here goes.
+    /// Nobody owns this place or one above it, so whatever the applier declared here goes.
     doomed: bool,
-    /// What becomes of a part that is emptied although someone holds it.
+    /// What becomes of a part that is emptied although someone owns it.
     emptied: Emptied,
 }
 
 impl Fate {
-    fn at(self, last: bool, held: bool) -> Fate {
+    fn at(self, last: bool, owned: bool) -> Fate {
         let declared = self.declared || last;
-        Fate { declared, doomed: self.doomed || declared && !held, ..self }
+        Fate { declared, doomed: self.doomed || declared && !owned, ..self }
     }
 }
 
-/// Whether a set counts a place as held: itself, or as a named field by what is below it.
+/// Whether a set counts a place as owned: itself, or as a named field by what is below it.
 fn counts(node: Option<&Node>, named: bool) -> bool {
     node.is_some_and(|node| node.included || named)
 }
@@ -60,18 +60,18 @@ fn children(node: Option<&Node>) -> FieldSet {
 }
 
 /// Prunes what is inside a value; `None` where nothing goes.
-fn inside(value: &Value, ty: TypeRef<'_>, last: &FieldSet, held: &FieldSet, fate: Fate) -> Option<Value> {
+fn inside(value: &Value, ty: TypeRef<'_>, last: &FieldSet, owned: &FieldSet, fate: Fate) -> Option<Value> {
     if last.is_empty() {
         return None;
     }
     match (shape(ty), value) {
-        (Shape::Granular | Shape::Deduced, Value::Object(object)) => fields(object, ty, last, held, fate),
-        (Shape::Items(topology, of), Value::Array(array)) => list(array, topology, of, last, held, fate),
+        (Shape::Granular | Shape::Deduced, Value::Object(object)) => fields(object, ty, last, owned, fate),
+        (Shape::Items(topology, of), Value::Array(array)) => list(array, topology, of, last, owned, fate),
         _ => None,
     }
 }
 
-fn fields(object: &Object, ty: TypeRef<'_>, last: &FieldSet, held: &FieldSet, fate: Fate) -> Option<Value> {
+fn fields(object: &Object, ty: TypeRef<'_>, last: &FieldSet, owned: &FieldSet, fate: Fate) -> Option<Value> {
     let mut left: Option<Vec<_>> = None;
     for (at, (name, value)) in object.iter().enumerate() {
         let element = PathElement::Field(name.clone());
@@ -80,9 +80,9 @@ fn fields(object: &Object, ty: TypeRef<'_>, last: &FieldSet, held: &FieldSet, fa
             Some(node) => {
                 let (named, of) = (names(ty, name), below(ty, name));
                 let named = named && appears(value, of);
-                match place(value, of, node, held.node(&element), named, fate) {
+                match place(value, of, node, owned.node(&element), named, fate) {
                     Left::Other(rest) if is_empty(&rest) && named => {
-                        emptied(rest, held.node(&element), ty, name, fate.emptied)
+                        emptied(rest, owned.node(&element), ty, name, fate.emptied)
                     }
                     outcome => outcome,
                 }
@@ -110,23 +110,23 @@ fn appears(value: &Value, ty: TypeRef<'_>) -> bool {
     !matches!((shape(ty), value), (Shape::Items(..), Value::Array(array)) if array.is_empty())
 }
 
-fn place(value: &Value, ty: TypeRef<'_>, last: &Node, held: Option<&Node>, named: bool, fate: Fate) -> Left {
-    let (was, is) = (counts(Some(last), named), counts(held, named));
+fn place(value: &Value, ty: TypeRef<'_>, last: &Node, owned: Option<&Node>, named: bool, fate: Fate) -> Left {
+    let (was, is) = (counts(Some(last), named), counts(owned, named));
     let fate = fate.at(was, is);
     if fate.doomed && was {
         return Left::Nothing;
     }
-    match inside(value, ty, &last.children, &children(held), fate) {
+    match inside(value, ty, &last.children, &children(owned), fate) {
         None => Left::Same,
         Some(rest) => Left::Other(rest),
     }
 }
 
-/// Returns what is left of a field that has lost its contents: it stays if its struct needs it, and if someone holds
+/// Returns what is left of a field that has lost its contents: it stays if its struct needs it, and if someone owns
 /// the field itself, it depends on the kind.
-fn emptied(rest: Value, held: Option<&Node>, ty: TypeRef<'_>, name: &str, of_kind: Emptied) -> Left {
+fn emptied(rest: Value, owned: Option<&Node>, ty: TypeRef<'_>, name: &str, of_kind: Emptied) -> Left {
     let required = ty.field(name).is_some_and(|field| field.required);
-    match (held.is_some_and(|node| node.included), of_kind) {
+    match (owned.is_some_and(|node| node.included), of_kind) {
         _ if required => Left::Other(rest),
         (true, Emptied::Stays) => Left::Other(rest),
         (true, Emptied::IsNull) => Left::Other(Value::Null),
@@ -147,7 +147,7 @@ fn list(
     topology: &ListTopology,
     of: TypeRef<'_>,
     last: &FieldSet,
-    held: &FieldSet,
+    owned: &FieldSet,
     fate: Fate,
 ) -> Option<Value> {
     let mut left: Option<Vec<Value>> = None;
@@ -161,9 +161,9 @@ fn list(
         let outcome = match node {
             None => Left::Same,
             Some(node) => {
-                let held = held.node(&node.element);
-                match place(item, of, node, held, false, fate) {
-                    // The applier gave the item up and others hold a part of it.
+                let owned = owned.node(&node.element);
+                match place(item, of, node, owned, false, fate) {
+                    // The applier gave the item up and others own a part of it.
                     Left::Other(rest) if node.included && is_stump(&rest, item, of) => Left::Nothing,
                     outcome => outcome,
                 }
@@ -198,7 +198,7 @@ fn is_stump(rest: &Value, item: &Value, ty: TypeRef<'_>) -> bool {
 }
 
 /// Returns the full object without those places that the applier declared last and a pruned one lacks: what
-/// nobody ever held stays, also inside something that only managers at other versions hold.
+/// nobody ever owned stays, also inside something that only managers at other versions own.
 pub(crate) fn reinstate(full: &Value, pruned: Option<&Value>, ty: TypeRef<'_>, last: &FieldSet) -> Value {
     if last.is_empty() || pruned.is_some_and(|pruned| full.ptr_eq(pruned)) {
         return full.clone();
@@ -234,16 +234,16 @@ pub(crate) fn reinstate(full: &Value, pruned: Option<&Value>, ty: TypeRef<'_>, l
     }
 }
 
-/// Returns a pruned object with those parts of the full one put back that managers at another version hold.
-pub(crate) fn restore(full: &Value, pruned: &Value, ty: TypeRef<'_>, held: &FieldSet) -> Value {
-    if full.ptr_eq(pruned) || held.is_empty() {
+/// Returns a pruned object with those parts of the full one put back that managers at another version own.
+pub(crate) fn restore(full: &Value, pruned: &Value, ty: TypeRef<'_>, owned: &FieldSet) -> Value {
+    if full.ptr_eq(pruned) || owned.is_empty() {
         return pruned.clone();
     }
     match (shape(ty), full, pruned) {
         (Shape::Granular | Shape::Deduced, Value::Object(full), Value::Object(pruned)) => {
             let parts = full.iter().filter_map(|(name, value)| {
                 let element = PathElement::Field(name.clone());
-                let (node, of) = (held.node(&element), below(ty, name));
+                let (node, of) = (owned.node(&element), below(ty, name));
                 let named = names(ty, name) && appears(value, of);
                 put_back(value, pruned.get(name), of, node, named).map(|value| (name.clone(), value))
             });
@@ -254,7 +254,7 @@ pub(crate) fn restore(full: &Value, pruned: &Value, ty: TypeRef<'_>, held: &Fiel
                 |item: &Value| pruned.iter().find(|other| items::certainly_same(item, other, topology));
             let parts = full.iter().enumerate().filter_map(|(index, item)| {
                 let element = items::element(item, topology, index).ok();
-                let node = element.as_ref().and_then(|element| held.node(element));
+                let node = element.as_ref().and_then(|element| owned.node(element));
                 put_back(item, kept(item), of, node, false)
             });
             Value::array(parts)
@@ -267,13 +267,13 @@ fn put_back(
     full: &Value,
     pruned: Option<&Value>,
     ty: TypeRef<'_>,
-    held: Option<&Node>,
+    owned: Option<&Node>,
     named: bool,
 ) -> Option<Value> {
-    let below = children(held);
+    let below = children(owned);
     match pruned {
         Some(pruned) => Some(restore(full, pruned, ty, &below)),
-        None if !counts(held, named) => None,
+        None if !counts(owned, named) => None,
         None => Some(match (shape(ty), full) {
             (Shape::Granular | Shape::Deduced, Value::Object(_)) => {
                 restore(full, &Value::Object(Object::default()), ty, &below)

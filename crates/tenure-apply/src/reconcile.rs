@@ -1,5 +1,5 @@
-//! Sets that were written under an older schema. Where a type became atomic, holders of its parts hold the
-//! whole; where it became granular, the holder of the whole holds every part that lives. That someone held
+//! Sets that were written under an older schema. Where a type became atomic, owners of its parts own the
+//! whole; where it became granular, the owner of the whole owns every part that lives. That someone owned
 //! a whole rather than an empty thing only the former type can tell.
 
 use crate::{
@@ -37,7 +37,7 @@ fn level(
             Some(node) => changed.get_or_insert_with(|| set.nodes()[..at].to_vec()).push(node),
         }
     }
-    changed.map(FieldSet::from_sorted)
+    changed.map(FieldSet::from_nodes)
 }
 
 fn child(node: &Node, live: Option<&Value>, ty: TypeRef<'_>, former: Option<TypeRef<'_>>) -> Option<Node> {

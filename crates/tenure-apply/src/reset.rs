@@ -1,4 +1,4 @@
-//! Fields that an endpoint takes from the live object whatever a request says, so that nobody comes to hold
+//! Fields that an endpoint takes from the live object whatever a request says, so that nobody comes to own
 //! them there: the status on the object's own endpoint, everything else on that of the status.
 
 use crate::Difference;
@@ -51,7 +51,7 @@ fn within(set: &FieldSet, fields: &FieldSet) -> FieldSet {
         let children = within(&node.children, &field.children);
         (!children.is_empty()).then(|| Node { element: node.element.clone(), included: false, children })
     });
-    FieldSet::from_sorted(kept.collect())
+    FieldSet::from_nodes(kept)
 }
 
 /// Returns a value without the fields of a set; nothing where it has none of them.

@@ -122,7 +122,7 @@ fn place(value: &Value, live: &Value, node: &Node, name: &str, ty: TypeRef<'_>) 
     }
 }
 
-/// What a value says that is held as a whole.
+/// What a value says that is owned as a whole.
 fn leaf<'s>(value: &Value, live: &Value, node: &Node, ty: impl Fn() -> TypeRef<'s>) -> Option<Said> {
     if !node.included || !node.children.is_empty() {
         return None;
@@ -137,21 +137,21 @@ fn leaf<'s>(value: &Value, live: &Value, node: &Node, ty: impl Fn() -> TypeRef<'
 
 /// What a value with parts says.
 fn part(value: &Value, live: &Value, node: &Node, ty: TypeRef<'_>, standing: Standing) -> Option<Said> {
-    // An entry is held whatever is below it.
-    let held = standing == Standing::Entry;
+    // An entry is owned whatever is below it.
+    let owned = standing == Standing::Entry;
     match (shape(ty), value, live) {
         (Shape::Leaf, value, live) => leaf(value, live, node, || ty),
         (Shape::Granular | Shape::Deduced, Value::Object(object), Value::Object(standing)) => {
             if object.is_empty() {
                 return (node.included && node.children.is_empty()).then_some(Said::Again);
             }
-            if node.included != held {
+            if node.included != owned {
                 return None;
             }
             fields(object, standing, &node.children, ty)
         }
         (Shape::Items(topology, of), Value::Array(array), Value::Array(standing)) if !array.is_empty() => {
-            if node.included != held {
+            if node.included != owned {
                 return None;
             }
             list(array, standing, &node.children, topology, of)

@@ -21,10 +21,10 @@ impl<F: Fn(&str) -> Option<Path>> ReplicasAt for F {
     }
 }
 
-/// Returns who holds the number, as managers of the Scale object.
+/// Returns who owns the number, as managers of the Scale object.
 pub fn to_scale(managers: &Managers, at: &dyn ReplicasAt) -> Managers {
     let fields = replicas_of_scale();
-    let holds = |manager: &&Manager| {
+    let owns = |manager: &&Manager| {
         at.replicas_at(&manager.api_version).is_some_and(|path| manager.fields.has(path.elements()))
     };
     let api_version = Text::new_static(SCALE_VERSION);
@@ -33,10 +33,10 @@ pub fn to_scale(managers: &Managers, at: &dyn ReplicasAt) -> Managers {
         fields: fields.clone(),
         ..manager.clone()
     };
-    managers.iter().filter(holds).map(shown).collect()
+    managers.iter().filter(owns).map(shown).collect()
 }
 
-/// Returns the managers of the whole object after a write to its scale. An updater that still holds the
+/// Returns the managers of the whole object after a write to its scale. An updater that still owns the
 /// number shows it in an entry of its own, and the scale's entries carry no time, as recorded.
 pub fn from_scale(parent: &Managers, scale: &Managers, at: &dyn ReplicasAt, write: &Write<'_>) -> Managers {
     let mut after = Vec::with_capacity(parent.len() + scale.len());

@@ -1,4 +1,4 @@
-//! How a type treats a value: as parts with holders of their own, or as one. Every walk of this crate
+//! How a type treats a value: as parts with owners of their own, or as one. Every walk of this crate
 //! branches on [`Shape`]; where nothing is known of a value, its own form decides.
 
 use tenure_schema::{ListTopology, Relation, Type, TypeRef};
@@ -7,11 +7,11 @@ use tenure_value::Value;
 /// The topology that governs a place of a document.
 #[derive(Clone, Copy)]
 pub(crate) enum Shape<'s> {
-    /// Fields or entries with holders of their own.
+    /// Fields or entries with owners of their own.
     Granular,
-    /// Items with holders of their own.
+    /// Items with owners of their own.
     Items(&'s ListTopology, TypeRef<'s>),
-    /// One value, held and replaced as a whole.
+    /// One value, owned and replaced as a whole.
     Leaf,
     /// Objects are granular, everything else is a leaf.
     Deduced,
@@ -35,7 +35,7 @@ pub(crate) fn below<'s>(ty: TypeRef<'s>, name: &str) -> TypeRef<'s> {
     ty.below(name).unwrap_or_else(TypeRef::untyped)
 }
 
-/// Whether the type names this field, so that holding something below it says nothing of the field itself.
+/// Whether the type names this field, so that owning something below it says nothing of the field itself.
 pub(crate) fn names(ty: TypeRef<'_>, name: &str) -> bool {
     ty.field(name).is_some()
 }
@@ -55,8 +55,8 @@ pub(crate) fn is_zero(value: &Value) -> bool {
     match value {
         Value::Bool(flag) => !flag,
         Value::Int(number) => *number == 0,
-        Value::UInt(number) => *number == 0,
-        Value::Float(number) => *number == 0.0,
+        Value::UInt(_) => false,
+        Value::Float(number) => number.get() == 0.0,
         Value::String(text) => text.is_empty(),
         other => is_bare(other),
     }

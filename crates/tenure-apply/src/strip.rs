@@ -1,4 +1,4 @@
-//! Fields that nobody may hold: what identifies the object and what the server keeps about it.
+//! Fields that nobody may own: what identifies the object and what the server keeps about it.
 
 use std::sync::OnceLock;
 use tenure_fields::{FieldSet, FieldSetBuilder, PathElement};
@@ -29,7 +29,7 @@ pub(crate) fn is_nobodys_in_metadata(name: &str) -> bool {
     METADATA.contains(&name)
 }
 
-/// Returns a set without the fields that nobody may hold.
+/// Returns a set without the fields that nobody may own.
 pub(crate) fn strip(fields: &FieldSet) -> FieldSet {
     static NOBODYS: OnceLock<FieldSet> = OnceLock::new();
     let nobodys = NOBODYS.get_or_init(|| {

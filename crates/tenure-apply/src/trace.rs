@@ -2,7 +2,7 @@
 //! up. It is worked out afterwards from what went in and what came out, so an ordinary apply pays nothing.
 
 use crate::{
-    ApplyError, Force, Holder, Live, Manager, Operation, State, Write, apply, declare::declared, strip::strip,
+    ApplyError, Force, Live, Manager, Operation, Owner, State, Write, apply, declare::declared, strip::strip,
 };
 use tenure_fields::{FieldSet, Path};
 use tenure_schema::TypeRef;
@@ -14,22 +14,22 @@ use tenure_value::Value;
 pub enum Rule {
     /// It was declared and nothing stood there.
     Added,
-    /// It was declared with another value than stood there, and nobody else held it.
+    /// It was declared with another value than stood there, and nobody else owned it.
     Set,
-    /// It was declared as it stood, and nobody else holds it.
+    /// It was declared as it stood, and nobody else owns it.
     Kept,
-    /// It was declared as it stood, or as an equal zero, and these hold it too.
-    Shared(Vec<Holder>),
+    /// It was declared as it stood, or as an equal zero, and these own it too.
+    Shared(Vec<Owner>),
     /// It was declared with another value and taken from these, by force or as what `kubectl` once applied.
-    Taken(Vec<Holder>),
-    /// It was declared with another value than these hold, who must be asked.
-    Contested(Vec<Holder>),
-    /// It was declared before, is not now, and nobody holds it: it went.
+    Taken(Vec<Owner>),
+    /// It was declared with another value than these own, who must be asked.
+    Contested(Vec<Owner>),
+    /// It was declared before, is not now, and nobody owns it: it went.
     Removed,
-    /// It was declared before and is not now; these held a part of it that could not stand alone: it went.
-    RemovedWith(Vec<Holder>),
-    /// It was declared before, is not now, and stays because these hold it.
-    Released(Vec<Holder>),
+    /// It was declared before and is not now; these owned a part of it that could not stand alone: it went.
+    RemovedWith(Vec<Owner>),
+    /// It was declared before, is not now, and stays because these own it.
+    Released(Vec<Owner>),
     /// It was declared, but this endpoint takes it from the live object.
     ResetByEndpoint,
 }
@@ -102,11 +102,11 @@ impl<'a> Tracer<'a> {
         let identity = self.write.identity(Operation::Apply);
         if let (Ok(_), Some(last)) = (outcome, self.live.managers.get(&identity)) {
             for path in last.fields.difference(&self.declared).iter() {
-                let holders = self.holders(&path);
-                let rule = match (path.resolve(object, self.ty), holders.is_empty()) {
-                    (Some(_), _) => Rule::Released(holders),
+                let owners = self.owners(&path);
+                let rule = match (path.resolve(object, self.ty), owners.is_empty()) {
+                    (Some(_), _) => Rule::Released(owners),
                     (None, true) => Rule::Removed,
-                    (None, false) => Rule::RemovedWith(holders),
+                    (None, false) => Rule::RemovedWith(owners),
                 };
                 decisions.push(Decision { path, rule });
             }
@@ -124,16 +124,16 @@ impl<'a> Tracer<'a> {
         if let Err(ApplyError::Conflicts(conflicts)) = outcome
             && let Some(conflict) = conflicts.iter().find(|conflict| conflict.path == *path)
         {
-            return Rule::Contested(conflict.holders.clone());
+            return Rule::Contested(conflict.owners.clone());
         }
-        let holders = self.holders(path);
-        let keeps = |holder: &Holder| match outcome {
+        let owners = self.owners(path);
+        let keeps = |owner: &Owner| match outcome {
             Ok(state) => {
-                state.managers.get(&holder.identity()).is_some_and(|manager| manager.fields.has(elements))
+                state.managers.get(&owner.identity()).is_some_and(|manager| manager.fields.has(elements))
             }
             Err(_) => true,
         };
-        let (shared, taken): (Vec<Holder>, Vec<Holder>) = holders.into_iter().partition(keeps);
+        let (shared, taken): (Vec<Owner>, Vec<Owner>) = owners.into_iter().partition(keeps);
         if !taken.is_empty() {
             return Rule::Taken(taken);
         }
@@ -153,14 +153,14 @@ impl<'a> Tracer<'a> {
         self.declared.below(path.elements()).is_empty()
     }
 
-    /// Returns the others who held a path before the apply, at its version.
-    fn holders(&self, path: &Path) -> Vec<Holder> {
+    /// Returns the others who owned a path before the apply, at its version.
+    fn owners(&self, path: &Path) -> Vec<Owner> {
         let identity = self.write.identity(Operation::Apply);
-        let holds = |manager: &&Manager| {
+        let owns = |manager: &&Manager| {
             !manager.identity().is(&identity)
                 && manager.api_version == self.write.api_version
                 && manager.fields.has(path.elements())
         };
-        self.live.managers.iter().filter(holds).map(Holder::from).collect()
+        self.live.managers.iter().filter(owns).map(Owner::from).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! Ownership after any write but an apply: whoever changes a field takes it, what is gone nobody holds, and
+//! Ownership after any write but an apply: whoever changes a field takes it, what is gone nobody owns, and
 //! what did not change stays as it was. Updates never ask.
 
 use crate::{
@@ -134,14 +134,14 @@ pub(crate) fn track(
     let taken = taken.unwrap_or_default();
     if !taken.is_empty() {
         let identity = Write { manager: name, ..*write }.identity(Operation::Update);
-        let held = after.get(&identity).map(|manager| manager.fields.clone()).unwrap_or_default();
+        let owned = after.get(&identity).map(|manager| manager.fields.clone()).unwrap_or_default();
         after.put(Manager {
             name: identity.name.into(),
             operation: Operation::Update,
             api_version: identity.api_version.into(),
             subresource: identity.subresource.into(),
             time: Some(write.now),
-            fields: held.union(&taken),
+            fields: owned.union(&taken),
         });
     }
     cap(&mut after);

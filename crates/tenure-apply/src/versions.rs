@@ -13,7 +13,7 @@ pub trait Versions {
     fn convert(&self, object: &Value, api_version: &str) -> Result<Value, String>;
 
     /// Returns the type under which the managers of this object were written last, where the schema has
-    /// changed since and the caller knows; it tells a whole that was held from an empty one.
+    /// changed since and the caller knows; it tells a whole that was owned from an empty one.
     fn former_type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
         let _ = api_version;
         None
@@ -24,19 +24,19 @@ pub trait Versions {
         Evolution::Possible
     }
 
-    /// Returns what becomes of a part that another manager holds and that has lost all its contents.
+    /// Returns what becomes of a part that another manager owns and that has lost all its contents.
     fn emptied(&self) -> Emptied {
         Emptied::Stays
     }
 }
 
-/// What becomes of a part that has lost all its contents while somebody still holds the part itself.
+/// What becomes of a part that has lost all its contents while somebody still owns the part itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emptied {
     /// It stays, empty: custom resources, whose schema may refuse to be without it.
     Stays,
-    /// It is `null`, which built-in kinds read as absent, unless its type requires it; whoever holds it goes on
-    /// holding it, as recorded. One of several parts that exclude each other, a volume's source for one, can so be
+    /// It is `null`, which built-in kinds read as absent, unless its type requires it; whoever owns it goes on
+    /// owning it, as recorded. One of several parts that exclude each other, a volume's source for one, can so be
     /// given up for another.
     IsNull,
 }

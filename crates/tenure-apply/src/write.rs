@@ -48,7 +48,7 @@ pub struct Write<'a> {
     /// The kind's versions.
     pub versions: &'a dyn Versions,
     /// Fields that this endpoint takes from the live object whatever the request says; nobody comes to
-    /// hold them here.
+    /// own them here.
     pub reset: Reset<'a>,
     /// The object of this kind in which nothing is set, as the caller writes it out.
     pub empty: &'a Value,

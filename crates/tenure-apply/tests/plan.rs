@@ -19,7 +19,7 @@ fn every_line_of_the_testing_plan_names_tests_that_exist() {
     for row in rows {
         let named: Vec<(&str, &str)> =
             row.split('`').skip(1).step_by(2).filter_map(|name| name.split_once(": ")).collect();
-        assert!(!named.is_empty(), "nothing holds: {row}");
+        assert!(!named.is_empty(), "nothing owns: {row}");
         for (place, name) in named {
             let found = match place {
                 "scenario" => scenarios.contains(&format!("\"name\": \"{name}\"")),

@@ -131,7 +131,7 @@ impl<'s> Merge<'s> {
         }
         match level.base {
             None => a.clone(),
-            Some(base) => FieldSet::from_level(self.nodes.drain(base..)),
+            Some(base) => FieldSet::from_sorted(self.nodes.drain(base..)),
         }
     }
 

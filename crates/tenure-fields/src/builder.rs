@@ -58,7 +58,7 @@ impl FieldSetBuilder {
             included: node.included,
             children: node.below.finish(),
         };
-        FieldSet::from_level(self.nodes.into_iter().map(node))
+        FieldSet::from_sorted(self.nodes.into_iter().map(node))
     }
 }
 

@@ -69,7 +69,7 @@ impl Walk {
 
     /// Ends the level that begins at `base`.
     fn level(&mut self, base: usize) -> Result<Declared, Error> {
-        Ok(Declared { whole: false, below: FieldSet::from_level(self.nodes.drain(base..)) })
+        Ok(Declared { whole: false, below: FieldSet::from_sorted(self.nodes.drain(base..)) })
     }
 
     fn structure(&mut self, object: &Object, of: &Struct, here: TypeRef<'_>) -> Result<Declared, Error> {

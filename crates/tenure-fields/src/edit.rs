@@ -36,7 +36,7 @@ impl FieldSet {
         let node = &mut nodes[at];
         node.included |= rest.is_empty();
         node.children = node.children.with(rest);
-        FieldSet::from_sorted(nodes)
+        FieldSet::from_sorted(nodes.into_iter())
     }
 
     /// Changes the node at a path, if there is one; a node left with nothing goes.
@@ -55,7 +55,7 @@ impl FieldSet {
         if !node.included && node.children.is_empty() {
             nodes.remove(at);
         }
-        FieldSet::from_sorted(nodes)
+        FieldSet::from_sorted(nodes.into_iter())
     }
 
     /// Returns the node at a path.
@@ -109,7 +109,7 @@ impl FieldSet {
                 return FieldSet::default();
             }
             let node = Node { element: element.clone(), included, children: set };
-            set = FieldSet::from_sorted(vec![node]);
+            set = FieldSet::from_sorted([node].into_iter());
             included = false;
         }
         set
@@ -129,7 +129,11 @@ impl FieldSet {
         let same = |(leaf, node): (&Node, &Node)| {
             leaf.included == node.included && leaf.children.ptr_eq(&node.children)
         };
-        if leaves.iter().zip(self.nodes()).all(same) { self.clone() } else { FieldSet::from_sorted(leaves) }
+        if leaves.iter().zip(self.nodes()).all(same) {
+            self.clone()
+        } else {
+            FieldSet::from_sorted(leaves.into_iter())
+        }
     }
 }
 

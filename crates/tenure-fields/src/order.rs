@@ -55,9 +55,9 @@ fn compare_numbers(a: &Value, b: &Value) -> Ordering {
         (Some(a), Some(b)) => a.cmp(&b),
         // A float that is not whole differs from every whole number by more than rounding can hide.
         _ => match (a, b) {
-            (Value::Float(a), Value::Float(b)) => a.partial_cmp(b).unwrap_or(Ordering::Equal),
-            (Value::Float(float), other) => compare_float(*float, whole(other)),
-            (other, Value::Float(float)) => compare_float(*float, whole(other)).reverse(),
+            (Value::Float(a), Value::Float(b)) => a.get().partial_cmp(&b.get()).unwrap_or(Ordering::Equal),
+            (Value::Float(float), other) => compare_float(float.get(), whole(other)),
+            (other, Value::Float(float)) => compare_float(float.get(), whole(other)).reverse(),
             _ => Ordering::Equal,
         },
     }
@@ -74,8 +74,11 @@ fn compare_float(float: f64, integer: Option<i128>) -> Ordering {
 fn whole(value: &Value) -> Option<i128> {
     match value {
         Value::Int(number) => Some(i128::from(*number)),
-        Value::UInt(number) => Some(i128::from(*number)),
-        Value::Float(number) if number.fract() == 0.0 && number.abs() < 1e36 => Some(*number as i128),
+        Value::UInt(number) => Some(i128::from(number.get())),
+        Value::Float(number) => {
+            let number = number.get();
+            (number.fract() == 0.0 && number.abs() < 1e36).then_some(number as i128)
+        }
         _ => None,
     }
 }
@@ -93,7 +96,7 @@ pub(crate) fn hash<H: Hasher>(value: &Value, state: &mut H) {
         }
         Value::Object(object) => hash_object(object, state),
         Value::Int(_) | Value::UInt(_) | Value::Float(_) => match (whole(value), value) {
-            (None, Value::Float(number)) => number.to_bits().hash(state),
+            (None, Value::Float(number)) => number.hash(state),
             (amount, _) => amount.hash(state),
         },
     }
@@ -113,6 +116,10 @@ mod tests {
     use super::*;
     use std::hash::DefaultHasher;
 
+    fn float(number: f64) -> Value {
+        Value::float(number).unwrap()
+    }
+
     fn hashed(value: &Value) -> u64 {
         let mut state = DefaultHasher::new();
         hash(value, &mut state);
@@ -122,20 +129,20 @@ mod tests {
     #[test]
     fn numbers_come_first_then_strings_booleans_lists_objects_and_null() {
         let ascending = [
-            Value::Float(-1e300),
+            float(-1e300),
             Value::Int(i64::MIN),
-            Value::Float(-2.5),
+            float(-2.5),
             Value::Int(-2),
-            Value::Float(-0.5),
+            float(-0.5),
             Value::Int(0),
-            Value::Float(0.5),
+            float(0.5),
             Value::Int(1),
-            Value::Float(1.5),
+            float(1.5),
             Value::Int(2),
             Value::Int(10),
             Value::Int(i64::MAX),
-            Value::UInt(u64::MAX),
-            Value::Float(1e300),
+            Value::unsigned(u64::MAX),
+            float(1e300),
             Value::from(""),
             Value::from("10"),
             Value::from("2"),
@@ -163,15 +170,15 @@ mod tests {
     #[test]
     fn one_amount_is_one_element_however_it_is_written() {
         for (a, b) in [
-            (Value::Int(80), Value::Float(80.0)),
-            (Value::Int(0), Value::Float(-0.0)),
-            (Value::UInt(1 << 63), Value::Float(9_223_372_036_854_775_808.0)),
-            (Value::array([Value::Int(1)]), Value::array([Value::Float(1.0)])),
+            (Value::Int(80), float(80.0)),
+            (Value::Int(0), float(-0.0)),
+            (Value::unsigned(1 << 63), float(9_223_372_036_854_775_808.0)),
+            (Value::array([Value::Int(1)]), Value::array([float(1.0)])),
         ] {
             assert_eq!(compare(&a, &b), Ordering::Equal, "{a:?} and {b:?}");
             assert_eq!(hashed(&a), hashed(&b), "{a:?} and {b:?}");
         }
         let beyond_float = Value::Int((1 << 53) + 1);
-        assert_eq!(compare(&beyond_float, &Value::Float(9_007_199_254_740_992.0)), Ordering::Greater);
+        assert_eq!(compare(&beyond_float, &float(9_007_199_254_740_992.0)), Ordering::Greater);
     }
 }

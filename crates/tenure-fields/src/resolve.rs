@@ -3,7 +3,7 @@
 
 use crate::{Path, PathElement, order};
 use tenure_schema::{Key, ListTopology, Type, TypeRef};
-use tenure_value::{Object, Step, Value};
+use tenure_value::{Object, Pointer, Value};
 
 impl Path {
     /// Returns the part of a document of this type where the path leads, if there is one; of items that share
@@ -20,35 +20,34 @@ impl Path {
         Some(at.0)
     }
 
-    /// Returns the way to where the path leads in a document of this type, step by step, if it leads anywhere.
+    /// Returns the pointer to where the path leads in a document of this type, if it leads anywhere.
     ///
     /// ```
     /// use tenure_fields::Path;
     /// use tenure_schema::Schema;
-    /// use tenure_value::Step;
     ///
     /// let pod = r#"{"spec":{"containers":[{"name":"a"},{"name":"b"}]}}"#.parse().unwrap();
     /// let path = Path::parse(r#".spec.containers[name="b"]"#).unwrap();
-    /// let way = path.steps(&pod, Schema::builtin().kind("v1", "Pod").unwrap()).unwrap();
-    /// assert_eq!(way.last(), Some(&Step::Item(1)));
+    /// let pointer = path.pointer(&pod, Schema::builtin().kind("v1", "Pod").unwrap()).unwrap();
+    /// assert_eq!(pointer.to_string(), "/spec/containers/1");
     /// ```
-    pub fn steps(&self, value: &Value, of: TypeRef<'_>) -> Option<Vec<Step>> {
+    pub fn pointer(&self, value: &Value, of: TypeRef<'_>) -> Option<Pointer> {
         let (mut value, mut of) = (value, of);
-        let mut way = Vec::with_capacity(self.len());
+        let mut pointer = Pointer::default();
         for element in self.elements() {
             let next = step(value, element, of)?;
-            let (taken, below) = match element {
-                PathElement::Field(name) => (Step::Field(name.clone()), of.below(name)),
-                // The item itself is told from equal ones by where it is.
+            let below;
+            (pointer, below) = match element {
+                PathElement::Field(name) => (pointer.field(name.clone()), of.below(name)),
+                // Equal items are told apart by their address.
                 _ => (
-                    Step::Item(value.as_array()?.iter().position(|item| std::ptr::eq(item, next))?),
+                    pointer.item(value.as_array()?.iter().position(|item| std::ptr::eq(item, next))?),
                     of.item(),
                 ),
             };
-            way.push(taken);
             (value, of) = (next, below.unwrap_or_else(TypeRef::untyped));
         }
-        Some(way)
+        Some(pointer)
     }
 }
 

@@ -47,16 +47,46 @@ impl FieldSet {
     /// The set without any path.
     pub const EMPTY: FieldSet = FieldSet(None);
 
-    /// Takes one level's nodes, sorted by element, each included or with children.
-    pub fn from_sorted(nodes: Vec<Node>) -> FieldSet {
-        debug_assert!(nodes.windows(2).all(|pair| pair[0].element < pair[1].element));
-        debug_assert!(nodes.iter().all(|node| node.included || !node.children.is_empty()));
-        if nodes.is_empty() { FieldSet(None) } else { FieldSet(Some(Arc::from(nodes))) }
+    /// Returns the set whose first level has these nodes, in any order. Nodes of one element are united, and nodes
+    /// without content are left out. Nodes that are already in order cost one comparison each.
+    ///
+    /// ```
+    /// use tenure_fields::{FieldSet, Node, PathElement, fields_v1};
+    ///
+    /// let node = |name| Node { element: PathElement::field(name), included: true, children: FieldSet::EMPTY };
+    /// let set = FieldSet::from_nodes([node("spec"), node("data"), node("spec")]);
+    /// assert_eq!(set, fields_v1::parse(br#"{"f:data":{},"f:spec":{}}"#)?);
+    /// # Ok::<(), tenure_fields::Error>(())
+    /// ```
+    pub fn from_nodes(nodes: impl IntoIterator<Item = Node>) -> FieldSet {
+        let nodes: Arc<[Node]> = nodes.into_iter().collect();
+        let has_content = |node: &Node| node.included || !node.children.is_empty();
+        let in_order = nodes.windows(2).all(|pair| pair[0].element < pair[1].element);
+        if in_order && nodes.iter().all(has_content) {
+            return if nodes.is_empty() { FieldSet(None) } else { FieldSet(Some(nodes)) };
+        }
+        let mut sorted: Vec<Node> = nodes.iter().filter(|node| has_content(node)).cloned().collect();
+        sorted.sort_by(|a, b| a.element.cmp(&b.element));
+        sorted.dedup_by(|later, kept| {
+            let same = later.element == kept.element;
+            if same {
+                kept.included |= later.included;
+                kept.children = kept.children.union(&later.children);
+            }
+            same
+        });
+        FieldSet::from_sorted(sorted.into_iter())
     }
 
-    /// Takes one level's nodes as [`FieldSet::from_sorted`] does, where their number is known.
-    pub fn from_level(nodes: impl ExactSizeIterator<Item = Node>) -> FieldSet {
-        if nodes.len() == 0 { FieldSet(None) } else { FieldSet(Some(nodes.collect())) }
+    /// Returns the set of a level whose nodes are sorted by element, without repetitions, each with content.
+    pub(crate) fn from_sorted(nodes: impl ExactSizeIterator<Item = Node>) -> FieldSet {
+        if nodes.len() == 0 {
+            return FieldSet(None);
+        }
+        let nodes: Arc<[Node]> = nodes.collect();
+        debug_assert!(nodes.windows(2).all(|pair| pair[0].element < pair[1].element));
+        debug_assert!(nodes.iter().all(|node| node.included || !node.children.is_empty()));
+        FieldSet(Some(nodes))
     }
 
     /// Returns the nodes of this level, in order.

@@ -9,7 +9,7 @@ use tenure_value::Text;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WeakKey {
     /// The type that has the list, by its name, or by a kind and the way to it where it has none.
-    pub holder: Text,
+    pub parent: Text,
     /// The list's field.
     pub field: Text,
     /// The key it is merged by.
@@ -55,7 +55,7 @@ const REPEATS: [(&str, &str); 5] = [
 /// use tenure_schema::{Schema, audit};
 ///
 /// let weak = audit::weak_keys(Schema::builtin());
-/// let ports = weak.iter().find(|weak| weak.holder.ends_with("ServiceSpec")).unwrap();
+/// let ports = weak.iter().find(|weak| weak.parent.ends_with("ServiceSpec")).unwrap();
 /// assert_eq!(ports.to_string(), "io.k8s.api.core.v1.ServiceSpec.ports by port, better port+protocol: map keys say more");
 /// ```
 pub fn weak_keys(schema: &Schema) -> Vec<WeakKey> {
@@ -63,17 +63,17 @@ pub fn weak_keys(schema: &Schema) -> Vec<WeakKey> {
     let mut weak: Vec<_> = schema
         .types()
         .flat_map(|of| of.fields().map(move |(field, below)| (of, field, below)))
-        .filter_map(|(holder, field, below)| match below.get() {
-            Type::List(list) if field.patch.strategy.merge => examine(&places, holder, field, list, below),
+        .filter_map(|(parent, field, below)| match below.get() {
+            Type::List(list) if field.patch.strategy.merge => examine(&places, parent, field, list, below),
             _ => None,
         })
         .collect();
-    weak.sort_by(|a, b| (&a.holder, &a.field).cmp(&(&b.holder, &b.field)));
+    weak.sort_by(|a, b| (&a.parent, &a.field).cmp(&(&b.parent, &b.field)));
     weak
 }
 
-fn examine(places: &Places, holder: TypeRef, field: &Field, list: &List, of: TypeRef) -> Option<WeakKey> {
-    let holder = places.name(holder);
+fn examine(places: &Places, parent: TypeRef, field: &Field, list: &List, of: TypeRef) -> Option<WeakKey> {
+    let parent = places.name(parent);
     let patch = &field.patch;
     let item = of.slot(&list.item);
     let mut reasons = Vec::new();
@@ -92,11 +92,11 @@ fn examine(places: &Places, holder: TypeRef, field: &Field, list: &List, of: Typ
     {
         reasons.push(Weakness::MapKeysAreWeakToo);
     }
-    if REPEATS.contains(&(holder.as_str(), field.name.as_str())) {
+    if REPEATS.contains(&(parent.as_str(), field.name.as_str())) {
         reasons.push(Weakness::Repeats);
     }
     (!reasons.is_empty()).then(|| WeakKey {
-        holder,
+        parent,
         field: field.name.clone(),
         merge_key: patch.merge_key.clone(),
         map_keys: match &list.topology {
@@ -183,7 +183,7 @@ impl WeakKey {
 
 impl fmt::Display for WeakKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{} by {}", self.holder, self.field, self.keys())?;
+        write!(f, "{}.{} by {}", self.parent, self.field, self.keys())?;
         if !self.recommended_keys.is_empty() {
             write!(f, ", better {}", self.recommended_keys.join("+"))?;
         }

@@ -3,7 +3,7 @@
 
 use crate::Field;
 use std::ops::Deref;
-use tenure_value::beginning;
+use tenure_value::private::beginning;
 
 /// The fields of a struct, sorted by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -33,12 +33,13 @@ mod array;
 mod error;
 pub mod json;
 mod limits;
+mod number;
 mod object;
 mod order;
+mod pointer;
 #[cfg(feature = "serde")]
 mod serde;
 mod stack;
-mod step;
 pub mod time;
 mod value;
 pub mod yaml;
@@ -46,12 +47,17 @@ pub mod yaml;
 pub use array::Array;
 pub use error::{Duplicate, Error, Position};
 pub use limits::Limits;
+pub use number::{Float, LargeUint};
 pub use object::{Object, ObjectBuilder};
-pub use order::beginning;
+pub use pointer::Pointer;
 #[cfg(feature = "serde")]
 pub use serde::{from_value, to_value};
 /// A short or shared string: up to 23 bytes stay inline, longer ones are reference counted.
 pub use smol_str::SmolStr as Text;
-pub use stack::Stack;
-pub use step::Step;
 pub use value::{Kind, Value};
+
+/// Building blocks of the other crates of this workspace; not part of the public API.
+#[doc(hidden)]
+pub mod private {
+    pub use crate::{order::beginning, stack::Stack};
+}

@@ -1,7 +1,7 @@
 //! A map of fields: a slice sorted by name, behind an `Arc`. Two objects merge and compare by walking
 //! both in step, so the order is the invariant that everything else relies on.
 
-use crate::{Text, Value, beginning};
+use crate::{Text, Value, order::beginning};
 use std::{cmp::Ordering, sync::Arc};
 
 /// An immutable, shared map from names to values, in the bytewise order of the names.

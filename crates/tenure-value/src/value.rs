@@ -1,7 +1,7 @@
 //! The document tree's one type. Equality is exact: `80` and `80.0` differ, as they do as merge keys;
 //! [`Value::same`] is the looser comparison of numbers by amount.
 
-use crate::{Array, Object, Text};
+use crate::{Array, Float, LargeUint, Object, Text};
 use std::fmt;
 
 /// A document or a part of one.
@@ -14,10 +14,10 @@ pub enum Value {
     Bool(bool),
     /// An integer that fits 64 signed bits.
     Int(i64),
-    /// An integer above `i64::MAX` that fits 64 unsigned bits; smaller ones are always [`Value::Int`].
-    UInt(u64),
-    /// A number written with a fraction or an exponent, or too large for an integer. Never NaN or infinite.
-    Float(f64),
+    /// An integer above `i64::MAX` that fits 64 unsigned bits; smaller ones are [`Value::Int`].
+    UInt(LargeUint),
+    /// A number written with a fraction or an exponent, or too large for an integer.
+    Float(Float),
     /// A string.
     String(Text),
     /// A list.
@@ -70,11 +70,6 @@ impl Value {
     /// Builds an array.
     pub fn array(items: impl IntoIterator<Item = Value>) -> Value {
         Value::Array(items.into_iter().collect())
-    }
-
-    /// Builds the number that JSON would read from this unsigned integer.
-    pub fn unsigned(number: u64) -> Value {
-        i64::try_from(number).map_or(Value::UInt(number), Value::Int)
     }
 
     /// Returns what this value is, without its content.
@@ -131,8 +126,8 @@ impl Value {
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Value::Int(number) => Some(*number as f64),
-            Value::UInt(number) => Some(*number as f64),
-            Value::Float(number) => Some(*number),
+            Value::UInt(number) => Some(number.get() as f64),
+            Value::Float(number) => Some(number.get()),
             _ => None,
         }
     }
@@ -251,7 +246,7 @@ impl fmt::Debug for Value {
             Value::Null => f.write_str("null"),
             Value::Bool(flag) => write!(f, "{flag}"),
             Value::Int(number) => write!(f, "{number}"),
-            Value::UInt(number) => write!(f, "{number}"),
+            Value::UInt(number) => write!(f, "{number:?}"),
             Value::Float(number) => write!(f, "{number:?}"),
             Value::String(text) => write!(f, "{text:?}"),
             Value::Array(array) => f.debug_list().entries(array.iter()).finish(),
@@ -271,7 +266,7 @@ mod tests {
 
     #[test]
     fn equality_tells_integers_from_floats_and_sameness_does_not() {
-        let (whole, float) = (Value::Int(80), Value::Float(80.0));
+        let (whole, float) = (Value::Int(80), Value::float(80.0).unwrap());
         assert_ne!(whole, float);
         assert!(whole.same(&float));
         assert!(Value::array([whole]).same(&Value::array([float])));

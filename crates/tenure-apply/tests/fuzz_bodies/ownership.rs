@@ -4,8 +4,8 @@
 
 use tenure_apply::{
     ApplyError, Evolution, Force, Identity, Live, Managers, Operation, Presence, Requested, Reset, State,
-    Timestamp, Versions, Write, adopt, apply, apply_traced, changes, extract, from_scale, ownership,
-    to_scale, update,
+    Timestamp, Versions, Write, adopt, apply, apply_traced, extract, from_scale, ownership,
+    ownership_changes, to_scale, update,
 };
 use tenure_fields::{FieldSet, Path, PathElement};
 use tenure_schema::{Schema, TypeRef, crd};
@@ -92,7 +92,7 @@ fn applied(live: Live<'_>, config: &Value, write: &Write<'_>) {
     let (outcome, _) = apply_traced(live, config, write, Force::No);
     match &outcome {
         Err(ApplyError::Conflicts(conflicts)) => {
-            assert!(conflicts.iter().all(|conflict| !conflict.holders.is_empty()));
+            assert!(conflicts.iter().all(|conflict| !conflict.owners.is_empty()));
             assert!(!conflicts.causes().is_empty() && !conflicts.to_string().is_empty());
         }
         Err(error) => assert!(!error.to_string().is_empty()),
@@ -117,7 +117,7 @@ fn told(live: Live<'_>, state: &State, write: &Write<'_>) {
     let Some(ty) = write.versions.type_of(write.api_version) else { return };
     let _ = ownership(&state.object, &state.managers, ty);
     let before = State { object: live.object.clone(), managers: live.managers.clone() };
-    let _ = changes(&before, state, ty);
+    let _ = ownership_changes(&before, state, ty);
     for manager in &state.managers {
         let _ = extract(&state.object, &manager.fields, ty);
     }

@@ -32,12 +32,12 @@ proptest! {
             if before.state.managers.is_empty() && before.is_stored() {
                 continue;
             }
-            let held = all(&world.state.managers);
+            let owned = all(&world.state.managers);
             let declared = match write {
                 Write::Apply { config, .. } => world.declared(config),
                 Write::Update { .. } => world.changed_since(&before),
             };
-            prop_assert!(declared.is_subset(&held), "{:?} is not within {:?}", declared, held);
+            prop_assert!(declared.is_subset(&owned), "{:?} is not within {:?}", declared, owned);
         }
     }
 
@@ -48,7 +48,7 @@ proptest! {
             let Some(_) = world.writes(write) else { continue };
             for manager in &world.state.managers {
                 for path in manager.fields.iter() {
-                    prop_assert!(world.shows(&path), "{} holds {path}, which is not in {:?}", manager.name, world.state.object);
+                    prop_assert!(world.shows(&path), "{} owns {path}, which is not in {:?}", manager.name, world.state.object);
                 }
             }
         }
@@ -148,12 +148,12 @@ proptest! {
 }
 
 fn all(managers: &Managers) -> FieldSet {
-    managers.iter().fold(FieldSet::default(), |held, manager| held.union(&manager.fields))
+    managers.iter().fold(FieldSet::default(), |owned, manager| owned.union(&manager.fields))
 }
 
 #[test]
 fn the_cost_of_applies_to_a_keyed_list_grows_hardly_faster_than_the_list() {
-    // Counted in comparisons' worth of time on one machine, so only the shape is held: ten times the items may
+    // Counted in comparisons' worth of time on one machine, so only the shape is checked: ten times the items may
     // cost well below a hundred times as much.
     let time = |items: usize| {
         let best = (0..3).map(|_| world::time_of_keyed_applies(items)).min().unwrap_or_default();

@@ -299,7 +299,7 @@ impl World {
         Some(before)
     }
 
-    /// Returns the part of a configuration that someone can hold.
+    /// Returns the part of a configuration that someone can own.
     pub fn declared(&self, config: &Value) -> FieldSet {
         let spec = config.get("spec").cloned().unwrap_or_default();
         let bare = Value::object([("spec", spec)]);

@@ -72,7 +72,7 @@ pub fn is_zero(value: &Value) -> bool {
         Value::Null => true,
         Value::Bool(flag) => !flag,
         Value::Int(number) => *number == 0,
-        Value::Float(number) => *number == 0.0,
+        Value::Float(number) => number.get() == 0.0,
         Value::String(text) => text.is_empty(),
         Value::Array(items) => items.is_empty(),
         Value::Object(fields) => fields.iter().all(|(_, value)| is_zero(value)),
@@ -80,7 +80,7 @@ pub fn is_zero(value: &Value) -> bool {
     }
 }
 
-/// What the applier held before, at one place.
+/// What the applier owned before, at one place.
 #[derive(Clone, Copy)]
 pub enum Before<'a> {
     Below(&'a FieldSet),
@@ -282,12 +282,12 @@ pub fn unmasked(recorded: &Value, sources: &[Option<&Value>]) -> Value {
 }
 
 /// Returns a new object without what appeared in it from nowhere: not there before, not in the request, and
-/// held by nobody in the recording. The recorded server put it there after ownership was decided.
+/// owned by nobody in the recording. The recorded server put it there after ownership was decided.
 pub fn without_late_changes(
     new: &Value,
     live: Option<&Value>,
     body: Option<&Value>,
-    held: &[&FieldSet],
+    owned: &[&FieldSet],
     replaces: bool,
 ) -> Value {
     let Value::Object(fields) = new else { return new.clone() };
@@ -295,7 +295,7 @@ pub fn without_late_changes(
         let element = PathElement::Field(name.clone());
         let live = live.and_then(|live| live.get(name));
         let body = body.and_then(|body| body.get(name));
-        let nodes: Vec<&Node> = held.iter().filter_map(|set| set.node(&element)).collect();
+        let nodes: Vec<&Node> = owned.iter().filter_map(|set| set.node(&element)).collect();
         let gone = live.is_none() || replaces;
         if gone && body.is_none_or(is_zero) && nodes.is_empty() {
             return None;

@@ -69,7 +69,7 @@ impl<'a> Replayed<'a> {
             }
             return Ok(false);
         }
-        // A recording that does not vouch for the object says nothing of its holders.
+        // A recording that does not vouch for the object says nothing of its owners.
         if step.ignored.iter().any(|pointer| pointer.starts_with("/metadata/annotations")) {
             return Ok(false);
         }
@@ -196,11 +196,11 @@ impl<'a> Replayed<'a> {
         };
         let answer = recording::bare(&step.answer);
         let recorded = recording::managers(&step.answer);
-        let held: Vec<_> = recorded.iter().map(|manager| &manager.fields).collect();
+        let owned: Vec<_> = recorded.iter().map(|manager| &manager.fields).collect();
         let body = step.body.as_ref().filter(|_| step.media_type != "json-patch+json");
         let object = recording::unmasked(&answer, &[body, Some(live.object)]);
         let before = stored.as_ref().map(|stored| &stored.object);
-        let new = recording::without_late_changes(&object, before, body, &held, step.verb == "PUT");
+        let new = recording::without_late_changes(&object, before, body, &owned, step.verb == "PUT");
         let sent = self.sent_managers(live);
         let requested = match (target.subresource.as_str(), tenure_apply::Versions::evolves(&kind)) {
             ("", tenure_apply::Evolution::None) => Requested::Entries(sent.as_ref()),

@@ -11,7 +11,7 @@ use tenure_value::Value;
 /// The name of the difference.
 pub const ENTRY: &str = "Equal zeros are shared";
 
-/// Returns the paths that other appliers hold, that do not live, and that the configuration sets to a zero.
+/// Returns the paths that other appliers own, that do not live, and that the configuration sets to a zero.
 pub fn shared(live: Live<'_>, config: &Value, writer: &Identity<'_>, ty: TypeRef<'_>) -> FieldSet {
     let mut shared = FieldSet::default();
     let others = live

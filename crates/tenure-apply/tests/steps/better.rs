@@ -28,17 +28,17 @@ fn managers_that_apply_the_same_zero_share_it() {
 
 #[test]
 fn what_is_emptied_is_empty_or_gone() {
-    let held = "{struct: {x: '1', w: '1'}}";
+    let owned = "{struct: {x: '1', w: '1'}}";
     Story::of(SPEC)
-        .applies("alice", held)
+        .applies("alice", owned)
         .applies("alice", "{struct: {}}")
         .ends_with("{struct: {}}", &[("alice", "{f:spec: {f:struct: {}}}")]);
     Story::of(SPEC)
-        .applies("alice", held)
+        .applies("alice", owned)
         .applies("alice", "{struct: null}")
         .ends_with("{struct: null}", &[("alice", "{f:spec: {f:struct: {}}}")]);
     Story::of(SPEC)
-        .applies("alice", held)
+        .applies("alice", owned)
         .applies("alice", "{}")
         .ends_with("{}", &[("alice", "{f:spec: {}}")]);
     Story::of(SPEC)

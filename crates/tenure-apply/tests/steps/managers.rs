@@ -1,4 +1,4 @@
-//! The managers themselves: their written form, resets, the cap, and what nobody may hold.
+//! The managers themselves: their written form, resets, the cap, and what nobody may own.
 
 use crate::{
     SPEC,
@@ -55,7 +55,7 @@ fn an_entry_that_cannot_be_read_says_which_and_why() {
     assert!(Managers::from_value(&wrong).is_err(), "a name that is no path element");
 }
 
-/// Updates a ConfigMap held by one manager, with what a request says of `managedFields`.
+/// Updates a ConfigMap owned by one manager, with what a request says of `managedFields`.
 fn update_asking_for(requested: Requested<'_>, data: &str) -> Managers {
     let of = Schema::builtin().kind("v1", "ConfigMap").expect("a kind");
     let versions = SingleVersion::new("v1", of);

@@ -39,9 +39,9 @@ fn a_conflict_tells_path_holders_and_both_values() {
     let conflict = conflicts.iter().next().expect("a conflict");
     assert_eq!(conflict.path.to_string(), ".spec.num");
     assert_eq!((conflict.live.clone(), conflict.proposed.clone()), (Some(1.into()), Some(2.into())));
-    let holder = &conflict.holders[0];
-    assert_eq!(holder.identity().to_string(), "\"edit\" using x.io/v1");
-    assert_eq!(holder.time.map(|time| time.unix()), Some(1));
+    let owner = &conflict.owners[0];
+    assert_eq!(owner.identity().to_string(), "\"edit\" using x.io/v1");
+    assert_eq!(owner.time.map(|time| time.unix()), Some(1));
     assert_eq!(conflicts.causes()[0].message, "conflict with \"edit\" using x.io/v1");
 }
 

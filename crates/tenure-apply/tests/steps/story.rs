@@ -1,5 +1,5 @@
 //! The language of these tests: a story is a kind, a list of steps by managers, and the state expected at the
-//! end. Objects are YAML; what a manager holds is told as `FieldsV1`.
+//! end. Objects are YAML; what a manager owns is told as `FieldsV1`.
 
 use tenure_apply::{
     ApplyError, Evolution, Force, Live, Managers, Operation, Presence, Requested, Reset, State, Timestamp,
@@ -29,7 +29,7 @@ struct Version {
     former: Option<Schema>,
 }
 
-/// A kind, the object so far, and who holds what of it.
+/// A kind, the object so far, and who owns what of it.
 pub struct Story {
     versions: Vec<Version>,
     state: Option<State>,
@@ -255,13 +255,13 @@ impl Story {
         self.versions[0].schema.kind("x.io/v1", "Thing").expect("the kind")
     }
 
-    /// Compares `spec` and all managers, each as `name Operation` and what it holds.
+    /// Compares `spec` and all managers, each as `name Operation` and what it owns.
     #[track_caller]
     pub fn ends_with(self, spec: &str, managers: &[(&str, &str)]) -> Story {
         assert!(self.refused.is_none(), "refused: {:?}", self.refused.map(|error| error.to_string()));
         let state = self.state();
         assert_eq!(state.object.get("spec").cloned().unwrap_or_default(), value(spec), "the object");
-        let held: Vec<(String, Value)> = state
+        let owned: Vec<(String, Value)> = state
             .managers
             .iter()
             .map(|manager| {
@@ -277,7 +277,7 @@ impl Story {
         let shown = |managers: &[(String, Value)]| -> Vec<String> {
             managers.iter().map(|(name, fields)| format!("{name} {}", json::to_string(fields))).collect()
         };
-        assert_eq!(shown(&held), shown(&expected), "the managers");
+        assert_eq!(shown(&owned), shown(&expected), "the managers");
         self
     }
 }

@@ -1,12 +1,12 @@
-//! What the tools stand on: reports, changes, extraction, adoption and traces.
+//! What the tools stand on: reports, ownership_changes, extraction, adoption and traces.
 
 use crate::{
     SPEC,
     story::{Story, value},
 };
 use tenure_apply::{
-    Force, Identity, Operation, Rule, Timestamp, adopt, changes, extract, holdings, ownership, release,
-    transfer,
+    Force, Identity, Operation, Rule, Timestamp, adopt, extract, ownership, ownership_by_place,
+    ownership_changes, release, transfer,
 };
 use tenure_fields::Path;
 
@@ -19,8 +19,8 @@ fn every_leaf_is_reported_with_its_holders_or_none() {
     let told: Vec<String> = ownership(&state.object, &state.managers, story.ty())
         .iter()
         .map(|leaf| {
-            let holders: Vec<&str> = leaf.holders.iter().map(|holder| holder.name.as_str()).collect();
-            format!("{} {}", leaf.path, holders.join("+"))
+            let owners: Vec<&str> = leaf.owners.iter().map(|owner| owner.name.as_str()).collect();
+            format!("{} {}", leaf.path, owners.join("+"))
         })
         .collect();
     assert_eq!(
@@ -44,11 +44,11 @@ fn holdings_tell_of_all_that_can_be_held_each_before_what_is_inside() {
         .applies("alice", "{items: [{name: x, value: '1'}], map: {k: v}}")
         .applies("bob", "{items: [{name: x}], map: {}}");
     let state = story.state();
-    let told: Vec<String> = holdings(&state.object, &state.managers, story.ty())
+    let told: Vec<String> = ownership_by_place(&state.object, &state.managers, story.ty())
         .iter()
         .map(|place| {
-            let holders: Vec<&str> = place.holders.iter().map(|holder| holder.name.as_str()).collect();
-            format!("{} {}", place.path, holders.join("+"))
+            let owners: Vec<&str> = place.owners.iter().map(|owner| owner.name.as_str()).collect();
+            format!("{} {}", place.path, owners.join("+"))
         })
         .filter(|line| line.starts_with(".spec"))
         .collect();
@@ -65,7 +65,7 @@ fn holdings_tell_of_all_that_can_be_held_each_before_what_is_inside() {
         ]
     );
     let leaves = ownership(&state.object, &state.managers, story.ty());
-    let places = holdings(&state.object, &state.managers, story.ty());
+    let places = ownership_by_place(&state.object, &state.managers, story.ty());
     assert!(leaves.iter().all(|leaf| places.contains(leaf)), "every leaf is a place");
 }
 
@@ -74,13 +74,13 @@ fn between_two_states_each_manager_gains_loses_shares_and_sees_removed() {
     let before = Story::of(SPEC).applies("alice", "{a: '1', b: '1', num: 1}");
     let first = before.state().clone();
     let after = before.forces("bob", "{a: '2', num: 1}").applies("alice", "{num: 1}");
-    let changes = changes(&first, after.state(), after.ty());
+    let changes = ownership_changes(&first, after.state(), after.ty());
     let told: Vec<String> = changes
         .iter()
         .map(|change| {
             format!(
                 "{}: +{:?} -{:?} x{:?} ={:?}",
-                change.holder.name, change.gained, change.lost, change.removed, change.shared
+                change.owner.name, change.gained, change.lost, change.removed, change.shared
             )
         })
         .collect();
@@ -165,7 +165,7 @@ fn single_fields_change_hands_or_are_let_go_and_the_rest_stays() {
         transfer(&moved.managers, &paths, &heir, Timestamp::from_unix(99), |manager| manager.name == "alice");
     assert_eq!(again.managers, moved.managers, "there is nothing left to move");
     let released = release(managers, &[path(".spec.a"), path(".spec.num")], |manager| manager.name == "bob");
-    assert_eq!(told(&released).len(), 1, "whoever holds nothing is gone");
+    assert_eq!(told(&released).len(), 1, "whoever owns nothing is gone");
     let untouched = release(managers, &[path(".spec.b")], |_| true);
     assert_eq!(untouched, *managers);
 }
@@ -206,5 +206,5 @@ fn a_trace_says_which_rule_decided_each_path() {
     let (outcome, trace) = story.traces("bob", "{a: '2', b: '1'}", Force::No);
     assert!(outcome.is_err());
     let path = ".spec.a".parse().expect("a path");
-    assert!(matches!(trace.at(&path), Some(Rule::Contested(holders)) if holders[0].name == "alice"));
+    assert!(matches!(trace.at(&path), Some(Rule::Contested(owners)) if owners[0].name == "alice"));
 }

@@ -129,7 +129,7 @@ fn exact(value: &Value) -> Option<Value> {
 
 fn has_large_float(value: &Value) -> bool {
     match value {
-        Value::Float(float) => large_integer(*float).is_some(),
+        Value::Float(float) => large_integer(float.get()).is_some(),
         Value::Array(items) => items.iter().any(has_large_float),
         Value::Object(fields) => fields.iter().any(|(_, value)| has_large_float(value)),
         _ => false,
@@ -138,7 +138,7 @@ fn has_large_float(value: &Value) -> bool {
 
 fn with_integers(value: &Value) -> Value {
     match value {
-        Value::Float(float) => large_integer(*float).unwrap_or_else(|| value.clone()),
+        Value::Float(float) => large_integer(float.get()).unwrap_or_else(|| value.clone()),
         Value::Array(items) => Value::array(items.iter().map(with_integers)),
         Value::Object(fields) => Value::Object(Object::from_sorted(
             fields.iter().map(|(name, value)| (name.clone(), with_integers(value))),

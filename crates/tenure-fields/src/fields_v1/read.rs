@@ -71,7 +71,7 @@ impl<'t> Reader<'t> {
         let base = self.nodes.len();
         let included = self.members(base)?;
         self.depth -= 1;
-        let children = FieldSet::from_level(self.nodes.drain(base..));
+        let children = FieldSet::from_sorted(self.nodes.drain(base..));
         Ok(Level { included: included || children.is_empty(), children })
     }
 

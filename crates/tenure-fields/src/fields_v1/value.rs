@@ -45,7 +45,7 @@ fn level(value: &Value, depth: usize) -> Result<(bool, FieldSet), Error> {
             same
         });
     }
-    let children = FieldSet::from_sorted(nodes);
+    let children = FieldSet::from_sorted(nodes.into_iter());
     Ok((included || children.is_empty(), children))
 }
 

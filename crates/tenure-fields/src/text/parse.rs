@@ -252,7 +252,7 @@ mod tests {
             (r#".l[="a].b[\x41\u00e9\U0001f600"]"#, vec![field("l"), PathElement::Value("a].b[Aé😀".into())]),
             (r#".l[="\ud83d\ude00\v\/"]"#, vec![field("l"), PathElement::Value("😀\u{B}/".into())]),
             (".l[0][-1]", vec![field("l"), PathElement::Index(0), PathElement::Index(-1)]),
-            (".l[=1.5e-07]", vec![field("l"), PathElement::Value(Value::Float(1.5e-7))]),
+            (".l[=1.5e-07]", vec![field("l"), PathElement::Value(Value::float(1.5e-7).unwrap())]),
             (
                 ".l[=null][=true]",
                 vec![field("l"), PathElement::Value(Value::Null), PathElement::Value(true.into())],

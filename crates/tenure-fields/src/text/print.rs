@@ -37,7 +37,7 @@ impl Display for Path {
 fn write_value(value: &Value, f: &mut Formatter<'_>) -> fmt::Result {
     match value {
         Value::String(text) => write_quoted(text, f),
-        Value::Float(number) => write_float(*number, f),
+        Value::Float(number) => write_float(number.get(), f),
         Value::Array(items) => {
             f.write_char('[')?;
             for (at, item) in items.iter().enumerate() {
@@ -177,13 +177,13 @@ mod tests {
             (Value::Bool(true), "[=true]"),
             (Value::Null, "[=null]"),
             (Value::Int(-5), "[=-5]"),
-            (Value::UInt(u64::MAX), "[=18446744073709551615]"),
-            (Value::Float(80.0), "[=80]"),
-            (Value::Float(0.5), "[=0.5]"),
-            (Value::Float(1e21), "[=1e+21]"),
-            (Value::Float(1.5e-7), "[=1.5e-07]"),
-            (Value::Float(0.0001), "[=0.0001]"),
-            (Value::Float(123456789.0), "[=123456789]"),
+            (Value::unsigned(u64::MAX), "[=18446744073709551615]"),
+            (Value::float(80.0).unwrap(), "[=80]"),
+            (Value::float(0.5).unwrap(), "[=0.5]"),
+            (Value::float(1e21).unwrap(), "[=1e+21]"),
+            (Value::float(1.5e-7).unwrap(), "[=1.5e-07]"),
+            (Value::float(0.0001).unwrap(), "[=0.0001]"),
+            (Value::float(123456789.0).unwrap(), "[=123456789]"),
             (Value::array([Value::from("a"), Value::from(1)]), r#"[=["a",1]]"#),
             (Value::object([("a", Value::from(1)), ("b", Value::from("x"))]), r#"[=a=1b="x"]"#),
         ] {
@@ -198,7 +198,7 @@ mod tests {
             PathElement::field("a.b"),
             PathElement::field(""),
             PathElement::field("0"),
-            PathElement::key([("x-y", Value::from("<\n>")), ("a=b", Value::Float(0.5))]),
+            PathElement::key([("x-y", Value::from("<\n>")), ("a=b", Value::float(0.5).unwrap())]),
             PathElement::Value(Value::object([("a", Value::from(1))])),
         ]
         .into_iter()

@@ -157,8 +157,8 @@ fn scalar_print(value: &Value) -> u64 {
     match value {
         Value::String(text) => text_print(text.as_bytes()),
         Value::Int(number) => mix(2, *number as u64),
-        Value::UInt(number) => mix(3, *number),
-        Value::Float(number) => mix(4, number.to_bits()),
+        Value::UInt(number) => mix(3, number.get()),
+        Value::Float(number) => mix(4, number.get().to_bits()),
         Value::Bool(flag) => 5 + u64::from(*flag),
         _ => 7,
     }

@@ -231,10 +231,7 @@ impl Record<'_> {
                 let (bytes, rest) = self.rest.split_first_chunk().ok_or_else(cut_short)?;
                 self.rest = rest;
                 let number = f64::from_bits(u64::from_le_bytes(*bytes));
-                if !number.is_finite() {
-                    return Err(damaged("a number is not finite"));
-                }
-                Value::Float(number)
+                Value::float(number).ok_or_else(|| damaged("a number is not finite"))?
             }
             value::STRING => Value::String(self.text()?),
             value::ARRAY => Value::array(self.many(|record| record.value(below))?),

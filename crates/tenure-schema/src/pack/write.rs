@@ -133,11 +133,11 @@ impl Writer {
             }
             Value::UInt(number) => {
                 self.byte(value::UINT);
-                self.number(*number);
+                self.number(number.get());
             }
             Value::Float(number) => {
                 self.byte(value::FLOAT);
-                self.records.extend(number.to_bits().to_le_bytes());
+                self.records.extend(number.get().to_bits().to_le_bytes());
             }
             Value::String(text) => {
                 self.byte(value::STRING);

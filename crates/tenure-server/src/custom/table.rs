@@ -79,7 +79,7 @@ impl Column {
         let Some(first) = found.first().copied() else { return Value::Null };
         match self.of {
             CellType::Integer => match first {
-                Value::Float(number) => Value::Int(*number as i64),
+                Value::Float(number) => Value::Int(number.get() as i64),
                 Value::Int(_) | Value::UInt(_) => first.clone(),
                 _ => Value::Null,
             },

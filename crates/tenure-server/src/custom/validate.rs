@@ -75,7 +75,7 @@ fn is_of(of: NodeType, value: &Value) -> bool {
 fn is_whole(value: &Value) -> bool {
     match value {
         Value::Int(_) => true,
-        Value::Float(number) => number.fract() == 0.0 && number.abs() < MOST_WHOLE,
+        Value::Float(number) => number.get().fract() == 0.0 && number.get().abs() < MOST_WHOLE,
         _ => false,
     }
 }
@@ -356,7 +356,9 @@ fn key_of(keys: &[Text], item: &Value) -> Option<Value> {
 /// Writes a value so that equal ones are written alike; numbers count by amount.
 fn canonical(value: &Value) -> String {
     match value {
-        Value::Float(number) if number.fract() == 0.0 && number.abs() < 9e15 => (*number as i64).to_string(),
+        Value::Float(number) if number.get().fract() == 0.0 && number.get().abs() < 9e15 => {
+            (number.get() as i64).to_string()
+        }
         other => other.to_string(),
     }
 }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::kinds::scalar::{base64, time::Precision};
 use std::{collections::BTreeMap, mem::take};
-use tenure_value::{Limits, Object, Stack, Text, Value, json};
+use tenure_value::{Limits, Object, Text, Value, json, private::Stack};
 
 /// Reads a document: the prefix, the envelope with its kind, and the object, which is as its JSON form would be.
 pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Value, Error> {
@@ -604,7 +604,7 @@ fn is_zero(value: &Value) -> bool {
         Value::Null => true,
         Value::Bool(flag) => !flag,
         Value::Int(number) => *number == 0,
-        Value::Float(number) => *number == 0.0,
+        Value::Float(number) => number.get() == 0.0,
         Value::String(text) => text.is_empty(),
         _ => false,
     }

@@ -241,7 +241,7 @@ fn list(value: Option<&Value>) -> &[Value] {
 fn integer(value: Option<&Value>) -> i64 {
     match value {
         Some(Value::Int(number)) => *number,
-        Some(Value::Float(number)) => *number as i64,
+        Some(Value::Float(number)) => number.get() as i64,
         _ => 0,
     }
 }

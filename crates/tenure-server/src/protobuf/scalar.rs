@@ -20,14 +20,11 @@ pub(super) fn text(plain: &str) -> Text {
 /// Reads a number with a fraction; one without is an integer, as it would be in JSON.
 pub(super) fn double(number: f64) -> Result<Value, Fault> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
-    if !number.is_finite() {
-        return Err(Fault::Value(format!("{number} is no number that JSON can hold")));
+    if number.fract() == 0.0 && number.abs() <= EXACT {
+        return Ok(Value::Int(number as i64));
     }
-    Ok(if number.fract() == 0.0 && number.abs() <= EXACT {
-        Value::Int(number as i64)
-    } else {
-        Value::Float(number)
-    })
+    Value::float(number)
+        .ok_or_else(|| Fault::Value(format!("{number} is not a number that JSON can express")))
 }
 
 /// Reads a point in time; no bytes are no time.
@@ -141,7 +138,7 @@ mod tests {
     #[test]
     fn doubles_without_a_fraction_are_integers() {
         assert_eq!(double(2.0), Ok(Value::Int(2)));
-        assert_eq!(double(0.5), Ok(Value::Float(0.5)));
+        assert_eq!(double(0.5), Ok(Value::float(0.5).unwrap()));
         assert!(double(f64::NAN).is_err());
     }
 }

@@ -71,7 +71,7 @@ pub(crate) fn parse_applied(bytes: &Bytes) -> Result<Read, String> {
 /// An integer above the signed range is a float to every client that reads JSON as Kubernetes does.
 fn as_read_by_clients(value: Value) -> Value {
     match &value {
-        Value::UInt(number) => Value::Float(*number as f64),
+        Value::UInt(number) => Value::float(number.get() as f64).unwrap_or_default(),
         _ => value,
     }
 }

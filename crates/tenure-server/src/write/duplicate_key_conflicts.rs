@@ -3,7 +3,7 @@
 //! way, so such a fault is told as the conflict that it is. Who never held the other entry has repeated its value.
 
 use crate::failure::Cause;
-use tenure_apply::{Conflict, Conflicts, Holder, Identity, Managers};
+use tenure_apply::{Conflict, Conflicts, Identity, Managers, Owner};
 use tenure_fields::{Path, PathElement};
 use tenure_schema::{Type, TypeRef};
 use tenure_value::Value;
@@ -18,7 +18,7 @@ pub(crate) fn conflicts(
     writer: &Identity<'_>,
 ) -> Option<Conflicts> {
     let (had, has) = (&before.get(writer)?.fields, &after.get(writer)?.fields);
-    let mut contested: Vec<(Holder, Vec<Conflict>)> = Vec::new();
+    let mut contested: Vec<(Owner, Vec<Conflict>)> = Vec::new();
     for fault in faults {
         let places = places(fault, object, of)?;
         let (own, foreign): (Vec<_>, Vec<_>) = places.into_iter().partition(|path| has.has(path.elements()));
@@ -30,12 +30,12 @@ pub(crate) fn conflicts(
             let conflict = Conflict {
                 live: path.resolve(object, of).cloned(),
                 proposed: None,
-                holders: Vec::new(),
+                owners: Vec::new(),
                 path,
             };
             for manager in after.iter().filter(|other| other.fields.has(conflict.path.elements())) {
                 found = true;
-                contested.push((Holder::from(manager), vec![conflict.clone()]));
+                contested.push((Owner::from(manager), vec![conflict.clone()]));
             }
         }
         if !found {

@@ -8,7 +8,7 @@ use crate::{
     write::update::holder,
 };
 use hyper::StatusCode;
-use tenure_apply::{Change, State};
+use tenure_apply::{OwnershipChange, State};
 use tenure_fields::{FieldSet, Path};
 use tenure_value::{Object, Value};
 
@@ -40,7 +40,7 @@ impl Server {
             |stored: &Stored| State { object: stored.object.clone(), managers: stored.managers.clone() };
         let nothing = || State { object: target.served.empty(), managers: Default::default() };
         let before = before.map_or_else(nothing, state);
-        let changes = tenure_apply::changes(&before, &state(after), target.served.type_ref());
+        let changes = tenure_apply::ownership_changes(&before, &state(after), target.served.type_ref());
         let report = Value::object([
             ("apiVersion", Value::from("tenure.dev/v1")),
             ("kind", Value::from("OwnershipReport")),
@@ -51,8 +51,8 @@ impl Server {
     }
 }
 
-fn change(change: &Change) -> Value {
-    let mut fields = holder(&change.holder).as_object().cloned().unwrap_or_default();
+fn change(change: &OwnershipChange) -> Value {
+    let mut fields = holder(&change.owner).as_object().cloned().unwrap_or_default();
     for (name, set) in [
         ("gained", &change.gained),
         ("lost", &change.lost),

@@ -13,7 +13,7 @@ use crate::{
         strict_decoding::Complaints,
     },
 };
-use tenure_apply::{Conflict, Conflicts, Force, Holder, Live, Managers, Presence};
+use tenure_apply::{Conflict, Conflicts, Force, Live, Managers, Owner, Presence};
 use tenure_fields::{FieldSet, Path};
 use tenure_patch::{Class, PatchError};
 use tenure_value::Value;
@@ -388,7 +388,7 @@ pub(crate) fn conflict(target: &Target, conflicts: &Conflicts) -> Failure {
 
 fn explanation(conflict: &Conflict, object: &Value) -> Value {
     let mut fields =
-        vec![("object", object.clone()), ("holders", Value::array(conflict.holders.iter().map(holder)))];
+        vec![("object", object.clone()), ("holders", Value::array(conflict.owners.iter().map(holder)))];
     if let Some(live) = &conflict.live {
         fields.push(("live", live.clone()));
     }
@@ -398,7 +398,7 @@ fn explanation(conflict: &Conflict, object: &Value) -> Value {
     Value::object(fields)
 }
 
-pub(crate) fn holder(holder: &Holder) -> Value {
+pub(crate) fn holder(holder: &Owner) -> Value {
     let mut fields = vec![
         ("manager", Value::from(holder.name.clone())),
         ("operation", Value::from(holder.operation.as_str())),

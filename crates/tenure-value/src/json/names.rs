@@ -22,7 +22,7 @@ impl Names {
         self.slots = self.made.len().max(if length < 4096 { 16 } else { 64 });
     }
 
-    /// Reads the name that begins at `start` in the text, and returns it with its [`beginning`](crate::beginning) and the offset
+    /// Reads the name that begins at `start` in the text, and returns it with its [`beginning`](crate::order::beginning) and the offset
     /// behind its closing quote; none for a long one, one to be decoded, and one near the text's end.
     #[inline]
     pub(super) fn read(
@@ -53,7 +53,7 @@ impl Names {
     }
 }
 
-/// Returns the name up to the quote with which a text begins, its [`beginning`](crate::beginning) and its length,
+/// Returns the name up to the quote with which a text begins, its [`beginning`](crate::order::beginning) and its length,
 /// if it is one that is always known.
 #[inline(always)]
 pub(super) fn known(text: &[u8]) -> Option<(&'static Text, u64, usize)> {
@@ -112,7 +112,7 @@ mod tests {
                 let end = start + plain.len() + 1;
                 if start + 16 <= text.len() {
                     let (name, order, behind) = names.read(text.as_bytes(), Some(&text), start).unwrap();
-                    assert_eq!((name.as_str(), order, behind), (plain, crate::beginning(plain), end));
+                    assert_eq!((name.as_str(), order, behind), (plain, crate::order::beginning(plain), end));
                 }
                 start = end;
             }

@@ -1,7 +1,7 @@
 //! Numbers between text and tree. An integer stays one over the whole range of 64 bits, signed or not;
 //! every other number is a float, written the way Go writes it.
 
-use crate::Value;
+use crate::{Float, Value};
 
 /// What a whole number with a fraction or an exponent is read as.
 #[derive(Clone, Copy)]
@@ -69,7 +69,7 @@ fn long_integer(text: &[u8], start: usize, end: usize) -> Result<(Value, usize),
         return Ok((Value::Int(number), end));
     }
     if let Ok(number) = written.parse() {
-        return Ok((Value::UInt(number), end));
+        return Ok((Value::unsigned(number), end));
     }
     finite(text, start, end)
 }
@@ -95,9 +95,10 @@ fn digits(text: &[u8], start: usize, place: &'static str) -> Result<usize, Fault
 }
 
 fn finite(text: &[u8], start: usize, end: usize) -> Result<(Value, usize), Fault> {
-    match slice(text, start, end).and_then(|written| written.parse::<f64>().ok()) {
-        Some(number) if number.is_finite() => Ok((Value::Float(number), end)),
-        _ => Err(Fault::Infinite(end)),
+    let number = slice(text, start, end).and_then(|written| written.parse::<f64>().ok());
+    match number.and_then(Value::float) {
+        Some(value) => Ok((value, end)),
+        None => Err(Fault::Infinite(end)),
     }
 }
 
@@ -106,9 +107,9 @@ fn slice(text: &[u8], start: usize, end: usize) -> Option<&str> {
 }
 
 /// Reads a float as it would be written.
-pub(crate) fn rewritten(number: f64) -> Value {
+pub(crate) fn rewritten(number: Float) -> Value {
     let mut written = Vec::new();
-    write_float(number, &mut written);
+    write_float(number.get(), &mut written);
     match scan(&written, 0, Whole::Float) {
         Ok((value, end)) if end == written.len() => value,
         _ => Value::Float(number),

@@ -7,7 +7,7 @@ use super::{
     names::{self, Names},
     number, string,
 };
-use crate::{Duplicate, Error, Limits, Object, Position, Stack, Text, Value, beginning};
+use crate::{Duplicate, Error, Limits, Object, Position, Text, Value, order::beginning, stack::Stack};
 use std::{cmp::Ordering, fmt::Write, mem::take, slice::IterMut};
 
 /// Reads one JSON document; of two fields with one name the later wins.

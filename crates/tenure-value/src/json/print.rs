@@ -106,10 +106,10 @@ impl Printer {
                 self.bytes(if separator == b'[' { b"[]" } else { b"]" });
             }
             Value::Int(number) => self.bytes(itoa::Buffer::new().format(*number).as_bytes()),
-            Value::UInt(number) => self.bytes(itoa::Buffer::new().format(*number).as_bytes()),
+            Value::UInt(number) => self.bytes(itoa::Buffer::new().format(number.get()).as_bytes()),
             Value::Float(number) => {
                 let mut written = Vec::with_capacity(32);
-                number::write_float(*number, &mut written);
+                number::write_float(number.get(), &mut written);
                 self.bytes(&written);
             }
             Value::Bool(true) => self.bytes(b"true"),

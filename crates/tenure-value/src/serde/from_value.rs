@@ -63,8 +63,8 @@ impl<'a> FromValue<'a> {
             Value::Null => Unexpected::Unit,
             Value::Bool(flag) => Unexpected::Bool(*flag),
             Value::Int(number) => Unexpected::Signed(*number),
-            Value::UInt(number) => Unexpected::Unsigned(*number),
-            Value::Float(number) => Unexpected::Float(*number),
+            Value::UInt(number) => Unexpected::Unsigned(number.get()),
+            Value::Float(number) => Unexpected::Float(number.get()),
             Value::String(text) => Unexpected::Str(text),
             Value::Array(_) => Unexpected::Seq,
             Value::Object(_) => Unexpected::Map,
@@ -84,8 +84,8 @@ impl<'de> Deserializer<'de> for FromValue<'de> {
                 Ok(number) => visitor.visit_u64(number),
                 Err(_) => visitor.visit_i64(*number),
             },
-            Value::UInt(number) => visitor.visit_u64(*number),
-            Value::Float(number) => visitor.visit_f64(*number),
+            Value::UInt(number) => visitor.visit_u64(number.get()),
+            Value::Float(number) => visitor.visit_f64(number.get()),
             Value::String(text) => visitor.visit_borrowed_str(text),
             Value::Array(items) => {
                 let mut items = Items { rest: items.iter(), index: 0 };

@@ -21,8 +21,8 @@ impl Serialize for Value {
             Value::Null => serializer.serialize_unit(),
             Value::Bool(flag) => serializer.serialize_bool(*flag),
             Value::Int(number) => serializer.serialize_i64(*number),
-            Value::UInt(number) => serializer.serialize_u64(*number),
-            Value::Float(number) => serializer.serialize_f64(*number),
+            Value::UInt(number) => serializer.serialize_u64(number.get()),
+            Value::Float(number) => serializer.serialize_f64(number.get()),
             Value::String(text) => serializer.serialize_str(text),
             Value::Array(items) => serializer.collect_seq(items),
             Value::Object(object) => {
@@ -77,7 +77,7 @@ impl<'de> Visitor<'de> for Tree {
     }
 
     fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Value, E> {
-        if number.is_finite() { Ok(Value::Float(number)) } else { Err(E::custom(not_finite(number))) }
+        Value::float(number).ok_or_else(|| E::custom(not_finite(number)))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Value, E> {

@@ -44,7 +44,7 @@ impl Serializer for ToValue {
     fn serialize_i128(self, number: i128) -> Result<Value, Error> {
         match (i64::try_from(number), u64::try_from(number)) {
             (Ok(number), _) => Ok(Value::Int(number)),
-            (_, Ok(number)) => Ok(Value::UInt(number)),
+            (_, Ok(number)) => Ok(Value::unsigned(number)),
             _ => Err(Error::conversion(format_args!("{number} does not fit 64 bits"))),
         }
     }
@@ -61,7 +61,7 @@ impl Serializer for ToValue {
     }
 
     fn serialize_f64(self, number: f64) -> Result<Value, Error> {
-        if number.is_finite() { Ok(Value::Float(number)) } else { Err(Error::conversion(not_finite(number))) }
+        Value::float(number).ok_or_else(|| Error::conversion(not_finite(number)))
     }
 
     fn serialize_char(self, character: char) -> Result<Value, Error> {

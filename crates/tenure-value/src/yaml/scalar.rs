@@ -1,7 +1,7 @@
 //! What a scalar means: YAML 1.1 as Kubernetes resolves it. `yes` and `on` are booleans, `0777` is octal,
 //! `1_000` is a thousand, a date stays a string, and a number goes through JSON, so `1.0` is `1`.
 
-use crate::{Text, Value, json};
+use crate::{Float, Text, Value, json};
 
 /// The words that are not strings.
 const WORDS: [(&str, Value); 27] = [
@@ -79,7 +79,7 @@ pub(super) fn name(key: Value) -> Result<Text, String> {
     match key {
         Value::String(name) => Ok(name),
         Value::Bool(_) | Value::Int(_) | Value::UInt(_) => Ok(Text::from(key.to_string())),
-        Value::Float(number) => Ok(Text::from(float(number))),
+        Value::Float(number) => Ok(Text::from(float(number.get()))),
         Value::Null => Err("a key must not be null".to_owned()),
         Value::Array(_) | Value::Object(_) => {
             Err(format!("a key must be a scalar; it is {} here", key.kind()))
@@ -89,13 +89,18 @@ pub(super) fn name(key: Value) -> Result<Text, String> {
 
 fn number(text: &str) -> Option<Value> {
     match text.bytes().next()? {
-        b'.' => decimal(text).map(json::rewritten),
+        b'.' => decimal(text).and_then(whole_or_float),
         b'+' | b'-' | b'0'..=b'9' => {
             let plain = text.replace('_', "");
-            integer(&plain).or_else(|| decimal(&plain).map(json::rewritten))
+            integer(&plain).or_else(|| decimal(&plain).and_then(whole_or_float))
         }
         _ => None,
     }
+}
+
+/// A finite number, as an integer where it is written like one.
+fn whole_or_float(number: f64) -> Option<Value> {
+    Float::new(number).map(json::rewritten)
 }
 
 /// An integer in any of the bases: `0x1f`, `0o17`, `017`, `0b11`, `17`.
@@ -119,12 +124,12 @@ fn integer(text: &str) -> Option<Value> {
         return Some(Value::Int(number));
     }
     match u64::from_str_radix(digits, base) {
-        Ok(number) if sign.is_empty() => Some(Value::UInt(number)),
+        Ok(number) if sign.is_empty() => Some(Value::unsigned(number)),
         // Too large for an integer of 64 bits; decimal ones are read as floats by the caller.
         _ if base != 10 => {
             let amount = digits.chars().filter_map(|digit| digit.to_digit(base));
             let amount = amount.fold(0.0, |sum, digit| sum * f64::from(base) + f64::from(digit));
-            amount.is_finite().then(|| json::rewritten(if minus.is_empty() { amount } else { -amount }))
+            whole_or_float(if minus.is_empty() { amount } else { -amount })
         }
         _ => None,
     }

@@ -3,7 +3,7 @@
 //! where it would otherwise be read as something else.
 
 use super::scalar;
-use crate::{Object, Step, Value, json};
+use crate::{Object, Pointer, Value, json};
 
 /// Where lines are folded: at the first space past this column.
 const WIDTH: usize = 80;
@@ -23,8 +23,8 @@ pub fn to_string(value: &Value) -> String {
 pub struct Line {
     /// The line without its break.
     pub text: String,
-    /// The way from the document to the value.
-    pub at: Vec<Step>,
+    /// Where in the document the value is.
+    pub at: Pointer,
 }
 
 /// Returns the lines that [`to_string`] writes, each with the value that it shows.
@@ -38,7 +38,7 @@ pub struct Line {
 /// assert_eq!(lines[1].at.len(), 3);
 /// ```
 pub fn to_lines(value: &Value) -> Vec<Line> {
-    let walk = Walk { at: Vec::new(), lines: Vec::new() };
+    let walk = Walk { at: Pointer::default(), lines: Vec::new() };
     let mut writer = Writer { out: String::new(), line: 0, walk: Some(walk) };
     writer.document(value);
     let places = writer.walk.map(|walk| walk.lines).unwrap_or_default();
@@ -55,8 +55,8 @@ struct Writer {
 }
 
 struct Walk {
-    at: Vec<Step>,
-    lines: Vec<Vec<Step>>,
+    at: Pointer,
+    lines: Vec<Pointer>,
 }
 
 impl Writer {
@@ -71,9 +71,9 @@ impl Writer {
         }
     }
 
-    fn enter(&mut self, step: impl FnOnce() -> Step) {
+    fn enter(&mut self, step: impl FnOnce(&mut Pointer)) {
         if let Some(walk) = &mut self.walk {
-            walk.at.push(step());
+            step(&mut walk.at);
         }
     }
 
@@ -89,7 +89,7 @@ impl Writer {
             if at > 0 {
                 self.indent(indent);
             }
-            self.enter(|| Step::Field(name.clone()));
+            self.enter(|at| at.push_field(name.clone()));
             if name.len() > LONGEST_SIMPLE_KEY {
                 self.out.push_str("? ");
                 self.string(name, indent + 2, Place::Value);
@@ -114,7 +114,7 @@ impl Writer {
                 self.indent(indent);
             }
             self.out.push('-');
-            self.enter(|| Step::Item(at));
+            self.enter(|pointer| pointer.push_item(at));
             self.value(item, indent, Lead::Inline);
             self.leave();
         }
@@ -156,7 +156,7 @@ impl Writer {
             Value::Array(_) => self.out.push_str("[]"),
             Value::String(text) => self.string(text, indent, Place::Value),
             Value::Float(number) => match json::rewritten(*number) {
-                Value::Float(number) => self.out.push_str(&scalar::float(number)),
+                Value::Float(number) => self.out.push_str(&scalar::float(number.get())),
                 whole => self.out.push_str(&json::to_string(&whole)),
             },
             other => self.out.push_str(&json::to_string(other)),
@@ -386,24 +386,17 @@ mod tests {
         let text = "a:\n- b: 1\n  c: |-\n    x\n    y\n- - 2\nd: {}\n";
         let value = yaml::parse(text.as_bytes(), &Limits::default()).unwrap();
         let lines = to_lines(&value);
-        let show = |step: &Step| match step {
-            Step::Field(name) => format!(".{name}"),
-            Step::Item(at) => format!("[{at}]"),
-        };
-        let shown: Vec<String> = lines
-            .iter()
-            .map(|line| format!("{}  {}", line.text, line.at.iter().map(show).collect::<String>()))
-            .collect();
+        let shown: Vec<String> = lines.iter().map(|line| format!("{}  {}", line.text, line.at)).collect();
         assert_eq!(
             shown,
             [
-                "a:  .a",
-                "- b: 1  .a[0].b",
-                "  c: |-  .a[0].c",
-                "    x  .a[0].c",
-                "    y  .a[0].c",
-                "- - 2  .a[1][0]",
-                "d: {}  .d"
+                "a:  /a",
+                "- b: 1  /a/0/b",
+                "  c: |-  /a/0/c",
+                "    x  /a/0/c",
+                "    y  /a/0/c",
+                "- - 2  /a/1/0",
+                "d: {}  /d"
             ]
         );
         let joined: String = lines.iter().map(|line| format!("{}\n", line.text)).collect();

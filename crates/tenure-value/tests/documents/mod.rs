@@ -11,9 +11,9 @@ pub fn values() -> impl Strategy<Value = Value> {
         any::<i64>().prop_map(Value::Int),
         (-1000..1000i64).prop_map(Value::Int),
         any::<u64>().prop_map(Value::unsigned),
-        prop::num::f64::NORMAL.prop_map(Value::Float),
-        (-1e22..1e22f64).prop_map(|number| Value::Float(number.trunc())),
-        (-1e6..1e6f64).prop_map(|number| Value::Float(number.trunc())),
+        prop::num::f64::NORMAL.prop_map(|number| Value::float(number).unwrap()),
+        (-1e22..1e22f64).prop_map(|number| Value::float(number.trunc()).unwrap()),
+        (-1e6..1e6f64).prop_map(|number| Value::float(number.trunc()).unwrap()),
         any::<String>().prop_map(Value::from),
         "[a-z]{0,30}".prop_map(Value::from),
     ];
@@ -29,11 +29,11 @@ pub fn values() -> impl Strategy<Value = Value> {
 /// shortest digits, and so comes back as that integer where one holds it.
 pub fn as_read(value: &Value) -> Value {
     match value {
-        Value::Float(number) if number.fract() != 0.0 || number.abs() >= 1e21 => value.clone(),
+        Value::Float(number) if number.get().fract() != 0.0 || number.get().abs() >= 1e21 => value.clone(),
         Value::Float(number) => {
-            let digits = number.to_string();
+            let digits = number.get().to_string();
             let signed = digits.parse().map(Value::Int);
-            signed.or_else(|_| digits.parse().map(Value::UInt)).unwrap_or_else(|_| value.clone())
+            signed.or_else(|_| digits.parse().map(Value::unsigned)).unwrap_or_else(|_| value.clone())
         }
         Value::Array(items) => Value::array(items.iter().map(as_read)),
         Value::Object(object) => {

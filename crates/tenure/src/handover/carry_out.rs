@@ -10,7 +10,7 @@ use crate::{
 };
 use clap::Args;
 use std::path::PathBuf;
-use tenure_apply::Change;
+use tenure_apply::OwnershipChange;
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
@@ -130,9 +130,9 @@ pub fn name(found: &Found) -> String {
 }
 
 /// Returns what a step does, to be compared with what was shown.
-fn told(handover: &Handover) -> (Vec<Change>, Vec<String>) {
-    let timeless = |mut change: Change| {
-        change.holder.time = None;
+fn told(handover: &Handover) -> (Vec<OwnershipChange>, Vec<String>) {
+    let timeless = |mut change: OwnershipChange| {
+        change.owner.time = None;
         change
     };
     let removals = handover.removals().map(|(place, value)| format!("{place} {value:?}")).collect();
@@ -154,7 +154,7 @@ fn preview(name: &str, handover: &Handover, terminal: &Terminal) -> String {
         line(Ink::Removed, format!("- {place}: {text}"));
     }
     for change in handover.changes() {
-        let who = format!("{} ({})", change.holder.name, crate::holder::operation(&change.holder));
+        let who = format!("{} ({})", change.owner.name, crate::holder::operation(&change.owner));
         for path in change.lost.leaves().iter() {
             line(Ink::Removed, format!("← {who} gives up {path}"));
         }

@@ -13,10 +13,10 @@ use crate::{
     cluster::{Cluster, JSON_PATCH, Reply},
     live::LiveObject,
 };
-use tenure_apply::{Change, Managers, State, changes};
+use tenure_apply::{Managers, OwnershipChange, State, ownership_changes};
 use tenure_fields::Path;
 use tenure_schema::TypeRef;
-use tenure_value::{Step, Value};
+use tenure_value::{Pointer, Value};
 
 /// What is to become of one object.
 #[derive(Clone, Debug)]
@@ -36,8 +36,8 @@ pub struct Handover {
     pub before: LiveObject,
     /// The object as it becomes.
     pub after: LiveObject,
-    /// The ways to what leaves the object, the last first, so that each is still where it was when its turn comes.
-    ways: Vec<Vec<Step>>,
+    /// Pointers to what leaves the object, the last first, so that each is still valid when its turn comes.
+    removed: Vec<Pointer>,
     /// What could not be done, and why.
     pub notes: Vec<String>,
     ty: TypeRef<'static>,
@@ -46,39 +46,39 @@ pub struct Handover {
 impl Handover {
     /// Works a step out.
     pub fn new(before: &LiveObject, step: Intent, ty: TypeRef<'static>) -> Handover {
-        let mut ways: Vec<Vec<Step>> =
-            step.removed.iter().filter_map(|path| path.steps(&before.object, ty)).collect();
-        ways.sort();
-        ways.reverse();
+        let mut removed: Vec<Pointer> =
+            step.removed.iter().filter_map(|path| path.pointer(&before.object, ty)).collect();
+        removed.sort();
+        removed.reverse();
         let object =
-            ways.iter().fold(before.object.clone(), |object, way| object.removed(way).unwrap_or(object));
+            removed.iter().fold(before.object.clone(), |object, at| at.remove(&object).unwrap_or(object));
         let after = LiveObject { object, managers: step.managers };
-        Handover { before: before.clone(), after, ways, notes: step.notes, ty }
+        Handover { before: before.clone(), after, removed, notes: step.notes, ty }
     }
 
     /// Whether nothing would change.
     pub fn is_empty(&self) -> bool {
-        self.ways.is_empty() && self.before.managers.same_fields(&self.after.managers)
+        self.removed.is_empty() && self.before.managers.same_fields(&self.after.managers)
     }
 
     /// Returns what becomes of each manager.
-    pub fn changes(&self) -> Vec<Change> {
+    pub fn changes(&self) -> Vec<OwnershipChange> {
         let state =
             |live: &LiveObject| State { object: live.object.clone(), managers: live.managers.clone() };
-        let all = changes(&state(&self.before), &state(&self.after), self.ty);
+        let all = ownership_changes(&state(&self.before), &state(&self.after), self.ty);
         all.into_iter().filter(|change| !change.is_empty()).collect()
     }
 
     /// Returns what leaves the object.
     pub fn removals(&self) -> impl Iterator<Item = (String, &Value)> {
-        let shown = |way: &Vec<Step>| Some((pointer(way), self.before.object.along(way)?));
-        self.ways.iter().rev().filter_map(shown)
+        let shown = |at: &Pointer| Some((at.to_string(), at.resolve(&self.before.object)?));
+        self.removed.iter().rev().filter_map(shown)
     }
 
     /// Returns the patch that takes the step, on the object as it was looked at and on no other.
     pub fn patch(&self) -> Value {
         let version = version(&self.before.object);
-        let removals = self.ways.iter().map(|way| operation("remove", &pointer(way), None));
+        let removals = self.removed.iter().map(|at| operation("remove", &at.to_string(), None));
         let managers = operation("replace", MANAGED_FIELDS, Some(self.after.managers.to_value()));
         let guard = operation("replace", "/metadata/resourceVersion", Some(version));
         Value::array([guard].into_iter().chain(removals).chain([managers]))
@@ -86,8 +86,8 @@ impl Handover {
 
     /// Returns the patch that takes the step back, on the object as the step left it and on no other.
     pub fn undo(&self, left: &Value) -> Value {
-        let additions = self.ways.iter().rev().filter_map(|way| {
-            Some(operation("add", &pointer(way), Some(self.before.object.along(way)?.clone())))
+        let additions = self.removed.iter().rev().filter_map(|at| {
+            Some(operation("add", &at.to_string(), Some(at.resolve(&self.before.object)?.clone())))
         });
         let managers = operation("replace", MANAGED_FIELDS, Some(self.before.managers.to_value()));
         let guard = operation("replace", "/metadata/resourceVersion", Some(version(left)));
@@ -121,15 +121,6 @@ fn version(object: &Value) -> Value {
 fn operation(op: &str, path: &str, value: Option<Value>) -> Value {
     let fields = [("op", Value::from(op)), ("path", Value::from(path))];
     Value::object(fields.into_iter().chain(value.map(|value| ("value", value))))
-}
-
-/// Returns a way as JSON patch writes it.
-fn pointer(way: &[Step]) -> String {
-    let step = |step: &Step| match step {
-        Step::Field(name) => format!("/{}", name.replace('~', "~0").replace('/', "~1")),
-        Step::Item(at) => format!("/{at}"),
-    };
-    way.iter().map(step).collect()
 }
 
 #[cfg(test)]

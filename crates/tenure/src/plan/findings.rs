@@ -3,7 +3,7 @@
 
 use super::holders_of;
 use crate::live::LiveObject;
-use tenure_apply::{Holder, Identity, LAST_APPLIED, Managers, Operation, ownership};
+use tenure_apply::{Identity, LAST_APPLIED, Managers, Operation, Owner, ownership};
 use tenure_fields::{FieldSet, Path, PathElement};
 use tenure_schema::{Slot, Type, TypeRef};
 use tenure_value::{Limits, Value, json};
@@ -28,7 +28,7 @@ pub struct Lingering {
     /// The field.
     pub path: Path,
     /// Those who hold it.
-    pub holders: Vec<Holder>,
+    pub holders: Vec<Owner>,
 }
 
 /// Returns the zeros of a manifest that its manager does not hold yet. An empty object counts only where a typed client
@@ -91,7 +91,7 @@ pub fn lingering(
     let mut found: Vec<Lingering> = Vec::new();
     for path in given_up.leaves().iter().filter(stays) {
         let holders = holders_of(&after.managers, &path);
-        let others: Vec<Holder> = holders
+        let others: Vec<Owner> = holders
             .into_iter()
             .filter(|holder| holder.name != manager || holder.operation != Operation::Apply)
             .collect();

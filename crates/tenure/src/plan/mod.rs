@@ -11,7 +11,7 @@ pub use draft::{Draft, Target, word};
 pub use findings::{CLIENT_SIDE, Lingering, Zero};
 
 use crate::live::LiveObject;
-use tenure_apply::{Change, Holder, LAST_APPLIED, Managers, State, changes, ownership};
+use tenure_apply::{LAST_APPLIED, Managers, Owner, OwnershipChange, State, ownership, ownership_changes};
 use tenure_fields::{FieldSet, Path, PathElement};
 use tenure_schema::TypeRef;
 use tenure_value::Value;
@@ -52,7 +52,7 @@ pub struct Contest {
     /// The field.
     pub path: Path,
     /// Everyone who holds it.
-    pub holders: Vec<Holder>,
+    pub holders: Vec<Owner>,
     /// What stands there.
     pub live: Option<Value>,
     /// What would stand there.
@@ -116,13 +116,16 @@ impl Plan {
     }
 
     /// Returns what becomes of the managers.
-    pub fn holders(&self) -> Vec<Change> {
+    pub fn holders(&self) -> Vec<OwnershipChange> {
         let state =
             |live: &LiveObject| State { object: live.object.clone(), managers: live.managers.clone() };
         let Some(after) = self.after() else { return Vec::new() };
         let nothing = || State { object: Value::Object(Default::default()), managers: Managers::default() };
         let before = self.before.as_ref().map_or_else(nothing, state);
-        changes(&before, &state(after), self.ty).into_iter().filter(|change| !change.is_empty()).collect()
+        ownership_changes(&before, &state(after), self.ty)
+            .into_iter()
+            .filter(|change| !change.is_empty())
+            .collect()
     }
 }
 
@@ -195,6 +198,6 @@ pub fn leads_along(path: &Path, names: &[&str]) -> bool {
 }
 
 /// Returns everyone who holds a path.
-pub fn holders_of(managers: &Managers, path: &Path) -> Vec<Holder> {
-    managers.iter().filter(|manager| manager.fields.has(path)).map(Holder::from).collect()
+pub fn holders_of(managers: &Managers, path: &Path) -> Vec<Owner> {
+    managers.iter().filter(|manager| manager.fields.has(path)).map(Owner::from).collect()
 }

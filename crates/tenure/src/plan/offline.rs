@@ -100,7 +100,7 @@ fn read(state: State) -> LiveObject {
 fn contests(conflicts: &Conflicts) -> Vec<Contest> {
     let contest = |conflict: &apply::Conflict| Contest {
         path: conflict.path.clone(),
-        holders: conflict.holders.clone(),
+        holders: conflict.owners.clone(),
         live: conflict.live.clone(),
         proposed: conflict.proposed.clone(),
     };

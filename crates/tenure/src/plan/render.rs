@@ -6,7 +6,7 @@ use crate::{
     terminal::{Ink, Terminal},
 };
 use std::fmt::Write;
-use tenure_apply::{Change, Holder};
+use tenure_apply::{Owner, OwnershipChange};
 use tenure_fields::{FieldSet, Path, PathElement};
 use tenure_value::{Object, Value, json};
 
@@ -134,7 +134,7 @@ impl Page<'_> {
     fn holders(&mut self, plan: &Plan) {
         let Some(after) = plan.after() else { return };
         for change in plan.holders() {
-            let name = &change.holder.name;
+            let name = &change.owner.name;
             if plan.before.is_none() {
                 let fields = count(change.gained.leaves().len(), "field");
                 self.line('→', Ink::Faint, format_args!("{name} comes to hold {fields}"));
@@ -170,7 +170,7 @@ impl Page<'_> {
         }
         for lingering in &plan.lingering {
             let holders = holder::describe_all(&lingering.holders, self.terminal.now);
-            let old = |held: &&Holder| super::CLIENT_SIDE.contains(&held.name.as_str());
+            let old = |held: &&Owner| super::CLIENT_SIDE.contains(&held.name.as_str());
             let (word, name) = (&plan.target.word, &plan.target.name);
             let next = match (lingering.holders.iter().find(old), lingering.holders.first()) {
                 (Some(_), _) => format!("; `tenure migrate {word}/{name}` lets it go"),
@@ -221,8 +221,8 @@ fn is_secret(plan: &Plan, path: &Path) -> bool {
     plan.target.word == "secret" && (held("data") || held("stringData"))
 }
 
-fn others(change: &Change, holders: Vec<Holder>) -> Vec<Holder> {
-    holders.into_iter().filter(|holder| !holder.identity().is(&change.holder.identity())).collect()
+fn others(change: &OwnershipChange, holders: Vec<Owner>) -> Vec<Owner> {
+    holders.into_iter().filter(|holder| !holder.identity().is(&change.owner.identity())).collect()
 }
 
 /// Whether a leaf is in a manifest, by itself or as a part of something declared as one.
@@ -275,7 +275,7 @@ pub fn value(plan: &Plan) -> Value {
         Value::Object(put(object, "after", &difference.after))
     });
     let holders = plan.holders().into_iter().map(|change| {
-        let who = holder::to_value(&change.holder).as_object().cloned().unwrap_or_default();
+        let who = holder::to_value(&change.owner).as_object().cloned().unwrap_or_default();
         Value::Object(
             who.with("gained", paths(&change.gained))
                 .with("lost", paths(&change.lost))

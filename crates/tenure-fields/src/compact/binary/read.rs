@@ -299,7 +299,7 @@ impl<'t> Reader<'t> {
             [only] => !only.children.is_empty(),
             _ => true,
         };
-        let set = FieldSet::from_level(self.nodes.drain(level.base..));
+        let set = FieldSet::from_sorted(self.nodes.drain(level.base..));
         let height = level.height + 1;
         if numbered {
             self.levels.push(Closed { set: set.clone(), content: self.content - level.content, height });
@@ -421,10 +421,12 @@ impl<'t> Reader<'t> {
                 Ok(amount) => Value::Int(!amount),
                 Err(_) => return Err(self.wrong(at, "a negative number is past 64 bits")),
             },
-            codes::FLOAT => match self.take(8)?.try_into().map(f64::from_le_bytes) {
-                Ok(number) if number.is_finite() => Value::Float(number),
-                _ => return Err(self.wrong(at, "a float is not a finite number")),
-            },
+            codes::FLOAT => {
+                match self.take(8)?.try_into().ok().map(f64::from_le_bytes).and_then(Value::float) {
+                    Some(value) => value,
+                    None => return Err(self.wrong(at, "a float is not a finite number")),
+                }
+            }
             codes::ARRAY => {
                 let count = self.count()?;
                 let mut items = Vec::with_capacity(count);

@@ -106,7 +106,7 @@ impl Run {
             _ => true,
         };
         let (content, height) = (below.content, below.height + 1);
-        let set = FieldSet::from_sorted(below.nodes);
+        let set = FieldSet::from_sorted(below.nodes.into_iter());
         self.content += content;
         self.height = self.height.max(height);
         self.levels.append(&mut below.levels);

@@ -341,9 +341,9 @@ impl<'a> Writer<'a> {
             Value::Bool(false) => (codes::FALSE, 0),
             Value::Bool(true) => (codes::TRUE, 0),
             Value::Int(number @ 0..) => (codes::WHOLE, *number as u64),
-            Value::UInt(number) => (codes::WHOLE, *number),
+            Value::UInt(number) => (codes::WHOLE, number.get()),
             Value::Int(number) => (codes::NEGATIVE, !*number as u64),
-            Value::Float(number) => (codes::FLOAT, number.to_bits()),
+            Value::Float(number) => (codes::FLOAT, number.get().to_bits()),
             Value::Array(items) => (codes::ARRAY, items.len() as u64),
             Value::Object(fields) => (codes::MAP, fields.len() as u64),
         };
@@ -354,7 +354,7 @@ impl<'a> Writer<'a> {
                 let amount = if code == codes::WHOLE { amount(value) } else { !amount(value) };
                 varint::write(amount, &mut self.open);
             }
-            Value::Float(number) => self.open.extend_from_slice(&number.to_bits().to_le_bytes()),
+            Value::Float(number) => self.open.extend_from_slice(&number.get().to_bits().to_le_bytes()),
             Value::Array(items) => {
                 varint::write(items.len() as u64, &mut self.open);
                 for item in items {
@@ -412,7 +412,7 @@ fn emptied<'a>(mut levels: Vec<Written<'_>>) -> Vec<Written<'a>> {
 fn amount(value: &Value) -> u64 {
     match value {
         Value::Int(number) => *number as u64,
-        Value::UInt(number) => *number,
+        Value::UInt(number) => number.get(),
         _ => 0,
     }
 }

@@ -71,7 +71,7 @@ impl Reader<'_, '_> {
                 Some(b',') => self.at += 1,
                 Some(b']') => {
                     self.at += 1;
-                    return Ok(FieldSet::from_sorted(nodes));
+                    return Ok(FieldSet::from_sorted(nodes.into_iter()));
                 }
                 _ => return Err(self.unexpected("a comma or the end of the list")),
             }

@@ -40,7 +40,7 @@ mod tests {
         let mut numbers = [Value::Int(9), Value::Int(10), Value::Int(100), Value::Int(80)];
         numbers.sort_by(compare);
         assert_eq!(numbers, [Value::Int(10), Value::Int(100), Value::Int(80), Value::Int(9)]);
-        assert_eq!(compare(&Value::Int(80), &Value::Float(80.0)), Ordering::Equal);
+        assert_eq!(compare(&Value::Int(80), &Value::float(80.0).unwrap()), Ordering::Equal);
         assert_eq!(compare(&Value::from("80"), &Value::Int(80)), Ordering::Equal);
     }
 }

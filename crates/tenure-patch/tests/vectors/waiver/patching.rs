@@ -33,7 +33,7 @@ pub fn large_integers(line: &Line, _schema: &Schema) -> bool {
 pub fn large_integers_kept(line: &Line, schema: &Schema) -> Verdict {
     let as_float = |value: &Value| {
         rebuild(value, &|value| match value {
-            Value::UInt(number) => Some(Value::Float(*number as f64)),
+            Value::UInt(number) => Value::float(number.get() as f64),
             _ => None,
         })
     };

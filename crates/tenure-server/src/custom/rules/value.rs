@@ -44,13 +44,13 @@ impl<'v> Val<'v> {
             }
             Value::Int(number) => Val::Int(*number),
             Value::UInt(number) if node.is_some_and(|node| node.of == NodeType::Number) => {
-                Val::Double(*number as f64)
+                Val::Double(number.get() as f64)
             }
-            Value::UInt(number) => Val::UInt(*number),
+            Value::UInt(number) => Val::UInt(number.get()),
             Value::Float(number) if node.is_some_and(|node| node.of == NodeType::Integer) => {
-                Val::Int(*number as i64)
+                Val::Int(number.get() as i64)
             }
-            Value::Float(number) => Val::Double(*number),
+            Value::Float(number) => Val::Double(number.get()),
             Value::String(text) => {
                 Val::of_text(text, node.map(|node| node.format.as_str()).unwrap_or_default())
             }
@@ -164,7 +164,7 @@ impl<'v> Val<'v> {
             Val::Bool(flag) => Value::Bool(*flag),
             Val::Int(number) => Value::Int(*number),
             Val::UInt(number) => Value::from(*number),
-            Val::Double(number) => Value::Float(*number),
+            Val::Double(number) => Value::float(*number)?,
             Val::Text(text) => Value::String(text.clone()),
             Val::Bytes(bytes) => Value::from(base64::encode(bytes)),
             Val::Part(part, _) => (*part).clone(),

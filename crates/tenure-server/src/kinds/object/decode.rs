@@ -294,8 +294,8 @@ fn scalar(of: ScalarShape, value: &Value, path: &FieldPath<'_>, place: Place<'_>
             i32::try_from(*number).map(|_| None).map_err(|_| unfit())
         }
         (ScalarShape::Number, Value::Float(number)) => {
-            let whole = *number as i64;
-            Ok((whole as f64 == *number).then(|| Value::from(whole)))
+            let whole = number.get() as i64;
+            Ok((whole as f64 == number.get()).then(|| Value::from(whole)))
         }
         (ScalarShape::Bytes, Value::String(text)) => match base64::decode(text) {
             Ok(_) if !text.contains(['\n', '\r']) => Ok(None),

@@ -7,7 +7,7 @@ use std::{
     sync::OnceLock,
 };
 use tenure_schema::{ScalarKind, Schema, Type, TypeId, UnknownFields};
-use tenure_value::{Object, Text, Value, beginning};
+use tenure_value::{Object, Text, Value, private::beginning};
 
 /// The place of a shape in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -347,7 +347,7 @@ pub(crate) fn is_zero(value: &Value) -> bool {
         Value::Bool(flag) => !flag,
         Value::Int(number) => *number == 0,
         Value::UInt(_) => false,
-        Value::Float(number) => *number == 0.0,
+        Value::Float(number) => number.get() == 0.0,
         Value::String(text) => text.is_empty(),
         Value::Array(items) => items.is_empty(),
         Value::Object(fields) => fields.is_empty(),

@@ -79,7 +79,7 @@ fn follow(decision: Decision, contest: &Contest, plan: &Plan, draft: &mut Draft,
         Decision::Theirs => Decision::LeaveOut,
         other => other,
     };
-    let way = contest.path.steps(&draft.config, draft.ty);
+    let way = contest.path.pointer(&draft.config, draft.ty);
     let config = match (decision, way, &contest.live) {
         (Decision::Mine, ..) => {
             let mut paths = match &applier.force {
@@ -90,8 +90,8 @@ fn follow(decision: Decision, contest: &Contest, plan: &Plan, draft: &mut Draft,
             applier.force = Force::Paths(paths);
             None
         }
-        (Decision::Share, Some(way), Some(live)) => draft.config.replaced(&way, live.clone()),
-        (_, Some(way), _) => draft.config.removed(&way),
+        (Decision::Share, Some(way), Some(live)) => way.replace(&draft.config, live.clone()),
+        (_, Some(way), _) => way.remove(&draft.config),
         _ => None,
     };
     if let Some(config) = config {

@@ -7,7 +7,7 @@ use crate::{
     terminal::{Ink, Paint, Terminal, age, shortened},
 };
 use std::fmt::Write;
-use tenure_apply::Holder;
+use tenure_apply::Owner;
 
 /// Before the second and further holders of a line.
 const ALSO: &str = "& ";
@@ -80,7 +80,7 @@ impl<'a> Gutter<'a> {
         };
     }
 
-    fn cells(&self, holder: &Holder, at: usize) -> String {
+    fn cells(&self, holder: &Owner, at: usize) -> String {
         let lead = if at > 0 { ALSO } else { "" };
         let name = shortened(&holder.name, self.name.saturating_sub(lead.len()));
         let name = format!("{lead}{name}");
@@ -92,7 +92,7 @@ impl<'a> Gutter<'a> {
         format!("{word:<0$} {1:<2$} {1:>3$}", self.name, "", self.operation, self.age)
     }
 
-    fn ink(&self, holder: &Holder) -> Ink {
+    fn ink(&self, holder: &Owner) -> Ink {
         let number = self.sheet.names.iter().position(|name| *name == holder.name.as_str());
         Ink::Manager(number.unwrap_or_default())
     }

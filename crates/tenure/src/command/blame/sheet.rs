@@ -3,10 +3,10 @@
 
 use crate::{holder, live::LiveObject};
 use std::collections::HashMap;
-use tenure_apply::{Holder, Leaf, holdings};
+use tenure_apply::{FieldOwners, Owner, ownership_by_place};
 use tenure_fields::{FieldSet, Path, PathElement};
 use tenure_schema::TypeRef;
-use tenure_value::{Object, Step, Value, yaml};
+use tenure_value::{Object, Pointer, Value, yaml};
 
 /// What tells an object apart or is kept by the server; nobody can hold it.
 const NOBODYS: [&[&str]; 10] = [
@@ -31,7 +31,7 @@ pub struct Sheet {
     /// Every part with its holders.
     pub parts: Vec<Part>,
     /// What is held, but not shown by the object: zeros that were left out, fields of other versions.
-    pub absent: Vec<(Path, Vec<Holder>)>,
+    pub absent: Vec<(Path, Vec<Owner>)>,
     /// The names of all managers, in their order: the order of their colours.
     pub names: Vec<String>,
 }
@@ -43,14 +43,14 @@ pub struct Line {
     /// How it stands with holders.
     pub tenure: Tenure,
     /// The way to what it shows.
-    at: Vec<Step>,
+    at: Pointer,
 }
 
 /// How a line stands with holders.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tenure {
     /// These hold it.
-    Held(Vec<Holder>),
+    Held(Vec<Owner>),
     /// Nobody does, though one could.
     Unheld,
     /// It is not for anyone to hold: what is around other lines, and what the server keeps.
@@ -64,26 +64,26 @@ pub struct Part {
     /// What stands there; nothing for what has parts with holders of their own.
     pub value: Option<Value>,
     /// Who holds it.
-    pub holders: Vec<Holder>,
+    pub holders: Vec<Owner>,
 }
 
 impl Sheet {
     /// Works out who holds what.
     pub fn of(live: &LiveObject, ty: TypeRef<'_>) -> Sheet {
-        let places = holdings(&live.object, &live.managers, ty);
+        let places = ownership_by_place(&live.object, &live.managers, ty);
         let mut shown = FieldSet::default();
-        let mut ways: HashMap<Vec<Step>, (&Leaf, Kind)> = HashMap::with_capacity(places.len());
+        let mut ways: HashMap<Pointer, (&FieldOwners, Kind)> = HashMap::with_capacity(places.len());
         for (at, place) in places.iter().enumerate() {
             shown.insert(&place.path);
             let around = places.get(at + 1).is_some_and(|next| next.path.starts_with(&place.path));
             let kind = if around { Kind::Around } else { Kind::Leaf };
-            if let Some(way) = place.path.steps(&live.object, ty) {
+            if let Some(way) = place.path.pointer(&live.object, ty) {
                 ways.insert(way, (place, kind));
             }
         }
         let lines = yaml::to_lines(&live.object).into_iter().map(|line| {
             // What a line shows may be an inseparable part of something larger, which is what is held.
-            let found = (0..=line.at.len()).rev().find_map(|end| ways.get(line.at.get(..end)?));
+            let found = line.at.ancestors().find_map(|at| ways.get(&at));
             let tenure = found.map_or(Tenure::Nobodys, |(place, kind)| tenure(place, *kind, live));
             Line { text: line.text, tenure, at: line.at }
         });
@@ -97,10 +97,10 @@ impl Sheet {
         if managers.is_empty() {
             return self;
         }
-        let meant = |holders: &[Holder]| {
+        let meant = |holders: &[Owner]| {
             holders.iter().any(|holder| managers.iter().any(|name| *name == holder.name.as_str()))
         };
-        let held: Vec<Vec<Step>> = self
+        let held: Vec<Pointer> = self
             .lines
             .iter()
             .filter(|line| matches!(&line.tenure, Tenure::Held(holders) if meant(holders)))
@@ -122,7 +122,7 @@ impl Sheet {
                 None => place,
             })
         };
-        let absent = |(path, holders): &(Path, Vec<Holder>)| {
+        let absent = |(path, holders): &(Path, Vec<Owner>)| {
             Value::object([
                 ("path", Value::from(path.quoted().to_string())),
                 ("holders", holder::list(holders)),
@@ -156,27 +156,27 @@ fn names(live: &LiveObject) -> Vec<String> {
     names
 }
 
-fn parts(places: Vec<Leaf>) -> Vec<Part> {
+fn parts(places: Vec<FieldOwners>) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::with_capacity(places.len());
     let mut places = places.into_iter().peekable();
     while let Some(place) = places.next() {
         let around = places.peek().is_some_and(|next| next.path.starts_with(&place.path));
-        if around && place.holders.is_empty() {
+        if around && place.owners.is_empty() {
             continue;
         }
         let value = (!around).then_some(place.value);
-        parts.push(Part { path: place.path, value, holders: place.holders });
+        parts.push(Part { path: place.path, value, holders: place.owners });
     }
     parts
 }
 
-fn absent(live: &LiveObject, shown: &FieldSet) -> Vec<(Path, Vec<Holder>)> {
-    let mut absent: Vec<(Path, Vec<Holder>)> = Vec::new();
+fn absent(live: &LiveObject, shown: &FieldSet) -> Vec<(Path, Vec<Owner>)> {
+    let mut absent: Vec<(Path, Vec<Owner>)> = Vec::new();
     for manager in &live.managers {
         for path in manager.fields.difference(shown).iter() {
             match absent.iter_mut().find(|(other, _)| *other == path) {
-                Some((_, holders)) => holders.push(Holder::from(manager)),
-                None => absent.push((path, vec![Holder::from(manager)])),
+                Some((_, holders)) => holders.push(Owner::from(manager)),
+                None => absent.push((path, vec![Owner::from(manager)])),
             }
         }
     }
@@ -194,20 +194,20 @@ enum Kind {
 }
 
 /// Returns how a place stands with holders, as its first line shows it.
-fn tenure(place: &Leaf, kind: Kind, live: &LiveObject) -> Tenure {
+fn tenure(place: &FieldOwners, kind: Kind, live: &LiveObject) -> Tenure {
     if is_nobodys(&place.path) {
         return Tenure::Nobodys;
     }
     match kind {
-        Kind::Leaf if place.holders.is_empty() => Tenure::Unheld,
-        Kind::Leaf => Tenure::Held(place.holders.clone()),
+        Kind::Leaf if place.owners.is_empty() => Tenure::Unheld,
+        Kind::Leaf => Tenure::Held(place.owners.clone()),
         // Whoever holds something inside is shown there.
         Kind::Around => {
-            let inside = |holder: &&Holder| {
+            let inside = |holder: &&Owner| {
                 let manager = live.managers.get(&holder.identity());
                 manager.is_some_and(|manager| !manager.fields.below(&place.path).is_empty())
             };
-            let own: Vec<Holder> = place.holders.iter().filter(|holder| !inside(holder)).cloned().collect();
+            let own: Vec<Owner> = place.owners.iter().filter(|holder| !inside(holder)).cloned().collect();
             if own.is_empty() { Tenure::Nobodys } else { Tenure::Held(own) }
         }
     }

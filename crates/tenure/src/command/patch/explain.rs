@@ -10,7 +10,7 @@ use clap::Args;
 use std::{collections::HashMap, fmt::Write, path::PathBuf};
 use tenure_patch::strategic::{self, Decision, Rule, Trace};
 use tenure_schema::TypeRef;
-use tenure_value::{Step, Value, yaml};
+use tenure_value::{Pointer, Value, yaml};
 
 /// Apply a strategic merge patch and show which rule decided about each line.
 #[derive(Args)]
@@ -69,10 +69,10 @@ struct Beside {
 
 impl Beside {
     fn of(result: &Value, trace: &Trace, ty: TypeRef<'_>) -> Beside {
-        let mut rules: HashMap<Vec<Step>, Vec<Rule>> = HashMap::new();
+        let mut rules: HashMap<Pointer, Vec<Rule>> = HashMap::new();
         let mut gone = Vec::new();
         for decision in trace.decisions() {
-            match decision.path.steps(result, ty) {
+            match decision.path.pointer(result, ty) {
                 Some(way) if !is_removal(&decision.rule) => rules.entry(way).or_default().push(decision.rule.clone()),
                 _ => gone.push(decision.clone()),
             }
@@ -80,7 +80,7 @@ impl Beside {
         let lines = yaml::to_lines(result).into_iter().map(|line| {
             // A line may begin an item and its first field at once; a rule is told once, where its value begins.
             let told: Vec<Rule> =
-                (0..=line.at.len()).filter_map(|end| rules.remove(&line.at[..end])).flatten().collect();
+                line.at.ancestors().rev().filter_map(|at| rules.remove(&at)).flatten().collect();
             (line.text, told)
         });
         Beside { lines: lines.collect(), gone }

@@ -47,7 +47,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     };
     let mut weak: Vec<WeakKey> = looked_over.iter().flat_map(|schema| audit::weak_keys(schema)).collect();
     // Types that several groups use are published with each of them.
-    weak.sort_by(|a, b| (&a.holder, &a.field).cmp(&(&b.holder, &b.field)));
+    weak.sort_by(|a, b| (&a.parent, &a.field).cmp(&(&b.parent, &b.field)));
     weak.dedup();
     match options.output {
         Format::Text => terminal.print(render(&weak, terminal))?,
@@ -60,7 +60,7 @@ fn render(weak: &[WeakKey], terminal: &Terminal) -> String {
     let paint = terminal.paint;
     let mut out = String::new();
     for weak in weak {
-        let _ = writeln!(out, "{}", paint.ink(Ink::Strong, format_args!("{}.{}", weak.holder, weak.field)));
+        let _ = writeln!(out, "{}", paint.ink(Ink::Strong, format_args!("{}.{}", weak.parent, weak.field)));
         let reasons: Vec<String> = weak.reasons.iter().map(Weakness::to_string).collect();
         let _ = writeln!(out, "  merged by {}: {}", paint.ink(Ink::Warning, weak.keys()), reasons.join("; "));
         let _ = writeln!(out, "  {}", advice(weak));
@@ -96,7 +96,7 @@ fn to_value(weak: &WeakKey) -> Value {
     let texts = |texts: &[tenure_value::Text]| Value::array(texts.iter().cloned().map(Value::from));
     let reasons = weak.reasons.iter().map(|reason| Value::from(reason.to_string()));
     Value::object([
-        ("type", Value::from(weak.holder.clone())),
+        ("type", Value::from(weak.parent.clone())),
         ("field", Value::from(weak.field.clone())),
         ("mergeKey", weak.merge_key.clone().map_or(Value::Null, Value::from)),
         ("mapKeys", texts(&weak.map_keys)),

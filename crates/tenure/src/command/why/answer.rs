@@ -14,7 +14,7 @@ use crate::{
     terminal::{Ink, Terminal},
 };
 use std::fmt::Write;
-use tenure_apply::{Holder, Operation, Timestamp, extract, release};
+use tenure_apply::{Owner, Operation, Timestamp, extract, release};
 use tenure_fields::Path;
 use tenure_schema::TypeRef;
 use tenure_value::{Object, Value, json};
@@ -24,7 +24,7 @@ pub struct Answer {
     target: Target,
     path: Path,
     value: Option<Value>,
-    holders: Vec<Holder>,
+    holders: Vec<Owner>,
     rules: Rules,
     effects: Vec<Effect>,
 }
@@ -49,11 +49,11 @@ impl Answer {
     fn effects(&self, live: &LiveObject, ty: TypeRef<'static>, now: Timestamp) -> Vec<Effect> {
         let mut effects = Vec::new();
         let mut add = |write: String, does: String| effects.push(Effect { write, does });
-        let names = |holders: &[&Holder]| {
+        let names = |holders: &[&Owner]| {
             holders.iter().map(|holder| holder.name.to_string()).collect::<Vec<_>>().join(", ")
         };
         for applier in self.holders.iter().filter(|holder| holder.operation == Operation::Apply) {
-            let others: Vec<&Holder> = self.holders.iter().filter(|other| *other != applier).collect();
+            let others: Vec<&Owner> = self.holders.iter().filter(|other| *other != applier).collect();
             let does = match others.as_slice() {
                 [] => "sets it".to_owned(),
                 others => format!("conflicts with {}", names(others)),
@@ -61,7 +61,7 @@ impl Answer {
             add(format!("apply by {} with another value", applier.name), does);
             add(format!("apply by {} without it", applier.name), self.left_out(applier, live, ty, now));
         }
-        let all: Vec<&Holder> = self.holders.iter().collect();
+        let all: Vec<&Owner> = self.holders.iter().collect();
         match all.as_slice() {
             [] => add("apply by anyone".into(), "sets it and comes to hold it; nobody has to be asked".into()),
             all => {
@@ -87,7 +87,7 @@ impl Answer {
     }
 
     /// Tries what becomes of the field when a manager applies what it holds without it.
-    fn left_out(&self, applier: &Holder, live: &LiveObject, ty: TypeRef<'static>, now: Timestamp) -> String {
+    fn left_out(&self, applier: &Owner, live: &LiveObject, ty: TypeRef<'static>, now: Timestamp) -> String {
         let whole = std::slice::from_ref(&self.rules.whole);
         let left = release(&live.managers, whole, |manager| manager.identity().is(&applier.identity()));
         let fields = left.get(&applier.identity()).map(|manager| manager.fields.clone()).unwrap_or_default();

@@ -3,7 +3,7 @@
 
 use crate::process::Said;
 use std::collections::{BTreeMap, BTreeSet};
-use tenure_apply::{LAST_APPLIED, Managers, State, changes, ownership};
+use tenure_apply::{LAST_APPLIED, Managers, State, ownership, ownership_changes};
 use tenure_fields::{FieldSet, Path};
 use tenure_schema::{Schema, TypeRef};
 use tenure_value::{Object, Value, json};
@@ -107,9 +107,9 @@ fn planned_holders(plan: &Value) -> Holders {
 }
 
 fn holders_between(before: &State, after: &State, ty: TypeRef<'_>) -> Holders {
-    let all = changes(before, after, ty).into_iter().filter(|change| !change.is_empty());
-    let entry = |change: tenure_apply::Change| {
-        let holder = &change.holder;
+    let all = ownership_changes(before, after, ty).into_iter().filter(|change| !change.is_empty());
+    let entry = |change: tenure_apply::OwnershipChange| {
+        let holder = &change.owner;
         let who = format!("{} {} {}", holder.name, holder.operation, holder.subresource);
         let set = |set: &FieldSet| set.leaves().iter().map(|path| path.quoted().to_string()).collect();
         (who, [set(&change.gained), set(&change.lost), set(&change.removed)])
