@@ -13,7 +13,6 @@ use tenure_schema::Schema;
 use tenure_server::{
     Access,
     api::Api,
-    kinds::Registry,
     listen::{bind, serve},
     openapi,
 };
@@ -64,7 +63,8 @@ fn structural(of: &Value, components: &Value) -> Value {
 }
 
 fn definition() -> String {
-    let published = openapi::version_3(Registry::builtin(), Schema::builtin(), "apps", "v1", &[]);
+    let published =
+        openapi::version_3(tenure_server::kinds::registry(), Schema::builtin(), "apps", "v1", &[]);
     let components = published.at(["components", "schemas"]).cloned().unwrap_or_default();
     let spec = components.get("io.k8s.api.apps.v1.DeploymentSpec").cloned().unwrap_or_default();
     let text = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"rollouts.example.com"},

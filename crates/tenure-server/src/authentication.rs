@@ -3,7 +3,7 @@
 
 use crate::{
     Answer, Cause, Failure, Format,
-    kinds::{Registry, scalar::Timestamp},
+    kinds::scalar::Timestamp,
     object::{Stored, key, meta_text},
     server::Server,
     target::Target,
@@ -73,7 +73,7 @@ impl Server {
     /// Returns what a token says, if it was made here, still holds, and its account still exists.
     pub(crate) async fn account(&self, token: &str) -> Option<Claims> {
         let claims = self.issuer.read(token, self.now().seconds)?;
-        let accounts = Registry::builtin().find("", "v1", "serviceaccounts")?;
+        let accounts = crate::kinds::registry().find("", "v1", "serviceaccounts")?;
         let entry = self.store.peek(key(accounts, &claims.namespace, &claims.name).as_bytes()).ok()??;
         let stored = Stored::read(&entry).ok()?;
         (meta_text(&stored.object, "uid") == claims.uid.as_str()).then_some(claims)

@@ -5,15 +5,10 @@ mod api;
 mod authentication;
 mod catalog;
 mod controllers;
-pub mod custom;
-mod failure;
 mod http;
-pub mod kinds;
 mod object;
 mod objects;
-pub mod protobuf;
 mod read;
-mod selector;
 mod server;
 mod subresources;
 mod target;
@@ -21,7 +16,6 @@ mod webhook;
 mod write;
 
 pub use catalog::openapi;
-pub use failure::{Cause, Failure, Fault, Reason};
 pub use http::{
     Authentication as Access, BodySender as Outlet, BodyStream as Stream, ChunkedBody as Pieces, Credentials,
     DiscoveryPath as Discovery, Encoding, FieldValidation, Format, MANAGER_BYTES, Metrics, Offer, OpenApi,
@@ -29,5 +23,8 @@ pub use http::{
     WriteOptions, listener as listen, reachable, write_insecure_kubeconfig,
 };
 pub(crate) use http::{health, metrics, negotiation as media, query, service_account_token as token};
-pub use selector::{FieldSelector, LabelSelector};
 pub use server::{BODY_BYTES, RequestBody, Server};
+pub use tenure_builtin as kinds;
+pub use tenure_crd as custom;
+pub use tenure_meta::{ApiError as Failure, Cause, FieldSelector, LabelSelector, Reason};
+pub use tenure_protobuf as protobuf;

@@ -3,7 +3,7 @@
 
 use crate::{Error, types::Types};
 use tenure_schema::TypeRef;
-use tenure_server::kinds::{Registry, Resource};
+use tenure_server::kinds::Resource;
 use tenure_value::Text;
 
 /// A kind that was asked for.
@@ -69,7 +69,7 @@ fn is_called(api_version: &str, kind: &str, name: &str) -> bool {
         let short = resource.short_names.iter();
         [&resource.name, &resource.singular].into_iter().chain(short).any(|of| of.eq_ignore_ascii_case(name))
     };
-    match Registry::builtin().of_kind(api_version, kind) {
+    match tenure_server::kinds::registry().of_kind(api_version, kind) {
         Some(resource) => names(resource),
         None => plural(kind).eq_ignore_ascii_case(name),
     }

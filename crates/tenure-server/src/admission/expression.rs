@@ -2,7 +2,7 @@
 //! same budget as the rules of a schema.
 
 use crate::{
-    custom::rules::{AUTHORITY, Budget, Trouble, Type, Val, parse, run, type_of},
+    custom::rules::{Budget, Trouble, Val, parse, run},
     kinds::Row,
 };
 use kube_cel::cel::IdedExpr;
@@ -50,7 +50,7 @@ impl<'v> Scene<'v> {
     /// Shows the request, and the object as it will be and as it was.
     pub fn new(request: &'v Value, object: &'v Value, old: &'v Value) -> Scene<'v> {
         let all = [("request", request), ("object", object), ("oldObject", old)];
-        let mut known: Vec<_> = all.map(|(name, value)| (name, Val::of(value, None))).into();
+        let mut known: Vec<_> = all.map(|(name, value)| (name, Val::untyped(value))).into();
         known.push(("authorizer", Val::Authority));
         Scene { known, budget: Budget::of_object() }
     }
@@ -85,27 +85,10 @@ impl Condition {
     }
 }
 
-/// Returns what is wrong with an expression that may use variables of these names, if something is; `is_right` tells
-/// whether its result is of the type that is wanted.
-pub(crate) fn fault(source: &str, variables: &[&str], is_right: fn(&Type<'_>) -> bool) -> Option<String> {
-    let parsed = match parse(source) {
-        Ok(parsed) => parsed,
-        Err(why) => return Some(format!("compilation failed: {why}")),
-    };
-    let mut scope: Vec<_> = variables.iter().map(|name| (name.to_string(), Type::Dyn)).collect();
-    scope.push(("authorizer".into(), Type::Foreign(AUTHORITY)));
-    match type_of(&parsed, &mut scope) {
-        Err(misfit) => Some(format!("compilation failed: {}", misfit.told(source))),
-        Ok(found) if !is_right(&found) => {
-            Some(format!("must evaluate to another type than {}", found.word()))
-        }
-        Ok(_) => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::custom::rules::Type;
 
     #[test]
     fn conditions_hold_together_and_one_that_does_not_decides() {
@@ -130,8 +113,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_an_expression_is_found_beforehand() {
-        let fault =
-            |source: &str| super::fault(source, &["object"], |of| matches!(of, Type::Bool | Type::Dyn));
+        let fault = |source: &str| {
+            crate::custom::rules::expression_fault(source, &["object"], |of| {
+                matches!(of, Type::Bool | Type::Dyn)
+            })
+        };
         assert_eq!(fault("object.a == 1 && has(object.b)"), None);
         assert_eq!(fault("object.a"), None);
         assert_eq!(fault("authorizer.group('g').resource('r').name('n').check('v').allowed()"), None);

@@ -9,7 +9,7 @@ mod policy;
 mod review;
 
 pub(crate) use deed::{Deed, Form, Operation};
-pub(crate) use expression::{Condition, Scene, fault};
+pub(crate) use expression::{Condition, Scene};
 pub(crate) use hook::{Hook, OnFailure};
 pub(crate) use matching::Constraints;
 pub(crate) use policy::{Action, Binding, Change, Policy, Refusal};

@@ -203,9 +203,9 @@ impl Policy {
 /// Returns what the expressions of a policy see.
 fn scene<'v>([request, object, old, namespace]: [&'v Value; 4], parameters: Option<&'v Value>) -> Scene<'v> {
     let mut scene = Scene::new(request, object, old);
-    scene.show("namespaceObject", Val::of(namespace, None));
+    scene.show("namespaceObject", Val::untyped(namespace));
     if let Some(parameters) = parameters {
-        scene.show("params", Val::of(parameters, None));
+        scene.show("params", Val::untyped(parameters));
     }
     scene
 }

@@ -15,7 +15,7 @@ use crate::{
         CONFIGURATIONS, Condition, Constraints, Deed, Form, GROUP, Gate, Hook, OnFailure, Operation, Review,
         Scene, Verdict, request,
     },
-    kinds::{Registry, Resource},
+    kinds::Resource,
 };
 use std::sync::{Arc, PoisonError, RwLock};
 use tenure_apply::Managers;
@@ -38,7 +38,7 @@ impl Api {
         let _one_at_a_time = self.refreshing.lock().await;
         let mut configured: [Vec<Value>; 6] = Default::default();
         for (name, objects) in CONFIGURATIONS.iter().zip(&mut configured) {
-            let Some(resource) = Registry::builtin().find(GROUP, "v1", name) else { continue };
+            let Some(resource) = crate::kinds::registry().find(GROUP, "v1", name) else { continue };
             let stored = all(&*self.store, resource, "").await?;
             *objects = stored.into_iter().map(|stored| stored.object).collect();
         }

@@ -6,7 +6,7 @@ use super::{
     object::{fields, meta_text},
     target::Target,
 };
-use crate::{Failure, kinds::Registry};
+use crate::Failure;
 use std::cmp::Reverse;
 use tenure_value::Value;
 
@@ -51,7 +51,7 @@ impl Api {
         let kind = CLASSED.iter().find(|kind| kind.of == (resource.group.as_str(), resource.name.as_str()));
         let Some(kind) = kind.filter(|kind| kind.is_open(&object)) else { return Ok(object) };
         let (group, name) = kind.classes;
-        let Some(classes) = Registry::builtin().find(group, "v1", name) else { return Ok(object) };
+        let Some(classes) = crate::kinds::registry().find(group, "v1", name) else { return Ok(object) };
         let classes = self.read_all(classes, "").await?;
         let marked = classes.iter().map(|class| &class.object).filter(|class| kind.is_default(class));
         let newest = marked

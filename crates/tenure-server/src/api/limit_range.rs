@@ -6,10 +6,7 @@ use super::{
     object::{fields, meta_text, metadata, with_metadata},
     target::Target,
 };
-use crate::{
-    Failure,
-    kinds::{Registry, scalar::Quantity},
-};
+use crate::{Failure, kinds::scalar::Quantity};
 use tenure_value::{Object, Text, Value};
 
 /// Where a pod is told what was set in it.
@@ -26,7 +23,7 @@ impl Api {
         let resource = &target.served.resource;
         let of_core = resource.group.is_empty();
         let limited = of_core && matches!(resource.name.as_str(), "pods" | "persistentvolumeclaims");
-        let Some(ranges) = Registry::builtin().find("", "v1", "limitranges").filter(|_| limited) else {
+        let Some(ranges) = crate::kinds::registry().find("", "v1", "limitranges").filter(|_| limited) else {
             return Ok(object);
         };
         let ranges = self.read_all(ranges, &target.namespace).await?;

@@ -5,7 +5,7 @@ use super::{
     object::{fields, meta_text},
     target::Target,
 };
-use crate::{Failure, kinds::Registry};
+use crate::Failure;
 use tenure_value::Value;
 
 impl Api {
@@ -37,7 +37,8 @@ impl Api {
 
     /// Returns the class for all; if an update made another, the one with the lowest priority.
     async fn class_for_all(&self) -> Result<Option<Value>, Failure> {
-        let Some(classes) = Registry::builtin().find("scheduling.k8s.io", "v1", "priorityclasses") else {
+        let Some(classes) = crate::kinds::registry().find("scheduling.k8s.io", "v1", "priorityclasses")
+        else {
             return Ok(None);
         };
         let classes = self.read_all(classes, "").await?;

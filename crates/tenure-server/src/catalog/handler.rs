@@ -6,8 +6,8 @@ use crate::{
     catalog::CustomKind,
     custom::{self, Conversion, Definition, Version},
     kinds::{
-        self, Before, Column, DecodeError, Decoded, FieldError, Identity, Kinds, Registry, Resource,
-        Surroundings, scalar::Timestamp,
+        self, Before, Column, DecodeError, Decoded, FieldError, Identity, Kinds, Resource, Surroundings,
+        scalar::Timestamp,
     },
     object::Stored,
     objects::conversion::Conversions,
@@ -245,7 +245,7 @@ impl Served {
         if api_version == self.resource.api_version {
             return Some(self.type_ref());
         }
-        let mut forms = Registry::builtin().forms_of(&self.resource);
+        let mut forms = crate::kinds::registry().forms_of(&self.resource);
         let form = forms.find(|form| form.api_version == api_version)?;
         Schema::builtin().kind(&form.api_version, &form.kind)
     }
@@ -432,7 +432,7 @@ impl Served {
 
     /// Returns the form in which objects are stored, where it is not that of the path.
     fn storage_form(&self) -> Option<Arc<Resource>> {
-        let form = Registry::builtin().storage_of(&self.resource)?;
+        let form = crate::kinds::registry().storage_of(&self.resource)?;
         (form.api_version != self.resource.api_version).then(|| form.clone())
     }
 
@@ -664,7 +664,7 @@ impl Versions for ServedVersions<'_> {
         }
         let written = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
         let form = |version: &str| {
-            let mut forms = Registry::builtin().forms_of(&self.served.resource);
+            let mut forms = crate::kinds::registry().forms_of(&self.served.resource);
             forms.find(|form| form.api_version == version).ok_or_else(|| format!("{version} is not served"))
         };
         self.served.kinds.convert(object, form(written)?, form(api_version)?)

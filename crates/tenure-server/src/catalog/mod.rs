@@ -74,7 +74,7 @@ impl Catalog {
         stored: HashMap<Bytes, Arc<Stored>>,
         before: &HashMap<(Text, Text, Text), Served>,
     ) -> Catalog {
-        let builtin = Registry::builtin();
+        let builtin = crate::kinds::registry();
         let mut groups: Vec<Group> = builtin.groups().to_vec();
         let mut resources: Vec<Arc<Resource>> = builtin.resources().to_vec();
         let mut custom = HashMap::new();
@@ -206,7 +206,7 @@ impl Server {
     /// the cost of one more definition does not grow with those there are.
     async fn stored_definitions(&self, known: &Catalog) -> Result<HashMap<Bytes, Arc<Stored>>, Failure> {
         let Some(definitions) =
-            Registry::builtin().find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+            crate::kinds::registry().find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
         else {
             return Ok(HashMap::new());
         };

@@ -3,7 +3,7 @@
 
 use crate::{
     custom::WebhookTarget,
-    kinds::{Registry, Resource, Row},
+    kinds::{Resource, Row},
     object::{Stored, key},
     read::all,
     webhook::Route,
@@ -75,7 +75,7 @@ fn add(found: &mut Vec<(String, u16)>, hosts: Vec<Text>, port_name: &str, ports:
 }
 
 fn find(group: &str, resource: &str) -> Result<&'static Resource, String> {
-    let found = Registry::builtin().find(group, "v1", resource);
+    let found = crate::kinds::registry().find(group, "v1", resource);
     found.map(|of| &**of).ok_or_else(|| format!("{resource} are not served"))
 }
 

@@ -13,7 +13,7 @@ pub(crate) mod watch;
 
 use crate::{
     Answer, Failure, FieldSelector, LabelSelector,
-    kinds::{Registry, Resource},
+    kinds::Resource,
     object::{Stored, key, prefix},
     read::{
         encode_cache::{EncodedObject, Form, Standing},
@@ -97,7 +97,7 @@ impl Server {
         (group, resource): (&str, &str),
         name: &str,
     ) -> Result<Option<Value>, Failure> {
-        let Some(resource) = Registry::builtin().find(group, "v1", resource) else { return Ok(None) };
+        let Some(resource) = crate::kinds::registry().find(group, "v1", resource) else { return Ok(None) };
         let entry = self.store.get(key(resource, "", name).as_bytes()).await?;
         entry.map(|entry| Stored::read(&entry).map(|stored| stored.object)).transpose()
     }

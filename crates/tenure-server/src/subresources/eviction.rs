@@ -5,11 +5,11 @@ use crate::{
     Cause, Failure, LabelSelector, Reason,
     object::{encode, key, meta_text},
     server::{Request, Server},
-    subresources::scale::selector_text,
     target::Target,
     write::{create::seconds, delete::DeleteOptions},
 };
 use hyper::{HeaderMap, Method};
+use tenure_meta::selector_text;
 use tenure_store::{Error, Expected, Transaction};
 use tenure_value::{Object, Value, json};
 

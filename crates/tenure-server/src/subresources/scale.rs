@@ -18,6 +18,7 @@ use tenure_apply::{
     to_scale,
 };
 use tenure_fields::{Path, PathElement};
+use tenure_meta::selector_text;
 use tenure_schema::{Schema, TypeRef};
 use tenure_value::{Object, Text, Value};
 
@@ -287,42 +288,6 @@ pub(crate) fn scale(target: &Target, stored: &Stored) -> Value {
     ])
 }
 
-/// Writes a selector the way it is asked for in a query.
-pub(crate) fn selector_text(selector: &Value) -> String {
-    let pairs = |labels: &Object| {
-        labels
-            .iter()
-            .map(|(name, value)| format!("{name}={}", value.as_str().unwrap_or_default()))
-            .collect::<Vec<_>>()
-    };
-    let Some(labels) = selector.get("matchLabels").and_then(Value::as_object) else {
-        // Replication controllers have a plain map of labels.
-        let expressions = selector.get("matchExpressions").and_then(Value::as_array);
-        return match (expressions, selector.as_object()) {
-            (Some(expressions), _) => expressions.iter().map(expression).collect::<Vec<_>>().join(","),
-            (None, Some(labels)) => pairs(labels).join(","),
-            _ => String::new(),
-        };
-    };
-    let mut terms = pairs(labels);
-    let expressions = selector.get("matchExpressions").and_then(Value::as_array);
-    terms.extend(expressions.into_iter().flat_map(|list| list.iter()).map(expression));
-    terms.sort();
-    terms.join(",")
-}
-
-fn expression(requirement: &Value) -> String {
-    let text = |name: &str| requirement.get(name).and_then(Value::as_str).unwrap_or_default();
-    let values = requirement.get("values").and_then(Value::as_array).cloned().unwrap_or_default();
-    let values = values.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(",");
-    match text("operator") {
-        "In" => format!("{} in ({values})", text("key")),
-        "NotIn" => format!("{} notin ({values})", text("key")),
-        "DoesNotExist" => format!("!{}", text("key")),
-        _ => text("key").to_string(),
-    }
-}
-
 /// Returns an object with a value at a path; what is missing on the way is made.
 fn with_at(object: &Object, path: &[Text], value: Value) -> Object {
     match path {
@@ -331,27 +296,6 @@ fn with_at(object: &Object, path: &[Text], value: Value) -> Object {
         [first, rest @ ..] => {
             let below = object.get(first).and_then(Value::as_object).cloned().unwrap_or_default();
             object.with(first.clone(), with_at(&below, rest, value))
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn selectors_are_written_as_a_query_would_be() {
-        let cases = [
-            (r#"{"matchLabels":{"app":"x","tier":"y"}}"#, "app=x,tier=y"),
-            (r#"{"app":"x"}"#, "app=x"),
-            (
-                r#"{"matchExpressions":[{"key":"a","operator":"In","values":["1","2"]},{"key":"b","operator":"Exists"}]}"#,
-                "a in (1,2),b",
-            ),
-            (r#"{}"#, ""),
-        ];
-        for (selector, want) in cases {
-            assert_eq!(selector_text(&selector.parse().unwrap()), want, "{selector}");
         }
     }
 }

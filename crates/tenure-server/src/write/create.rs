@@ -3,7 +3,7 @@
 use crate::{
     Answer, Failure,
     kinds::{
-        Registry, Scope, Surroundings,
+        Scope, Surroundings,
         scalar::{Timestamp, time::Precision},
     },
     object::{Stored, key, meta_text, metadata, with_metadata},
@@ -158,7 +158,7 @@ impl Server {
             return Ok(None);
         }
         let namespaces =
-            Registry::builtin().find("", "v1", "namespaces").ok_or_else(Failure::no_such_path)?;
+            crate::kinds::registry().find("", "v1", "namespaces").ok_or_else(Failure::no_such_path)?;
         let namespace = &target.namespace;
         let key = key(namespaces, "", namespace);
         let Some(entry) = self.store.get(key.as_bytes()).await? else {

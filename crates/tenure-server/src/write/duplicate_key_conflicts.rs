@@ -2,7 +2,7 @@
 //! key and left the old one to someone else who held it too. To say that a value occurs twice hides who is in the
 //! way, so such a fault is told as the conflict that it is. Who never held the other entry has repeated its value.
 
-use crate::failure::Cause;
+use crate::Cause;
 use tenure_apply::{Conflict, Conflicts, Identity, Managers, Owner};
 use tenure_fields::{Path, PathElement};
 use tenure_schema::{Type, TypeRef};

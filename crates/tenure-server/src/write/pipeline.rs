@@ -3,7 +3,7 @@
 //! next object is made.
 
 use crate::{
-    Cause, Failure, FieldValidation, Reason, WriteOptions,
+    Cause, Failure, FieldValidation, WriteOptions,
     api::consent::Consent,
     catalog::{handler::Endpoint, schema_history},
     custom,
@@ -762,19 +762,4 @@ fn unmarked(object: Value) -> Value {
         return object;
     }
     with_metadata(&object, OF_DELETION.iter().fold(fields, |fields, name| fields.without(name)))
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Failure {
-        let (reason, retry) = match &error {
-            Error::Conflict(_) => (Reason::Conflict, None),
-            Error::TooOld { .. } => (Reason::Expired, None),
-            Error::Future { .. } | Error::Unknown { .. } => (Reason::Timeout, Some(1)),
-            Error::Invalid(_) => (Reason::BadRequest, None),
-            _ => (Reason::ServiceUnavailable, Some(1)),
-        };
-        let mut failure = Failure::new(reason, error.to_string());
-        failure.retry_after = retry;
-        failure
-    }
 }

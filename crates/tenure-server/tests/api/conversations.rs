@@ -15,7 +15,7 @@ use std::{
 };
 
 #[allow(dead_code)]
-#[path = "../../examples/carry_protobuf.rs"]
+#[path = "../../../tenure-protobuf/examples/carry_protobuf.rs"]
 mod carry_protobuf;
 
 fn workspace() -> PathBuf {

@@ -8,7 +8,7 @@ pub const NAMESPACE: &str = "facts";
 
 /// Reads a file of recorded facts, with a name for the namespace they were recorded in.
 pub fn read(name: &str) -> Value {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/facts").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tenure-builtin/tests/facts").join(name);
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     json::parse(text.replace("<ns>", NAMESPACE).as_bytes(), &Limits::default())
         .unwrap_or_else(|error| panic!("{name}: {error}"))

@@ -158,15 +158,12 @@ static SCHEMA: Message = Message {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        kinds::Registry,
-        openapi::{self, binary::read::*},
-    };
+    use crate::openapi::{self, binary::read::*};
     use tenure_schema::Schema;
 
     #[test]
     fn a_client_finds_types_marks_and_parameters_where_it_looks() {
-        let document = openapi::version_2(Registry::builtin(), Schema::builtin(), &[]);
+        let document = openapi::version_2(crate::kinds::registry(), Schema::builtin(), &[]);
         let bytes = version_2_in_protobuf(&document);
         assert_eq!(fields(&bytes, 1), [b"2.0"]);
         let definitions = fields(fields(&bytes, 9)[0], 1);

@@ -149,15 +149,12 @@ static SCHEMA: Message = Message {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        kinds::Registry,
-        openapi::{self, binary::read::*},
-    };
+    use crate::openapi::{self, binary::read::*};
     use tenure_schema::Schema;
 
     #[test]
     fn a_client_finds_types_references_and_parameters_where_it_looks() {
-        let document = openapi::version_3(Registry::builtin(), Schema::builtin(), "apps", "v1", &[]);
+        let document = openapi::version_3(crate::kinds::registry(), Schema::builtin(), "apps", "v1", &[]);
         let bytes = version_3_in_protobuf(&document);
         assert_eq!(fields(&bytes, 1), [b"3.0.0"]);
         let schemas = fields(fields(fields(&bytes, 5)[0], 1)[0], 1);

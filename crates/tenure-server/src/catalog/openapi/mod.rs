@@ -9,12 +9,13 @@ mod operations;
 mod schemas;
 mod words;
 
+pub use crate::custom::Dialect;
 use crate::kinds::Registry;
 pub use binary_2::version_2_in_protobuf;
 pub use binary_3::version_3_in_protobuf;
 use operations::paths;
+pub use schemas::Component;
 use schemas::Publisher;
-pub use schemas::{Component, Dialect};
 use tenure_schema::Schema;
 use tenure_value::{Text, Value};
 
@@ -83,7 +84,7 @@ mod tests {
 
     #[test]
     fn what_is_published_compiles_to_the_same_topology() {
-        let (registry, schema) = (Registry::builtin(), Schema::builtin());
+        let (registry, schema) = (crate::kinds::registry(), Schema::builtin());
         let document = version_3(registry, schema, "apps", "v1", &[]);
         let back = openapi::compile_v3(&document).unwrap();
         let whole = openapi::compile_v2(&version_2(registry, schema, &[])).unwrap();
@@ -110,7 +111,7 @@ mod tests {
                 _ => {}
             }
         }
-        let registry = Registry::builtin();
+        let registry = crate::kinds::registry();
         for group in registry.groups() {
             for version in group.versions.iter() {
                 let document = version_3(registry, Schema::builtin(), &group.name, version, &[]);

@@ -1,7 +1,8 @@
 //! Which paths there are and what can be done on them. Clients look here for what a server supports
 //! (`dryRun`, `fieldValidation`) and for the kind behind a path.
 
-use super::schemas::{Dialect, Publisher, group_version_kind};
+use super::Dialect;
+use super::schemas::{Publisher, group_version_kind};
 use crate::kinds::{Resource, Scope};
 use std::sync::Arc;
 use tenure_value::{Text, Value};

@@ -1,6 +1,7 @@
 //! Types as OpenAPI schemas. Named types become definitions, referred to by name; a type that carries marks of
 //! its own place (an atomic use of a named struct) is written out where it stands.
 
+use super::Dialect;
 use super::words;
 use std::collections::{BTreeMap, HashMap};
 use tenure_schema::{
@@ -8,15 +9,6 @@ use tenure_schema::{
     UnknownFields,
 };
 use tenure_value::{Text, Value};
-
-/// The version of OpenAPI.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
-    /// Swagger 2.0.
-    V2,
-    /// OpenAPI 3.0.
-    V3,
-}
 
 /// A schema that comes written: that of a custom kind.
 pub struct Component {

@@ -4,7 +4,7 @@
 use crate::{Error, document::Document};
 use http_body_util::Full;
 use std::sync::Arc;
-use tenure_server::{Access, Answer, AnswerBody, Server, kinds::Registry};
+use tenure_server::{Access, Answer, AnswerBody, Server};
 use tenure_store::MemoryStore;
 use tenure_value::{Limits, Object, Value, json};
 use tokio::runtime::Runtime;
@@ -125,7 +125,7 @@ impl World {
         let (api_version, kind) = live.kind()?;
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let custom = self.custom.iter().find(|names| names.group == group && names.kind == kind);
-        let builtin = Registry::builtin().of_kind(api_version, kind);
+        let builtin = tenure_server::kinds::registry().of_kind(api_version, kind);
         let (plural, namespaced) = match (custom, builtin) {
             (Some(names), _) => (names.plural.as_str(), names.namespaced),
             (None, Some(resource)) => {

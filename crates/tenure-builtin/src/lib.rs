@@ -1,0 +1,33 @@
+//! The built-in kinds as data, and the one engine that interprets it: which resources there are, how an
+//! object is decoded, defaulted and encoded, what each endpoint resets, what is invalid, and how a table
+//! shows it. No HTTP, no store, no clock: times, uids and allocations come in as arguments.
+
+pub mod allocate;
+mod convert;
+mod discovery;
+mod engine;
+mod object;
+mod pack;
+mod part;
+mod registry;
+mod service;
+mod strategy;
+mod table;
+mod validate;
+
+pub use discovery::{Root, api_group, api_group_list, api_resource_list, api_versions, group_discovery_list};
+pub use engine::Kinds;
+pub use object::Surroundings;
+pub use part::Part;
+pub use registry::registry;
+pub use strategy::{Endpoint, Identity};
+pub use table::{Column, Table};
+pub use tenure_meta::{
+    Before, Bumps, DecodeError, Decoded, FaultKind, FieldError, FieldPath, Group, Names, Registry, Resource,
+    Row, Scope, StatusOnCreate, Strategy, Subresource, failure_of,
+};
+
+/// Scalars that are written as strings.
+pub mod scalar {
+    pub use tenure_meta::{Quantity, Timestamp, base64, quantity, time};
+}

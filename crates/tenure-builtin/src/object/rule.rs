@@ -1,0 +1,524 @@
+//! Defaulting rules, compiled from rows of data: a target, conditions, and what to put there. A rule is
+//! compiled once per type, so that running it looks at a few fields and compares nothing with text.
+
+use super::{
+    function::{self, Function},
+    image,
+};
+use tenure_meta::{
+    Edit, Row, Timestamp,
+    codec::{FieldShape, Shape, Shapes, StructShape, is_absent, is_zero},
+    map_items,
+};
+use tenure_value::{Object, Text, Value};
+
+/// What rules take from outside the object: the clock, the identity given to it, allocations.
+pub trait Surroundings {
+    /// Returns the time of the request.
+    fn now(&self) -> Timestamp;
+    /// Returns the uid of the object being created.
+    fn uid(&self) -> Text;
+    /// Returns value and preemption policy of a priority class, if there is one of that name.
+    fn priority_class(&self, name: &str) -> Option<(i64, Text)>;
+    /// Takes an address for the service being created.
+    fn cluster_ip(&mut self) -> Option<Text>;
+    /// Takes a node port for the service being created.
+    fn node_port(&mut self) -> Option<u16>;
+    /// Returns name, uid and groups of the person who asks.
+    fn requester(&self) -> (Text, Text, Vec<Text>);
+}
+
+/// A compiled rule.
+#[derive(Debug)]
+pub(crate) struct Rule {
+    /// The fields that lead to the parent of the target.
+    parents: Box<[Step]>,
+    target: Text,
+    /// Whether an explicit zero at the target counts as given.
+    keeps_zero: bool,
+    /// Whether missing parents are made.
+    creates: bool,
+    /// Whether the target is overwritten.
+    force: bool,
+    also_replaces: Box<[Value]>,
+    /// Conditions on the node.
+    when: Box<[Condition]>,
+    /// Conditions on the parent of the target.
+    when_beside: Box<[Condition]>,
+    action: Action,
+}
+
+#[derive(Debug, PartialEq)]
+enum Step {
+    Field(Text),
+    Each,
+}
+
+/// A field below a node.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) steps: Box<[Text]>,
+    pub(crate) keeps_zero: bool,
+}
+
+#[derive(Debug)]
+pub(crate) enum Condition {
+    Absent(Place),
+    Present(Place),
+    Missing(Place),
+    Eq(Place, Value),
+    Ne(Place, Value),
+    In(Place, Box<[Value]>),
+    Same(Place, Place),
+    NoFieldsExcept(Box<[Text]>),
+    TagLatest(Place),
+    NotTagLatest(Place),
+}
+
+/// A literal, or one with words in it that stand for something of the request.
+#[derive(Debug)]
+enum Literal {
+    Fixed(Value),
+    Filled(Value),
+}
+
+/// Where a value comes from.
+#[derive(Debug)]
+enum Source {
+    /// A field below the node.
+    Node(Place),
+    /// A field beside the target.
+    Beside(Place),
+}
+
+#[derive(Debug)]
+enum Action {
+    Put(Literal),
+    Copy(Source),
+    MergeKeys(Source),
+    MergeBase64(Source),
+    Remove,
+    Call(Function),
+    EnsureKeys {
+        keys: Literal,
+        only_missing: bool,
+    },
+    Append {
+        item: Value,
+        unless: Unless,
+    },
+    /// A list of a field beside it; where `only_absent`, whatever stands there is left for validation.
+    WrapList {
+        beside: Text,
+        item_field: Option<Text>,
+        only_absent: bool,
+    },
+    FirstOf {
+        beside: Text,
+        item_field: Option<Text>,
+    },
+}
+
+/// When an item is there already.
+#[derive(Debug)]
+enum Unless {
+    Present,
+    SameKeyAndEffect,
+    ToleratesKey,
+}
+
+impl Rule {
+    /// Makes the rule of a default that stands in the schema.
+    pub(crate) fn of_schema(field: &FieldShape) -> Option<Rule> {
+        let value = field.default.clone()?;
+        Some(Rule {
+            parents: Box::default(),
+            target: field.name.clone(),
+            keeps_zero: field.keeps_zero,
+            creates: false,
+            force: false,
+            also_replaces: Box::default(),
+            when: Box::default(),
+            when_beside: Box::default(),
+            action: Action::Put(Literal::Fixed(value)),
+        })
+    }
+
+    /// Compiles a row of data for a type; nothing if the row makes no sense.
+    pub(crate) fn compile(shapes: &Shapes, node: &StructShape, row: &Value) -> Option<Rule> {
+        let path = row.text("path");
+        let (parent, target) = path.rsplit_once('.').unwrap_or(("", &path));
+        let mut parents = Vec::new();
+        let mut beside = Some(node);
+        for segment in parent.split('.').filter(|segment| !segment.is_empty()) {
+            let (name, each) = segment.strip_suffix("[]").map_or((segment, false), |name| (name, true));
+            parents.push(Step::Field(name.into()));
+            beside = beside.and_then(|of| below(shapes, of, name));
+            if each {
+                parents.push(Step::Each);
+            }
+        }
+        let (mut when, mut when_beside) = (Vec::new(), Vec::new());
+        for condition in row.items("when") {
+            let words = condition.as_array()?.items();
+            let at_target = words.get(1).and_then(Value::as_str).is_some_and(|path| path.starts_with("./"));
+            match at_target {
+                true => when_beside.push(condition_of(shapes, beside, words)?),
+                false => when.push(condition_of(shapes, Some(node), words)?),
+            }
+        }
+        Some(Rule {
+            parents: parents.into(),
+            target: target.trim_end_matches("[]").into(),
+            keeps_zero: beside.and_then(|of| of.field(target)).is_some_and(|field| field.keeps_zero),
+            creates: row.flag("create"),
+            force: row.flag("force"),
+            also_replaces: row.items("alsoReplaces").into(),
+            when: when.into(),
+            when_beside: when_beside.into(),
+            action: action_of(shapes, node, beside, row)?,
+        })
+    }
+
+    /// Whether the rule overwrites what was given.
+    pub(crate) fn is_forced(&self) -> bool {
+        self.force
+    }
+
+    /// Runs the rule at a node.
+    pub(crate) fn run(&self, node: &mut Edit<'_>, around: &mut dyn Surroundings) {
+        if !self.when.iter().all(|condition| condition.holds(node)) {
+            return;
+        }
+        let taken = match &self.action {
+            Action::Copy(Source::Node(place))
+            | Action::MergeKeys(Source::Node(place))
+            | Action::MergeBase64(Source::Node(place)) => match place.present(node) {
+                Some(value) => Some(value.clone()),
+                None => return,
+            },
+            Action::Call(function) => match function.call(node, around) {
+                Some(value) => Some(value),
+                None => return,
+            },
+            _ => None,
+        };
+        let mut run = Run { rule: self, taken, name: self.name_of(node), around };
+        run.descend(node, &self.parents);
+    }
+}
+
+impl Rule {
+    /// Returns the object's name where the rule writes it.
+    fn name_of(&self, node: &Edit<'_>) -> Value {
+        match &self.action {
+            Action::Put(Literal::Filled(_)) | Action::EnsureKeys { keys: Literal::Filled(_), .. } => {
+                node.get("metadata").and_then(|of| of.get("name")).cloned().unwrap_or_default()
+            }
+            _ => Value::Null,
+        }
+    }
+}
+
+/// One run of a rule.
+struct Run<'r> {
+    rule: &'r Rule,
+    /// What was taken from the node before going down.
+    taken: Option<Value>,
+    name: Value,
+    around: &'r mut dyn Surroundings,
+}
+
+impl Run<'_> {
+    fn descend(&mut self, parent: &mut Edit<'_>, steps: &[Step]) {
+        let [Step::Field(name), rest @ ..] = steps else {
+            return self.apply(parent);
+        };
+        let missing = Value::from(Object::default());
+        let child = match parent.get(name) {
+            Some(Value::Null) | None if self.rule.creates => &missing,
+            Some(child) => child,
+            None => return,
+        };
+        let changed = match (child, rest) {
+            (Value::Array(items), [Step::Each, rest @ ..]) => {
+                map_items(items.items(), |_, item| self.below(item, rest))
+            }
+            (child, rest) => self.below(child, rest),
+        };
+        if let Some(changed) = changed {
+            parent.set(name, changed);
+        }
+    }
+
+    fn below(&mut self, child: &Value, steps: &[Step]) -> Option<Value> {
+        let mut edit = Edit::new(child.as_object()?);
+        self.descend(&mut edit, steps);
+        edit.finish().map(Value::from)
+    }
+
+    /// Changes the target's parent.
+    fn apply(&mut self, parent: &mut Edit<'_>) {
+        let rule = self.rule;
+        if !rule.when_beside.iter().all(|condition| condition.holds(parent)) {
+            return;
+        }
+        let target = parent.get(&rule.target);
+        let absent = is_absent(target, rule.keeps_zero)
+            || target.is_some_and(|value| rule.also_replaces.contains(value));
+        let open = absent || rule.force;
+        let beside = |place: &Place| place.present(parent).cloned();
+        match &rule.action {
+            Action::Remove => parent.remove(&rule.target),
+            Action::Put(literal) if open => {
+                if let Some(value) = self.fill(literal) {
+                    set_if_different(parent, &rule.target, value);
+                }
+            }
+            Action::Copy(source) if open => {
+                let value = match source {
+                    Source::Node(_) => self.taken.clone(),
+                    Source::Beside(place) => beside(place),
+                };
+                if let Some(value) = value {
+                    set_if_different(parent, &rule.target, value);
+                }
+            }
+            Action::Call(function) if open || function.merges() => {
+                if let Some(value) = &self.taken {
+                    let value = function::merged(target, value, *function);
+                    set_if_different(parent, &rule.target, value);
+                }
+            }
+            Action::MergeKeys(source) => {
+                let from = match source {
+                    Source::Node(_) => self.taken.clone(),
+                    Source::Beside(place) => beside(place),
+                };
+                if let Some(merged) = function::with_missing_keys(target, from.as_ref()) {
+                    parent.set(&rule.target, merged);
+                }
+            }
+            Action::MergeBase64(_) => {
+                if let Some(merged) = function::with_encoded(target, self.taken.as_ref()) {
+                    parent.set(&rule.target, merged);
+                }
+            }
+            Action::EnsureKeys { keys, only_missing } => {
+                let keys = self.fill(keys);
+                let merged = match only_missing {
+                    true => function::with_missing_keys(target, keys.as_ref()),
+                    false => function::with_keys(target, keys.as_ref()),
+                };
+                if let Some(merged) = merged {
+                    parent.set(&rule.target, merged);
+                }
+            }
+            Action::Append { item, unless } => {
+                let items = target.and_then(Value::as_array).map(|items| items.items()).unwrap_or_default();
+                if !items.iter().any(|of| unless.holds(of, item)) {
+                    let appended = Value::array(items.iter().chain([item]).cloned());
+                    parent.set(&rule.target, appended);
+                }
+            }
+            Action::WrapList { only_absent: true, .. } if !absent => {}
+            Action::WrapList { beside, item_field, .. } => {
+                let Some(scalar) = parent.get(beside).filter(|value| !is_zero(value)).cloned() else {
+                    return;
+                };
+                let first = target.and_then(Value::as_array).and_then(|items| items.first());
+                let is_first = match item_field {
+                    Some(field) => first.and_then(|item| item.get(field)) == Some(&scalar),
+                    None => first == Some(&scalar),
+                };
+                if !is_first {
+                    let item = match item_field {
+                        Some(field) => Value::object([(field.clone(), scalar)]),
+                        None => scalar,
+                    };
+                    parent.set(&rule.target, Value::array([item]));
+                }
+            }
+            Action::FirstOf { beside, item_field } if open => {
+                let first = parent.get(beside).and_then(Value::as_array).and_then(|items| items.first());
+                let value = match item_field {
+                    Some(field) => first.and_then(|item| item.get(field)),
+                    None => first,
+                };
+                if let Some(value) = value.cloned() {
+                    parent.set(&rule.target, value);
+                }
+            }
+            Action::Put(_) | Action::Copy(_) | Action::Call(_) | Action::FirstOf { .. } => {}
+        }
+    }
+
+    /// Puts what the request knows in the place of the words that stand for it.
+    fn fill(&mut self, literal: &Literal) -> Option<Value> {
+        match literal {
+            Literal::Fixed(value) => Some(value.clone()),
+            Literal::Filled(value) => function::fill(value, &self.name, &self.rule.target, self.around),
+        }
+    }
+}
+
+fn set_if_different(parent: &mut Edit<'_>, name: &Text, value: Value) {
+    if parent.get(name) != Some(&value) {
+        parent.set(name, value);
+    }
+}
+
+impl Place {
+    pub(crate) fn find<'n>(&self, node: &'n Edit<'_>) -> Option<&'n Value> {
+        match &*self.steps {
+            [] => None,
+            [first, rest @ ..] => rest.iter().try_fold(node.get(first)?, |value, name| value.get(name)),
+        }
+    }
+
+    pub(crate) fn present<'n>(&self, node: &'n Edit<'_>) -> Option<&'n Value> {
+        self.find(node).filter(|value| !is_absent(Some(value), self.keeps_zero))
+    }
+}
+
+impl Condition {
+    pub(crate) fn holds(&self, node: &Edit<'_>) -> bool {
+        match self {
+            Condition::Absent(place) => place.present(node).is_none(),
+            Condition::Present(place) => place.present(node).is_some(),
+            Condition::Missing(place) => place.find(node).is_none_or(Value::is_null),
+            Condition::Eq(place, value) => place.find(node) == Some(value),
+            Condition::Ne(place, value) => place.find(node) != Some(value),
+            Condition::In(place, values) => place.find(node).is_some_and(|value| values.contains(value)),
+            Condition::Same(one, other) => one.present(node) == other.present(node),
+            Condition::NoFieldsExcept(names) => node.fields().iter().all(|(name, _)| names.contains(name)),
+            Condition::TagLatest(place) => image::is_latest(place.find(node)),
+            Condition::NotTagLatest(place) => !image::is_latest(place.find(node)),
+        }
+    }
+}
+
+impl Unless {
+    fn holds(&self, present: &Value, item: &Value) -> bool {
+        let same = |name: &str| present.get(name) == item.get(name);
+        match self {
+            Unless::Present => present == item,
+            Unless::SameKeyAndEffect => same("key") && same("effect"),
+            Unless::ToleratesKey => {
+                let effect = present.get("effect").and_then(Value::as_str).unwrap_or_default();
+                let key = present.get("key").and_then(Value::as_str).unwrap_or_default();
+                (same("key") || key.is_empty()) && (effect.is_empty() || same("effect"))
+            }
+        }
+    }
+}
+
+fn below<'s>(shapes: &'s Shapes, of: &StructShape, name: &str) -> Option<&'s StructShape> {
+    let mut id = of.field(name)?.of;
+    loop {
+        match shapes.get(id) {
+            Shape::Struct(of) => return Some(of),
+            Shape::List(item) => id = *item,
+            _ => return None,
+        }
+    }
+}
+
+/// Resolves a path; `./` is what the given type stands for already.
+pub(crate) fn place(shapes: &Shapes, from: Option<&StructShape>, path: &str) -> Place {
+    let steps: Box<[Text]> = path.trim_start_matches("./").split('.').map(Text::new).collect();
+    let (last, parents) =
+        steps.split_last().map_or(("", &[][..]), |(last, parents)| (last.as_str(), parents));
+    let owner = match parents {
+        [] => None,
+        [first, rest @ ..] => {
+            let first = from.and_then(|of| below(shapes, of, first));
+            rest.iter().fold(first, |of, name| of.and_then(|of| below(shapes, of, name)))
+        }
+    };
+    let owner = if parents.is_empty() {
+        from.and_then(|of| of.field(last))
+    } else {
+        owner.and_then(|of| of.field(last))
+    };
+    let keeps_zero = owner.is_some_and(|field| field.keeps_zero);
+    Place { steps, keeps_zero }
+}
+
+pub(crate) fn condition_of(
+    shapes: &Shapes,
+    from: Option<&StructShape>,
+    words: &[Value],
+) -> Option<Condition> {
+    let op = words.first()?.as_str()?;
+    let path = words.get(1)?.as_str()?;
+    let at = || place(shapes, from, path);
+    let value = || words.get(2).cloned();
+    let values = || value()?.as_array().map(|items| items.items().into());
+    Some(match op {
+        "absent" => Condition::Absent(at()),
+        "present" => Condition::Present(at()),
+        "missing" => Condition::Missing(at()),
+        "eq" => Condition::Eq(at(), value()?),
+        "ne" => Condition::Ne(at(), value()?),
+        "in" => Condition::In(at(), values()?),
+        "same" => Condition::Same(at(), place(shapes, from, value()?.as_str()?)),
+        "noFieldsExcept" => Condition::NoFieldsExcept(
+            value()?.as_array()?.iter().filter_map(|v| v.as_str().map(Text::new)).collect(),
+        ),
+        "tagLatest" => Condition::TagLatest(at()),
+        "notTagLatest" => Condition::NotTagLatest(at()),
+        _ => return None,
+    })
+}
+
+fn action_of(
+    shapes: &Shapes,
+    node: &StructShape,
+    beside: Option<&StructShape>,
+    row: &Value,
+) -> Option<Action> {
+    let text = |name: &str| row.get(name).and_then(Value::as_str);
+    let source = |path: &str| match path.starts_with("./") {
+        true => Source::Beside(place(shapes, beside, path)),
+        false => Source::Node(place(shapes, Some(node), path)),
+    };
+    let item_field = || text("itemField").map(Text::new);
+    Some(if let Some(value) = row.get("value") {
+        Action::Put(literal(value))
+    } else if let Some(path) = text("copy") {
+        Action::Copy(source(path))
+    } else if let Some(path) = text("mergeKeys") {
+        Action::MergeKeys(source(path))
+    } else if let Some(path) = text("mergeBase64") {
+        Action::MergeBase64(source(path))
+    } else if row.flag("remove") {
+        Action::Remove
+    } else if let Some(name) = text("fn") {
+        Action::Call(Function::named(name)?)
+    } else if let Some(keys) = row.get("ensureKeys") {
+        Action::EnsureKeys { keys: literal(keys), only_missing: row.flag("onlyMissing") }
+    } else if let Some(item) = row.get("append") {
+        let unless = text("unless").unwrap_or_default();
+        let unless = match () {
+            () if unless.contains("tolerates") => Unless::ToleratesKey,
+            () if unless.contains("key and effect") => Unless::SameKeyAndEffect,
+            () => Unless::Present,
+        };
+        Action::Append { item: item.clone(), unless }
+    } else if let Some(list) = text("wrapList") {
+        let only_absent = row.text("phase") == "create";
+        Action::WrapList { beside: list.into(), item_field: item_field(), only_absent }
+    } else if let Some(list) = text("firstOf") {
+        Action::FirstOf { beside: list.into(), item_field: item_field() }
+    } else {
+        return None;
+    })
+}
+
+fn literal(value: &Value) -> Literal {
+    match function::has_words(value) {
+        true => Literal::Filled(value.clone()),
+        false => Literal::Fixed(value.clone()),
+    }
+}

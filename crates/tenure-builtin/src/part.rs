@@ -1,0 +1,289 @@
+//! The paths below an object that write one part of it, and nothing else whatever the request says: which part that is,
+//! and which changes of it are refused. The checks of a change of the whole object do not hold here; each part has
+//! its own.
+
+use super::{object::qos_class, strategy::carry};
+use tenure_meta::{FaultKind, FieldError, Timestamp, time::Precision};
+use tenure_value::{Object, Value};
+
+/// What a path below an object writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Some of the spec: `/scale` and `/finalize`.
+    Spec,
+    /// The node of a pod: `/binding`. What is written was made from the live object.
+    Binding,
+    /// The containers that join a running pod: `/ephemeralcontainers`.
+    EphemeralContainers,
+    /// What the containers of a pod may use: `/resize`.
+    Resize,
+    /// Whether a certificate is to be signed: `/approval`.
+    Approval,
+}
+
+/// The paths that write a part.
+const PARTS: [(&str, Part); 4] = [
+    ("binding", Part::Binding),
+    ("ephemeralcontainers", Part::EphemeralContainers),
+    ("resize", Part::Resize),
+    ("approval", Part::Approval),
+];
+
+/// The conditions that decide about a request for a certificate, each once and for all.
+const DECISIONS: [&str; 3] = ["Approved", "Denied", "Failed"];
+/// The lists of containers that can be resized, and what of each.
+const RESIZED: [&str; 2] = ["containers", "initContainers"];
+const SIZES: [&str; 2] = ["resources", "resizePolicy"];
+/// The resources that can change while a container runs.
+const RESIZABLE: [&str; 2] = ["cpu", "memory"];
+
+impl Part {
+    /// Returns what a path below an object writes.
+    pub fn of(subresource: &str) -> Part {
+        PARTS.iter().find(|(name, _)| *name == subresource).map_or(Part::Spec, |(_, part)| *part)
+    }
+
+    /// Whether the checks of a change of the whole object hold for a change of the part.
+    pub(super) fn is_checked_as_whole(self) -> bool {
+        self == Part::Spec
+    }
+
+    /// Whether writing the part is a change of what is wanted, which the generation counts.
+    pub(super) fn counts(self) -> bool {
+        self != Part::Binding
+    }
+
+    /// Returns the old object with the part of the new one.
+    pub(super) fn taken(self, old: &Object, new: &Object, now: Timestamp) -> Object {
+        match self {
+            Part::Spec => carry(new, old, "status"),
+            Part::Binding => new.clone(),
+            Part::EphemeralContainers => {
+                with_spec(old, |spec| carry(spec, &object_at(new, "spec"), "ephemeralContainers"))
+            }
+            Part::Resize => with_spec(old, |spec| {
+                let wanted = object_at(new, "spec");
+                RESIZED.iter().fold(spec.clone(), |spec, list| resized(&spec, &wanted, list))
+            }),
+            Part::Approval => {
+                let status = carry(&object_at(old, "status"), &object_at(new, "status"), "conditions");
+                let conditions = items(status.get("conditions"));
+                let status = match conditions.is_empty() {
+                    true => status,
+                    false => {
+                        let stamped = conditions.iter().map(|condition| stamped(condition, now));
+                        status.with("conditions", Value::array(stamped))
+                    }
+                };
+                carry(new, old, "spec").with("status", status)
+            }
+        }
+    }
+
+    /// Adds what is wrong with a change of the part.
+    pub(super) fn check(self, old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
+        match self {
+            Part::Spec | Part::Binding => {}
+            Part::EphemeralContainers => check_joined(old, new, errors),
+            Part::Resize => check_sizes(old, new, errors),
+            Part::Approval => check_decisions(old, new, errors),
+        }
+    }
+}
+
+fn object_at(object: &Object, name: &str) -> Object {
+    object.get(name).and_then(Value::as_object).cloned().unwrap_or_default()
+}
+
+fn items(list: Option<&Value>) -> &[Value] {
+    list.and_then(Value::as_array).map(|list| list.items()).unwrap_or_default()
+}
+
+fn with_spec(object: &Object, change: impl FnOnce(&Object) -> Object) -> Object {
+    object.with("spec", change(&object_at(object, "spec")))
+}
+
+fn named<'v>(list: &'v [Value], like: &Value) -> Option<&'v Value> {
+    list.iter().find(|of| of.get("name") == like.get("name"))
+}
+
+/// Returns a spec whose containers have the sizes that those of the same name have in another.
+fn resized(spec: &Object, wanted: &Object, list: &str) -> Object {
+    let (live, wanted) = (items(spec.get(list)), items(wanted.get(list)));
+    if live.is_empty() {
+        return spec.clone();
+    }
+    let changed = live.iter().map(|container| {
+        match (container.as_object(), named(wanted, container).and_then(Value::as_object)) {
+            (Some(container), Some(wanted)) => Value::from(
+                SIZES.iter().fold(container.clone(), |container, size| carry(&container, wanted, size)),
+            ),
+            _ => container.clone(),
+        }
+    });
+    spec.with(list, Value::array(changed))
+}
+
+/// Returns a condition with the times it lacks.
+fn stamped(condition: &Value, now: Timestamp) -> Value {
+    let Some(fields) = condition.as_object() else { return condition.clone() };
+    let stamp = |fields: Object, name: &str| match fields.get(name) {
+        None | Some(Value::Null) => fields.with(name, now.format(Precision::Seconds)),
+        Some(_) => fields,
+    };
+    ["lastTransitionTime", "lastUpdateTime"]
+        .iter()
+        .fold(fields.clone(), |fields, name| stamp(fields, name))
+        .into()
+}
+
+/// A container that has joined stays as it is.
+fn check_joined(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
+    const PATH: &str = "spec.ephemeralContainers";
+    let list = |pod: &Value| items(pod.at(["spec", "ephemeralContainers"])).to_vec();
+    let after = list(new);
+    for container in &list(old) {
+        let lost = match named(&after, container) {
+            None => "removed",
+            Some(same) if same != container => "changed",
+            Some(_) => continue,
+        };
+        let name = container.get("name").cloned().unwrap_or_default();
+        let detail = format!("existing ephemeral containers {name} may not be {lost}");
+        errors.push(FieldError::new(FaultKind::Forbidden, PATH, &Value::Null, detail));
+    }
+}
+
+/// Only processors and memory change; what was asked for or limited stays so, and the class of service too.
+fn check_sizes(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
+    for list in RESIZED {
+        let after = items(new.at(["spec", list]));
+        for (at, container) in items(old.at(["spec", list])).iter().enumerate() {
+            let Some(resized) = named(after, container) else { continue };
+            for kind in ["limits", "requests"] {
+                let amounts = |of: &Value| of.at(["resources", kind]).and_then(Value::as_object).cloned();
+                let (was, is) =
+                    (amounts(container).unwrap_or_default(), amounts(resized).unwrap_or_default());
+                let path = format!("spec.{list}[{at}].resources.{kind}");
+                if was.iter().any(|(name, _)| !is.contains(name)) {
+                    let detail = format!("resource {kind} cannot be removed");
+                    errors.push(FieldError::new(FaultKind::Forbidden, &path, &Value::Null, detail));
+                }
+                let fixed = |(name, amount): (&tenure_value::Text, &Value)| {
+                    !RESIZABLE.contains(&name.as_str()) && was.get(name) != Some(amount)
+                };
+                if is.iter().any(fixed) {
+                    let detail = "only cpu and memory resources are mutable";
+                    errors.push(FieldError::new(FaultKind::Forbidden, &path, &Value::Null, detail));
+                }
+            }
+        }
+    }
+    let class = |pod: &Value| pod.get("spec").map(qos_class);
+    if class(old) != class(new) {
+        let class = Value::from(class(new).unwrap_or_default());
+        let detail = "Pod QOS Class may not change as a result of resizing";
+        errors.push(FieldError::invalid("spec", &class, detail));
+    }
+}
+
+/// What has been decided stays so, and only one of two opposites can be.
+fn check_decisions(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
+    const PATH: &str = "status.conditions";
+    let of_type = |request: &Value, decision: &str| {
+        let all = items(request.at(["status", "conditions"])).iter();
+        all.filter(|of| of.get("type").and_then(Value::as_str) == Some(decision)).count()
+    };
+    let mut forbid =
+        |detail: String| errors.push(FieldError::new(FaultKind::Forbidden, PATH, &Value::Null, detail));
+    for decision in DECISIONS {
+        if of_type(new, decision) < of_type(old, decision) {
+            forbid(format!("updates may not remove a condition of type {decision:?}"));
+        }
+    }
+    if of_type(new, "Approved") > 0 && of_type(new, "Denied") > 0 {
+        forbid("Approved and Denied conditions are mutually exclusive".into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Value {
+        text.parse().unwrap()
+    }
+
+    fn taken(part: Part, old: &str, new: &str) -> Value {
+        let (old, new) = (parse(old), parse(new));
+        let now = Timestamp { seconds: 0, nanos: 0 };
+        part.taken(old.as_object().unwrap(), new.as_object().unwrap(), now).into()
+    }
+
+    fn faults(part: Part, old: &str, new: &str) -> Vec<String> {
+        let mut errors = Vec::new();
+        part.check(&parse(old), &parse(new), &mut errors);
+        errors.iter().map(|error| format!("{}: {}", error.path, error.message())).collect()
+    }
+
+    const POD: &str = r#"{"metadata":{"labels":{"a":"1"}},"spec":{"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"1"}}}],"ephemeralContainers":[{"name":"e","image":"i"}]},"status":{"phase":"Running"}}"#;
+
+    #[test]
+    fn a_part_is_taken_and_the_rest_stays() {
+        let other = POD.replace("\"a\":\"1\"", "\"a\":\"2\"").replace("Running", "Failed");
+        let more =
+            other.replace("{\"name\":\"e\"", "{\"name\":\"f\"},{\"name\":\"e\"").replace("\"1\"", "\"2\"");
+        let joined = POD.replace("{\"name\":\"e\"", "{\"name\":\"f\"},{\"name\":\"e\"");
+        assert_eq!(taken(Part::EphemeralContainers, POD, &more), parse(&joined));
+        let larger = POD.replace("\"cpu\":\"1\"", "\"cpu\":\"2\"");
+        assert_eq!(
+            taken(Part::Resize, POD, &more.replace("\"image\":\"i\"", "\"image\":\"j\"")),
+            parse(&larger)
+        );
+    }
+
+    #[test]
+    fn an_approval_is_stamped_and_takes_no_certificate() {
+        let old = r#"{"metadata":{},"spec":{"signerName":"s"},"status":{"certificate":"c"}}"#;
+        let new = r#"{"metadata":{"labels":{"a":"b"}},"spec":{},"status":{"certificate":"x","conditions":[{"type":"Approved"}]}}"#;
+        let expected = r#"{"metadata":{"labels":{"a":"b"}},"spec":{"signerName":"s"},"status":{"certificate":"c","conditions":[{"lastTransitionTime":"1970-01-01T00:00:00Z","lastUpdateTime":"1970-01-01T00:00:00Z","type":"Approved"}]}}"#;
+        assert_eq!(taken(Part::Approval, old, new), parse(expected));
+    }
+
+    #[test]
+    fn what_has_joined_been_decided_or_been_limited_stays() {
+        let none = POD.replace(r#","ephemeralContainers":[{"name":"e","image":"i"}]"#, "");
+        let other = POD.replace(r#""e","image":"i""#, r#""e","image":"j""#);
+        let joined = "spec.ephemeralContainers: Forbidden: existing ephemeral containers \"e\" may not be";
+        assert_eq!(faults(Part::EphemeralContainers, POD, &none), [format!("{joined} removed")]);
+        assert_eq!(faults(Part::EphemeralContainers, POD, &other), [format!("{joined} changed")]);
+        assert_eq!(faults(Part::EphemeralContainers, &none, POD), Vec::<String>::new());
+
+        let removed = POD.replace(r#"{"cpu":"1"}"#, "{}");
+        assert_eq!(
+            faults(Part::Resize, POD, &removed),
+            [
+                "spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed",
+                "spec: Invalid value: \"BestEffort\": Pod QOS Class may not change as a result of resizing"
+            ]
+        );
+        let disk = POD.replace(r#"{"cpu":"1"}"#, r#"{"cpu":"2","ephemeral-storage":"1"}"#);
+        assert_eq!(
+            faults(Part::Resize, POD, &disk),
+            ["spec.containers[0].resources.requests: Forbidden: only cpu and memory resources are mutable"]
+        );
+
+        let csr = |types: &[&str]| {
+            let conditions: Vec<_> = types.iter().map(|of| format!(r#"{{"type":"{of}"}}"#)).collect();
+            format!(r#"{{"status":{{"conditions":[{}]}}}}"#, conditions.join(","))
+        };
+        assert_eq!(
+            faults(Part::Approval, &csr(&["Approved"]), &csr(&[])),
+            ["status.conditions: Forbidden: updates may not remove a condition of type \"Approved\""]
+        );
+        assert_eq!(
+            faults(Part::Approval, &csr(&["Approved"]), &csr(&["Approved", "Denied"])),
+            ["status.conditions: Forbidden: Approved and Denied conditions are mutually exclusive"]
+        );
+    }
+}

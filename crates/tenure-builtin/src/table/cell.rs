@@ -1,0 +1,180 @@
+//! Cells as data: a rule that takes a value from the object and says how to show it.
+
+use super::{describe, function};
+use tenure_meta::{
+    Row, Timestamp,
+    time::{self, Precision},
+};
+use tenure_value::{Text, Value};
+
+/// How a cell is made.
+#[derive(Debug)]
+pub(super) enum Cell {
+    /// A value as it is, or what stands for its absence.
+    Path(Path, Value),
+    /// A number, 0 when absent.
+    Number(Path),
+    /// `true` or `false`, as a word with a capital where `word`.
+    Flag(Path, bool),
+    /// How long ago a time was.
+    Age(Path, Text),
+    /// Two numbers as `a/b`.
+    Ratio(Path, Path),
+    /// How many entries some maps and lists have together.
+    Count(Box<[Path]>),
+    /// Values joined by a separator, at most some of them, or what stands for none.
+    Join {
+        path: Path,
+        separator: Text,
+        most: usize,
+        none: Text,
+    },
+    /// A selector of labels, or a map of them, as text.
+    Selector(Path),
+    Labels(Path),
+    /// A text with paths in braces; another where one of them is absent.
+    Template(Box<[Part]>, Text),
+    Call(function::Function),
+}
+
+#[derive(Debug)]
+pub(super) enum Part {
+    Text(Text),
+    Path(Path),
+}
+
+/// Field names from the root; `[]` goes through the items of a list.
+#[derive(Debug)]
+pub(super) struct Path(Box<[Text]>);
+
+impl Path {
+    fn new(path: &str) -> Path {
+        Path(path.split('.').map(Text::new).collect())
+    }
+
+    /// Returns the value, if there is one worth showing.
+    fn find<'o>(&self, object: &'o Value) -> Option<&'o Value> {
+        let found = self.0.iter().try_fold(object, |value, name| value.get(name))?;
+        let shown = match found {
+            Value::Null => false,
+            Value::String(text) => !text.is_empty(),
+            _ => true,
+        };
+        shown.then_some(found)
+    }
+
+    /// Returns every value, through lists.
+    fn all<'o>(&self, object: &'o Value) -> Vec<&'o Value> {
+        self.0.iter().fold(vec![object], |values, step| {
+            let (name, each) = step.strip_suffix("[]").map_or((step.as_str(), false), |name| (name, true));
+            let below = values.into_iter().filter_map(|value| value.get(name));
+            match each {
+                true => below.filter_map(Value::as_array).flat_map(|items| items.iter()).collect(),
+                false => below.collect(),
+            }
+        })
+    }
+}
+
+impl Cell {
+    pub(super) fn compile(row: &Value) -> Cell {
+        let path = |name: &str| row.get(name).and_then(Value::as_str).map(Path::new);
+        let none = || row.text("none");
+        if let Some(path) = path("path") {
+            return Cell::Path(path, row.get("none").cloned().unwrap_or_else(|| "".into()));
+        }
+        if let Some(path) = path("number") {
+            return Cell::Number(path);
+        }
+        if let Some(path) = path("flag") {
+            return Cell::Flag(path, row.flag("word"));
+        }
+        if let Some(path) = path("age") {
+            return Cell::Age(path, none());
+        }
+        if let [of, all] = &*row.texts("ratio") {
+            return Cell::Ratio(Path::new(of), Path::new(all));
+        }
+        if row.get("count").is_some() {
+            return Cell::Count(row.texts("count").iter().map(|path| Path::new(path)).collect());
+        }
+        if let Some(path) = path("join") {
+            let separator = row.get("with").and_then(Value::as_str).map_or(",".into(), Text::new);
+            let most = row.get("most").and_then(Value::as_i64).map_or(usize::MAX, |most| most as usize);
+            return Cell::Join { path, separator, most, none: none() };
+        }
+        if let Some(path) = path("selector") {
+            return Cell::Selector(path);
+        }
+        if let Some(path) = path("labels") {
+            return Cell::Labels(path);
+        }
+        if let Some(template) = row.get("template").and_then(Value::as_str) {
+            return Cell::Template(parts(template), none());
+        }
+        let function = row.get("fn").and_then(Value::as_str).and_then(function::Function::named);
+        function.map_or_else(|| Cell::Path(Path::new("metadata.name"), "".into()), Cell::Call)
+    }
+
+    /// Makes the cell of an object.
+    pub(super) fn show(&self, object: &Value, now: Timestamp) -> Value {
+        match self {
+            Cell::Path(path, none) => path.find(object).unwrap_or(none).clone(),
+            Cell::Number(path) => path.find(object).cloned().unwrap_or(0.into()),
+            Cell::Flag(path, word) => {
+                let flag = path.find(object) == Some(&Value::Bool(true));
+                if *word { Value::from(if flag { "True" } else { "False" }) } else { flag.into() }
+            }
+            Cell::Age(path, none) => age(path.find(object), now).map_or(none.clone(), Text::from).into(),
+            Cell::Ratio(of, all) => {
+                let number = |path: &Path| path.find(object).and_then(Value::as_i64).unwrap_or(0);
+                format!("{}/{}", number(of), number(all)).into()
+            }
+            Cell::Count(paths) => {
+                let size = |value: &Value| match value {
+                    Value::Object(fields) => fields.len(),
+                    Value::Array(items) => items.len(),
+                    _ => 0,
+                };
+                let total: usize = paths.iter().filter_map(|path| path.find(object)).map(size).sum();
+                Value::unsigned(total as u64)
+            }
+            Cell::Join { path, separator, most, none } => {
+                let texts = path.all(object).into_iter().map(describe::plain);
+                describe::list(texts, separator, *most, none).into()
+            }
+            Cell::Selector(path) => describe::selector(path.find(object)).into(),
+            Cell::Labels(path) => describe::labels(path.find(object)).into(),
+            Cell::Template(parts, none) => template(parts, object).map_or(none.clone(), Text::from).into(),
+            Cell::Call(function) => function.call(object, now),
+        }
+    }
+}
+
+/// Returns how long ago a time was; nothing for no time.
+pub(super) fn age(value: Option<&Value>, now: Timestamp) -> Option<String> {
+    let text = value?.as_str()?;
+    let then = Timestamp::parse(text, Precision::Seconds)?;
+    Some(time::age(now.seconds_since(then)))
+}
+
+fn parts(template: &str) -> Box<[Part]> {
+    let mut parts = Vec::new();
+    let mut rest = template;
+    while let Some((text, after)) = rest.split_once('{') {
+        let (path, after) = after.split_once('}').unwrap_or((after, ""));
+        parts.push(Part::Text(text.into()));
+        parts.push(Part::Path(Path::new(path)));
+        rest = after;
+    }
+    parts.push(Part::Text(rest.into()));
+    parts.into()
+}
+
+fn template(parts: &[Part], object: &Value) -> Option<String> {
+    let text = |part: &Part| match part {
+        Part::Text(text) => Some(text.to_string()),
+        Part::Path(path) => path.find(object).map(describe::plain),
+    };
+    parts.iter().map(text).collect()
+}

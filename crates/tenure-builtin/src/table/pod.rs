@@ -1,0 +1,166 @@
+//! The cells of a pod: what its containers are doing, in one word.
+
+use tenure_meta::{Timestamp, time::Precision};
+use tenure_value::Value;
+
+fn items<'v>(of: &'v Value, path: [&str; 2]) -> &'v [Value] {
+    of.at(path).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
+}
+
+fn text<'v>(of: Option<&'v Value>, name: &str) -> &'v str {
+    of.and_then(|of| of.get(name)).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn number(of: &Value, name: &str) -> i64 {
+    of.get(name).and_then(Value::as_i64).unwrap_or(0)
+}
+
+fn is_true(of: &Value, name: &str) -> bool {
+    of.get(name) == Some(&Value::Bool(true))
+}
+
+/// What the containers of a pod add up to.
+pub(super) struct Summary {
+    pub ready: usize,
+    pub total: usize,
+    pub reason: String,
+    pub restarts: i64,
+    last_restart: Option<Timestamp>,
+}
+
+/// Whether a condition of the pod holds.
+fn has_condition(pod: &Value, kind: &str) -> bool {
+    let holds = |of: &&Value| text(Some(of), "type") == kind && text(Some(of), "status") == "True";
+    items(pod, ["status", "conditions"]).iter().any(|of| holds(&of))
+}
+
+/// Returns the word for a container that ended, if it has none of its own.
+fn ending(terminated: &Value) -> String {
+    match number(terminated, "signal") {
+        0 => format!("ExitCode:{}", number(terminated, "exitCode")),
+        signal => format!("Signal:{signal}"),
+    }
+}
+
+impl Summary {
+    /// Looks at a pod.
+    pub fn of(pod: &Value) -> Summary {
+        let status = pod.get("status");
+        let mut of = Summary {
+            ready: 0,
+            total: items(pod, ["spec", "containers"]).len(),
+            reason: text(status, "phase").to_string(),
+            restarts: 0,
+            last_restart: None,
+        };
+        if !text(status, "reason").is_empty() {
+            of.reason = text(status, "reason").to_string();
+        }
+        let gated = |of: &Value| {
+            text(Some(of), "type") == "PodScheduled" && text(Some(of), "reason") == "SchedulingGated"
+        };
+        if items(pod, ["status", "conditions"]).iter().any(gated) {
+            of.reason = "SchedulingGated".into();
+        }
+        let initializing = of.init_containers(pod);
+        if !initializing || has_condition(pod, "Initialized") {
+            of.containers(pod);
+        }
+        let deleted = pod.at(["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null());
+        let ended = matches!(text(status, "phase"), "Succeeded" | "Failed");
+        if deleted && text(status, "reason") == "NodeLost" {
+            of.reason = "Unknown".into();
+        } else if deleted && !ended {
+            of.reason = "Terminating".into();
+        }
+        of
+    }
+
+    /// Looks at the containers that come first; whether the pod still waits for them.
+    fn init_containers(&mut self, pod: &Value) -> bool {
+        let specs = items(pod, ["spec", "initContainers"]);
+        let is_sidecar = |name: &str| {
+            let spec = specs.iter().find(|spec| text(Some(spec), "name") == name);
+            text(spec, "restartPolicy") == "Always"
+        };
+        self.total += specs.iter().filter(|spec| text(Some(spec), "restartPolicy") == "Always").count();
+        let (mut all, mut sidecars) = ((0, None), (0, None));
+        let mut initializing = false;
+        for (at, container) in items(pod, ["status", "initContainerStatuses"]).iter().enumerate() {
+            let sidecar = is_sidecar(text(Some(container), "name"));
+            add_restarts(container, &mut all);
+            if sidecar {
+                add_restarts(container, &mut sidecars);
+            }
+            let state = |name: &str| container.at(["state", name]).filter(|state| !state.is_null());
+            if state("terminated").is_some_and(|state| number(state, "exitCode") == 0) {
+                continue;
+            }
+            if sidecar && is_true(container, "started") {
+                self.ready += usize::from(is_true(container, "ready"));
+                continue;
+            }
+            let waiting = text(state("waiting"), "reason");
+            self.reason = match state("terminated") {
+                Some(ended) if text(Some(ended), "reason").is_empty() => format!("Init:{}", ending(ended)),
+                Some(ended) => format!("Init:{}", text(Some(ended), "reason")),
+                None if !waiting.is_empty() && waiting != "PodInitializing" => format!("Init:{waiting}"),
+                None => format!("Init:{at}/{}", specs.len()),
+            };
+            initializing = true;
+            break;
+        }
+        // Once the pod runs, only sidecars count among those that came first.
+        (self.restarts, self.last_restart) = if initializing { all } else { sidecars };
+        initializing
+    }
+
+    fn containers(&mut self, pod: &Value) {
+        let mut running = false;
+        let mut restarts = (self.restarts, self.last_restart);
+        for container in items(pod, ["status", "containerStatuses"]).iter().rev() {
+            add_restarts(container, &mut restarts);
+            let state = |name: &str| container.at(["state", name]).filter(|state| !state.is_null());
+            let (waiting, ended) = (text(state("waiting"), "reason"), state("terminated"));
+            if !waiting.is_empty() {
+                self.reason = waiting.into();
+            } else if !text(ended, "reason").is_empty() {
+                self.reason = text(ended, "reason").into();
+            } else if let Some(ended) = ended {
+                self.reason = ending(ended);
+            } else if is_true(container, "ready") && state("running").is_some() {
+                running = true;
+                self.ready += 1;
+            }
+        }
+        (self.restarts, self.last_restart) = restarts;
+        if self.reason == "Completed" && running {
+            self.reason = if has_condition(pod, "Ready") { "Running".into() } else { "NotReady".into() };
+        }
+    }
+
+    /// Returns how often containers were started again, and when last.
+    pub fn restarts(&self, now: Timestamp) -> String {
+        match self.last_restart {
+            Some(last) if self.restarts != 0 => {
+                let ago = tenure_meta::time::age(now.seconds_since(last));
+                format!("{} ({ago} ago)", self.restarts)
+            }
+            _ => self.restarts.to_string(),
+        }
+    }
+}
+
+fn add_restarts(container: &Value, sum: &mut (i64, Option<Timestamp>)) {
+    sum.0 += number(container, "restartCount");
+    let finished = container.at(["lastState", "terminated", "finishedAt"]).and_then(Value::as_str);
+    let finished = finished.and_then(|text| Timestamp::parse(text, Precision::Seconds));
+    sum.1 = sum.1.max(finished);
+}
+
+/// Returns how many readiness gates are open.
+pub(super) fn gates(pod: &Value) -> String {
+    let gates = items(pod, ["spec", "readinessGates"]);
+    let open = gates.iter().filter(|gate| has_condition(pod, text(Some(gate), "conditionType"))).count();
+    if gates.is_empty() { "<none>".into() } else { format!("{open}/{}", gates.len()) }
+}

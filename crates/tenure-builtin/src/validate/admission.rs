@@ -1,0 +1,268 @@
+//! Those who have a say in what is written: that a webhook can be reached and asked, and that the expressions of
+//! conditions and policies can be run.
+
+use super::function::Context;
+use tenure_crd::rules::{Type, expression_fault as fault};
+use tenure_meta::Row;
+use tenure_meta::{FaultKind, FieldError, format};
+use tenure_value::{Text, Value};
+
+/// The versions of the question that a webhook can be asked.
+const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
+/// How many parts the name of a webhook has at least.
+const SEGMENTS: usize = 3;
+/// What every expression sees.
+const SEEN: [&str; 3] = ["object", "oldObject", "request"];
+
+/// Checks a webhook.
+pub(crate) fn webhook(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let name = of.text("name");
+    if !name.is_empty() && name.split('.').count() < SEGMENTS {
+        let detail = "should be a domain with at least three segments separated by dots";
+        errors.push(of.fault("name", FaultKind::Invalid, &name.into(), detail));
+    }
+    let client = of.get("clientConfig").cloned().unwrap_or_default();
+    let service = client.get("service").filter(|service| !service.is_null());
+    match (client.text("url").as_str(), service) {
+        ("", None) | (_, Some(_)) if client.text("url").is_empty() == service.is_none() => {
+            let detail = "exactly one of url or service is required";
+            errors.push(of.fault("clientConfig", FaultKind::Required, &Value::Null, detail));
+        }
+        (_, Some(service)) => {
+            for name in ["namespace", "name"] {
+                if service.text(name).is_empty() {
+                    let detail = format!("service {name} is required");
+                    let field = format!("clientConfig.service.{name}");
+                    errors.push(of.fault(&field, FaultKind::Required, &Value::Null, &detail));
+                }
+            }
+            let path = service.text("path");
+            if let Some(detail) = format::service_path(&path) {
+                let field = "clientConfig.service.path";
+                errors.push(of.fault(field, FaultKind::Invalid, &path.into(), &detail));
+            }
+        }
+        (url, None) => {
+            for detail in format::webhook_url_faults(url) {
+                errors.push(of.fault("clientConfig.url", FaultKind::Invalid, &url.into(), detail));
+            }
+        }
+    }
+    let versions: Vec<&str> = of.items("admissionReviewVersions").iter().filter_map(Value::as_str).collect();
+    if versions.is_empty() {
+        let detail = format!("must specify one of {}", REVIEWS.join(", "));
+        errors.push(of.fault("admissionReviewVersions", FaultKind::Required, &Value::Null, &detail));
+    } else if !versions.iter().any(|version| REVIEWS.contains(version)) {
+        let detail = format!("must include at least one of {}", REVIEWS.join(", "));
+        let given = of.get("admissionReviewVersions").cloned().unwrap_or_default();
+        errors.push(of.fault("admissionReviewVersions", FaultKind::Invalid, &given, &detail));
+    }
+    for (at, version) in versions.iter().enumerate() {
+        let again = versions[..at].contains(version).then(|| "duplicate version".to_string());
+        if let Some(detail) = format::dns1035(version).or(again) {
+            let field = format!("admissionReviewVersions[{at}]");
+            errors.push(of.fault(&field, FaultKind::Invalid, &(*version).into(), &detail));
+        }
+    }
+    match of.text("sideEffects") {
+        "None" | "NoneOnDryRun" => {}
+        "" => {
+            let detail = "must specify one of None, NoneOnDryRun";
+            errors.push(of.fault("sideEffects", FaultKind::Required, &Value::Null, detail));
+        }
+        other => {
+            let detail = "supported values: \"None\", \"NoneOnDryRun\"";
+            errors.push(of.fault("sideEffects", FaultKind::NotSupported, &other.into(), detail));
+        }
+    }
+}
+
+/// Checks a rule of a webhook or a policy.
+pub(crate) fn rule(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    for name in ["operations", "apiGroups", "apiVersions", "resources"] {
+        let items = of.items(name);
+        if items.is_empty() {
+            errors.push(of.fault(name, FaultKind::Required, &Value::Null, ""));
+        }
+        if name != "resources" && items.len() > 1 && items.iter().any(|item| item.as_str() == Some("*")) {
+            let given = Value::array(items.iter().cloned());
+            let detail = "if '*' is present, must not specify other values";
+            errors.push(of.fault(name, FaultKind::Invalid, &given, detail));
+        }
+    }
+    for name in ["apiVersions", "resources"] {
+        if let Some(at) = of.items(name).iter().position(|item| item.as_str() == Some("")) {
+            errors.push(of.fault(&format!("{name}[{at}]"), FaultKind::Required, &Value::Null, ""));
+        }
+    }
+}
+
+/// Checks a condition of a webhook or a policy.
+pub(crate) fn condition(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let name = of.text("name");
+    if name.is_empty() {
+        errors.push(of.fault("name", FaultKind::Required, &Value::Null, ""));
+    } else if let Some(detail) = format::qualified_name(name) {
+        errors.push(of.fault("name", FaultKind::Invalid, &name.into(), &detail));
+    }
+    expression(of, "expression", &seen(of, &[]), Wanted::Truth, errors);
+}
+
+/// Returns what an expression sees, with what only some see: those of policies see the namespace, and their parameters
+/// if they have some.
+fn seen<'s>(of: &Context<'_>, more: &[&'s str]) -> Vec<&'s str> {
+    let is_policy = of.root.text("kind").ends_with("AdmissionPolicy");
+    let has_parameters = is_policy && of.root.at(["spec", "paramKind"]).is_some_and(|kind| !kind.is_null());
+    let namespace = is_policy.then_some("namespaceObject");
+    let parameters = has_parameters.then_some("params");
+    SEEN.into_iter().chain(more.iter().copied()).chain(namespace).chain(parameters).collect()
+}
+
+/// Checks an expression of a policy that objects must hold to.
+pub(crate) fn validation(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let seen = seen(of, &["variables"]);
+    expression(of, "expression", &seen, Wanted::Truth, errors);
+    if !of.text("messageExpression").trim().is_empty() {
+        expression(of, "messageExpression", &seen, Wanted::Text, errors);
+    }
+    let message = of.text("message");
+    if message.contains('\n') {
+        let detail = "must not contain line breaks";
+        errors.push(of.fault("message", FaultKind::Invalid, &message.into(), detail));
+    }
+}
+
+/// Checks a variable of a policy.
+pub(crate) fn variable(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let name = of.text("name");
+    let mut letters = name.chars();
+    let begins = letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_');
+    if name.is_empty() {
+        errors.push(of.fault("name", FaultKind::Required, &Value::Null, ""));
+    } else if !begins || !letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_') {
+        let detail = "name is not a valid CEL identifier";
+        errors.push(of.fault("name", FaultKind::Invalid, &name.into(), detail));
+    }
+    expression(of, "expression", &seen(of, &["variables"]), Wanted::Anything, errors);
+}
+
+/// Checks what a policy says as a whole.
+pub(crate) fn policy(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    if of.items("validations").is_empty() && of.items("auditAnnotations").is_empty() {
+        let detail = "validations or auditAnnotations must contain at least one item";
+        errors.push(of.fault("validations", FaultKind::Required, &Value::Null, detail));
+    }
+    matching(of, errors);
+}
+
+/// Checks what a policy is about.
+fn matching(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    match of.get("matchConstraints") {
+        None => errors.push(of.fault("matchConstraints", FaultKind::Required, &Value::Null, "")),
+        Some(constraints) if constraints.items("resourceRules").is_empty() => {
+            errors.push(of.fault("matchConstraints.resourceRules", FaultKind::Required, &Value::Null, ""));
+        }
+        Some(_) => {}
+    }
+    if let Some(kind) = of.get("paramKind") {
+        for name in ["apiVersion", "kind"] {
+            if kind.text(name).is_empty() {
+                errors.push(of.fault(&format!("paramKind.{name}"), FaultKind::Required, &Value::Null, ""));
+            }
+        }
+    }
+}
+
+/// Checks what a policy that changes objects says as a whole.
+pub(crate) fn mutating_policy(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    if of.items("mutations").is_empty() {
+        errors.push(of.fault("mutations", FaultKind::Required, &Value::Null, ""));
+    }
+    matching(of, errors);
+}
+
+/// Checks a change that a policy makes.
+pub(crate) fn mutation(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let seen = seen(of, &["variables", "Object", "JSONPatch"]);
+    for (kind, name) in [("ApplyConfiguration", "applyConfiguration"), ("JSONPatch", "jsonPatch")] {
+        match (of.text("patchType") == kind, of.get(name)) {
+            (true, Some(given)) => {
+                let source = given.text("expression");
+                let field = format!("{name}.expression");
+                check_expression(of, (&field, &source), &seen, Wanted::Anything, errors);
+            }
+            (true, None) => errors.push(of.fault(name, FaultKind::Required, &Value::Null, "")),
+            (false, Some(_)) => {
+                let detail = format!("must not be set unless patchType is {kind}");
+                errors.push(of.fault(name, FaultKind::Forbidden, &Value::Null, &detail));
+            }
+            (false, None) => {}
+        }
+    }
+}
+
+/// Checks what puts a policy into effect.
+pub(crate) fn binding(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    if of.text("policyName").is_empty() {
+        errors.push(of.fault("policyName", FaultKind::Required, &Value::Null, ""));
+    }
+    if let Some(parameters) = of.get("paramRef") {
+        let (named, chosen) = (!parameters.text("name").is_empty(), parameters.get("selector").is_some());
+        if named == chosen {
+            let detail = "one of name or selector must be specified";
+            errors.push(of.fault("paramRef.name", FaultKind::Required, &Value::Null, detail));
+        }
+        if parameters.text("parameterNotFoundAction").is_empty() {
+            errors.push(of.fault("paramRef.parameterNotFoundAction", FaultKind::Required, &Value::Null, ""));
+        }
+    }
+}
+
+/// Checks what a binding of a validating policy is to do.
+pub(crate) fn validating_binding(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    binding(of, errors);
+    let actions: Vec<Text> =
+        of.items("validationActions").iter().filter_map(Value::as_str).map(Text::new).collect();
+    if actions.is_empty() {
+        errors.push(of.fault("validationActions", FaultKind::Required, &Value::Null, ""));
+    }
+    let has = |word: &str| actions.iter().any(|action| action == word);
+    if has("Deny") && has("Warn") {
+        let given = of.get("validationActions").cloned().unwrap_or_default();
+        let detail = "must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)";
+        errors.push(of.fault("validationActions", FaultKind::Invalid, &given, detail));
+    }
+}
+
+/// What the result of an expression is to be.
+#[derive(Clone, Copy)]
+enum Wanted {
+    Truth,
+    Text,
+    Anything,
+}
+
+fn expression(of: &Context<'_>, field: &str, seen: &[&str], wanted: Wanted, errors: &mut Vec<FieldError>) {
+    check_expression(of, (field, of.text(field)), seen, wanted, errors);
+}
+
+fn check_expression(
+    of: &Context<'_>,
+    (field, source): (&str, &str),
+    seen: &[&str],
+    wanted: Wanted,
+    errors: &mut Vec<FieldError>,
+) {
+    if source.trim().is_empty() {
+        errors.push(of.fault(field, FaultKind::Required, &Value::Null, ""));
+        return;
+    }
+    let is_right: fn(&Type<'_>) -> bool = match wanted {
+        Wanted::Truth => |of| matches!(of, Type::Bool | Type::Dyn),
+        Wanted::Text => |of| matches!(of, Type::Text | Type::Dyn),
+        Wanted::Anything => |_| true,
+    };
+    if let Some(detail) = fault(source, seen, is_right) {
+        errors.push(of.fault(field, FaultKind::Invalid, &source.into(), &detail));
+    }
+}

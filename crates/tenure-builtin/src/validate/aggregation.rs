@@ -1,0 +1,35 @@
+//! Extensions of the API that other servers would answer: how they are reached, and who vouches for them.
+
+use super::function::Context;
+use tenure_meta::{FaultKind, FieldError};
+use tenure_value::Value;
+
+/// Checks an extension of the API: the service behind it, and that someone can vouch for it.
+pub(crate) fn api_service(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let unchecked = of.get("insecureSkipTLSVerify") == Some(&Value::Bool(true));
+    let vouched = !of.text("caBundle").is_empty();
+    match of.get("service") {
+        None => {
+            if unchecked {
+                let detail = "local APIServices may not have insecureSkipTLSVerify";
+                errors.push(of.fault("insecureSkipTLSVerify", FaultKind::Invalid, &true.into(), detail));
+            }
+            if vouched {
+                let detail = "local APIServices may not have a caBundle";
+                let value = of.text("caBundle").into();
+                errors.push(of.fault("caBundle", FaultKind::Invalid, &value, detail));
+            }
+        }
+        Some(service) => {
+            for name in ["namespace", "name"] {
+                if service.get(name).and_then(Value::as_str).unwrap_or_default().is_empty() {
+                    errors.push(of.fault(&format!("service.{name}"), FaultKind::Required, &Value::Null, ""));
+                }
+            }
+        }
+    }
+    if unchecked && vouched {
+        let detail = "may not be true if caBundle is present";
+        errors.push(of.fault("insecureSkipTLSVerify", FaultKind::Invalid, &true.into(), detail));
+    }
+}

@@ -1,0 +1,430 @@
+//! Checks compiled from data and from the schema: at a node of a type, a field is required, is one of some
+//! values, has a syntax, lies in a range, is unique among its siblings. One walk over an object runs all.
+
+use super::{
+    format::FORMATS,
+    function::{self, Function},
+};
+use crate::{
+    Endpoint,
+    object::{Condition, Place, condition_of, place},
+};
+use std::{collections::HashMap, sync::OnceLock};
+use tenure_meta::codec::{Absent, Shape, ShapeId, Shapes, StructShape, is_absent};
+use tenure_meta::{Before, Edit, FaultKind, FieldError, FieldPath, Row, format::Format};
+use tenure_value::{Object, Text, Value};
+
+/// All checks, compiled by type when first needed.
+pub(crate) struct Checks {
+    by_type: HashMap<&'static str, &'static [Value]>,
+    /// Fields that the schema calls required although nothing checks them.
+    optional: HashMap<&'static str, &'static [Value]>,
+    pub(super) updates: &'static Value,
+    cells: Box<[OnceLock<Box<[Check]>>]>,
+}
+
+/// One check at a node.
+#[derive(Debug)]
+struct Check {
+    at: Place,
+    when: Box<[Condition]>,
+    test: Test,
+    detail: Text,
+    /// Whether the check comes from the schema, which says nothing of a status.
+    from_schema: bool,
+}
+
+#[derive(Debug)]
+enum Test {
+    Required,
+    Forbidden,
+    In(Box<[Value]>),
+    Format(Format),
+    EachFormat(Format),
+    EachIn(Box<[Value]>),
+    Keys(Format),
+    Values(Format),
+    Range(i64, i64),
+    Unique(Box<[Text]>),
+    /// How many of the fields may be there: at least, at most.
+    Count(Box<[Text]>, usize, usize),
+    MostItems(usize),
+    MostBytes(usize),
+    /// Not greater than another field.
+    AtMost(Place),
+    Call(Function),
+}
+
+impl Checks {
+    pub(crate) fn new(shapes: &Shapes, data: &'static Value) -> Checks {
+        let lists = |name: &str| -> HashMap<&'static str, &'static [Value]> {
+            let rows = data.get(name).and_then(Value::as_object).map(Object::fields).unwrap_or_default();
+            rows.iter()
+                .map(|(name, rows)| {
+                    (name.as_str(), rows.as_array().map(|rows| rows.items()).unwrap_or_default())
+                })
+                .collect()
+        };
+        Checks {
+            by_type: lists("types"),
+            optional: lists("optional"),
+            updates: data.get("updates").unwrap_or(&Value::Null),
+            cells: (0..shapes.len()).map(|_| OnceLock::new()).collect(),
+        }
+    }
+
+    fn of(&self, shapes: &Shapes, id: ShapeId, shape: &StructShape) -> &[Check] {
+        match self.cells.get(id.0 as usize) {
+            Some(cell) => cell.get_or_init(|| self.compile(shapes, id, shape)),
+            None => &[],
+        }
+    }
+
+    fn compile(&self, shapes: &Shapes, id: ShapeId, shape: &StructShape) -> Box<[Check]> {
+        let name = shapes.name(id);
+        let short = name
+            .strip_prefix("io.k8s.api.")
+            .or(name.strip_prefix("io.k8s.apimachinery.pkg.apis."))
+            .unwrap_or(name);
+        let rows = self.by_type.get(short).copied().unwrap_or_default();
+        let mut checks: Vec<Check> = rows.iter().flat_map(|row| tests(shapes, shape, row)).collect();
+        // Only the types of the kinds' own groups follow the schema; metadata has its own rules.
+        if !name.starts_with("io.k8s.api.") {
+            return checks.into();
+        }
+        let optional = self.optional.get(short).copied().unwrap_or_default();
+        let said = |field: &Text, test: fn(&Test) -> bool, checks: &[Check]| {
+            checks
+                .iter()
+                .any(|check| check.when.is_empty() && *check.at.steps == [field.clone()] && test(&check.test))
+        };
+        for field in &shape.fields {
+            let at = || Place { steps: [field.name.clone()].into(), keeps_zero: field.keeps_zero };
+            let from_schema = |test| Check {
+                at: at(),
+                when: Box::default(),
+                test,
+                detail: Text::default(),
+                from_schema: true,
+            };
+            let whole = match shapes.get(field.of) {
+                Shape::Scalar(of) => of.is_text(),
+                Shape::Any => false,
+                _ => field.absent != Absent::Struct,
+            };
+            let waived = optional.iter().any(|name| name.as_str() == Some(&field.name));
+            let required = field.required && whole && !waived;
+            if required && !said(&field.name, |test| matches!(test, Test::Required), &checks) {
+                checks.push(from_schema(Test::Required));
+            }
+            if !field.values.is_empty()
+                && !waived
+                && !said(&field.name, |test| matches!(test, Test::In(_)), &checks)
+            {
+                checks.push(from_schema(Test::In(field.values.clone())));
+            }
+        }
+        checks.into()
+    }
+}
+
+/// Compiles the tests of a row.
+fn tests(shapes: &Shapes, shape: &StructShape, row: &Value) -> Vec<Check> {
+    let path = row.text("at");
+    let format = |name: &str| {
+        FORMATS.iter().find(|(of, _)| Some(*of) == row.get(name).and_then(Value::as_str)).map(|(_, f)| *f)
+    };
+    let number = |name: &str| row.get(name).and_then(Value::as_i64);
+    let items = |name: &str| row.get(name).and_then(Value::as_array).map(|items| items.items().into());
+    let size = |name: &str| number(name).and_then(|number| usize::try_from(number).ok());
+    let mut tests = Vec::new();
+    if row.flag("required") {
+        tests.push(Test::Required);
+    }
+    if row.flag("forbidden") {
+        tests.push(Test::Forbidden);
+    }
+    tests.extend(items("in").map(Test::In));
+    tests.extend(items("eachIn").map(Test::EachIn));
+    tests.extend(format("format").map(Test::Format));
+    tests.extend(format("each").map(Test::EachFormat));
+    tests.extend(format("keys").map(Test::Keys));
+    tests.extend(format("values").map(Test::Values));
+    if number("min").is_some() || number("max").is_some() {
+        tests.push(Test::Range(number("min").unwrap_or(i64::MIN), number("max").unwrap_or(i64::MAX)));
+    }
+    if row.get("uniqueBy").is_some() {
+        tests.push(Test::Unique(row.texts("uniqueBy")));
+    }
+    for (name, least, most) in [("oneOf", 1, 1), ("atMostOneOf", 0, 1), ("someOf", 1, usize::MAX)] {
+        if row.get(name).is_some() {
+            tests.push(Test::Count(row.texts(name), least, most));
+        }
+    }
+    tests.extend(size("mostItems").map(Test::MostItems));
+    tests.extend(size("mostBytes").map(Test::MostBytes));
+    tests.extend(
+        row.get("atMost").and_then(Value::as_str).map(|path| Test::AtMost(place(shapes, Some(shape), path))),
+    );
+    tests.extend(row.get("fn").and_then(Value::as_str).and_then(Function::named).map(Test::Call));
+    let conditions = || {
+        row.items("when")
+            .iter()
+            .filter_map(|words| condition_of(shapes, Some(shape), words.as_array()?))
+            .collect()
+    };
+    let check = |test| Check {
+        at: place(shapes, Some(shape), &path),
+        when: conditions(),
+        test,
+        detail: row.text("detail"),
+        from_schema: false,
+    };
+    tests.into_iter().map(check).collect()
+}
+
+/// One walk over an object.
+pub(super) struct Walk<'w> {
+    pub shapes: &'w Shapes,
+    pub checks: &'w Checks,
+    pub endpoint: Endpoint,
+    pub root: &'w Value,
+    pub errors: &'w mut Vec<FieldError>,
+}
+
+impl Walk<'_> {
+    /// Checks an object: of its status at the endpoint of the status, of all but that elsewhere.
+    pub(super) fn object(&mut self, id: ShapeId, object: &Value, before: Before<'_>, path: &FieldPath<'_>) {
+        let (Shape::Struct(shape), Value::Object(fields)) = (self.shapes.get(id), object) else { return };
+        if self.endpoint != Endpoint::Status {
+            self.node(id, shape, fields, path);
+        }
+        let mut known = shape.steps();
+        for (place, (name, value)) in fields.iter().enumerate() {
+            let outside = name == "metadata" || (name == "status") != (self.endpoint == Endpoint::Status);
+            if let (false, (_, Some(field))) = (outside, known.to(name)) {
+                self.value(field.of, value, before.field(place, name, value), &path.field(name));
+            }
+        }
+    }
+
+    fn value(&mut self, id: ShapeId, value: &Value, before: Before<'_>, path: &FieldPath<'_>) {
+        if before.still_is(value) {
+            return;
+        }
+        match (self.shapes.get(id), value) {
+            (Shape::Struct(shape), Value::Object(fields)) => {
+                self.node(id, shape, fields, path);
+                let mut known = shape.steps();
+                let parts = fields.iter().enumerate().filter(|(_, (_, value))| !value.is_scalar());
+                for (place, (name, value)) in parts {
+                    let before = before.field(place, name, value);
+                    if !before.still_is(value)
+                        && let (_, Some(field)) = known.to(name)
+                    {
+                        self.value(field.of, value, before, &path.field(name));
+                    }
+                }
+            }
+            (Shape::List(of), Value::Array(items)) if self.is_struct(*of) => {
+                for (at, item) in items.iter().enumerate() {
+                    self.value(*of, item, before.item(at), &path.index(at));
+                }
+            }
+            (Shape::Map(of), Value::Object(entries)) if self.is_struct(*of) => {
+                for (place, (name, item)) in entries.iter().enumerate() {
+                    self.value(*of, item, before.field(place, name, item), &path.key(name));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn is_struct(&self, id: ShapeId) -> bool {
+        matches!(self.shapes.get(id), Shape::Struct(_))
+    }
+
+    fn node(&mut self, id: ShapeId, shape: &StructShape, fields: &Object, path: &FieldPath<'_>) {
+        let node = Edit::new(fields);
+        for check in self.checks.of(self.shapes, id, shape) {
+            if check.from_schema && self.endpoint == Endpoint::Status {
+                continue;
+            }
+            if check.when.iter().all(|condition| condition.holds(&node)) {
+                self.run(check, fields, &node, path);
+            }
+        }
+    }
+
+    fn run(&mut self, check: &Check, fields: &Object, node: &Edit<'_>, path: &FieldPath<'_>) {
+        let found = check.at.find(node);
+        let given = found.filter(|value| !is_absent(Some(value), check.at.keeps_zero));
+        let report = Report { check, path, errors: self.errors };
+        match (&check.test, given) {
+            (Test::Call(function), _) => {
+                let context = function::Context { root: self.root, node: fields, path };
+                function.call(&context, self.errors);
+            }
+            (Test::Count(names, least, most), _) => count(names, *least, *most, fields, report),
+            (Test::Required, None) => report.fault(FaultKind::Required, &Value::Null, ""),
+            (Test::Required, Some(_)) | (_, None) => {
+                if let (Test::Range(least, most), Some(zero)) = (&check.test, found) {
+                    range(zero, *least, *most, report);
+                }
+            }
+            (Test::Forbidden, Some(value)) => report.fault(FaultKind::Forbidden, value, ""),
+            (Test::In(values), Some(value)) => one_of(values, value, report),
+            (Test::Format(format), Some(value)) => {
+                // An empty text is an absence, unless the field tells the two apart; where that is wrong, the
+                // field is required.
+                let said = |text: &&str| check.at.keeps_zero || !text.is_empty();
+                if let Some(fault) = value.as_str().filter(said).and_then(format) {
+                    report.fault(FaultKind::Invalid, value, &fault);
+                }
+            }
+            (Test::EachFormat(format), Some(Value::Array(items))) => each(items, *format, report),
+            (Test::EachIn(values), Some(Value::Array(items))) => {
+                let mut report = report;
+                for (at, item) in items.iter().enumerate().filter(|(_, item)| !values.contains(item)) {
+                    report.fault_at(&format!("[{at}]"), FaultKind::NotSupported, item, &supported(values));
+                }
+            }
+            (Test::Keys(format), Some(Value::Object(entries))) => {
+                let mut report = report;
+                for (key, _) in entries {
+                    if let Some(fault) = format(key) {
+                        report.fault_at("", FaultKind::Invalid, &key.clone().into(), &fault);
+                    }
+                }
+            }
+            (Test::Values(format), Some(Value::Object(entries))) => {
+                let mut report = report;
+                for (_, value) in entries {
+                    if let Some(fault) = value.as_str().and_then(format) {
+                        report.fault_at("", FaultKind::Invalid, value, &fault);
+                    }
+                }
+            }
+            (Test::Range(least, most), Some(value)) => range(value, *least, *most, report),
+            (Test::Unique(names), Some(Value::Array(items))) => unique(names, items, report),
+            (Test::MostItems(most), Some(Value::Array(items))) if items.len() > *most => {
+                report.fault(
+                    FaultKind::Invalid,
+                    &Value::from(items.len() as u64),
+                    &format!("must have at most {most} items"),
+                );
+            }
+            (Test::MostBytes(most), Some(Value::String(text))) if text.len() > *most => {
+                report.fault(FaultKind::TooLong, &Value::Null, &format!("may not be more than {most} bytes"));
+            }
+            (Test::AtMost(place), Some(value)) => {
+                let most = place.find(node).and_then(Value::as_i64).unwrap_or(0);
+                if value.as_i64().is_some_and(|number| number > most) {
+                    report.fault(FaultKind::Invalid, value, "");
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Where faults of a check go.
+struct Report<'r, 'e> {
+    check: &'r Check,
+    path: &'r FieldPath<'r>,
+    errors: &'e mut Vec<FieldError>,
+}
+
+impl Report<'_, '_> {
+    fn fault(mut self, kind: FaultKind, value: &Value, detail: &str) {
+        self.fault_at("", kind, value, detail);
+    }
+
+    /// Reports a fault at a place below the field.
+    fn fault_at(&mut self, below: &str, kind: FaultKind, value: &Value, detail: &str) {
+        let base = self.path.to_string();
+        let at = self.check.at.steps.join(".");
+        let path = match (base.as_str(), at.as_str()) {
+            ("", at) => format!("{at}{below}"),
+            (base, "") => format!("{base}{below}"),
+            (base, at) => format!("{base}.{at}{below}"),
+        };
+        let detail = if self.check.detail.is_empty() { detail } else { &self.check.detail };
+        self.errors.push(FieldError::new(kind, &path, value, detail));
+    }
+}
+
+pub(super) fn supported(values: &[Value]) -> String {
+    let list: Vec<String> = values.iter().map(Value::to_string).collect();
+    format!("supported values: {}", list.join(", "))
+}
+
+fn one_of(values: &[Value], value: &Value, report: Report<'_, '_>) {
+    if !values.contains(value) {
+        report.fault(FaultKind::NotSupported, value, &supported(values));
+    }
+}
+
+fn range(value: &Value, least: i64, most: i64, report: Report<'_, '_>) {
+    let Some(number) = value.as_i64() else { return };
+    let detail = match (least, most) {
+        _ if (least..=most).contains(&number) => return,
+        (least, i64::MAX) => format!("must be greater than or equal to {least}"),
+        (i64::MIN, most) => format!("must be less than or equal to {most}"),
+        (least, most) => format!("must be between {least} and {most}, inclusive"),
+    };
+    report.fault(FaultKind::Invalid, value, &detail);
+}
+
+fn each(items: &[Value], format: Format, mut report: Report<'_, '_>) {
+    for (at, item) in items.iter().enumerate() {
+        if let Some(fault) = item.as_str().and_then(format) {
+            report.fault_at(&format!("[{at}]"), FaultKind::Invalid, item, &fault);
+        }
+    }
+}
+
+/// Reports items that equal an earlier one, or equal it in the given fields.
+fn unique(names: &[Text], items: &[Value], mut report: Report<'_, '_>) {
+    let key = |item: &Value| -> Option<Vec<Value>> {
+        match names {
+            [] => Some(vec![item.clone()]),
+            [name] => {
+                item.get(name).filter(|value| !is_absent(Some(value), false)).map(|value| vec![value.clone()])
+            }
+            names => Some(names.iter().map(|name| item.get(name).cloned().unwrap_or_default()).collect()),
+        }
+    };
+    if items.len() < 2 {
+        return;
+    }
+    let mut seen: Vec<Vec<Value>> = Vec::with_capacity(items.len());
+    for (at, item) in items.iter().enumerate() {
+        let Some(key) = key(item) else { continue };
+        match seen.contains(&key) {
+            true => {
+                let below = if let [name] = names { format!("[{at}].{name}") } else { format!("[{at}]") };
+                let value = key.into_iter().next().unwrap_or_default();
+                report.fault_at(&below, FaultKind::Duplicate, &value, "");
+            }
+            false => seen.push(key),
+        }
+    }
+}
+
+fn count(names: &[Text], least: usize, most: usize, fields: &Object, mut report: Report<'_, '_>) {
+    let present: Vec<&Text> =
+        names.iter().filter(|name| fields.get(*name).is_some_and(|value| !value.is_null())).collect();
+    if present.len() < least {
+        let detail = format!("must specify one of: {}", names.join(", "));
+        report.fault_at("", FaultKind::Required, &Value::Null, &detail);
+    }
+    if let Some(extra) = present.get(most) {
+        report.fault_at(
+            &format!(".{extra}"),
+            FaultKind::Forbidden,
+            &Value::Null,
+            &format!("may not specify more than {most} of these"),
+        );
+    }
+}

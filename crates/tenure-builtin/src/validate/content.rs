@@ -1,0 +1,88 @@
+//! What config maps and secrets hold: their keys, how much it is, and what the types of secrets ask for.
+
+use super::function::Context;
+use tenure_meta::{FaultKind, FieldError, format};
+use tenure_value::Value;
+
+/// How many bytes config maps and secrets may hold.
+const MOST_DATA_BYTES: usize = 1024 * 1024;
+
+/// Checks keys and size of a map of data, and returns its size.
+fn data(of: &Context<'_>, name: &str, errors: &mut Vec<FieldError>) -> usize {
+    let mut bytes = 0;
+    for (key, value) in of.fields(name) {
+        if let Some(fault) = format::config_key(key) {
+            errors.push(of.fault(&format!("{name}[{key}]"), FaultKind::Invalid, &key.clone().into(), &fault));
+        }
+        bytes += value.as_str().map_or(0, str::len);
+    }
+    bytes
+}
+
+/// Checks the content of a config map.
+pub(crate) fn config_data(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let text = data(of, "data", errors);
+    let binary = data(of, "binaryData", errors);
+    for (key, _) in of.fields("data") {
+        if of.fields("binaryData").iter().any(|(name, _)| name == key) {
+            let detail = "duplicate of key present in binaryData";
+            errors.push(of.fault(&format!("data[{key}]"), FaultKind::Invalid, &key.clone().into(), detail));
+        }
+    }
+    if text + binary / 4 * 3 > MOST_DATA_BYTES {
+        let detail = format!("may not be more than {MOST_DATA_BYTES} bytes");
+        errors.push(of.fault("", FaultKind::TooLong, &Value::Null, &detail));
+    }
+}
+
+/// What secrets of a type hold: all of the keys.
+const SECRET_KEYS: [(&str, &[&str]); 4] = [
+    ("kubernetes.io/tls", &["tls.crt", "tls.key"]),
+    ("kubernetes.io/dockercfg", &[".dockercfg"]),
+    ("kubernetes.io/dockerconfigjson", &[".dockerconfigjson"]),
+    ("kubernetes.io/ssh-auth", &["ssh-privatekey"]),
+];
+
+/// Checks the content of a secret.
+pub(crate) fn secret_data(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let bytes = data(of, "data", errors) / 4 * 3;
+    if bytes > MOST_DATA_BYTES {
+        let detail = format!("may not be more than {MOST_DATA_BYTES} bytes");
+        errors.push(of.fault("data", FaultKind::TooLong, &Value::Null, &detail));
+    }
+    let has = |key: &str| of.fields("data").iter().any(|(name, _)| name == key);
+    let kind = of.text("type");
+    for key in SECRET_KEYS.iter().find(|(of, _)| *of == kind).map(|row| row.1).unwrap_or_default() {
+        let empty = of.fields("data").iter().any(|(name, value)| name == key && value.as_str() == Some(""));
+        if !has(key) || empty && *key == "ssh-privatekey" {
+            errors.push(of.fault(&format!("data[{key}]"), FaultKind::Required, &Value::Null, ""));
+        }
+    }
+    if kind == "kubernetes.io/basic-auth" && !has("username") && !has("password") {
+        errors.push(of.fault("data[username]", FaultKind::Required, &Value::Null, ""));
+        errors.push(of.fault("data[password]", FaultKind::Required, &Value::Null, ""));
+    }
+    for key in [".dockercfg", ".dockerconfigjson"] {
+        let value =
+            of.fields("data").iter().find(|(name, _)| name == key).and_then(|(_, value)| value.as_str());
+        if let (true, Some(text)) = (kind.starts_with("kubernetes.io/dockerc"), value) {
+            let json = tenure_meta::base64::decode(text).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+            if json.is_none_or(|json| json.parse::<Value>().is_err()) {
+                let detail = "invalid character looking for beginning of value";
+                errors.push(of.fault(
+                    &format!("data[{key}]"),
+                    FaultKind::Invalid,
+                    &"<secret contents redacted>".into(),
+                    detail,
+                ));
+            }
+        }
+    }
+    if kind == "kubernetes.io/service-account-token" {
+        let name = of.at(&["metadata", "annotations", "kubernetes.io/service-account.name"]);
+        if name.and_then(Value::as_str).unwrap_or_default().is_empty() {
+            let path = "metadata.annotations[kubernetes.io/service-account.name]";
+            errors.push(of.fault(path, FaultKind::Required, &Value::Null, ""));
+        }
+    }
+}

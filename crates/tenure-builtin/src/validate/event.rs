@@ -1,0 +1,85 @@
+//! What events say: where they live, and what those with a time of their own and those of the newer kind must and must
+//! not say besides.
+
+use super::function::Context;
+use tenure_meta::{FaultKind, FieldError, format};
+use tenure_value::Value;
+
+/// What an event with a time of its own must say.
+const EVENT_TEXTS: [&str; 3] = ["reportingInstance", "action", "reason"];
+/// How many bytes each of it, and the message, may have.
+const MOST_TEXT: usize = 128;
+const MOST_MESSAGE: usize = 1024;
+
+/// Checks what an event with a time of its own says: who reports what was done and why.
+fn timed_event(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let reporter = if of.get("regarding").is_some() { "reportingController" } else { "reportingComponent" };
+    let name = of.text(reporter);
+    if name.is_empty() {
+        errors.push(of.fault("reportingController", FaultKind::Required, &Value::Null, ""));
+    } else if let Some(fault) = format::qualified_name(name) {
+        errors.push(of.fault("reportingController", FaultKind::Invalid, &name.into(), &fault));
+    }
+    let too_long = |field: &str, most: usize| {
+        let detail = format!("can have at most {most} characters");
+        of.fault(field, FaultKind::Invalid, &"".into(), &detail)
+    };
+    for field in EVENT_TEXTS {
+        match of.text(field).len() {
+            0 => errors.push(of.fault(field, FaultKind::Required, &Value::Null, "")),
+            bytes if bytes > MOST_TEXT => errors.push(too_long(field, MOST_TEXT)),
+            _ => {}
+        }
+    }
+    if of.text("message").len().max(of.text("note").len()) > MOST_MESSAGE {
+        errors.push(too_long("message", MOST_MESSAGE));
+    }
+}
+
+/// What only events of the former kind say, and their names there.
+const FORMER_EVENT: [(&str, &str); 4] = [
+    ("deprecatedCount", "count"),
+    ("deprecatedFirstTimestamp", "firstTimestamp"),
+    ("deprecatedLastTimestamp", "lastTimestamp"),
+    ("deprecatedSource", "source"),
+];
+
+/// Checks a new event of the newer kind: it says nothing that only the former says.
+pub(super) fn new_event(event: &Value, errors: &mut Vec<FieldError>) {
+    for (name, path) in FORMER_EVENT {
+        let given = event.get(name).filter(|value| match value {
+            Value::Null | Value::Int(0) => false,
+            Value::Object(fields) => !fields.is_empty(),
+            _ => true,
+        });
+        errors.extend(given.map(|_| FieldError::invalid(path, &"".into(), "needs to be unset")));
+    }
+    let kind = event.get("type").and_then(Value::as_str).unwrap_or_default();
+    if !matches!(kind, "Normal" | "Warning") {
+        let detail = "must be Normal or Warning";
+        errors.push(FieldError::invalid("type", &kind.into(), detail));
+    }
+    let series = event.get("series").filter(|series| !series.is_null());
+    let count = series.map(|series| series.get("count").and_then(Value::as_i64).unwrap_or(0));
+    if let Some(count) = count.filter(|count| *count < 2) {
+        errors.push(FieldError::invalid("series.count", &count.into(), "should be at least 2"));
+    }
+}
+
+/// Checks that an event lives where the object it tells of does, and that one with a time is complete.
+pub(crate) fn event(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    if of.get("eventTime").is_some() {
+        timed_event(of, errors);
+    }
+    let namespace = of.at(&["metadata", "namespace"]).and_then(Value::as_str).unwrap_or_default();
+    let (field, about) = match of.get("regarding") {
+        Some(about) => ("regarding", Some(about)),
+        None => ("involvedObject", of.get("involvedObject")),
+    };
+    let named = about.and_then(|about| about.get("namespace")).and_then(Value::as_str).unwrap_or_default();
+    // Objects without a namespace tell of themselves in the default one.
+    if named != namespace && !(named.is_empty() && matches!(namespace, "default" | "kube-system")) {
+        let path = format!("{field}.namespace");
+        errors.push(of.fault(&path, FaultKind::Invalid, &named.into(), "does not match event.namespace"));
+    }
+}

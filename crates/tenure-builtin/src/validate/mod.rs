@@ -1,0 +1,92 @@
+//! Which objects are valid. Most of it is data (`data/validation.json`): checks that hold at every node of a
+//! type, compiled once; checks of a change, by kind. What compares several parts of one object is a function
+//! that the data names, in a module for its kind.
+
+mod admission;
+mod aggregation;
+mod check;
+mod content;
+mod cron;
+mod event;
+mod format;
+mod function;
+mod placement;
+mod pod;
+mod quota;
+mod resources;
+mod selector;
+mod service;
+mod source;
+mod update;
+mod workload;
+
+pub(crate) use check::Checks;
+
+use super::{Endpoint, Kinds};
+use tenure_meta::{Before, FieldError, FieldPath, Resource, object_meta};
+use tenure_value::Value;
+
+impl Kinds {
+    /// Returns what is wrong with an object that is to be created: prepared by [`Kinds::create`].
+    pub fn validate_create(&self, resource: &Resource, object: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        object_meta::check(resource, object, &mut errors);
+        self.check_content(resource, object, Before::NOTHING, Endpoint::Main, &mut errors);
+        if &*resource.api_version == "events.k8s.io/v1" {
+            event::new_event(object, &mut errors);
+        }
+        errors
+    }
+
+    /// Returns what is wrong with an object that is to replace another: prepared by
+    /// [`Kinds::prepare_update`].
+    pub fn validate_update(
+        &self,
+        resource: &Resource,
+        endpoint: Endpoint,
+        old: &Value,
+        new: &Value,
+    ) -> Vec<FieldError> {
+        self.validate_update_after(resource, endpoint, old, new, Before::NOTHING)
+    }
+
+    /// Does the same where some of it may be as it was before.
+    pub fn validate_update_after(
+        &self,
+        resource: &Resource,
+        endpoint: Endpoint,
+        old: &Value,
+        new: &Value,
+        before: Before<'_>,
+    ) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        object_meta::check_update(resource, old, new, &mut errors);
+        self.check_content(resource, new, before, endpoint, &mut errors);
+        let whole = match endpoint {
+            Endpoint::Main => true,
+            Endpoint::Status => false,
+            Endpoint::Part(part) => {
+                part.check(old, new, &mut errors);
+                part.is_checked_as_whole()
+            }
+        };
+        if whole {
+            update::check(self.checks(), resource, old, new, &mut errors);
+        }
+        errors
+    }
+
+    fn check_content(
+        &self,
+        resource: &Resource,
+        object: &Value,
+        before: Before<'_>,
+        endpoint: Endpoint,
+        errors: &mut Vec<FieldError>,
+    ) {
+        let Some(shape) = self.shape_of(resource) else { return };
+        let mut walk =
+            check::Walk { shapes: self.shapes(), checks: self.checks(), endpoint, root: object, errors };
+        walk.object(shape, object, before, &FieldPath::root());
+    }
+}

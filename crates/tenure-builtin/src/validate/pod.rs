@@ -1,0 +1,322 @@
+//! What the parts of a pod say about each other: containers and their names, volumes and what mounts them,
+//! ports of the host, tolerations.
+
+use super::{function::Context, quota, source};
+use tenure_meta::{FaultKind, FieldError, format, object_meta};
+use tenure_value::{Object, Value};
+
+fn items<'v>(of: &'v Value, name: &str) -> &'v [Value] {
+    of.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
+}
+
+fn text<'v>(of: &'v Value, name: &str) -> &'v str {
+    of.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
+
+/// Returns the names of the volumes that a stateful set gives its pods.
+fn claimed_volumes(object: &Value) -> impl Iterator<Item = &str> {
+    let templates = object.at(["spec", "volumeClaimTemplates"]).and_then(Value::as_array);
+    let templates = templates.map(|templates| templates.items()).unwrap_or_default();
+    templates.iter().filter_map(|template| template.at(["metadata", "name"])?.as_str())
+}
+
+/// Checks what spans the containers and volumes of a pod.
+pub(crate) fn spec(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let mut names: Vec<&str> = Vec::new();
+    let mut volumes: Vec<&str> = of.items("volumes").iter().map(|volume| text(volume, "name")).collect();
+    volumes.extend(claimed_volumes(of.root));
+    let mut host_ports = Vec::new();
+    let host_network = of.get("hostNetwork") == Some(&Value::Bool(true));
+    for list in CONTAINERS {
+        for (at, container) in of.items(list).iter().enumerate() {
+            let below = |name: &str| format!("{list}[{at}].{name}");
+            let name = text(container, "name");
+            if names.contains(&name) && !name.is_empty() {
+                errors.push(of.fault(&below("name"), FaultKind::Duplicate, &name.into(), ""));
+            }
+            names.push(name);
+            for (number, mount) in items(container, "volumeMounts").iter().enumerate() {
+                let volume = text(mount, "name");
+                if !volumes.contains(&volume) {
+                    let path = below(&format!("volumeMounts[{number}].name"));
+                    errors.push(of.fault(&path, FaultKind::NotFound, &volume.into(), ""));
+                }
+            }
+            for (number, device) in items(container, "volumeDevices").iter().enumerate() {
+                let volume = text(device, "name");
+                if !volumes.contains(&volume) {
+                    let path = below(&format!("volumeDevices[{number}].name"));
+                    errors.push(of.fault(&path, FaultKind::NotFound, &volume.into(), ""));
+                }
+            }
+            for (number, port) in items(container, "ports").iter().enumerate() {
+                let path = || below(&format!("ports[{number}].hostPort"));
+                host_port(of, port, host_network, path, &mut host_ports, list, errors);
+            }
+            if list == "initContainers" && text(container, "restartPolicy") != "Always" {
+                for probe in ["livenessProbe", "readinessProbe", "startupProbe", "lifecycle"] {
+                    if container.get(probe).is_some_and(|value| !value.is_null()) {
+                        let detail = "may not be set for init containers without restartPolicy=Always";
+                        errors.push(of.fault(&below(probe), FaultKind::Forbidden, &Value::Null, detail));
+                    }
+                }
+            }
+        }
+    }
+    object_meta::labels(&of.path.field("nodeSelector"), of.get("nodeSelector"), errors);
+    quota::overhead(of, "overhead", errors);
+    let groups = of.at(&["securityContext", "supplementalGroups"]).and_then(Value::as_array);
+    for (at, group) in groups.map(|groups| groups.items()).unwrap_or_default().iter().enumerate() {
+        if !group.as_i64().is_some_and(|group| (0..=i64::from(i32::MAX)).contains(&group)) {
+            let path = format!("securityContext.supplementalGroups[{at}]");
+            let detail = "must be between 0 and 2147483647, inclusive";
+            errors.push(of.fault(&path, FaultKind::Invalid, group, detail));
+        }
+    }
+    if of.root.get("kind").and_then(Value::as_str) == Some("Pod") {
+        source::tokens(of, errors);
+    }
+    if of.text("dnsPolicy") == "None" && of.at(&["dnsConfig", "nameservers"]).is_none() {
+        let detail = "must provide at least one DNS nameserver when `dnsPolicy` is None";
+        errors.push(of.fault("dnsConfig", FaultKind::Required, &Value::Null, detail));
+    }
+    let flag = |name: &str| of.get(name) == Some(&Value::Bool(true));
+    if flag("shareProcessNamespace") && flag("hostPID") {
+        let detail = "ShareProcessNamespace and HostPID cannot both be enabled";
+        errors.push(of.fault("shareProcessNamespace", FaultKind::Invalid, &Value::Bool(true), detail));
+    }
+}
+
+/// Checks a port of the host: taken once, and the container's own where the pod shares the host's network.
+fn host_port(
+    of: &Context<'_>,
+    port: &Value,
+    host_network: bool,
+    path: impl Fn() -> String,
+    taken: &mut Vec<(String, String, i64)>,
+    list: &str,
+    errors: &mut Vec<FieldError>,
+) {
+    let number = |name: &str| port.get(name).and_then(Value::as_i64).unwrap_or(0);
+    let host = number("hostPort");
+    if host == 0 {
+        return;
+    }
+    if host_network && host != number("containerPort") {
+        let detail = "must match `containerPort` when `hostNetwork` is true";
+        errors.push(of.fault(&path(), FaultKind::Invalid, &host.into(), detail));
+    }
+    let key = (text(port, "protocol").to_string(), text(port, "hostIP").to_string(), host);
+    if list == "containers" && taken.contains(&key) {
+        let value = Value::from(format!("{}/{}/{}", key.0, key.1, key.2));
+        errors.push(of.fault(&path(), FaultKind::Duplicate, &value, ""));
+    }
+    if list == "containers" {
+        taken.push(key);
+    }
+}
+
+/// Checks the addresses of a pod: one of each family at most.
+pub(crate) fn addresses(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let addresses: Vec<&str> = of.items("podIPs").iter().map(|address| text(address, "ip")).collect();
+    for (at, address) in addresses.iter().enumerate() {
+        let path = format!("podIPs[{at}]");
+        if let Some(fault) = format::ip(address) {
+            errors.push(of.fault(&path, FaultKind::Invalid, &(*address).into(), &fault));
+        } else if addresses[..at].iter().any(|other| other.contains(':') == address.contains(':')) {
+            let detail = "may specify no more than one IP for each IP family";
+            errors.push(of.fault(&path, FaultKind::Invalid, &(*address).into(), detail));
+        }
+    }
+}
+
+/// Checks a container's own parts.
+pub(crate) fn container(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
+        let Some(value) = of.get(probe) else { continue };
+        let number = |name: &str| value.get(name).and_then(Value::as_i64);
+        if probe != "readinessProbe" && number("successThreshold").is_some_and(|number| number > 1) {
+            let path = format!("{probe}.successThreshold");
+            let value = number("successThreshold").unwrap_or(0).into();
+            errors.push(of.fault(&path, FaultKind::Invalid, &value, "must be 1"));
+        }
+        let path = || format!("{probe}.terminationGracePeriodSeconds");
+        match number("terminationGracePeriodSeconds") {
+            Some(number) if probe == "readinessProbe" => {
+                let detail = "must not be set for readinessProbes";
+                errors.push(of.fault(&path(), FaultKind::Invalid, &number.into(), detail));
+            }
+            Some(number) if number <= 0 => {
+                errors.push(of.fault(&path(), FaultKind::Invalid, &number.into(), "must be greater than 0"));
+            }
+            _ => {}
+        }
+    }
+    let security = |name: &str| of.at(&["securityContext", name]);
+    for (at, mount) in of.items("volumeMounts").iter().enumerate() {
+        let both_ways = text(mount, "mountPropagation") == "Bidirectional";
+        if both_ways && security("privileged") != Some(&Value::Bool(true)) {
+            let path = format!("volumeMounts[{at}].mountPropagation");
+            let detail = "Bidirectional mount propagation is available only to privileged containers";
+            errors.push(of.fault(&path, FaultKind::Forbidden, &Value::Null, detail));
+        }
+    }
+    if security("allowPrivilegeEscalation") == Some(&Value::Bool(false)) {
+        let added = of.at(&["securityContext", "capabilities", "add"]).and_then(Value::as_array);
+        let admin = added.is_some_and(|added| {
+            added.iter().any(|name| matches!(name.as_str(), Some("SYS_ADMIN" | "CAP_SYS_ADMIN")))
+        });
+        if security("privileged") == Some(&Value::Bool(true)) || admin {
+            let detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true";
+            let value = of.get("securityContext").cloned().unwrap_or_default();
+            errors.push(of.fault("securityContext", FaultKind::Invalid, &value, detail));
+        }
+    }
+}
+
+/// Fields of a pod that an environment variable may show.
+const ENV_FIELDS: [&str; 9] = [
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.podIP",
+    "status.podIPs",
+];
+
+/// Checks where an environment variable takes its value from.
+pub(crate) fn env(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let Some(Value::Object(source)) = of.get("valueFrom") else { return };
+    if !of.text("value").is_empty() {
+        let detail = "may not be specified when `value` is not empty";
+        errors.push(of.fault("valueFrom", FaultKind::Invalid, &"".into(), detail));
+    }
+    let kinds = ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"];
+    match source.iter().filter(|(name, value)| kinds.contains(&name.as_str()) && !value.is_null()).count() {
+        0 => {
+            let detail =
+                "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`";
+            errors.push(of.fault("valueFrom", FaultKind::Invalid, &"".into(), detail));
+        }
+        1 => {}
+        _ => {
+            let detail = "may not have more than one field specified at a time";
+            errors.push(of.fault("valueFrom", FaultKind::Invalid, &"".into(), detail));
+        }
+    }
+    if let Some(path) = source.get("fieldRef").and_then(|of| of.get("fieldPath")) {
+        let text = path.as_str().unwrap_or_default();
+        if !source::is_subscript(text) && !ENV_FIELDS.contains(&text) {
+            errors.push(of.fault(
+                "valueFrom.fieldRef.fieldPath",
+                FaultKind::NotSupported,
+                path,
+                "supported values: metadata.name, metadata.namespace, and others of the pod",
+            ));
+        }
+    }
+}
+
+/// Checks a source of many environment variables.
+pub(crate) fn env_from(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let sources: Vec<&str> =
+        ["configMapRef", "secretRef"].into_iter().filter(|name| of.get(name).is_some()).collect();
+    match *sources {
+        [one] => {
+            let name = of.at(&[one, "name"]).and_then(Value::as_str).unwrap_or_default();
+            if name.is_empty() {
+                errors.push(of.fault(&format!("{one}.name"), FaultKind::Required, &Value::Null, ""));
+            } else if let Some(fault) = format::dns_subdomain(name) {
+                errors.push(of.fault(&format!("{one}.name"), FaultKind::Invalid, &name.into(), &fault));
+            }
+        }
+        [] => errors.push(of.fault(
+            "",
+            FaultKind::Invalid,
+            &"".into(),
+            "must specify one of: `configMapRef` or `secretRef`",
+        )),
+        _ => errors.push(of.fault(
+            "",
+            FaultKind::Invalid,
+            &"".into(),
+            "may not have more than one field specified at a time",
+        )),
+    }
+}
+
+/// Checks a toleration.
+pub(crate) fn toleration(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let (key, operator, effect) = (of.text("key"), of.text("operator"), of.text("effect"));
+    if let Some(fault) = Some(key).filter(|key| !key.is_empty()).and_then(format::qualified_name) {
+        errors.push(of.fault("key", FaultKind::Invalid, &key.into(), &fault));
+    }
+    if key.is_empty() && operator != "Exists" {
+        let detail =
+            "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
+        errors.push(of.fault("operator", FaultKind::Invalid, &operator.into(), detail));
+    }
+    if of.get("tolerationSeconds").is_some() && effect != "NoExecute" {
+        let detail = "effect must be 'NoExecute' when `tolerationSeconds` is set";
+        errors.push(of.fault("effect", FaultKind::Invalid, &effect.into(), detail));
+    }
+    let value = of.text("value");
+    match operator {
+        "Equal" | "" => {
+            if let Some(fault) = format::label_value(value) {
+                errors.push(of.fault("operator", FaultKind::Invalid, &value.into(), &fault));
+            }
+        }
+        "Exists" if !value.is_empty() => {
+            let detail = "value must be empty when `operator` is 'Exists'";
+            errors.push(of.fault("operator", FaultKind::Invalid, &value.into(), detail));
+        }
+        "Exists" => {}
+        other => {
+            let detail = "supported values: \"Equal\", \"Exists\"";
+            errors.push(of.fault("operator", FaultKind::NotSupported, &other.into(), detail));
+        }
+    }
+}
+
+/// Checks a port that is a number or the name of one.
+pub(crate) fn port(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    number_or_name(of, "port", errors);
+}
+
+/// Checks a field that is a port's number or its name.
+pub(super) fn number_or_name(of: &Context<'_>, name: &str, errors: &mut Vec<FieldError>) {
+    match of.get(name) {
+        Some(Value::Int(1..=65_535)) => {}
+        Some(Value::String(text)) => {
+            if let Some(fault) = format::port_name(text) {
+                errors.push(of.fault(name, FaultKind::Invalid, &text.clone().into(), &fault));
+            }
+        }
+        other => {
+            let value = other.cloned().unwrap_or(0.into());
+            errors.push(of.fault(name, FaultKind::Invalid, &value, "must be between 1 and 65535, inclusive"));
+        }
+    }
+}
+
+/// Checks that a volume has one source.
+pub(crate) fn volume(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let sources: Vec<&str> = fields(of.node).filter(|name| *name != "name").collect();
+    if sources.is_empty() {
+        errors.push(of.fault("", FaultKind::Required, &Value::Null, "must specify a volume type"));
+    }
+    for extra in sources.iter().skip(1) {
+        let detail = "may not specify more than 1 volume type";
+        errors.push(of.fault(extra, FaultKind::Forbidden, &Value::Null, detail));
+    }
+}
+
+fn fields(of: &Object) -> impl Iterator<Item = &str> {
+    of.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name.as_str())
+}

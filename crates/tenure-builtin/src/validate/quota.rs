@@ -1,0 +1,222 @@
+//! What a namespace may use: the names of resources in quotas and limits, and what their amounts may be.
+
+use super::function::Context;
+use tenure_meta::{FaultKind, FieldError, Quantity, format};
+use tenure_value::Value;
+
+/// Resources of a container that need no domain in their name.
+const OF_CONTAINERS: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
+
+/// Resources that are counted, and so come in whole numbers.
+const COUNTED: [&str; 9] = [
+    "pods",
+    "resourcequotas",
+    "services",
+    "replicationcontrollers",
+    "secrets",
+    "configmaps",
+    "persistentvolumeclaims",
+    "services.nodeports",
+    "services.loadbalancers",
+];
+
+/// Resources that are measured.
+const MEASURED: [&str; 11] = [
+    "cpu",
+    "memory",
+    "ephemeral-storage",
+    "storage",
+    "requests.cpu",
+    "requests.memory",
+    "requests.ephemeral-storage",
+    "requests.storage",
+    "limits.cpu",
+    "limits.memory",
+    "limits.ephemeral-storage",
+];
+
+/// Scopes that hold for pods only with the operator `Exists`.
+const PLAIN_SCOPES: [&str; 5] =
+    ["Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "CrossNamespacePodAffinity"];
+
+fn amount(of: &Context<'_>, list: &str, name: &str) -> Option<Quantity> {
+    let found = of.fields(list).iter().find(|(key, _)| key == name)?;
+    Quantity::parse(found.1.as_str()?)
+}
+
+fn is_huge(name: &str) -> bool {
+    name.starts_with("hugepages-") || name.starts_with("requests.hugepages-")
+}
+
+/// Says what is wrong with the name of a resource of a namespace.
+fn resource_name(name: &str) -> Option<String> {
+    let known = name.contains('/') || COUNTED.contains(&name) || MEASURED.contains(&name) || is_huge(name);
+    format::qualified_name(name)
+        .or_else(|| (!known).then(|| "must be a standard resource type or fully qualified".into()))
+}
+
+/// Says what is wrong with the name of a resource of a container.
+pub(super) fn container_resource_name(name: &str) -> Option<String> {
+    let known = name.contains('/') || OF_CONTAINERS.contains(&name) || name.starts_with("hugepages-");
+    format::qualified_name(name)
+        .or_else(|| (!known).then(|| "must be a standard resource for containers".into()))
+}
+
+/// Checks the amounts that pods are charged on top of what their containers ask for.
+pub(super) fn overhead(of: &Context<'_>, name: &str, errors: &mut Vec<FieldError>) {
+    for (key, value) in of.fields(name) {
+        if let Some(fault) = container_resource_name(key) {
+            errors.push(of.fault(name, FaultKind::Invalid, &key.clone().into(), &fault));
+        }
+        if amount(of, name, key).is_some_and(|amount| amount.nanos() < 0) {
+            let path = format!("{name}[{key}]");
+            errors.push(of.fault(&path, FaultKind::Invalid, value, "must be greater than or equal to 0"));
+        }
+    }
+}
+
+/// Checks the overhead of a runtime class.
+pub(crate) fn fixed_overhead(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    overhead(of, "podFixed", errors);
+}
+
+/// Checks what a quota allows, and which pods it counts.
+pub(crate) fn quota(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    amounts(of, "hard", errors);
+    scopes(of, errors);
+}
+
+/// Checks what a quota has counted.
+pub(crate) fn status(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    amounts(of, "hard", errors);
+    amounts(of, "used", errors);
+}
+
+fn amounts(of: &Context<'_>, list: &str, errors: &mut Vec<FieldError>) {
+    for (name, value) in of.fields(list) {
+        let path = format!("{list}[{name}]");
+        let known = name != "storage";
+        let fault = resource_name(name)
+            .or_else(|| (!known).then(|| "must be a standard resource for quota".to_string()));
+        if let Some(fault) = fault {
+            errors.push(of.fault(&path, FaultKind::Invalid, &name.clone().into(), &fault));
+        }
+        let Some(amount) = amount(of, list, name) else { continue };
+        let whole =
+            COUNTED.contains(&name.as_str()) || name.contains('/') && !name.contains("kubernetes.io/");
+        if amount.nanos() < 0 {
+            errors.push(of.fault(&path, FaultKind::Invalid, value, "must be greater than or equal to 0"));
+        } else if whole && !amount.is_whole() {
+            errors.push(of.fault(&path, FaultKind::Invalid, value, "must be an integer"));
+        }
+    }
+}
+
+fn scopes(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let scopes = of.items("scopes");
+    for (at, scope) in scopes.iter().enumerate() {
+        let name = scope.as_str().unwrap_or_default();
+        let known =
+            name == "PriorityClass" || name == "VolumeAttributesClass" || PLAIN_SCOPES.contains(&name);
+        if !known {
+            errors.push(of.fault("scopes", FaultKind::Invalid, scope, "unsupported scope"));
+        }
+        let opposite = match name {
+            "Terminating" => "NotTerminating",
+            "BestEffort" => "NotBestEffort",
+            _ => continue,
+        };
+        if scopes.iter().enumerate().any(|(place, other)| place != at && other.as_str() == Some(opposite)) {
+            errors.push(of.fault("scopes", FaultKind::Invalid, scope, "conflicting scopes"));
+        }
+    }
+}
+
+/// Checks one requirement of the pods that a quota counts.
+pub(crate) fn scope_requirement(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let (operator, given) = (of.text("operator"), !of.items("values").is_empty());
+    if PLAIN_SCOPES.contains(&of.text("scopeName")) && operator != "Exists" {
+        let detail = "must be 'Exist' only operator when the scope says all";
+        errors.push(of.fault("operator", FaultKind::Invalid, &operator.into(), detail));
+    }
+    match operator {
+        "In" | "NotIn" if !given => {
+            let detail = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
+            errors.push(of.fault("values", FaultKind::Required, &Value::Null, detail));
+        }
+        "Exists" | "DoesNotExist" if given => {
+            let detail = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
+            let value = of.get("values").cloned().unwrap_or_default();
+            errors.push(of.fault("values", FaultKind::Invalid, &value, detail));
+        }
+        _ => {}
+    }
+}
+
+/// The lists of a limit, the lower ones first.
+const LIMITS: [&str; 4] = ["min", "defaultRequest", "default", "max"];
+
+/// Checks one limit: names, that the least is below the defaults and those below the most, and the ratio.
+pub(crate) fn limit(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let kind = of.text("type");
+    let name_fault: fn(&str) -> Option<String> =
+        if matches!(kind, "Pod" | "Container") { container_resource_name } else { resource_name };
+    for list in LIMITS.iter().chain(&["maxLimitRequestRatio"]) {
+        for (name, _) in of.fields(list) {
+            if let Some(fault) = name_fault(name) {
+                let path = format!("{list}[{name}]");
+                errors.push(of.fault(&path, FaultKind::Invalid, &name.clone().into(), &fault));
+            }
+        }
+    }
+    order(of, errors);
+    ratio(of, errors);
+    let storage = ["min", "max"].iter().any(|list| amount(of, list, "storage").is_some());
+    if kind == "PersistentVolumeClaim" && !storage {
+        let detail = "either minimum or maximum storage value is required, but neither was provided";
+        errors.push(of.fault("limits", FaultKind::Required, &Value::Null, detail));
+    }
+    if kind == "Pod" {
+        for list in ["default", "defaultRequest"].into_iter().filter(|list| !of.fields(list).is_empty()) {
+            let detail = "may not be specified when `type` is 'Pod'";
+            errors.push(of.fault(list, FaultKind::Forbidden, &Value::Null, detail));
+        }
+    }
+}
+
+fn order(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    for (at, low) in LIMITS.iter().enumerate() {
+        for (name, value) in of.fields(low) {
+            let Some(less) = amount(of, low, name) else { continue };
+            for high in &LIMITS[at + 1..] {
+                let Some(more) = amount(of, high, name).filter(|more| less > *more) else { continue };
+                let detail = format!(
+                    "{low} value {} is greater than {high} value {}",
+                    less.canonical(),
+                    more.canonical()
+                );
+                errors.push(of.fault(&format!("{low}[{name}]"), FaultKind::Invalid, value, &detail));
+            }
+        }
+    }
+}
+
+fn ratio(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    const ONE: i128 = 1_000_000_000;
+    for (name, value) in of.fields("maxLimitRequestRatio") {
+        let path = format!("maxLimitRequestRatio[{name}]");
+        let Some(ratio) = amount(of, "maxLimitRequestRatio", name) else { continue };
+        if ratio.nanos() < ONE {
+            let detail = format!("ratio {} is less than 1", ratio.canonical());
+            errors.push(of.fault(&path, FaultKind::Invalid, value, &detail));
+        }
+        if let (Some(least), Some(most)) = (amount(of, "min", name), amount(of, "max", name)) {
+            // In floats, as a product of two such amounts need not fit.
+            let widest = most.nanos() as f64 / least.nanos() as f64;
+            if ratio.nanos() as f64 / ONE as f64 > widest {
+                let detail = format!("ratio {} is greater than max/min = {widest:.6}", ratio.canonical());
+                errors.push(of.fault(&path, FaultKind::Invalid, value, &detail));
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Amounts: that requests stay within limits, that names of resources are known, that storage is asked for.
+
+use super::function::Context;
+use tenure_meta::{FaultKind, FieldError, Quantity, format};
+use tenure_value::{Object, Value};
+
+/// Resources that a container may ask for without a domain in their name.
+const STANDARD: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
+
+fn map<'c>(of: &'c Context<'_>, name: &str) -> &'c [(tenure_value::Text, Value)] {
+    of.get(name).and_then(Value::as_object).map(Object::fields).unwrap_or_default()
+}
+
+fn amount(value: &Value) -> Option<Quantity> {
+    Quantity::parse(value.as_str()?)
+}
+
+fn is_native(name: &str) -> bool {
+    !name.contains('/') || name.contains("kubernetes.io/")
+}
+
+/// Checks the resources that a container or a pod asks for.
+pub(crate) fn requirements(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    for list in ["limits", "requests"] {
+        for (name, value) in map(of, list) {
+            let path = || format!("{list}[{name}]");
+            if let Some(fault) = format::qualified_name(name) {
+                errors.push(of.fault(list, FaultKind::Invalid, &name.clone().into(), &fault));
+            } else if !name.contains('/')
+                && !STANDARD.contains(&name.as_str())
+                && !name.starts_with("hugepages-")
+            {
+                let detail = "must be a standard resource for containers";
+                errors.push(of.fault(list, FaultKind::Invalid, &name.clone().into(), detail));
+            }
+            let Some(quantity) = amount(value) else { continue };
+            if quantity.nanos() < 0 {
+                errors.push(of.fault(
+                    &path(),
+                    FaultKind::Invalid,
+                    value,
+                    "must be greater than or equal to 0",
+                ));
+            }
+            if !is_native(name) && !quantity.is_whole() {
+                errors.push(of.fault(&path(), FaultKind::Invalid, value, "must be an integer"));
+            }
+        }
+    }
+    let limits = map(of, "limits");
+    for (name, value) in map(of, "requests") {
+        let limit = limits.iter().find(|(of, _)| of == name).map(|(_, limit)| limit);
+        let exact = !is_native(name) || name.starts_with("hugepages-");
+        match (amount(value), limit.and_then(amount)) {
+            (Some(request), Some(most)) if request > most => {
+                let detail = format!("must be less than or equal to {name} limit of {}", most.canonical());
+                errors.push(of.fault("requests", FaultKind::Invalid, value, &detail));
+            }
+            (Some(request), Some(most)) if exact && request != most => {
+                errors.push(of.fault(
+                    "requests",
+                    FaultKind::Invalid,
+                    value,
+                    &format!("must be equal to {name} limit"),
+                ));
+            }
+            (Some(_), None) if exact => {
+                let detail = "Limit must be set for non overcommitable resources";
+                errors.push(of.fault("limits", FaultKind::Required, &Value::Null, detail));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn storage(of: &Context<'_>, path: &[&str], name: &str, errors: &mut Vec<FieldError>) {
+    match of.at(path).map(|value| (value, amount(value))) {
+        None => errors.push(of.fault(name, FaultKind::Required, &Value::Null, "")),
+        Some((value, Some(amount))) if amount.nanos() <= 0 => {
+            errors.push(of.fault(name, FaultKind::Invalid, value, "must be greater than zero"));
+        }
+        _ => {}
+    }
+}
+
+/// Checks that a claim asks for storage.
+pub(crate) fn volume_requirements(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    storage(of, &["resources", "requests", "storage"], "resources[storage]", errors);
+}
+
+/// Checks that a volume says how much it stores.
+pub(crate) fn capacity(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    storage(of, &["capacity", "storage"], "capacity[storage]", errors);
+}

@@ -1,0 +1,122 @@
+//! Label selectors inside objects: that they are well formed, and that a workload selects its own pods.
+
+use super::function::Context;
+use tenure_meta::{FaultKind, FieldError, format, object_meta};
+use tenure_value::{Object, Value};
+
+/// Checks a selector of labels.
+pub(crate) fn label_selector(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    object_meta::labels(&of.path.field("matchLabels"), of.get("matchLabels"), errors);
+    for (at, expression) in of.items("matchExpressions").iter().enumerate() {
+        let below = format!("matchExpressions[{at}]");
+        let text = |name: &str| expression.get(name).and_then(Value::as_str).unwrap_or_default();
+        let values = expression
+            .get("values")
+            .and_then(Value::as_array)
+            .map(|values| values.items())
+            .unwrap_or_default();
+        match text("operator") {
+            "In" | "NotIn" if values.is_empty() => {
+                let detail = "must be specified when `operator` is 'In' or 'NotIn'";
+                errors.push(of.fault(&format!("{below}.values"), FaultKind::Required, &Value::Null, detail));
+            }
+            "Exists" | "DoesNotExist" if !values.is_empty() => {
+                let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+                errors.push(of.fault(&format!("{below}.values"), FaultKind::Forbidden, &Value::Null, detail));
+            }
+            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+            other => {
+                let path = format!("{below}.operator");
+                errors.push(of.fault(
+                    &path,
+                    FaultKind::Invalid,
+                    &other.into(),
+                    "not a valid selector operator",
+                ));
+            }
+        }
+        if let Some(fault) = format::qualified_name(text("key")) {
+            errors.push(of.fault(&format!("{below}.key"), FaultKind::Invalid, &text("key").into(), &fault));
+        }
+        for (number, value) in values.iter().enumerate() {
+            if let Some(fault) = value.as_str().and_then(format::label_value) {
+                errors.push(of.fault(
+                    &format!("{below}.values[{number}]"),
+                    FaultKind::Invalid,
+                    value,
+                    &fault,
+                ));
+            }
+        }
+    }
+}
+
+/// Whether a selector takes these labels; one that is absent takes none.
+fn selects(selector: Option<&Value>, labels: &Object) -> bool {
+    let Some(selector) = selector.and_then(Value::as_object) else { return false };
+    let exact =
+        selector.get("matchLabels").and_then(Value::as_object).map(Object::fields).unwrap_or_default();
+    let expressions =
+        selector.get("matchExpressions").and_then(Value::as_array).map(|of| of.items()).unwrap_or_default();
+    exact.iter().all(|(name, value)| labels.get(name) == Some(value))
+        && expressions.iter().all(|expression| {
+            let text = |name: &str| expression.get(name).and_then(Value::as_str).unwrap_or_default();
+            let values =
+                expression.get("values").and_then(Value::as_array).map(|of| of.items()).unwrap_or_default();
+            match (text("operator"), labels.get(text("key"))) {
+                ("In", Some(label)) => values.contains(label),
+                ("NotIn", Some(label)) => !values.contains(label),
+                ("NotIn" | "DoesNotExist", None) | ("Exists", Some(_)) => true,
+                _ => false,
+            }
+        })
+}
+
+/// Checks that the selector of a workload's spec selects the pods of its template.
+pub(crate) fn selects_template(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let selector = of.get("selector");
+    let empty = |name: &str| {
+        selector.and_then(|of| of.get(name)).is_none_or(|part| match part {
+            Value::Object(fields) => fields.is_empty(),
+            Value::Array(items) => items.is_empty(),
+            _ => true,
+        })
+    };
+    if selector.is_some() && empty("matchLabels") && empty("matchExpressions") {
+        let value = selector.cloned().unwrap_or_default();
+        errors.push(of.fault("selector", FaultKind::Invalid, &value, "empty selector is invalid"));
+    }
+    let labels = of.at(&["template", "metadata", "labels"]);
+    if !selects(selector, &labels.and_then(Value::as_object).cloned().unwrap_or_default()) {
+        mismatch(of, labels, errors);
+    }
+}
+
+/// Checks the same of a selector that is a map of labels.
+pub(crate) fn selects_template_by_map(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let selector = of.get("selector").and_then(Value::as_object).cloned().unwrap_or_default();
+    let labels = of.at(&["template", "metadata", "labels"]);
+    if of.get("template").is_none() {
+        errors.push(of.fault("template", FaultKind::Required, &Value::Null, ""));
+        return;
+    }
+    let have = labels.and_then(Value::as_object).cloned().unwrap_or_default();
+    if selector.is_empty() {
+        errors.push(of.fault("selector", FaultKind::Required, &Value::Null, ""));
+    } else if !selector.iter().all(|(name, value)| have.get(name) == Some(value)) {
+        mismatch(of, labels, errors);
+    }
+}
+
+/// Checks labels and annotations of a template.
+pub(crate) fn template_metadata(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    object_meta::labels(&of.path.field("labels"), of.at(&["metadata", "labels"]), errors);
+    let path = of.path.field("annotations").to_string();
+    object_meta::annotations(&path, of.at(&["metadata", "annotations"]), errors);
+}
+
+fn mismatch(of: &Context<'_>, labels: Option<&Value>, errors: &mut Vec<FieldError>) {
+    let value = labels.cloned().unwrap_or_default();
+    let detail = "`selector` does not match template `labels`";
+    errors.push(of.fault("template.metadata.labels", FaultKind::Invalid, &value, detail));
+}

@@ -1,0 +1,103 @@
+//! Where pods take values and files from: fields of the pod, amounts of a container, volumes put together of
+//! several sources. What may be shown as a variable and what as a file differs.
+
+use super::function::Context;
+use tenure_meta::{FaultKind, FieldError, Quantity};
+use tenure_value::Value;
+
+/// Fields of a pod that a file may show.
+const FILE_FIELDS: [&str; 5] =
+    ["metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations", "metadata.uid"];
+
+/// Amounts of a container that can be shown, without the huge pages of a size.
+const AMOUNTS: [&str; 6] = [
+    "limits.cpu",
+    "limits.memory",
+    "limits.ephemeral-storage",
+    "requests.cpu",
+    "requests.memory",
+    "requests.ephemeral-storage",
+];
+
+/// In which units processors can be shown.
+const PROCESSOR_UNITS: [&str; 2] = ["1m", "1"];
+
+/// In which units bytes can be shown.
+const BYTE_UNITS: [&str; 13] =
+    ["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"];
+
+/// Whether a path names one label or annotation.
+pub(super) fn is_subscript(path: &str) -> bool {
+    ["metadata.labels['", "metadata.annotations['"].iter().any(|start| path.starts_with(start))
+        && path.ends_with("']")
+}
+
+/// Checks the file that shows a field or an amount.
+pub(crate) fn file(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    if let Some(path) = of.at(&["fieldRef", "fieldPath"]) {
+        let text = path.as_str().unwrap_or_default();
+        if !text.is_empty() && !is_subscript(text) && !FILE_FIELDS.contains(&text) {
+            let detail = format!("supported values: {}", FILE_FIELDS.join(", "));
+            errors.push(of.fault("fieldRef.fieldPath", FaultKind::NotSupported, path, &detail));
+        }
+    }
+    let container = of.at(&["resourceFieldRef", "containerName"]).and_then(Value::as_str).unwrap_or_default();
+    if of.get("resourceFieldRef").is_some() && container.is_empty() {
+        errors.push(of.fault("resourceFieldRef.containerName", FaultKind::Required, &Value::Null, ""));
+    }
+}
+
+/// Checks which amount is shown, and in which unit.
+pub(crate) fn amount(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let name = of.text("resource");
+    if name.is_empty() {
+        return;
+    }
+    let huge = ["limits.hugepages-", "requests.hugepages-"].iter().any(|start| name.starts_with(start));
+    if !huge && !AMOUNTS.contains(&name) {
+        let detail = format!("supported values: {}", AMOUNTS.join(", "));
+        errors.push(of.fault("resource", FaultKind::NotSupported, &name.into(), &detail));
+        return;
+    }
+    let units: &[&str] = if name.ends_with(".cpu") { &PROCESSOR_UNITS } else { &BYTE_UNITS };
+    let Some(divisor) = of.get("divisor").and_then(Value::as_str).and_then(Quantity::parse) else { return };
+    let known = units.iter().filter_map(|unit| Quantity::parse(unit)).any(|unit| unit == divisor);
+    if divisor.nanos() != 0 && !known {
+        let detail = format!("supported with this resource: {}", units.join(", "));
+        errors.push(of.fault("divisor", FaultKind::Invalid, &name.into(), &detail));
+    }
+}
+
+/// Checks that no two sources of a volume put a file in one place.
+pub(crate) fn projected(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let mut taken: Vec<&str> = Vec::new();
+    for source in of.items("sources") {
+        let listed = ["secret", "configMap", "downwardAPI"].into_iter().flat_map(|name| {
+            let items = source.at([name, "items"]).and_then(Value::as_array);
+            items.map(|items| items.items()).unwrap_or_default().iter().map(|item| item.get("path"))
+        });
+        for path in listed.flatten().filter_map(Value::as_str) {
+            if taken.contains(&path) && !path.is_empty() {
+                errors.push(of.fault("", FaultKind::Invalid, &path.into(), "conflicting duplicate paths"));
+            }
+            taken.push(path);
+        }
+    }
+}
+
+/// Checks that a pod without an account asks for no token of one.
+pub(super) fn tokens(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    if !of.text("serviceAccountName").is_empty() {
+        return;
+    }
+    for (at, volume) in of.items("volumes").iter().enumerate() {
+        let sources = volume.at(["projected", "sources"]).and_then(Value::as_array);
+        for (number, source) in sources.map(|list| list.items()).unwrap_or_default().iter().enumerate() {
+            if source.get("serviceAccountToken").is_some_and(|token| !token.is_null()) {
+                let path = format!("volumes[{at}].projected.sources[{number}].serviceAccountToken");
+                let detail = "must not be specified when serviceAccountName is not set";
+                errors.push(of.fault(&path, FaultKind::Forbidden, &Value::Null, detail));
+            }
+        }
+    }
+}

@@ -1,0 +1,447 @@
+//! Rules of single kinds that compare several of their fields.
+
+use super::{function::Context, pod};
+use tenure_meta::{FaultKind, FieldError, Quantity, format};
+use tenure_value::{Object, Value};
+
+/// Reads a number or a percentage; says what is wrong with anything else.
+fn share(value: &Value) -> Result<(i64, bool), &'static str> {
+    let percent = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%', regex used for validation is '[0-9]+%')";
+    match value {
+        Value::Int(number) if *number >= 0 => Ok((*number, false)),
+        Value::Int(_) => Err("must be greater than or equal to 0"),
+        Value::String(text) => {
+            let digits = text.strip_suffix('%').ok_or(percent)?;
+            if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+                return Err(percent);
+            }
+            digits.parse().map(|number| (number, true)).map_err(|_| percent)
+        }
+        _ => Err("must be an integer or percentage (e.g '5%')"),
+    }
+}
+
+/// Checks a field that is a number or a percentage, and returns its number.
+fn checked_share(
+    of: &Context<'_>,
+    below: &str,
+    value: Option<&Value>,
+    errors: &mut Vec<FieldError>,
+) -> Option<i64> {
+    let value = value?;
+    match share(value) {
+        Ok((number, true)) if number > 100 => {
+            errors.push(of.fault(below, FaultKind::Invalid, value, "must not be greater than 100%"));
+            None
+        }
+        Ok((number, _)) => Some(number),
+        Err(detail) => {
+            errors.push(of.fault(below, FaultKind::Invalid, value, detail));
+            None
+        }
+    }
+}
+
+/// Checks how a deployment replaces its pods.
+pub(crate) fn rolling_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let update = of.at(&["strategy", "rollingUpdate"]).filter(|value| !value.is_null());
+    match of.at(&["strategy", "type"]).and_then(Value::as_str) {
+        Some("Recreate") if update.is_some() => {
+            let detail = "may not be specified when strategy `type` is 'Recreate'";
+            errors.push(of.fault("strategy.rollingUpdate", FaultKind::Forbidden, &Value::Null, detail));
+        }
+        Some("RollingUpdate") => {
+            let part = |name: &str| update.and_then(|of| of.get(name));
+            let down =
+                checked_share(of, "strategy.rollingUpdate.maxUnavailable", part("maxUnavailable"), errors);
+            let surge = part("maxSurge").map(share);
+            if let (Some(Err(detail)), Some(value)) = (&surge, part("maxSurge")) {
+                errors.push(of.fault("strategy.rollingUpdate.maxSurge", FaultKind::Invalid, value, detail));
+            }
+            if let (Some(0), Some(Ok((0, _)))) = (down, surge) {
+                let detail = "may not be 0 when `maxSurge` is 0";
+                let value = part("maxUnavailable").cloned().unwrap_or_default();
+                errors.push(of.fault(
+                    "strategy.rollingUpdate.maxUnavailable",
+                    FaultKind::Invalid,
+                    &value,
+                    detail,
+                ));
+            }
+        }
+        _ => {}
+    }
+    if let (Some(deadline), ready) =
+        (of.number("progressDeadlineSeconds"), of.number("minReadySeconds").unwrap_or(0))
+        && deadline <= ready
+    {
+        let detail = "must be greater than minReadySeconds";
+        errors.push(of.fault("progressDeadlineSeconds", FaultKind::Invalid, &deadline.into(), detail));
+    }
+}
+
+/// Checks how a daemon set replaces its pods.
+pub(crate) fn daemon_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    if of.at(&["updateStrategy", "type"]).and_then(Value::as_str) != Some("RollingUpdate") {
+        return;
+    }
+    let Some(update) = of.at(&["updateStrategy", "rollingUpdate"]) else {
+        errors.push(of.fault("updateStrategy.rollingUpdate", FaultKind::Required, &Value::Null, ""));
+        return;
+    };
+    let down = checked_share(
+        of,
+        "updateStrategy.rollingUpdate.maxUnavailable",
+        update.get("maxUnavailable"),
+        errors,
+    );
+    let surge = checked_share(of, "updateStrategy.rollingUpdate.maxSurge", update.get("maxSurge"), errors);
+    let detail = match (down, surge.or(Some(0))) {
+        (Some(0), Some(0)) => "cannot be 0 when maxUnavailable is 0",
+        (Some(1..), Some(1..)) => "may not be set when maxUnavailable is non-zero",
+        _ => return,
+    };
+    let value = update.get("maxSurge").cloned().unwrap_or(0.into());
+    errors.push(of.fault("updateStrategy.rollingUpdate.maxSurge", FaultKind::Invalid, &value, detail));
+}
+
+/// Checks how a stateful set replaces its pods.
+pub(crate) fn stateful_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let update = of.at(&["updateStrategy", "rollingUpdate"]).filter(|value| !value.is_null());
+    let kind = of.at(&["updateStrategy", "type"]).and_then(Value::as_str);
+    match (kind, update) {
+        (Some("OnDelete"), Some(value)) => {
+            let detail = "only allowed for updateStrategy 'RollingUpdate'";
+            errors.push(of.fault("updateStrategy.rollingUpdate", FaultKind::Invalid, value, detail));
+        }
+        (Some("RollingUpdate"), Some(update)) => {
+            let down = update.get("maxUnavailable").filter(|value| !value.is_null());
+            if checked_share(of, "updateStrategy.rollingUpdate.maxUnavailable", down, errors) == Some(0) {
+                let value = down.cloned().unwrap_or_default();
+                errors.push(of.fault(
+                    "updateStrategy.rollingUpdate.maxUnavailable",
+                    FaultKind::Invalid,
+                    &value,
+                    "cannot be 0",
+                ));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Labels that a job gives its pods, and the field of its metadata they repeat.
+const JOB_LABELS: [(&str, &str); 4] = [
+    ("batch.kubernetes.io/controller-uid", "uid"),
+    ("batch.kubernetes.io/job-name", "name"),
+    ("controller-uid", "uid"),
+    ("job-name", "name"),
+];
+
+/// Checks a job's spec, alone or in the template of a cron job.
+pub(crate) fn job(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let policy = of.at(&["template", "spec", "restartPolicy"]).and_then(Value::as_str).unwrap_or_default();
+    let path = "template.spec.restartPolicy";
+    match policy {
+        "OnFailure" | "Never" => {}
+        "" | "Always" => {
+            let detail = "valid values: \"OnFailure\", \"Never\"";
+            errors.push(of.fault(path, FaultKind::Required, &Value::Null, detail));
+        }
+        other => {
+            let detail = "supported values: \"OnFailure\", \"Never\"";
+            errors.push(of.fault(path, FaultKind::NotSupported, &other.into(), detail));
+        }
+    }
+    let indexed = of.text("completionMode") == "Indexed";
+    if indexed && of.get("completions").is_none() {
+        let detail = "when completion mode is Indexed";
+        errors.push(of.fault("completions", FaultKind::Required, &Value::Null, detail));
+    }
+    if of.get("backoffLimitPerIndex").is_some() && !indexed {
+        let value = of.get("backoffLimitPerIndex").cloned().unwrap_or_default();
+        errors.push(of.fault(
+            "backoffLimitPerIndex",
+            FaultKind::Invalid,
+            &value,
+            "requires indexed completion mode",
+        ));
+    }
+    if of.get("maxFailedIndexes").is_some() && of.get("backoffLimitPerIndex").is_none() {
+        let detail = "when maxFailedIndexes is specified";
+        errors.push(of.fault("backoffLimitPerIndex", FaultKind::Required, &Value::Null, detail));
+    }
+    if of.get("podFailurePolicy").is_some() && policy != "Never" {
+        let detail = "only \"Never\" is supported when podFailurePolicy is specified";
+        errors.push(of.fault(path, FaultKind::Invalid, &policy.into(), detail));
+    }
+    match of.root.get("kind").and_then(Value::as_str) {
+        Some("Job") => generated_labels(of, errors),
+        _ if of.get("selector").is_some() => {
+            let value = of.get("selector").cloned().unwrap_or_default();
+            let detail = "`selector` will be auto-generated";
+            errors.push(of.fault("selector", FaultKind::Invalid, &value, detail));
+        }
+        _ => {}
+    }
+}
+
+/// Checks the labels and the selector that the server gives a job.
+fn generated_labels(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let labels = of.at(&["template", "metadata", "labels"]);
+    if of.get("manualSelector") == Some(&Value::Bool(true)) {
+        if of.get("selector").is_none() {
+            errors.push(of.fault("selector", FaultKind::Required, &Value::Null, ""));
+        }
+        return super::selector::selects_template(of, errors);
+    }
+    for (label, field) in JOB_LABELS {
+        let expected = of.root.at(["metadata", field]).and_then(Value::as_str).unwrap_or_default();
+        let path = format!("template.metadata.labels[{label}]");
+        let detail = format!("must be '{expected}'");
+        match labels.and_then(|labels| labels.get(label)).and_then(Value::as_str) {
+            Some(value) if value == expected => {}
+            Some(_) => errors.push(of.fault(
+                &path,
+                FaultKind::Invalid,
+                &labels.cloned().unwrap_or_default(),
+                &detail,
+            )),
+            None => errors.push(of.fault(&path, FaultKind::Required, &Value::Null, &detail)),
+        }
+        if let Some(fault) = format::label_value(expected) {
+            errors.push(of.fault("template.labels", FaultKind::Invalid, &expected.into(), &fault));
+        }
+    }
+    super::selector::selects_template(of, errors);
+}
+
+/// Checks a disruption budget.
+pub(crate) fn budget(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    if of.get("minAvailable").is_some() && of.get("maxUnavailable").is_some() {
+        let detail = "minAvailable and maxUnavailable cannot be both set";
+        errors.push(of.fault("", FaultKind::Invalid, &Value::Object(Object::default()), detail));
+    }
+    for name in ["minAvailable", "maxUnavailable"] {
+        checked_share(of, name, of.get(name), errors);
+    }
+}
+
+/// The types of metrics and the fields that hold them.
+const METRICS: [(&str, &str); 5] = [
+    ("Resource", "resource"),
+    ("ContainerResource", "containerResource"),
+    ("Pods", "pods"),
+    ("Object", "object"),
+    ("External", "external"),
+];
+
+/// Checks that a metric has the source that its type names, and a target.
+pub(crate) fn metric(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let Some((kind, field)) = METRICS.iter().find(|(kind, _)| *kind == of.text("type")) else { return };
+    let Some(source) = of.get(field) else {
+        let detail = format!("must populate information for the given metric source ({kind})");
+        errors.push(of.fault(field, FaultKind::Required, &Value::Null, &detail));
+        return;
+    };
+    for (_, other) in METRICS.iter().filter(|(_, other)| other != field && of.get(other).is_some()) {
+        let detail = "must populate the given metric source only";
+        errors.push(of.fault(other, FaultKind::Forbidden, &Value::Null, detail));
+    }
+    let target = |name: &str| {
+        source.get("target").and_then(|target| target.get(name)).filter(|value| !value.is_null())
+    };
+    let positive = |value: &Value| value.as_i64().is_none_or(|number| number > 0);
+    let path = format!("{field}.target");
+    let kind = target("type").and_then(Value::as_str).unwrap_or_default();
+    if !matches!(kind, "Utilization" | "Value" | "AverageValue") {
+        let detail = "must be either Utilization, Value, or AverageValue";
+        errors.push(of.fault(&format!("{path}.type"), FaultKind::Invalid, &kind.into(), detail));
+    }
+    let given = ["averageUtilization", "averageValue", "value"].map(|name| target(name).is_some());
+    if given == [false; 3] {
+        let detail = "must set either a target raw value or a target utilization";
+        errors.push(of.fault(&path, FaultKind::Required, &Value::Null, detail));
+    }
+    for name in ["averageValue", "value"] {
+        let amount = target(name).and_then(Value::as_str).and_then(Quantity::parse);
+        if let (Some(value), true) = (target(name), amount.is_some_and(|amount| amount.nanos() <= 0)) {
+            let path = format!("{path}.{name}");
+            errors.push(of.fault(&path, FaultKind::Invalid, value, "must be positive"));
+        }
+    }
+    if field.ends_with("esource") && given[0] && given[1] {
+        let detail = "may not set both a target raw value and a target utilization";
+        let path = format!("{path}.averageValue");
+        errors.push(of.fault(&path, FaultKind::Forbidden, &Value::Null, detail));
+    }
+    if *field == "external" && given == [false, true, true] {
+        let detail = "may not set both a target value for metric and a per-pod target";
+        errors.push(of.fault(&format!("{path}.value"), FaultKind::Forbidden, &Value::Null, detail));
+    }
+    if let Some(value) = target("averageUtilization").filter(|value| !positive(value)) {
+        errors.push(of.fault(
+            &format!("{path}.averageUtilization"),
+            FaultKind::Invalid,
+            value,
+            "must be greater than 0",
+        ));
+    }
+}
+
+/// Checks a rule of a role.
+pub(crate) fn policy_rule(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    if of.items("verbs").is_empty() {
+        let detail = "verbs must contain at least one value";
+        errors.push(of.fault("verbs", FaultKind::Required, &Value::Null, detail));
+    }
+    let namespaced = of.root.get("kind").and_then(Value::as_str) == Some("Role");
+    let mixed = ["apiGroups", "resources", "resourceNames"].iter().any(|name| !of.items(name).is_empty());
+    if !of.items("nonResourceURLs").is_empty() {
+        let detail = match () {
+            () if namespaced => "namespaced rules cannot apply to non-resource URLs",
+            () if mixed => "rules cannot apply to both regular resources and non-resource URLs",
+            () => return,
+        };
+        let value = of.get("nonResourceURLs").cloned().unwrap_or_default();
+        errors.push(of.fault("nonResourceURLs", FaultKind::Invalid, &value, detail));
+        return;
+    }
+    for (name, what) in [
+        ("apiGroups", "resource rules must supply at least one api group"),
+        ("resources", "resource rules must supply at least one resource"),
+    ] {
+        if of.items(name).is_empty() {
+            errors.push(of.fault(name, FaultKind::Required, &Value::Null, what));
+        }
+    }
+}
+
+/// Checks whom a binding names.
+pub(crate) fn subject(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let group = of.text("apiGroup");
+    let expected = match of.text("kind") {
+        "ServiceAccount" => "",
+        "User" | "Group" => "rbac.authorization.k8s.io",
+        other => {
+            let detail = "supported values: \"ServiceAccount\", \"User\", \"Group\"";
+            errors.push(of.fault("kind", FaultKind::NotSupported, &other.into(), detail));
+            return;
+        }
+    };
+    if group != expected {
+        let detail = format!("supported values: \"{expected}\"");
+        errors.push(of.fault("apiGroup", FaultKind::NotSupported, &group.into(), &detail));
+    }
+    let name = Some(of.text("name")).filter(|name| of.text("kind") == "ServiceAccount" && !name.is_empty());
+    if let Some(fault) = name.and_then(format::dns_subdomain) {
+        errors.push(of.fault("name", FaultKind::Invalid, &of.text("name").into(), &fault));
+    }
+}
+
+/// Checks that the accounts of a binding without a namespace have one.
+pub(crate) fn account_namespace(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    for (at, subject) in of.items("subjects").iter().enumerate() {
+        let text = |name: &str| subject.get(name).and_then(Value::as_str).unwrap_or_default();
+        if text("kind") == "ServiceAccount" && text("namespace").is_empty() {
+            errors.push(of.fault(
+                &format!("subjects[{at}].namespace"),
+                FaultKind::Required,
+                &Value::Null,
+                "",
+            ));
+        }
+    }
+}
+
+/// Checks the port of a network policy.
+pub(crate) fn network_port(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let port = of.get("port");
+    if port.is_some() {
+        pod::number_or_name(of, "port", errors);
+    }
+    if let Some(end) = of.number("endPort") {
+        let detail = match port {
+            None => "must be set together with port",
+            Some(Value::Int(port)) if end < *port => "must be greater than or equal to `port`",
+            Some(Value::String(_)) => "may not be specified when `port` is non-numeric",
+            _ if !(1..=65_535).contains(&end) => "must be between 1 and 65535, inclusive",
+            _ => return,
+        };
+        errors.push(of.fault("endPort", FaultKind::Invalid, &end.into(), detail));
+    }
+}
+
+/// Checks that what a block of addresses leaves out is a part of it.
+pub(crate) fn network_block(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let whole = format::network(of.text("cidr"));
+    for (at, part) in of.items("except").iter().enumerate() {
+        let (Some(whole), Some(part_of)) = (whole, part.as_str().and_then(format::network)) else { continue };
+        if !part_of.is_strictly_within(whole) {
+            let detail = "must be a strict subset of `cidr`";
+            errors.push(of.fault(&format!("except[{at}]"), FaultKind::Invalid, part, detail));
+        }
+    }
+}
+
+/// Checks that each of several ports has a name.
+pub(crate) fn endpoint_ports(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let ports = of.items("ports");
+    for (at, port) in ports.iter().enumerate().filter(|_| ports.len() > 1) {
+        if port.get("name").and_then(Value::as_str).unwrap_or_default().is_empty() {
+            errors.push(of.fault(&format!("ports[{at}].name"), FaultKind::Required, &Value::Null, ""));
+        }
+    }
+}
+
+/// Checks that a namespace ends only when it is deleted.
+pub(crate) fn namespace_phase(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let deleted = of.root.at(["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null());
+    let (expected, when) = if deleted { ("Terminating", "is not empty") } else { ("Active", "is empty") };
+    let phase = of.text("phase");
+    if !phase.is_empty() && phase != expected {
+        let detail = format!("may only be '{expected}' if `deletionTimestamp` {when}");
+        errors.push(of.fault("phase", FaultKind::Invalid, &phase.into(), &detail));
+    }
+}
+
+/// The greatest priority that is not the system's.
+const MOST_PRIORITY: i64 = 1_000_000_000;
+const SYSTEM_CLASSES: [(&str, i64); 2] =
+    [("system-node-critical", 2_000_001_000), ("system-cluster-critical", 2_000_000_000)];
+
+/// Checks a priority class.
+pub(crate) fn priority_class(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let name = of.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+    let value = of.number("value").unwrap_or(0);
+    if name.starts_with("system-") {
+        if !SYSTEM_CLASSES.contains(&(name, value)) {
+            let detail = "priority class names with 'system-' prefix are reserved for system use only";
+            errors.push(of.fault("metadata.name", FaultKind::Forbidden, &Value::Null, detail));
+        }
+    } else if value > MOST_PRIORITY {
+        let detail = format!("maximum allowed value of a user defined priority is {MOST_PRIORITY}");
+        errors.push(of.fault("value", FaultKind::Forbidden, &Value::Null, &detail));
+    }
+}
+
+/// Checks that the addresses of a slice are of its type.
+pub(crate) fn slice_addresses(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+    let kind = of.text("addressType");
+    for (at, endpoint) in of.items("endpoints").iter().enumerate() {
+        let list =
+            endpoint.get("addresses").and_then(Value::as_array).map(|list| list.items()).unwrap_or_default();
+        for (number, address) in list.iter().enumerate() {
+            let text = address.as_str().unwrap_or_default();
+            let fault = match kind {
+                "FQDN" => format::dns_subdomain(text),
+                "IPv4" | "IPv6" => format::ip(text).or_else(|| {
+                    (text.contains(':') != (kind == "IPv6")).then(|| format!("must be an {kind} address"))
+                }),
+                _ => None,
+            };
+            let path = format!("endpoints[{at}].addresses[{number}]");
+            errors.extend(fault.map(|fault| of.fault(&path, FaultKind::Invalid, address, &fault)));
+        }
+    }
+}

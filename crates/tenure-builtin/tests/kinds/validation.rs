@@ -1,0 +1,206 @@
+//! Which objects and which changes are refused, against recorded requests.
+
+use crate::{
+    defaults::{Recorded, named},
+    facts::{self, items, text},
+};
+use tenure_builtin::{Endpoint, FieldError, Identity, Kinds, Surroundings};
+use tenure_value::{Object, Value};
+
+/// Creates an object as the server would, or says why not.
+pub fn create(input: &Value, around: &mut Recorded<'_>) -> Result<Value, Vec<FieldError>> {
+    let kinds = Kinds::builtin();
+    let resource = kinds.registry().of_kind(text(input, "apiVersion"), text(input, "kind")).unwrap();
+    let completed = match kinds.complete(resource, input, around.now()) {
+        Ok(completed) => completed.value,
+        Err(error) => return Err(vec![FieldError::invalid(&error.path, &Value::Null, error.message)]),
+    };
+    let name = completed.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+    let namespaced = resource.scope == tenure_builtin::Scope::Namespaced;
+    let identity = Identity {
+        name: name.into(),
+        namespace: namespaced.then(|| "ns".into()),
+        uid: around.uid(),
+        now: around.now(),
+    };
+    let identified = kinds.identify(resource, &completed, &identity);
+    let created = kinds.create(resource, &identified, around);
+    match kinds.validate_create(resource, &created) {
+        errors if errors.is_empty() => Ok(created),
+        errors => Err(errors),
+    }
+}
+
+#[test]
+fn every_recorded_creation_is_valid() {
+    let facts = facts::read("defaults-examples.json");
+    let mut failures = Vec::new();
+    for example in items(&facts, "examples") {
+        let output = example.get("output").unwrap();
+        let input = named(example.get("input").unwrap(), output);
+        // A recorded prefix stands for a name that was generated.
+        if text(output.get("metadata").unwrap(), "name").ends_with('-') {
+            continue;
+        }
+        if let Err(errors) = create(&input, &mut Recorded::of(output)) {
+            let words: Vec<String> =
+                errors.iter().map(|error| format!("{}: {}", error.path, error.message())).collect();
+            failures.push(format!("{}: {}", text(example, "name"), words.join(", ")));
+        }
+    }
+    assert!(failures.is_empty(), "{}\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn recorded_creations_are_taken_and_refused_as_recorded() {
+    let kinds = Kinds::builtin();
+    let facts = facts::read("errors.json");
+    let (mut failures, mut count) = (Vec::new(), 0);
+    for case in items(&facts, "cases") {
+        let request = case.get("request").cloned().unwrap_or_default();
+        let code = case.get("code").and_then(Value::as_i64).unwrap_or(0);
+        let body = text(&request, "body").parse::<Value>().unwrap_or_default();
+        let known = kinds.registry().of_kind(text(&body, "apiVersion"), text(&body, "kind"));
+        // What is refused for its path, its options or another object is not for the engine.
+        let elsewhere = [
+            "namespace",
+            "generateName",
+            "priority",
+            "exist",
+            "Version",
+            "managedFields",
+            "put",
+            "apply",
+            "clusterIP",
+        ];
+        let post = text(&request, "method") == "POST" && !text(&request, "path").contains('?');
+        let content = post && known.is_some_and(|of| text(&request, "path").ends_with(of.name.as_str()));
+        if !content
+            || elsewhere.iter().any(|word| text(case, "name").contains(word))
+            || !matches!(code, 201 | 400 | 422)
+        {
+            continue;
+        }
+        if text(case, "name") == "crd without schema" || text(case, "name") == "other group's kind" {
+            continue;
+        }
+        count += 1;
+        let result = create(&body, &mut Recorded::of(&body));
+        if result.is_ok() != (code == 201) {
+            failures.push(format!("{}: recorded {code}, here {result:?}", text(case, "name")));
+        }
+    }
+    assert!(count > 40, "only {count} cases were tried");
+    assert!(failures.is_empty(), "{}\n{}", failures.len(), failures.join("\n"));
+}
+
+/// Changes the first value at a path with `[]` for list items; nothing if there is none.
+fn changed(value: &Value, steps: &[&str], change: &dyn Fn(&Value) -> Option<Value>) -> Option<Value> {
+    let [step, rest @ ..] = steps else { return change(value) };
+    let (name, each) = step.strip_suffix("[]").map_or((*step, false), |name| (name, true));
+    let fields = value.as_object()?;
+    let below = fields.get(name)?;
+    let new = match (below, each) {
+        (Value::Array(list), true) => {
+            let at = list.iter().position(|item| changed(item, rest, change).is_some())?;
+            let replaced = |(index, item): (usize, &Value)| match index == at {
+                true => changed(item, rest, change).unwrap_or_default(),
+                false => item.clone(),
+            };
+            Value::array(list.iter().enumerate().map(replaced))
+        }
+        _ => changed(below, rest, change)?,
+    };
+    Some(fields.with(name, new).into())
+}
+
+/// Splits a path, whose map keys may hold dots, along what the object has.
+fn steps<'p>(object: &Value, path: &'p str) -> Vec<&'p str> {
+    let mut steps = Vec::new();
+    let (mut rest, mut at) = (path, object.clone());
+    while !rest.is_empty() {
+        let first = rest.split('.').next().unwrap_or(rest);
+        let name = first.trim_end_matches("[]");
+        let step = match at.as_object().filter(|fields| !fields.contains(name) && fields.contains(rest)) {
+            Some(_) => rest,
+            None => first,
+        };
+        steps.push(step);
+        let name = step.trim_end_matches("[]");
+        at = at.get(name).cloned().unwrap_or_default();
+        if let Some(list) = at.as_array() {
+            at = list.first().cloned().unwrap_or_default();
+        }
+        rest = rest[step.len()..].trim_start_matches('.');
+    }
+    steps
+}
+
+fn mutated(value: &Value) -> Option<Value> {
+    match value {
+        Value::String(text) => Some(format!("{text}z").into()),
+        Value::Int(number) => Some((number + 1).into()),
+        Value::Bool(flag) => Some((!flag).into()),
+        _ => None,
+    }
+}
+
+/// What happens to a change: refused, or not.
+fn is_refused(old: &Value, new: &Value) -> bool {
+    let kinds = Kinds::builtin();
+    let resource = kinds.registry().of_kind(text(old, "apiVersion"), text(old, "kind")).unwrap();
+    let mut around = Recorded::of(old);
+    let Ok(completed) = kinds.complete(resource, new, around.now()) else { return true };
+    let prepared = kinds.prepare_update(resource, Endpoint::Main, old, &completed.value, &mut around);
+    !kinds.validate_update(resource, Endpoint::Main, old, &prepared).is_empty()
+}
+
+#[test]
+fn recorded_changes_are_refused_and_taken_as_recorded() {
+    let examples = facts::read("defaults-examples.json");
+    let strategies = facts::read("strategies.json");
+    let tables = strategies.get("immutability").and_then(Value::as_object).cloned().unwrap();
+    let (mut failures, mut count) = (Vec::new(), 0);
+    // Values of which only their own kind's machinery can say whether they are right.
+    // The recorded server refuses every patch of a controller revision, since it compares the same data in
+    // two forms.
+    let beyond =
+        ["revision", "spec.selectors[].cel.expression", "spec.validations[].expression", "spec.request"];
+    for (title, table) in &tables {
+        let name = title.split(" (").next().unwrap_or(title);
+        let example = items(&examples, "examples").iter().find(|of| text(of, "name") == name).unwrap();
+        let output = example.get("output").unwrap();
+        let input = named(example.get("input").unwrap(), output);
+        let Ok(old) = create(&input, &mut Recorded::of(output)) else { panic!("{title}") };
+        let mut try_change = |path: &str, change: &dyn Fn(&Value) -> Option<Value>, refused: bool| {
+            if beyond.contains(&path) {
+                return;
+            }
+            let Some(new) = changed(&old, &steps(&old, path), change) else { return };
+            count += 1;
+            if is_refused(&old, &new) != refused {
+                failures.push(format!(
+                    "{title}: {path}: should be {}",
+                    if refused { "refused" } else { "taken" }
+                ));
+            }
+        };
+        for (path, _) in table.get("refused").and_then(Value::as_object).unwrap_or(&Object::default()) {
+            try_change(path, &mutated, true);
+        }
+        for row in items(table, "otherRefusals") {
+            let row = row.as_array().unwrap();
+            let value: Value = row[1].as_str().unwrap_or_default().parse().unwrap();
+            let differs = |old: &Value| (*old != value).then(|| value.clone());
+            try_change(row[0].as_str().unwrap_or_default(), &differs, true);
+        }
+        for path in items(table, "changeable").iter().filter_map(Value::as_str) {
+            let numbers = |value: &Value| {
+                if value.is_scalar() && value.as_str().is_none() { mutated(value) } else { None }
+            };
+            try_change(path, &numbers, false);
+        }
+    }
+    assert!(count > 200, "only {count} changes were tried");
+    assert!(failures.is_empty(), "{} of {count}\n{}", failures.len(), failures.join("\n"));
+}

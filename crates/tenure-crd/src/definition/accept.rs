@@ -1,0 +1,264 @@
+//! What the server says of a definition in its status: which names it took, whether the resource is served, which
+//! versions objects may be stored in. Two definitions of one group cannot have the same name for anything.
+
+use super::ResourceNames;
+use std::collections::HashMap;
+use tenure_meta::{Row, Timestamp, time::Precision};
+use tenure_value::{Object, Text, Value};
+
+/// The finalizer that holds a definition until its objects are gone.
+pub const CLEANUP_FINALIZER: &str = tenure_meta::object_meta::CRD_CLEANUP_FINALIZER;
+
+/// The names that other definitions of a group have, each with what it is used as.
+#[derive(Clone, Debug, Default)]
+pub struct NamesInUse {
+    resources: HashMap<Text, Text>,
+    kinds: HashMap<Text, Text>,
+}
+
+impl NamesInUse {
+    /// Adds the names that a definition was given, if it is of the group and not the one that asks.
+    pub fn add(&mut self, definition: &Value, group: &str, asking: &str) {
+        let name = definition.get("metadata").map(|metadata| metadata.text("name")).unwrap_or_default();
+        let of = definition.at(["spec", "group"]).and_then(Value::as_str).unwrap_or_default();
+        if of != group || name == asking {
+            return;
+        }
+        let accepted = definition.at(["status", "acceptedNames"]).unwrap_or(&Value::Null);
+        let resources = ["plural", "singular"].map(|field| accepted.text(field)).into_iter();
+        for word in resources.chain(accepted.texts("shortNames")).filter(|word| !word.is_empty()) {
+            self.resources.insert(word, name.clone());
+        }
+        for word in ["kind", "listKind"].map(|field| accepted.text(field)) {
+            if !word.is_empty() {
+                self.kinds.insert(word, name.clone());
+            }
+        }
+    }
+}
+
+/// A condition of the status.
+struct Condition {
+    of: &'static str,
+    holds: bool,
+    reason: Text,
+    message: String,
+}
+
+/// Returns the definition with the status that it gets: the accepted names, the conditions `NamesAccepted` and
+/// `Established`, and every version in which objects may be stored.
+pub fn accept(definition: &Value, in_use: &NamesInUse, now: Timestamp) -> Value {
+    let Some(fields) = definition.as_object() else { return definition.clone() };
+    let spec = fields.get("spec").unwrap_or(&Value::Null);
+    let wanted = ResourceNames::read(spec.get("names").unwrap_or(&Value::Null));
+    let status = fields.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
+    let held = status.get("acceptedNames").cloned().unwrap_or_default();
+    let (accepted, conflict) = accepted_names(&wanted, &held, in_use);
+    let was_established = holds(&status, "Established");
+    let names = match &conflict {
+        None => Condition {
+            of: "NamesAccepted",
+            holds: true,
+            reason: "NoConflicts".into(),
+            message: "no conflicts found".into(),
+        },
+        Some((reason, message)) => {
+            Condition { of: "NamesAccepted", holds: false, reason: reason.clone(), message: message.clone() }
+        }
+    };
+    let established = match (was_established, conflict.is_none()) {
+        (false, false) => Condition {
+            of: "Established",
+            holds: false,
+            reason: "NotAccepted".into(),
+            message: "not all names are accepted".into(),
+        },
+        _ => Condition {
+            of: "Established",
+            holds: true,
+            reason: "InitialNamesAccepted".into(),
+            message: "the initial names have been accepted".into(),
+        },
+    };
+    let conditions = with_condition(&status, names, now);
+    let conditions = with_condition(&status.with("conditions", conditions), established, now);
+    let status = status
+        .with("acceptedNames", accepted)
+        .with("conditions", conditions)
+        .with("storedVersions", stored_versions(&status, spec));
+    fields.with("status", status).into()
+}
+
+/// Returns the definition with the condition that says that its objects are being deleted.
+pub fn terminating(definition: &Value, now: Timestamp) -> Value {
+    let Some(fields) = definition.as_object() else { return definition.clone() };
+    let status = fields.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
+    let condition = Condition {
+        of: "Terminating",
+        holds: true,
+        reason: "InstanceDeletionPending".into(),
+        message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+            .into(),
+    };
+    let conditions = with_condition(&status, condition, now);
+    fields.with("status", status.with("conditions", conditions)).into()
+}
+
+/// Takes each name that nobody else has; keeps the one held so far where the wanted one is taken.
+fn accepted_names(
+    wanted: &ResourceNames,
+    held: &Value,
+    in_use: &NamesInUse,
+) -> (Value, Option<(Text, String)>) {
+    let mut conflict = None;
+    let mut taken = |used: &HashMap<Text, Text>, word: &Text, reason: &str| {
+        let is_taken = used.contains_key(word);
+        if is_taken {
+            conflict = Some((Text::new(reason), format!("{word:?} is already in use")));
+        }
+        is_taken
+    };
+    let mut names = Object::default();
+    for (field, word, used, reason) in [
+        ("plural", &wanted.plural, &in_use.resources, "PluralConflict"),
+        ("singular", &wanted.singular, &in_use.resources, "SingularConflict"),
+        ("kind", &wanted.kind, &in_use.kinds, "KindConflict"),
+        ("listKind", &wanted.list_kind, &in_use.kinds, "ListKindConflict"),
+    ] {
+        match (taken(used, word, reason), held.get(field)) {
+            (false, _) => names = names.with(field, word.clone()),
+            (true, Some(before)) => names = names.with(field, before.clone()),
+            (true, None) => {}
+        }
+    }
+    let short: Vec<&Text> = wanted
+        .short_names
+        .iter()
+        .filter(|word| !taken(&in_use.resources, word, "ShortNamesConflict"))
+        .collect();
+    if !short.is_empty() {
+        names =
+            names.with("shortNames", Value::array(short.into_iter().map(|word| Value::from(word.clone()))));
+    }
+    if !wanted.categories.is_empty() {
+        let categories = wanted.categories.iter().map(|word| Value::from(word.clone()));
+        names = names.with("categories", Value::array(categories));
+    }
+    (names.into(), conflict)
+}
+
+fn conditions(status: &Object) -> &[Value] {
+    status.get("conditions").and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
+}
+
+fn holds(status: &Object, of: &str) -> bool {
+    conditions(status)
+        .iter()
+        .any(|condition| condition.text("type") == of && condition.text("status") == "True")
+}
+
+/// Sets a condition; its time changes only when it turns.
+fn with_condition(status: &Object, condition: Condition, now: Timestamp) -> Value {
+    let word = if condition.holds { "True" } else { "False" };
+    let before = conditions(status).iter().position(|of| of.text("type") == condition.of);
+    let since = before
+        .and_then(|at| conditions(status).get(at))
+        .filter(|of| of.text("status") == word)
+        .map(|of| of.text("lastTransitionTime"));
+    let since = since.unwrap_or_else(|| now.format(Precision::Seconds).into());
+    let value = Value::object([
+        ("lastTransitionTime", Value::from(since)),
+        ("message", Value::from(condition.message)),
+        ("reason", Value::from(condition.reason)),
+        ("status", Value::from(word)),
+        ("type", Value::from(condition.of)),
+    ]);
+    let mut all = conditions(status).to_vec();
+    match before.and_then(|at| all.get_mut(at)) {
+        Some(place) => *place = value,
+        None => all.push(value),
+    }
+    Value::array(all)
+}
+
+/// Adds the version of storage to those that objects may be stored in already.
+fn stored_versions(status: &Object, spec: &Value) -> Value {
+    let stored = status.get("storedVersions").and_then(Value::as_array);
+    let mut stored: Vec<Value> = stored.map(|items| items.to_vec()).unwrap_or_default();
+    for version in spec.items("versions").iter().filter(|version| version.flag("storage")) {
+        let name = Value::from(version.text("name"));
+        if !stored.contains(&name) {
+            stored.push(name);
+        }
+    }
+    Value::array(stored)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn definition(names: &str) -> Value {
+        format!(
+            r#"{{"metadata":{{"name":"things.example.com"}},"spec":{{"group":"example.com","names":{names},"scope":"Namespaced",
+            "versions":[{{"name":"v1","served":true,"storage":true}}]}}}}"#
+        )
+        .parse()
+        .unwrap()
+    }
+
+    fn later(seconds: i64) -> Timestamp {
+        Timestamp::parse(&format!("2026-11-15T00:15:{seconds:02}Z"), Precision::Seconds).unwrap()
+    }
+
+    #[test]
+    fn a_definition_without_conflicts_is_established_as_recorded() {
+        let first =
+            accept(&definition(r#"{"kind":"Thing","plural":"things"}"#), &NamesInUse::default(), later(55));
+        let recorded: Value = r#"{"acceptedNames":{"kind":"Thing","listKind":"ThingList","plural":"things","singular":"thing"},
+            "conditions":[{"lastTransitionTime":"2026-11-15T00:15:55Z","message":"no conflicts found","reason":"NoConflicts","status":"True","type":"NamesAccepted"},
+            {"lastTransitionTime":"2026-11-15T00:15:55Z","message":"the initial names have been accepted","reason":"InitialNamesAccepted","status":"True","type":"Established"}],
+            "storedVersions":["v1"]}"#.parse().unwrap();
+        assert_eq!(first.get("status"), Some(&recorded));
+        assert_eq!(accept(&first, &NamesInUse::default(), later(59)), first);
+    }
+
+    #[test]
+    fn a_name_in_use_is_refused_and_named() {
+        let other = accept(
+            &definition(r#"{"kind":"Thing","plural":"things","shortNames":["th"]}"#),
+            &NamesInUse::default(),
+            later(1),
+        );
+        let mut in_use = NamesInUse::default();
+        in_use.add(&other, "example.com", "items.example.com");
+        let second = accept(
+            &definition(r#"{"kind":"Thing","plural":"items","shortNames":["th"]}"#),
+            &in_use,
+            later(2),
+        );
+        let status = second.get("status").unwrap();
+        assert_eq!(status.at(["acceptedNames", "plural"]), Some(&"items".into()));
+        assert_eq!(status.at(["acceptedNames", "kind"]), None);
+        let conditions = status.items("conditions");
+        assert_eq!(conditions[0].text("status"), "False");
+        assert_eq!(conditions[0].text("message"), "\"th\" is already in use");
+        assert_eq!(
+            (conditions[1].text("status"), conditions[1].text("reason")),
+            ("False".into(), "NotAccepted".into())
+        );
+        let mut own = NamesInUse::default();
+        own.add(&other, "example.com", "things.example.com");
+        own.add(&other, "elsewhere.com", "x");
+        assert!(own.resources.is_empty() && own.kinds.is_empty());
+    }
+
+    #[test]
+    fn a_new_storage_version_joins_those_before() {
+        let old =
+            accept(&definition(r#"{"kind":"Thing","plural":"things"}"#), &NamesInUse::default(), later(1));
+        let text = old.to_string().replace(r#""name":"v1","served":true"#, r#""name":"v2","served":true"#);
+        let new = accept(&text.parse().unwrap(), &NamesInUse::default(), later(2));
+        assert_eq!(new.at(["status", "storedVersions"]), Some(&Value::array(["v1".into(), "v2".into()])));
+    }
+}

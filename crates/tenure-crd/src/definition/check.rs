@@ -1,0 +1,415 @@
+//! Which definitions may be stored: names, versions, columns, paths and conversion here, schemas in `schema_check`. The
+//! name of the object itself is checked with the metadata of every kind.
+
+use super::schema_check;
+use crate::{fault, json_path::JsonPath, path::SimplePath};
+use tenure_meta::{Cause, Row, format::webhook_url_faults};
+use tenure_value::{Text, Value};
+
+const LABEL_FAULT: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+const DOMAIN_FAULT: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const APPROVAL: &str = "api-approved.kubernetes.io";
+const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
+const COLUMN_FORMATS: [&str; 8] =
+    ["int32", "int64", "float", "double", "byte", "date", "date-time", "password"];
+/// How many fields of a version may be selected by.
+const MOST_SELECTABLE: usize = 8;
+
+/// Returns what is wrong with a definition that is to be created.
+pub fn check_create(object: &Value) -> Vec<Cause> {
+    let mut faults = Vec::new();
+    check_spec(object, &mut faults);
+    check_approval(object, &mut faults);
+    faults
+}
+
+/// Returns what is wrong with a definition that is to replace another.
+pub fn check_update(new: &Value, old: &Value) -> Vec<Cause> {
+    let mut faults = Vec::new();
+    check_spec(new, &mut faults);
+    let established = old
+        .get("status")
+        .unwrap_or(&Value::Null)
+        .items("conditions")
+        .iter()
+        .any(|condition| condition.text("type") == "Established" && condition.text("status") == "True");
+    for (path, only_established) in [
+        (["group", ""], false),
+        (["names", "plural"], false),
+        (["scope", ""], true),
+        (["names", "kind"], true),
+    ] {
+        let names = || path.iter().copied().filter(|name| !name.is_empty());
+        let at = |of: &Value| of.get("spec").and_then(|spec| spec.at(names())).cloned().unwrap_or_default();
+        if at(new) != at(old) && (established || !only_established) {
+            let field = format!("spec.{}", names().collect::<Vec<_>>().join("."));
+            faults.push(fault::invalid(field, &at(new), "field is immutable"));
+        }
+    }
+    let spec = new.get("spec").unwrap_or(&Value::Null);
+    let status = new.get("status").or(old.get("status")).unwrap_or(&Value::Null);
+    for (at, stored) in status.texts("storedVersions").iter().enumerate() {
+        if !spec.items("versions").iter().any(|version| version.text("name") == *stored) {
+            let detail = format!(
+                "missing from spec.versions; {stored} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in {stored} and removes {stored} from status.storedVersions"
+            );
+            faults.push(fault::invalid(
+                format!("status.storedVersions[{at}]"),
+                &stored.clone().into(),
+                &detail,
+            ));
+        }
+    }
+    faults
+}
+
+fn check_spec(object: &Value, faults: &mut Vec<Cause>) {
+    let spec = object.get("spec").unwrap_or(&Value::Null);
+    let group = spec.text("group");
+    match group.as_str() {
+        "" => faults.push(fault::required("spec.group", "")),
+        text if !is_subdomain(text) => faults.push(fault::invalid("spec.group", &text.into(), DOMAIN_FAULT)),
+        text if !text.contains('.') => faults.push(fault::invalid(
+            "spec.group",
+            &text.into(),
+            "should be a domain with at least one dot",
+        )),
+        _ => {}
+    }
+    match spec.text("scope").as_str() {
+        "" => faults.push(fault::required("spec.scope", "")),
+        "Cluster" | "Namespaced" => {}
+        other => {
+            let allowed = ["Cluster", "Namespaced"].map(Value::from);
+            faults.push(fault::not_supported("spec.scope", &other.into(), &allowed));
+        }
+    }
+    if spec.flag("preserveUnknownFields") {
+        let detail = "must be false in order to use defaults and structural schemas; set x-kubernetes-preserve-unknown-fields in the schema instead";
+        faults.push(fault::invalid("spec.preserveUnknownFields", &true.into(), detail));
+    }
+    check_versions(spec, faults);
+    check_names(spec.get("names").unwrap_or(&Value::Null), faults);
+    check_conversion(spec.get("conversion").unwrap_or(&Value::Null), faults);
+    schema_check::check(spec, faults);
+}
+
+fn check_versions(spec: &Value, faults: &mut Vec<Cause>) {
+    let versions = spec.items("versions");
+    let mut seen: Vec<Text> = Vec::new();
+    for (at, version) in versions.iter().enumerate() {
+        let path = format!("spec.versions[{at}]");
+        let name = version.text("name");
+        match is_label(&name) {
+            true => {}
+            false if name.is_empty() => faults.push(fault::required(format!("{path}.name"), "")),
+            false => faults.push(fault::invalid(format!("{path}.name"), &name.clone().into(), LABEL_FAULT)),
+        }
+        if seen.contains(&name) {
+            faults.push(fault::invalid(
+                "spec.versions",
+                &name.clone().into(),
+                "must contain unique version names",
+            ));
+        }
+        let warning = version.get("deprecationWarning").filter(|words| !words.is_null());
+        if version.flag("deprecated") && warning.is_some_and(|words| words.as_str() == Some("")) {
+            let detail = "must not be an empty string; leave it out for the usual words";
+            faults.push(fault::invalid(format!("{path}.deprecationWarning"), &"".into(), detail));
+        } else if version.flag("deprecated") {
+            check_warning(&version.text("deprecationWarning"), &path, faults);
+        } else if version.get("deprecationWarning").is_some_and(|words| !words.is_null()) {
+            let value = version.get("deprecationWarning").cloned().unwrap_or_default();
+            let detail = "can only be set for deprecated versions";
+            faults.push(fault::invalid(format!("{path}.deprecationWarning"), &value, detail));
+        }
+        check_subresources(version.get("subresources").unwrap_or(&Value::Null), &path, faults);
+        for (index, column) in version.items("additionalPrinterColumns").iter().enumerate() {
+            check_column(column, &format!("{path}.additionalPrinterColumns[{index}]"), faults);
+        }
+        check_selectable(version, &path, faults);
+        seen.push(name);
+    }
+    if versions.iter().filter(|version| version.flag("storage")).count() != 1 {
+        let names = Value::array(seen.into_iter().map(Value::from));
+        let detail = "must have exactly one version marked as storage version";
+        faults.push(fault::invalid("spec.versions", &names, detail));
+    }
+}
+
+fn check_warning(words: &str, path: &str, faults: &mut Vec<Cause>) {
+    if words.len() > 256 || words.chars().any(char::is_control) {
+        let detail = "must only contain printable characters, and no more than 256 bytes";
+        faults.push(fault::invalid(format!("{path}.deprecationWarning"), &words.into(), detail));
+    }
+}
+
+fn check_names(names: &Value, faults: &mut Vec<Cause>) {
+    let label = |field: String, text: &Text, kind: Case, faults: &mut Vec<Cause>| {
+        let (written, detail) = match kind {
+            Case::Lower => (text.clone(), LABEL_FAULT.to_string()),
+            Case::Mixed => (
+                text.to_lowercase().into(),
+                format!("may have mixed case, but should otherwise match: {LABEL_FAULT}"),
+            ),
+        };
+        if text.is_empty() {
+            faults.push(fault::required(field, ""));
+        } else if !is_label(&written) {
+            faults.push(fault::invalid(field, &text.clone().into(), &detail));
+        }
+    };
+    let (kind, list_kind) = (names.text("kind"), names.text("listKind"));
+    label("spec.names.plural".into(), &names.text("plural"), Case::Lower, faults);
+    label("spec.names.kind".into(), &kind, Case::Mixed, faults);
+    for (name, case) in [("singular", Case::Lower), ("listKind", Case::Mixed)] {
+        if names.get(name).is_some_and(|value| !value.is_null()) {
+            label(format!("spec.names.{name}"), &names.text(name), case, faults);
+        }
+    }
+    for list in ["shortNames", "categories"] {
+        for (at, word) in names.texts(list).iter().enumerate() {
+            label(format!("spec.names.{list}[{at}]"), word, Case::Lower, faults);
+        }
+    }
+    if !kind.is_empty() && kind == list_kind {
+        faults.push(fault::invalid(
+            "spec.names.listKind",
+            &kind.into(),
+            "kind and listKind may not be the same",
+        ));
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Case {
+    Lower,
+    Mixed,
+}
+
+fn check_subresources(of: &Value, path: &str, faults: &mut Vec<Cause>) {
+    let Some(scale) = of.get("scale").filter(|scale| !scale.is_null()) else { return };
+    for (name, roots, is_required) in [
+        ("specReplicasPath", &["spec"][..], true),
+        ("statusReplicasPath", &["status"], true),
+        ("labelSelectorPath", &["spec", "status"], false),
+    ] {
+        let (field, text) = (format!("{path}.subresources.scale.{name}"), scale.text(name));
+        let root = SimplePath::parse(&text).and_then(|path| path.names.first().cloned());
+        match root {
+            None if text.is_empty() && is_required => faults.push(fault::required(field, "")),
+            None if text.is_empty() => {}
+            None => faults.push(fault::invalid(
+                field,
+                &text.into(),
+                "must be a simple json path with names and dots",
+            )),
+            Some(root) if roots.contains(&root.as_str()) && text.len() > root.len() + 1 => {}
+            Some(_) => {
+                let detail = format!("should be a json path under .{}", roots.join(" or ."));
+                faults.push(fault::invalid(field, &text.into(), &detail));
+            }
+        }
+    }
+}
+
+fn check_column(column: &Value, path: &str, faults: &mut Vec<Cause>) {
+    for name in ["name", "type", "jsonPath"] {
+        if column.text(name).is_empty() {
+            faults.push(fault::required(format!("{path}.{name}"), ""));
+        }
+    }
+    let (of, format, text) = (column.text("type"), column.text("format"), column.text("jsonPath"));
+    if !of.is_empty() && !COLUMN_TYPES.contains(&of.as_str()) {
+        let detail = format!("must be one of {}", COLUMN_TYPES.join(","));
+        faults.push(fault::invalid(format!("{path}.type"), &of.into(), &detail));
+    }
+    if !format.is_empty() && !COLUMN_FORMATS.contains(&format.as_str()) {
+        let detail = format!("must be one of {}", COLUMN_FORMATS.join(","));
+        faults.push(fault::invalid(format!("{path}.format"), &format.into(), &detail));
+    }
+    if !text.is_empty() && !text.starts_with('.') {
+        let detail = "must be a simple json path starting with .";
+        faults.push(fault::invalid(format!("{path}.jsonPath"), &text.into(), detail));
+    } else if let (false, Err(why)) = (text.is_empty(), JsonPath::parse(&text)) {
+        faults.push(fault::invalid(format!("{path}.jsonPath"), &text.into(), &why));
+    }
+}
+
+fn check_selectable(version: &Value, path: &str, faults: &mut Vec<Cause>) {
+    let fields = version.items("selectableFields");
+    if fields.len() > MOST_SELECTABLE {
+        faults.push(fault::too_many(
+            format!("{path}.selectableFields"),
+            fields.len(),
+            MOST_SELECTABLE as u64,
+        ));
+    }
+    let schema = version.at(["schema", "openAPIV3Schema"]).unwrap_or(&Value::Null);
+    let mut seen: Vec<Text> = Vec::new();
+    for (at, field) in fields.iter().enumerate() {
+        let text = field.text("jsonPath");
+        let path = format!("{path}.selectableFields[{at}].jsonPath");
+        let Some(simple) = SimplePath::parse(&text) else {
+            let fault = match text.is_empty() {
+                true => fault::required(path, ""),
+                false => fault::invalid(
+                    path,
+                    &text.into(),
+                    "must be a simple json path with names and dots, such as .spec.color",
+                ),
+            };
+            faults.push(fault);
+            continue;
+        };
+        if text.contains('[') {
+            let detail = "must have names and dots alone, array notation is not allowed";
+            faults.push(fault::invalid(path.clone(), &text.clone().into(), detail));
+        }
+        if simple.names.first().is_some_and(|name| name == "metadata") {
+            faults.push(fault::invalid(
+                path.clone(),
+                &text.clone().into(),
+                "must not point to fields in metadata",
+            ));
+        }
+        let target = simple.names.iter().try_fold(schema, |schema, name| {
+            let each = || schema.get("additionalProperties").filter(|each| each.as_object().is_some());
+            schema.at(["properties", name.as_str()]).or_else(each)
+        });
+        match target.map(|schema| schema.text("type")) {
+            None => faults.push(fault::invalid(
+                path.clone(),
+                &text.clone().into(),
+                "does not refer to a valid field",
+            )),
+            Some(of) if matches!(of.as_str(), "string" | "integer" | "boolean") => {}
+            Some(_) => {
+                let detail = "must point to a field of type string, boolean or integer";
+                faults.push(fault::invalid(path.clone(), &text.clone().into(), detail));
+            }
+        }
+        if seen.contains(&text) {
+            faults.push(fault::duplicate(path, &text.clone().into()));
+        }
+        seen.push(text);
+    }
+}
+
+fn check_conversion(of: &Value, faults: &mut Vec<Cause>) {
+    let webhook = of.get("webhook").filter(|webhook| !webhook.is_null());
+    match of.text("strategy").as_str() {
+        "" if of.is_null() => {}
+        "" => faults.push(fault::required("spec.conversion.strategy", "")),
+        "None" => {
+            if webhook.is_some() {
+                let detail = "should not be set when strategy is not set to Webhook";
+                faults.push(fault::forbidden("spec.conversion.webhook", detail));
+            }
+        }
+        "Webhook" => check_webhook(webhook.unwrap_or(&Value::Null), faults),
+        other => {
+            let allowed = ["None", "Webhook"].map(Value::from);
+            faults.push(fault::not_supported("spec.conversion.strategy", &other.into(), &allowed));
+        }
+    }
+}
+
+fn check_webhook(webhook: &Value, faults: &mut Vec<Cause>) {
+    let client = webhook.get("clientConfig").unwrap_or(&Value::Null);
+    let path = "spec.conversion.webhook.clientConfig";
+    let (url, service) = (client.text("url"), client.get("service").filter(|service| !service.is_null()));
+    match (url.as_str(), service) {
+        ("", None) => faults.push(fault::required(path, "exactly one of url or service is required")),
+        ("", Some(service)) => {
+            for name in ["namespace", "name"] {
+                if service.text(name).is_empty() {
+                    faults.push(fault::required(format!("{path}.service.{name}"), ""));
+                }
+            }
+            let port = service.get("port").and_then(Value::as_i64).unwrap_or(443);
+            if !(1..=65535).contains(&port) {
+                faults.push(fault::invalid(
+                    format!("{path}.service.port"),
+                    &port.into(),
+                    "must be between 1 and 65535, inclusive",
+                ));
+            }
+            let route = service.text("path");
+            if !route.is_empty() && !route.starts_with('/') {
+                faults.push(fault::invalid(
+                    format!("{path}.service.path"),
+                    &route.into(),
+                    "must start with a '/'",
+                ));
+            }
+        }
+        (_, Some(_)) => faults.push(fault::required(path, "exactly one of url or service is required")),
+        (url, None) => {
+            let wrong = webhook_url_faults(url);
+            faults.extend(
+                wrong.into_iter().map(|detail| fault::invalid(format!("{path}.url"), &url.into(), detail)),
+            );
+        }
+    }
+    let versions = webhook.texts("conversionReviewVersions");
+    for (at, version) in versions.iter().enumerate() {
+        let field = || format!("spec.conversion.webhook.conversionReviewVersions[{at}]");
+        if versions.iter().take(at).any(|other| other == version) {
+            faults.push(fault::invalid(field(), &version.clone().into(), "duplicate version"));
+        } else if !is_label(version) {
+            faults.push(fault::invalid(field(), &version.clone().into(), LABEL_FAULT));
+        }
+    }
+    if versions.is_empty() {
+        faults.push(fault::required("spec.conversion.webhook.conversionReviewVersions", ""));
+    } else if !versions.iter().any(|version| version == "v1" || version == "v1beta1") {
+        let shown = Value::array(versions.iter().map(|version| Value::from(version.clone())));
+        let detail = "must include at least one of v1, v1beta1";
+        faults.push(fault::invalid("spec.conversion.webhook.conversionReviewVersions", &shown, detail));
+    }
+}
+
+/// A webhook is at `https://host[:port][/path]`.
+/// Groups of the Kubernetes project need its approval.
+fn check_approval(object: &Value, faults: &mut Vec<Cause>) {
+    let group = object.at(["spec", "group"]).and_then(Value::as_str).unwrap_or_default();
+    let is_protected = ["k8s.io", "kubernetes.io"]
+        .iter()
+        .any(|domain| group.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')));
+    let approval =
+        object.at(["metadata", "annotations", APPROVAL]).and_then(Value::as_str).unwrap_or_default();
+    let path = format!("metadata.annotations[{APPROVAL}]");
+    if !is_protected || approval.starts_with("https://") || approval.starts_with("unapproved") {
+        return;
+    }
+    faults.push(match approval {
+        "" => fault::required(
+            path,
+            "protected groups must have approval annotation \"api-approved.kubernetes.io\", see https://github.com/kubernetes/enhancements/pull/1111",
+        ),
+        other => fault::invalid(
+            path,
+            &other.into(),
+            "protected groups must have approval annotation \"api-approved.kubernetes.io\" with either a URL or a reason starting with \"unapproved\"",
+        ),
+    });
+}
+
+fn is_label(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    (1..=63).contains(&bytes.len())
+        && bytes.first().is_some_and(u8::is_ascii_lowercase)
+        && bytes.last().is_some_and(|byte| *byte != b'-')
+        && bytes.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-')
+}
+
+fn is_subdomain(text: &str) -> bool {
+    let part = |part: &str| {
+        !part.is_empty()
+            && !part.starts_with('-')
+            && !part.ends_with('-')
+            && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    };
+    text.len() <= 253 && text.split('.').all(part)
+}

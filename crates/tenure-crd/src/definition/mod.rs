@@ -1,0 +1,225 @@
+//! A CustomResourceDefinition as the server works with it: read once from the stored object, shared by all requests.
+//! Whether an object may be stored as a definition is [`check_create`]'s question; reading takes it as it is.
+
+mod accept;
+mod change;
+mod check;
+mod rows;
+mod schema_check;
+mod version;
+
+pub use accept::{CLEANUP_FINALIZER, NamesInUse, accept, terminating};
+pub use change::merge_changes;
+pub use check::{check_create, check_update};
+pub use version::{Scale, Version};
+
+use super::node::Node;
+use std::sync::Arc;
+use tenure_meta::{Row, Scope};
+use tenure_schema::{Schema, SchemaError, TypeRef, crd};
+use tenure_value::{Text, Value};
+
+/// The names of a custom resource.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResourceNames {
+    /// The name in paths.
+    pub plural: Text,
+    /// The name of one.
+    pub singular: Text,
+    /// The kind of its objects.
+    pub kind: Text,
+    /// The kind of a list of them.
+    pub list_kind: Text,
+    /// Abbreviations.
+    pub short_names: Box<[Text]>,
+    /// Sets of resources that it belongs to.
+    pub categories: Box<[Text]>,
+}
+
+impl ResourceNames {
+    fn read(names: &Value) -> ResourceNames {
+        let (kind, mut singular, mut list_kind) =
+            (names.text("kind"), names.text("singular"), names.text("listKind"));
+        if singular.is_empty() {
+            singular = kind.to_lowercase().into();
+        }
+        if list_kind.is_empty() {
+            list_kind = format!("{kind}List").into();
+        }
+        ResourceNames {
+            plural: names.text("plural"),
+            singular,
+            kind,
+            list_kind,
+            short_names: names.texts("shortNames"),
+            categories: names.texts("categories"),
+        }
+    }
+}
+
+/// How objects are brought from one version to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Conversion {
+    /// Only the apiVersion changes.
+    None,
+    /// A webhook converts; calling it is the server's work.
+    Webhook(Box<Webhook>),
+}
+
+/// Where a conversion webhook is, and how it is spoken to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Webhook {
+    /// The address.
+    pub target: WebhookTarget,
+    /// The certificates to trust, in PEM, as base64; empty for those of the system.
+    pub ca_bundle: Text,
+    /// The versions of ConversionReview that it understands, the preferred one first.
+    pub review_versions: Box<[Text]>,
+}
+
+/// The address of a webhook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WebhookTarget {
+    /// A URL.
+    Url(Text),
+    /// A service of the cluster.
+    Service {
+        /// Its namespace.
+        namespace: Text,
+        /// Its name.
+        name: Text,
+        /// The path of the requests.
+        path: Text,
+        /// The port.
+        port: u16,
+    },
+}
+
+impl WebhookTarget {
+    /// Reads the `clientConfig` of a webhook.
+    pub fn read(client: &Value) -> WebhookTarget {
+        let Some(service) = client.get("service") else { return WebhookTarget::Url(client.text("url")) };
+        let port = service.get("port").and_then(Value::as_i64).and_then(|port| u16::try_from(port).ok());
+        WebhookTarget::Service {
+            namespace: service.text("namespace"),
+            name: service.text("name"),
+            path: service.text("path"),
+            port: port.unwrap_or(443),
+        }
+    }
+}
+
+/// How long a conversion webhook may take, in seconds.
+pub const WEBHOOK_TIMEOUT_SECONDS: u64 = 30;
+
+/// A definition, compiled.
+#[derive(Debug)]
+pub struct Definition {
+    /// The name of the definition: `widgets.example.com`.
+    pub name: Text,
+    /// The uid of the definition; another means that the definition was deleted and made again.
+    pub uid: Text,
+    /// The group.
+    pub group: Text,
+    /// The names.
+    pub names: ResourceNames,
+    /// Whether objects live in namespaces.
+    pub scope: Scope,
+    /// The versions, in the order of the definition.
+    pub versions: Box<[Version]>,
+    /// How objects are converted.
+    pub conversion: Conversion,
+    schema: Arc<Schema>,
+    storage: usize,
+}
+
+impl Definition {
+    /// Reads a stored definition.
+    pub fn read(object: &Value) -> Result<Definition, SchemaError> {
+        let schema = Arc::new(crd::compile(object)?);
+        let spec = object.get("spec").unwrap_or(&Value::Null);
+        let (group, names) = (spec.text("group"), spec.get("names").unwrap_or(&Value::Null));
+        let mut versions: Vec<Version> = Vec::new();
+        for version in spec.items("versions") {
+            versions.push(Version::read(&group, version, spec, &versions));
+        }
+        let storage = versions.iter().position(|version| version.is_storage).unwrap_or(0);
+        Ok(Definition {
+            name: object.get("metadata").map(|metadata| metadata.text("name")).unwrap_or_default(),
+            uid: object.get("metadata").map(|metadata| metadata.text("uid")).unwrap_or_default(),
+            group,
+            names: ResourceNames::read(names),
+            scope: if spec.text("scope") == "Cluster" { Scope::Cluster } else { Scope::Namespaced },
+            versions: versions.into(),
+            conversion: conversion(spec.get("conversion").unwrap_or(&Value::Null)),
+            schema,
+            storage,
+        })
+    }
+
+    /// Returns the topology of all versions.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// Returns the type of the objects at a version, served or not: `example.com/v1`.
+    pub fn type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
+        self.schema.kind(api_version, &self.names.kind)
+    }
+
+    /// Returns a version by its name: `v1`.
+    pub fn version(&self, name: &str) -> Option<&Version> {
+        self.versions.iter().find(|version| version.name == name)
+    }
+
+    /// Returns the version in which objects are stored.
+    pub fn storage_version(&self) -> Option<&Version> {
+        self.versions.get(self.storage)
+    }
+
+    /// Returns the version of an apiVersion such as `example.com/v1`.
+    pub fn version_of(&self, api_version: &str) -> Option<&Version> {
+        self.versions.iter().find(|version| version.api_version == api_version)
+    }
+
+    /// Returns an object at another version where no webhook is needed for it: the content is the same, without
+    /// what that version does not know.
+    pub fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
+        let fields = object.as_object()?;
+        if fields.get("apiVersion").and_then(Value::as_str) == Some(api_version) {
+            return Some(object.clone());
+        }
+        self.version_of(api_version).filter(|_| self.conversion == Conversion::None)?;
+        Some(self.trimmed(&fields.with("apiVersion", api_version).into(), api_version))
+    }
+
+    /// Returns an object of a version without what that version does not know.
+    pub fn trimmed(&self, object: &Value, api_version: &str) -> Value {
+        self.version_of(api_version).map_or_else(|| object.clone(), |version| version.trim(object))
+    }
+
+    /// Returns an object of the store as it reads today at the version that it was written in.
+    pub fn as_written(&self, object: &Value) -> Value {
+        let written = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        self.version_of(written).map_or_else(|| object.clone(), |version| version.read_stored(object))
+    }
+}
+
+fn conversion(of: &Value) -> Conversion {
+    if of.text("strategy") != "Webhook" {
+        return Conversion::None;
+    }
+    let webhook = of.get("webhook").unwrap_or(&Value::Null);
+    let client = webhook.get("clientConfig").unwrap_or(&Value::Null);
+    Conversion::Webhook(Box::new(Webhook {
+        target: WebhookTarget::read(client),
+        ca_bundle: client.text("caBundle"),
+        review_versions: webhook.texts("conversionReviewVersions"),
+    }))
+}
+
+/// Returns the compiled schema of a version, shared with an earlier one that says the same.
+fn shared_node(schema: &Value, earlier: &[Version]) -> Arc<Node> {
+    let same = earlier.iter().find(|version| version.schema() == schema);
+    same.map_or_else(|| Arc::new(Node::root(schema)), |version| version.node.clone())
+}

@@ -1,0 +1,132 @@
+//! A definition as rows of the registry, one per served version, so that discovery and the verbs treat it as any
+//! other resource.
+
+use super::{Definition, Version};
+use ring::digest::{SHA256, digest};
+use std::cmp::Reverse;
+use tenure_meta::{Bumps, Group, Resource, StatusOnCreate, Strategy, Subresource, base64};
+use tenure_value::Text;
+
+const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+const PART_VERBS: [&str; 3] = ["get", "patch", "update"];
+
+impl Definition {
+    /// Returns a row of the registry for each version that is served, the preferred one first.
+    pub fn resources(&self) -> Vec<Resource> {
+        self.served().into_iter().map(|version| self.resource(version)).collect()
+    }
+
+    /// Returns the group with the versions that are served, the preferred one first.
+    pub fn group(&self) -> Group {
+        let versions = self.served().into_iter().map(|version| version.name.clone()).collect();
+        Group { name: self.group.clone(), versions }
+    }
+
+    /// Returns the served versions, the preferred one first.
+    pub fn served(&self) -> Vec<&Version> {
+        let mut served: Vec<&Version> = self.versions.iter().filter(|version| version.is_served).collect();
+        served.sort_by_key(|version| Reverse(version_rank(&version.name)));
+        served
+    }
+
+    /// Returns the row of a version.
+    pub fn resource(&self, version: &Version) -> Resource {
+        let storage = self.storage_version().map_or(&version.name, |storage| &storage.name);
+        Resource {
+            of: None,
+            group: self.group.clone(),
+            version: version.name.clone(),
+            api_version: version.api_version.clone(),
+            name: self.names.plural.clone(),
+            kind: self.names.kind.clone(),
+            singular: self.names.singular.clone(),
+            short_names: self.names.short_names.clone(),
+            categories: self.names.categories.clone(),
+            scope: self.scope,
+            verbs: VERBS.map(Text::new).into(),
+            subresources: self.subresources(version),
+            storage_version_hash: storage_version_hash(&self.group, storage, &self.names.kind),
+            storage: (self.group.clone(), storage.clone()),
+            strategy: Strategy {
+                generation: true,
+                bumps: Bumps { content: true, annotations: false, status: !version.has_status },
+                status_on_create: match version.has_status {
+                    true => StatusOnCreate::Dropped,
+                    false => StatusOnCreate::Taken,
+                },
+                status_keeps: [].into(),
+                unconditional_update: false,
+                ..Strategy::default()
+            },
+        }
+    }
+
+    fn subresources(&self, version: &Version) -> Box<[Subresource]> {
+        let verbs: Box<[Text]> = PART_VERBS.map(Text::new).into();
+        let status = version.has_status.then(|| Subresource {
+            name: "status".into(),
+            group: Text::default(),
+            version: Text::default(),
+            kind: self.names.kind.clone(),
+            verbs: verbs.clone(),
+        });
+        let scale = version.scale.is_some().then(|| Subresource {
+            name: "scale".into(),
+            group: "autoscaling".into(),
+            version: "v1".into(),
+            kind: "Scale".into(),
+            verbs,
+        });
+        status.into_iter().chain(scale).collect()
+    }
+}
+
+/// Returns what tells the form in which objects are stored from others.
+fn storage_version_hash(group: &str, version: &str, kind: &str) -> Text {
+    let hash = digest(&SHA256, format!("{group}/{version}/{kind}").as_bytes());
+    base64::encode(hash.as_ref().get(..8).unwrap_or_default()).into()
+}
+
+/// How versions are preferred: `v2` before `v1` before `v1beta2` before `v1alpha1` before any other name, those by
+/// their letters.
+pub(crate) fn version_rank(name: &str) -> (u8, u64, u64, Reverse<Text>) {
+    let other = (0, 0, 0, Reverse(Text::new(name)));
+    let Some(rest) = name.strip_prefix('v') else { return other };
+    let end = rest.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(rest.len());
+    let (major, rest) = rest.split_at(end);
+    let Ok(major) = major.parse::<u64>() else { return other };
+    let (stage, minor) = match (rest.strip_prefix("beta"), rest.strip_prefix("alpha")) {
+        _ if rest.is_empty() => (3, "0"),
+        (Some(minor), _) => (2, minor),
+        (_, Some(minor)) => (1, minor),
+        _ => return other,
+    };
+    let Ok(minor) = minor.parse::<u64>() else { return other };
+    (stage, major, minor, Reverse(Text::default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_preferred_by_stage_and_number() {
+        let mut names =
+            ["foo1", "v1alpha1", "v11beta2", "v10", "v3beta1", "v1", "v2", "v11alpha2", "foo10", "v12alpha1"];
+        names.sort_by_key(|name| Reverse(version_rank(name)));
+        assert_eq!(
+            names,
+            ["v10", "v2", "v1", "v11beta2", "v3beta1", "v12alpha1", "v11alpha2", "v1alpha1", "foo1", "foo10"]
+        );
+    }
+    #[test]
+    fn the_hash_of_a_storage_version_is_derived_as_recorded_of_built_in_kinds() {
+        for (group, kind, recorded) in [
+            ("", "ConfigMap", "qFsyl6wFWjQ="),
+            ("", "Pod", "xPOwRZ+Yhw8="),
+            ("apps", "Deployment", "8aSe+NMegvE="),
+        ] {
+            assert_eq!(storage_version_hash(group, "v1", kind), recorded, "{kind}");
+        }
+    }
+}

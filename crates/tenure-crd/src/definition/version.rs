@@ -1,0 +1,276 @@
+//! One version of a custom resource: its schema and what it shows, and everything that becomes of an object on its
+//! way through the server.
+
+use super::shared_node;
+use crate::{
+    fault, fill, metadata,
+    node::Node,
+    path::SimplePath,
+    prune,
+    rules::{self, Budget},
+    table::{self, Column},
+    validate,
+};
+use std::sync::Arc;
+use tenure_meta::{Before, Cause, DecodeError, Decoded, FieldPath, Row, Timestamp};
+use tenure_value::{Text, Value};
+
+const RULES_NOT_CHECKED: &str = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
+
+/// Where the scale of an object is found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scale {
+    /// The names on the way to the wanted replicas.
+    pub spec: Box<[Text]>,
+    /// The names on the way to the present replicas.
+    pub status: Box<[Text]>,
+    /// The names on the way to the selector of what is scaled; empty where there is none.
+    pub selector: Box<[Text]>,
+}
+
+/// What becomes of a `null` that may not be and has no default.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nulls {
+    Dropped,
+    Kept,
+}
+
+/// One version of a custom resource.
+#[derive(Debug)]
+pub struct Version {
+    /// The name: `v1`.
+    pub name: Text,
+    /// Group and name: `example.com/v1`.
+    pub api_version: Text,
+    /// Whether the API serves it.
+    pub is_served: bool,
+    /// Whether objects are stored in it.
+    pub is_storage: bool,
+    /// What clients are warned of; empty where the version is not deprecated.
+    pub deprecation: Text,
+    /// Whether objects have a status that only its own endpoint writes.
+    pub has_status: bool,
+    /// Where the scale is, if objects have one.
+    pub scale: Option<Scale>,
+    /// The columns of a table after the name.
+    pub columns: Box<[Column]>,
+    /// The paths by which lists can be selected: `.spec.color`.
+    pub selectable: Box<[SimplePath]>,
+    pub(crate) node: Arc<Node>,
+    schema: Value,
+}
+
+impl Version {
+    pub(super) fn read(group: &str, version: &Value, spec: &Value, earlier: &[Version]) -> Version {
+        let name = version.text("name");
+        let schema = version.at(["schema", "openAPIV3Schema"]).cloned().unwrap_or_default();
+        let path = |of: &Value, name: &str| {
+            SimplePath::parse(&of.text(name)).map(|path| path.names).unwrap_or_default()
+        };
+        let kind = spec.at(["names", "kind"]).and_then(Value::as_str).unwrap_or_default();
+        let deprecation = match (version.flag("deprecated"), version.text("deprecationWarning")) {
+            (false, _) => Text::default(),
+            (true, words) if words.is_empty() => format!("{group}/{name} {kind} is deprecated").into(),
+            (true, words) => words,
+        };
+        Version {
+            api_version: format!("{group}/{name}").into(),
+            is_served: version.flag("served"),
+            is_storage: version.flag("storage"),
+            deprecation,
+            has_status: version.at(["subresources", "status"]).is_some_and(|status| !status.is_null()),
+            scale: version.at(["subresources", "scale"]).filter(|scale| !scale.is_null()).map(|scale| {
+                Scale {
+                    spec: path(scale, "specReplicasPath"),
+                    status: path(scale, "statusReplicasPath"),
+                    selector: path(scale, "labelSelectorPath"),
+                }
+            }),
+            columns: Column::read_all(version.items("additionalPrinterColumns")),
+            selectable: version
+                .items("selectableFields")
+                .iter()
+                .filter_map(|field| SimplePath::parse(&field.text("jsonPath")))
+                .collect(),
+            node: shared_node(&schema, earlier),
+            name,
+            schema,
+        }
+    }
+
+    /// Returns the `openAPIV3Schema` as it stands in the definition.
+    pub fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    /// Reads a body, or the result of a patch, as an object of this version: unknown fields dropped and
+    /// complained of, metadata in its canonical form, a `null` that may not be and has no default left out,
+    /// defaults filled in. The memory of the body is shared wherever nothing changes.
+    pub fn complete(&self, body: &Value) -> Result<Decoded, Box<DecodeError>> {
+        self.decode(body, Before::NOTHING, Nulls::Dropped)
+    }
+
+    /// Reads a body that takes the place of a live object, of which the parts that are still the same memory have been
+    /// read by this version already.
+    pub fn complete_after(&self, body: &Value, before: Before<'_>) -> Result<Decoded, Box<DecodeError>> {
+        self.decode(body, before, Nulls::Dropped)
+    }
+
+    /// Reads the result of an apply in the same way, except that a `null` stays: whoever applies one where none
+    /// may be is told so by validation.
+    pub fn complete_applied(&self, body: &Value) -> Result<Decoded, Box<DecodeError>> {
+        self.decode(body, Before::NOTHING, Nulls::Kept)
+    }
+
+    /// Reads the result of an apply to a live object, of which the parts that are still the same memory have been read
+    /// by this version already.
+    pub fn complete_applied_after(
+        &self,
+        body: &Value,
+        before: Before<'_>,
+    ) -> Result<Decoded, Box<DecodeError>> {
+        self.decode(body, before, Nulls::Kept)
+    }
+
+    fn decode(&self, body: &Value, before: Before<'_>, nulls: Nulls) -> Result<Decoded, Box<DecodeError>> {
+        let Decoded { mut value, mut complaints, warnings } = metadata::decode(body, before)?;
+        let mut dropped = Vec::new();
+        let root = FieldPath::root();
+        value = prune::prune(&self.node, &value, before, &root, &mut dropped).unwrap_or(value);
+        if nulls == Nulls::Dropped {
+            value = fill::drop_nulls(&self.node, &value, before).unwrap_or(value);
+        }
+        metadata::decode_embedded(&self.node, &mut value, &root, &mut complaints)?;
+        complaints.extend(dropped.iter().map(|path| format!("unknown field \"{path}\"")));
+        complaints.sort();
+        complaints.dedup();
+        value = fill::fill(&self.node, &value, before).unwrap_or(value);
+        Ok(Decoded { value, complaints, warnings })
+    }
+
+    /// Returns an object of the store as it reads under today's schema: what is unknown now dropped, new defaults
+    /// filled in, a `null` that may not be any more left out. For the version of storage.
+    pub fn read_stored(&self, object: &Value) -> Value {
+        let value = self.trim(object);
+        fill::fill(&self.node, &value, Before::NOTHING).unwrap_or(value)
+    }
+
+    /// Returns a complete object as the next read will give it: without each `null` that may not be, which is all that
+    /// reading changes of such an object. What is still the live memory has none.
+    pub fn without_nulls(&self, object: Value, before: Before<'_>) -> Value {
+        fill::drop_nulls(&self.node, &object, before).unwrap_or(object)
+    }
+
+    /// Returns an object without what this version does not know. An object that comes from another version gets no
+    /// further defaults: they are those of the version that it was written and stored in.
+    pub(super) fn trim(&self, object: &Value) -> Value {
+        let value = prune::prune(&self.node, object, Before::NOTHING, &FieldPath::root(), &mut Vec::new());
+        let value = value.unwrap_or_else(|| object.clone());
+        fill::drop_nulls(&self.node, &value, Before::NOTHING).unwrap_or(value)
+    }
+
+    /// Returns what is wrong with the content of a new object; its own metadata is checked as that of every
+    /// kind.
+    pub fn validate_create(&self, object: &Value) -> Vec<Cause> {
+        self.validate(object, None)
+    }
+
+    /// Returns what is wrong with the content of an object that replaces another. What is unchanged is not
+    /// held against it, except by rules that compare the two.
+    pub fn validate_update(&self, object: &Value, old: &Value) -> Vec<Cause> {
+        self.validate(object, Some(old))
+    }
+
+    fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<Cause> {
+        let mut faults = Vec::new();
+        let root = FieldPath::root();
+        validate::check(&self.node, object, old, &root, &mut faults);
+        if !self.node.rules_within {
+            return faults;
+        }
+        if !faults.is_empty() {
+            faults.push(fault::invalid("<nil>", &Value::Null, RULES_NOT_CHECKED));
+            return faults;
+        }
+        rules::check(&self.node, object, old, &root, &mut Budget::of_object(), &mut faults);
+        faults
+    }
+
+    /// Whether a rule compares objects with what they were.
+    pub fn has_transitions(&self) -> bool {
+        self.node.has_transitions()
+    }
+
+    /// Returns the definitions of a table's columns.
+    pub fn column_definitions(&self) -> Value {
+        table::definitions(&self.columns)
+    }
+
+    /// Returns an object's cells in a table.
+    pub fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
+        table::cells(&self.columns, object, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Definition;
+
+    #[test]
+    fn what_is_still_the_live_memory_is_passed_over_without_a_difference() {
+        let definition: Value = r#"{"metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
+            "names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},
+            "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{
+              "a":{"type":"object","properties":{"x":{"type":"integer","default":1},"y":{"type":"string"}}},
+              "l":{"type":"array","items":{"type":"object","properties":{"x":{"type":"integer","default":2},"y":{"type":"string"}}}},
+              "t":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}}}}}}}]}}"#
+            .parse()
+            .unwrap();
+        let definition = Definition::read(&definition).unwrap();
+        let version = &definition.versions[0];
+        let object = |spec: &str| {
+            let text = format!(
+                r#"{{"apiVersion":"example.com/v1","kind":"Widget","metadata":{{"name":"w","labels":{{"a":"b"}}}},"spec":{spec}}}"#
+            );
+            text.parse::<Value>().unwrap()
+        };
+        let live = version.read_stored(&object(
+            r#"{"a":{"y":"1"},"l":[{"y":"1"},{"y":"2"}],"t":{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"}}}"#,
+        ));
+        let spec = live.get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
+        let items = spec.get("l").and_then(Value::as_array).cloned().unwrap_or_default();
+        let new: Value = r#"{"y":"3","z":true,"x":null}"#.parse().unwrap();
+        let with = |name: &str, value: Value| {
+            Value::Object(live.as_object().cloned().unwrap_or_default().with("spec", spec.with(name, value)))
+        };
+        let lists = [
+            vec![items[1].clone(), items[0].clone()],
+            vec![items[0].clone(), new.clone(), items[1].clone()],
+            vec![items[1].clone()],
+        ];
+        let mut changed = vec![live.clone(), with("a", new.clone()), with("a", Value::Null), with("b", new)];
+        changed.extend(lists.map(|items| with("l", Value::array(items))));
+        let before = Before::of(&live);
+        for object in changed {
+            let known = |decoded: Decoded| (decoded.value, decoded.complaints);
+            assert_eq!(
+                version.complete_after(&object, before).map(known),
+                version.complete(&object).map(known),
+                "{object}"
+            );
+            assert_eq!(
+                version.complete_applied_after(&object, before).map(known),
+                version.complete_applied(&object).map(known),
+                "{object}"
+            );
+            let complete = version.complete_applied(&object).unwrap().value;
+            assert_eq!(
+                version.without_nulls(complete.clone(), before),
+                version.read_stored(&complete),
+                "{object}"
+            );
+        }
+        assert!(version.complete_applied_after(&live, before).unwrap().value.ptr_eq(&live));
+    }
+}

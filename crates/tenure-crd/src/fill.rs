@@ -1,0 +1,88 @@
+//! Fills in defaults: where a field is absent, and where it is `null` although the schema does not allow `null`. A
+//! default is filled in turn, and an object that is absent and has no default of its own is not made.
+
+use super::node::{Additional, Identity, Node};
+use tenure_meta::{Before, Rebuild, map_items};
+use tenure_value::{Object, Value};
+
+/// Returns the value with its defaults; nothing where none is missing. What stood there before has them.
+pub(crate) fn fill(node: &Node, value: &Value, before: Before<'_>) -> Option<Value> {
+    if !node.defaults_within || before.still_is(value) {
+        return None;
+    }
+    match value {
+        Value::Object(fields) => fill_fields(node, fields, before).map(Value::from),
+        Value::Array(items) => {
+            let of = node.items.as_deref()?;
+            map_items(items.items(), |at, item| replaced(of, item, before.item(at)))
+        }
+        _ => None,
+    }
+}
+
+/// Returns what stands for a given value: its default for a `null` that may not be, or itself with defaults.
+fn replaced(node: &Node, value: &Value, before: Before<'_>) -> Option<Value> {
+    match (&node.default, value) {
+        (Some(default), Value::Null) if !node.nullable => Some(filled(node, default)),
+        _ => fill(node, value, before),
+    }
+}
+
+fn filled(node: &Node, default: &Value) -> Value {
+    fill(node, default, Before::NOTHING).unwrap_or_else(|| default.clone())
+}
+
+fn fill_fields(node: &Node, fields: &Object, before: Before<'_>) -> Option<Object> {
+    let mut walk = Rebuild::new(fields.fields());
+    let mut known = node.fields.iter().peekable();
+    while let Some((name, value)) = walk.next() {
+        while let Some((missing, of)) = known.next_if(|(field, _)| field < name) {
+            if let Some(default) = &of.default {
+                walk.insert(missing, filled(of, default));
+            }
+        }
+        let of = match known.next_if(|(field, _)| field == name) {
+            Some((_, of)) => Some(of),
+            None => match &node.additional {
+                Additional::Each(of) => Some(&**of),
+                _ => None,
+            },
+        };
+        let before = before.field(walk.place(), name, value);
+        walk.replace_if(of.and_then(|of| replaced(of, value, before)));
+    }
+    for (missing, of) in known {
+        if let Some(default) = &of.default {
+            walk.insert(missing, filled(of, default));
+        }
+    }
+    walk.finish()
+}
+
+/// Drops each `null` that may not be and has no default, for objects that were stored under an older schema. What stood
+/// there before has none.
+pub(crate) fn drop_nulls(node: &Node, value: &Value, before: Before<'_>) -> Option<Value> {
+    if before.still_is(value) {
+        return None;
+    }
+    match value {
+        Value::Object(fields) => {
+            let mut walk = Rebuild::new(fields.fields());
+            while let Some((name, value)) = walk.next() {
+                let before = before.field(walk.place(), name, value);
+                let is_metadata = node.identity != Identity::None && name == "metadata";
+                match (node.under(name).filter(|_| !is_metadata), value) {
+                    (Some(of), Value::Null) if !of.nullable && of.default.is_none() => walk.skip(),
+                    (Some(of), value) => walk.replace_if(drop_nulls(of, value, before)),
+                    (None, _) => walk.keep(),
+                }
+            }
+            walk.finish().map(Value::from)
+        }
+        Value::Array(items) => {
+            let of = node.items.as_deref()?;
+            map_items(items.items(), |at, item| drop_nulls(of, item, before.item(at)))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,58 @@
+//! Drops the fields that a schema does not name, and says which they were. A resource's own apiVersion, kind and
+//! metadata stay, and so do those of embedded resources; what stands in an unknown field that is kept is kept
+//! whole.
+
+use super::node::{Additional, Identity, Node, Unknown};
+use tenure_meta::{Before, FieldPath, Rebuild, map_items};
+use tenure_value::{Object, Value};
+
+/// Drops unknown fields; adds the way to each to the list. Nothing is returned where nothing is dropped. What stood
+/// there before has been through this.
+pub(crate) fn prune(
+    node: &Node,
+    value: &Value,
+    before: Before<'_>,
+    path: &FieldPath<'_>,
+    dropped: &mut Vec<String>,
+) -> Option<Value> {
+    if before.still_is(value) {
+        return None;
+    }
+    match value {
+        Value::Object(fields) => prune_fields(node, fields, before, path, dropped).map(Value::from),
+        Value::Array(items) => {
+            let of = node.items.as_deref()?;
+            map_items(items.items(), |at, item| prune(of, item, before.item(at), &path.index(at), dropped))
+        }
+        _ => None,
+    }
+}
+
+fn prune_fields(
+    node: &Node,
+    fields: &Object,
+    before: Before<'_>,
+    path: &FieldPath<'_>,
+    dropped: &mut Vec<String>,
+) -> Option<Object> {
+    let mut walk = Rebuild::new(fields.fields());
+    while let Some((name, value)) = walk.next() {
+        let before = before.field(walk.place(), name, value);
+        let is_identity =
+            node.identity != Identity::None && matches!(name.as_str(), "apiVersion" | "kind" | "metadata");
+        match (node.field(name), &node.additional) {
+            _ if is_identity => walk.keep(),
+            (Some(of), _) => walk.replace_if(prune(of, value, before, &path.field(name), dropped)),
+            (None, Additional::Each(of)) => {
+                walk.replace_if(prune(of, value, before, &path.field(name), dropped))
+            }
+            (None, Additional::Anything) => walk.keep(),
+            (None, Additional::None) if node.unknown == Unknown::Preserved => walk.keep(),
+            (None, Additional::None) => {
+                dropped.push(path.field(name).to_string());
+                walk.skip();
+            }
+        }
+    }
+    walk.finish()
+}

@@ -1,0 +1,259 @@
+//! The schema of a version as OpenAPI: in version 3 as the definition says it, in version 2 without what that cannot
+//! say. Beside it stand apiVersion, kind and metadata, as in every object.
+
+use super::definition::{Definition, Version};
+use tenure_value::{Object, Value};
+
+const METADATA: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+const LIST_METADATA: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
+const API_VERSION: &str = "APIVersion defines the version of the schema that this object is written in.";
+const KIND: &str = "Kind is the type of this object, in camel case.";
+const STANDARD: &str = "Standard object's metadata.";
+
+/// The version of OpenAPI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// Swagger 2.0.
+    V2,
+    /// OpenAPI 3.0.
+    V3,
+}
+
+/// Keywords that version 2 does not have.
+const NOT_IN_V2: [&str; 6] = ["nullable", "allOf", "anyOf", "oneOf", "not", "default"];
+
+impl Definition {
+    /// Returns the name of the kind's component at a version: `com.example.v1.Widget`.
+    pub fn component_name(&self, version: &Version) -> String {
+        let group: Vec<&str> = self.group.split('.').rev().collect();
+        format!("{}.{}.{}", group.join("."), version.name, self.names.kind)
+    }
+
+    /// Returns the components that a version publishes: the kind and the list of its objects, each with its
+    /// name. They refer to the metadata of every object by reference.
+    pub fn components(&self, version: &Version, dialect: Dialect) -> Vec<(String, Value)> {
+        let name = self.component_name(version);
+        let list_name = name.replace(&format!(".{}", self.names.kind), &format!(".{}", self.names.list_kind));
+        let list = self.list_component(version, &name, dialect);
+        vec![(name, self.component(version, dialect)), (list_name, list)]
+    }
+
+    fn component(&self, version: &Version, dialect: Dialect) -> Value {
+        let identity = ("x-kubernetes-group-version-kind", self.identity(version, &self.names.kind));
+        let schema = match dialect {
+            Dialect::V3 => published(version.schema()),
+            // Whoever reads version 2 takes the properties that are told for all there are.
+            Dialect::V2 if preserves(version.schema()) => {
+                return Value::object([("type", Value::from("object")), identity]);
+            }
+            Dialect::V2 => reduced(version.schema()),
+        };
+        let fields = schema.as_object().cloned().unwrap_or_default();
+        let properties = fields.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+        let properties = properties
+            .with("apiVersion", described(API_VERSION))
+            .with("kind", described(KIND))
+            .with("metadata", reference(METADATA, STANDARD, dialect));
+        fields.with("type", "object").with("properties", properties).with(identity.0, identity.1).into()
+    }
+
+    fn list_component(&self, version: &Version, item: &str, dialect: Dialect) -> Value {
+        let items = Value::object([
+            ("type", Value::from("array")),
+            ("description", Value::from(format!("List of {}.", self.names.plural))),
+            ("items", plain_reference(item, dialect)),
+        ]);
+        Value::object([
+            ("type", Value::from("object")),
+            (
+                "description",
+                Value::from(format!("{} is a list of {}", self.names.list_kind, self.names.kind)),
+            ),
+            ("required", Value::array(["items".into()])),
+            (
+                "properties",
+                Value::object([
+                    ("apiVersion", described(API_VERSION)),
+                    ("kind", described(KIND)),
+                    ("metadata", reference(LIST_METADATA, "Standard list metadata.", dialect)),
+                    ("items", items),
+                ]),
+            ),
+            ("x-kubernetes-group-version-kind", self.identity(version, &self.names.list_kind)),
+        ])
+    }
+
+    fn identity(&self, version: &Version, kind: &str) -> Value {
+        Value::array([Value::object([
+            ("group", Value::from(self.group.clone())),
+            ("version", Value::from(version.name.clone())),
+            ("kind", Value::from(kind)),
+        ])])
+    }
+}
+
+fn described(words: &str) -> Value {
+    Value::object([("type", Value::from("string")), ("description", Value::from(words))])
+}
+
+fn plain_reference(name: &str, dialect: Dialect) -> Value {
+    let place = match dialect {
+        Dialect::V2 => "#/definitions/",
+        Dialect::V3 => "#/components/schemas/",
+    };
+    Value::object([("$ref", Value::from(format!("{place}{name}")))])
+}
+
+/// Refers with words beside; version 3 ignores what stands beside a reference, so it is wrapped there.
+fn reference(name: &str, words: &str, dialect: Dialect) -> Value {
+    let plain = plain_reference(name, dialect);
+    match dialect {
+        Dialect::V3 => Value::object([("allOf", Value::array([plain])), ("description", Value::from(words))]),
+        Dialect::V2 => {
+            let fields = plain.as_object().cloned().unwrap_or_default();
+            fields.with("description", words).into()
+        }
+    }
+}
+
+/// In version 3 a schema stands as it is, except that embedded resources show what every object has.
+fn published(schema: &Value) -> Value {
+    let Some(fields) = schema.as_object() else { return schema.clone() };
+    let mut out = mapped(fields, &published);
+    if fields.get("x-kubernetes-embedded-resource") == Some(&Value::Bool(true)) {
+        let properties = out.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+        let properties = [("apiVersion", described(API_VERSION)), ("kind", described(KIND))]
+            .into_iter()
+            .fold(properties, |properties, (name, of)| properties.with(name, of))
+            .with("metadata", reference(METADATA, STANDARD, Dialect::V3));
+        out = out.with("properties", properties);
+    }
+    out.into()
+}
+
+/// Applies a change to every schema one step below.
+fn mapped(fields: &Object, change: &dyn Fn(&Value) -> Value) -> Object {
+    Object::from_sorted(fields.iter().map(|(name, value)| {
+        let value = match (name.as_str(), value) {
+            ("properties", Value::Object(properties)) => {
+                Object::from_sorted(properties.iter().map(|(name, below)| (name.clone(), change(below))))
+                    .into()
+            }
+            ("items" | "additionalProperties" | "not", below @ Value::Object(_)) => change(below),
+            ("allOf" | "anyOf" | "oneOf", Value::Array(below)) => Value::array(below.iter().map(change)),
+            (_, value) => value.clone(),
+        };
+        (name.clone(), value)
+    }))
+}
+
+fn is_set(schema: &Value, name: &str) -> bool {
+    schema.get(name) == Some(&Value::Bool(true))
+}
+
+fn preserves(schema: &Value) -> bool {
+    is_set(schema, "x-kubernetes-preserve-unknown-fields")
+}
+
+/// Says what version 2 can say of a schema. Where a client would refuse what the server takes (`null`, either of two
+/// types, unknown fields), nothing is said, so that validation on the client's side stays out of the way.
+fn reduced(schema: &Value) -> Value {
+    let Some(fields) = schema.as_object() else { return schema.clone() };
+    let mut out = mapped(fields, &reduced);
+    for name in NOT_IN_V2 {
+        out = out.without(name);
+    }
+    if preserves(schema) {
+        out = ["type", "properties", "items", "required", "additionalProperties"]
+            .iter()
+            .fold(out, |out, name| out.without(name));
+    }
+    if is_set(schema, "x-kubernetes-int-or-string") {
+        out = out.without("type");
+    }
+    if is_set(schema, "nullable") {
+        out = out.without("type").without("items").without("properties").without("required");
+    }
+    if out.get("type").and_then(Value::as_str) == Some("array") && !out.contains("items") {
+        out = out.without("type");
+    }
+    without_nullable(out, fields).into()
+}
+
+/// Asks for no property that may be null: to a client who cannot be told so, null is as good as missing.
+fn without_nullable(out: Object, fields: &Object) -> Object {
+    let Some(required) = out.get("required").and_then(Value::as_array) else { return out };
+    let nullable = |name: &Value| {
+        let property = fields.get("properties").and_then(|of| of.get(name.as_str()?));
+        property.is_some_and(|of| is_set(of, "nullable"))
+    };
+    let kept: Vec<Value> = required.iter().filter(|name| !nullable(name)).cloned().collect();
+    match kept.len() {
+        0 => out.without("required"),
+        count if count == required.len() => out,
+        _ => out.with("required", Value::array(kept)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn definition(schema: &str) -> Definition {
+        let text = format!(
+            r#"{{"metadata":{{"name":"widgets.a.example.com"}},"spec":{{"group":"a.example.com","names":{{"kind":"Widget","plural":"widgets"}},"scope":"Namespaced",
+            "versions":[{{"name":"v1","served":true,"storage":true,"schema":{{"openAPIV3Schema":{schema}}}}}]}}}}"#
+        );
+        Definition::read(&text.parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_kind_is_published_with_what_every_object_has() {
+        let definition = definition(
+            r#"{"type":"object","description":"A widget","properties":{"spec":{"type":"object","properties":{"l":{"type":"array","items":{"type":"string"},"x-kubernetes-list-type":"set"}}}}}"#,
+        );
+        let components = definition.components(&definition.versions[0], Dialect::V3);
+        assert_eq!(components[0].0, "com.example.a.v1.Widget");
+        assert_eq!(components[1].0, "com.example.a.v1.WidgetList");
+        let widget = &components[0].1;
+        assert_eq!(
+            widget.at(["properties", "spec", "properties", "l", "x-kubernetes-list-type"]),
+            Some(&"set".into())
+        );
+        assert!(widget.at(["properties", "metadata", "allOf"]).is_some());
+        let identity = widget.get("x-kubernetes-group-version-kind").unwrap().as_array().unwrap();
+        assert_eq!(identity[0].get("group"), Some(&"a.example.com".into()));
+        let items = components[1].1.at(["properties", "items", "items", "$ref"]);
+        assert_eq!(items, Some(&"#/components/schemas/com.example.a.v1.Widget".into()));
+    }
+
+    #[test]
+    fn version_2_leaves_out_what_it_cannot_say() {
+        let definition = definition(
+            r#"{"type":"object","required":["a","c"],"properties":{"a":{"type":"string","nullable":true,"default":"x"},"b":{"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"},{"type":"string"}]},
+            "c":{"type":"object","properties":{"d":{"type":"string"}},"x-kubernetes-preserve-unknown-fields":true}}}"#,
+        );
+        let components = definition.components(&definition.versions[0], Dialect::V2);
+        let properties = components[0].1.get("properties").unwrap();
+        assert_eq!(properties.get("a").unwrap().to_string(), "{}");
+        assert_eq!(properties.get("b").unwrap().to_string(), r#"{"x-kubernetes-int-or-string":true}"#);
+        assert_eq!(
+            properties.get("c").unwrap().to_string(),
+            r#"{"x-kubernetes-preserve-unknown-fields":true}"#
+        );
+        assert_eq!(components[0].1.get("required").unwrap().to_string(), r#"["c"]"#);
+    }
+
+    #[test]
+    fn version_2_says_nothing_of_a_kind_that_keeps_unknown_fields() {
+        let definition = definition(
+            r#"{"type":"object","description":"open","properties":{"a":{"type":"string"}},"x-kubernetes-preserve-unknown-fields":true}"#,
+        );
+        let told = |dialect| definition.components(&definition.versions[0], dialect)[0].1.clone();
+        assert_eq!(
+            told(Dialect::V2).to_string(),
+            r#"{"type":"object","x-kubernetes-group-version-kind":[{"group":"a.example.com","kind":"Widget","version":"v1"}]}"#
+        );
+        assert!(told(Dialect::V3).at(["properties", "a"]).is_some());
+    }
+}

@@ -1,0 +1,410 @@
+//! Checks values against their schema. An unchanged part of an object is not checked again: what was accepted once
+//! (under an older schema, say) does not stand in the way of an unrelated change.
+
+use super::{
+    fault, format,
+    node::{Additional, Bounds, Identity, Junctors, ListKind, Node, NodeType},
+};
+use std::collections::{HashMap, HashSet};
+use tenure_meta::{Cause, FieldPath, object_meta::version_fault};
+use tenure_value::{Array, Object, Text, Value};
+
+/// How many faults are reported of one object.
+pub(crate) const MOST_FAULTS: usize = 100;
+
+/// Checks a value that replaces another, or a new one. The node of the old value is the same.
+pub(crate) fn check(
+    node: &Node,
+    value: &Value,
+    old: Option<&Value>,
+    path: &FieldPath<'_>,
+    faults: &mut Vec<Cause>,
+) {
+    let unchanged = old.is_some_and(|old| old == value);
+    if unchanged || faults.len() >= MOST_FAULTS {
+        return;
+    }
+    if value.is_null() && node.nullable {
+        // Nothing is checked of a null but whether it is among the values that are listed.
+        if let Some(values) = node.bounds.as_ref().and_then(|bounds| bounds.values.as_ref())
+            && !values.contains(value)
+        {
+            faults.push(fault::not_supported(path, value, values.iter()));
+        }
+        return;
+    }
+    if !is_of(node.of, value) {
+        let found = word(value);
+        let expected = node.of.word();
+        let detail = format!("{path} in body must be of type {expected}: {found:?}");
+        return faults.push(fault::type_invalid(path, found, &detail));
+    }
+    if let Some(bounds) = &node.bounds {
+        check_bounds(bounds, value, path, faults);
+    }
+    if !node.format.is_empty() {
+        check_format(node, value, path, faults);
+    }
+    if let Some(junctors) = &node.junctors {
+        check_junctors(junctors, value, path, faults);
+    }
+    match value {
+        Value::Object(fields) => check_fields(node, fields, old.and_then(Value::as_object), path, faults),
+        Value::Array(items) => check_items(node, items, old.and_then(Value::as_array), path, faults),
+        _ => {}
+    }
+}
+
+/// Whether a value is of a type; a float without a fraction that fits into 64 bits is an integer.
+fn is_of(of: NodeType, value: &Value) -> bool {
+    match of {
+        NodeType::Any => true,
+        NodeType::Object => matches!(value, Value::Object(_)),
+        NodeType::Array => matches!(value, Value::Array(_)),
+        NodeType::String => matches!(value, Value::String(_)),
+        NodeType::Integer => is_whole(value),
+        NodeType::Number => value.as_f64().is_some(),
+        NodeType::Boolean => matches!(value, Value::Bool(_)),
+        NodeType::IntOrString => is_whole(value) || matches!(value, Value::String(_)),
+    }
+}
+
+fn is_whole(value: &Value) -> bool {
+    match value {
+        Value::Int(_) => true,
+        Value::Float(number) => number.get().fract() == 0.0 && number.get().abs() < MOST_WHOLE,
+        _ => false,
+    }
+}
+
+/// From where on a number is no integer of 64 bits.
+const MOST_WHOLE: f64 = 9_223_372_036_854_775_808.0;
+
+/// What a value is, in the words of schemas.
+fn word(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        value if is_whole(value) => "integer",
+        Value::Int(_) | Value::UInt(_) | Value::Float(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+fn check_bounds(bounds: &Bounds, value: &Value, path: &FieldPath<'_>, faults: &mut Vec<Cause>) {
+    if let Some(values) = &bounds.values
+        && !values.iter().any(|of| of.same(value))
+    {
+        faults.push(fault::not_supported(path, value, values.iter()));
+    }
+    match value {
+        Value::Int(_) | Value::UInt(_) | Value::Float(_) => check_number(bounds, value, path, faults),
+        Value::String(text) => check_text(bounds, value, text, path, faults),
+        Value::Array(items) => {
+            let size = items.len();
+            check_size(size, bounds.min_items, bounds.max_items, "items", path, faults);
+        }
+        Value::Object(fields) => {
+            check_size(
+                fields.len(),
+                bounds.min_properties,
+                bounds.max_properties,
+                "properties",
+                path,
+                faults,
+            );
+        }
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
+fn check_number(bounds: &Bounds, value: &Value, path: &FieldPath<'_>, faults: &mut Vec<Cause>) {
+    use std::cmp::Ordering::{Equal, Greater, Less};
+    let mut say =
+        |detail: String| faults.push(fault::invalid(path, value, &format!("{path} in body {detail}")));
+    if let Some(least) = &bounds.minimum {
+        match (compare(value, least), bounds.exclusive_minimum) {
+            (Less, false) => say(format!("should be greater than or equal to {least}")),
+            (Less | Equal, true) => say(format!("should be greater than {least}")),
+            _ => {}
+        }
+    }
+    if let Some(most) = &bounds.maximum {
+        match (compare(value, most), bounds.exclusive_maximum) {
+            (Greater, false) => say(format!("should be less than or equal to {most}")),
+            (Greater | Equal, true) => say(format!("should be less than {most}")),
+            _ => {}
+        }
+    }
+    if let Some(factor) = &bounds.multiple_of
+        && !is_multiple(value, factor)
+    {
+        say(format!("should be a multiple of {factor}"));
+    }
+}
+
+fn compare(a: &Value, b: &Value) -> std::cmp::Ordering {
+    match (a, b) {
+        (Value::Int(a), Value::Int(b)) => a.cmp(b),
+        (Value::UInt(a), Value::UInt(b)) => a.cmp(b),
+        (Value::UInt(_), Value::Int(_)) => std::cmp::Ordering::Greater,
+        (Value::Int(_), Value::UInt(_)) => std::cmp::Ordering::Less,
+        _ => a.as_f64().unwrap_or_default().total_cmp(&b.as_f64().unwrap_or_default()),
+    }
+}
+
+fn is_multiple(value: &Value, factor: &Value) -> bool {
+    if let (Value::Int(value), Value::Int(factor)) = (value, factor) {
+        return *factor == 0 || value.checked_rem(*factor).unwrap_or(0) == 0;
+    }
+    let (value, factor) = (value.as_f64().unwrap_or_default(), factor.as_f64().unwrap_or_default());
+    if factor == 0.0 {
+        return true;
+    }
+    // Most decimal fractions are not exact: 0.3 is a multiple of 0.1 although the quotient is not whole.
+    let times = value / factor;
+    (times - times.round()).abs() <= f64::EPSILON * times.abs().max(1.0)
+}
+
+fn check_text(bounds: &Bounds, value: &Value, text: &str, path: &FieldPath<'_>, faults: &mut Vec<Cause>) {
+    // Counting is spared where the bytes decide already.
+    let length = || text.chars().count() as u64;
+    if let Some(most) = bounds.max_length.filter(|most| text.len() as u64 > *most && length() > *most) {
+        faults.push(fault::too_long(path, most));
+    }
+    if let Some(least) = bounds.min_length.filter(|least| length() < *least) {
+        faults.push(fault::invalid(
+            path,
+            value,
+            &format!("{path} in body should be at least {least} chars long"),
+        ));
+    }
+    if let Some(pattern) = bounds.pattern.as_ref().filter(|pattern| !pattern.matches(text)) {
+        let detail = format!("{path} in body should match '{}'", pattern.source());
+        faults.push(fault::invalid(path, value, &detail));
+    }
+}
+
+fn check_size(
+    size: usize,
+    least: Option<u64>,
+    most: Option<u64>,
+    what: &str,
+    path: &FieldPath<'_>,
+    faults: &mut Vec<Cause>,
+) {
+    if let Some(least) = least.filter(|least| (size as u64) < *least) {
+        let detail = format!("{path} in body should have at least {least} {what}");
+        faults.push(fault::invalid(path, &Value::from(size as u64), &detail));
+    }
+    if let Some(most) = most.filter(|most| size as u64 > *most) {
+        faults.push(fault::too_many(path, size, most));
+    }
+}
+
+fn check_format(node: &Node, value: &Value, path: &FieldPath<'_>, faults: &mut Vec<Cause>) {
+    let (format, right) = match value {
+        Value::String(text) => (&node.format, format::string_is(&node.format, text).unwrap_or(true)),
+        Value::Int(_) | Value::UInt(_) | Value::Float(_) => {
+            (&node.format, format::number_is(&node.format, value))
+        }
+        _ => return,
+    };
+    if !right {
+        let shown = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+        let detail = format!("{path} in body must be of type {format}: {shown:?}");
+        faults.push(fault::type_invalid(path, &shown, &detail));
+    }
+}
+
+fn check_junctors(junctors: &Junctors, value: &Value, path: &FieldPath<'_>, faults: &mut Vec<Cause>) {
+    let holds = |node: &Node| {
+        let mut inner = Vec::new();
+        check(node, value, None, path, &mut inner);
+        inner.is_empty()
+    };
+    let mut say = |detail: &str| {
+        let shown = Value::from(word(value));
+        faults.push(fault::invalid(path, &shown, &format!("\"{path}\" {detail}")));
+    };
+    if !junctors.any_of.is_empty() && !junctors.any_of.iter().any(holds) {
+        say("must validate at least one schema (anyOf)");
+    }
+    if !junctors.one_of.is_empty() {
+        match junctors.one_of.iter().filter(|node| holds(node)).count() {
+            0 => say("must validate one and only one schema (oneOf). Found none valid"),
+            1 => {}
+            valid => say(&format!(
+                "must validate one and only one schema (oneOf). Found {valid} valid alternatives"
+            )),
+        }
+    }
+    if junctors.not.as_ref().is_some_and(holds) {
+        say("must not validate the schema (not)");
+    }
+    // What all of them ask for is said in their own words.
+    for node in &junctors.all_of {
+        check(node, value, None, path, faults);
+    }
+}
+
+fn check_fields(
+    node: &Node,
+    fields: &Object,
+    old: Option<&Object>,
+    path: &FieldPath<'_>,
+    faults: &mut Vec<Cause>,
+) {
+    for name in node.required.iter().filter(|name| !fields.contains(name)) {
+        faults.push(fault::required(path.field(name), ""));
+    }
+    if node.identity == Identity::Embedded {
+        check_identity(fields, path, faults);
+    }
+    for (name, value) in fields {
+        let before = old.and_then(|old| old.get(name));
+        if node.identity != Identity::None && matches!(name.as_str(), "apiVersion" | "kind" | "metadata") {
+            if let (Identity::Root, Some(of)) = (node.identity, node.field(name)) {
+                check(of, value, before, &path.field(name), faults);
+            }
+            continue;
+        }
+        let of = match (node.field(name), &node.additional) {
+            (Some(of), _) => of,
+            (None, Additional::Each(of)) => of,
+            _ => continue,
+        };
+        check(of, value, before, &path.field(name), faults);
+    }
+}
+
+/// Checks what an embedded resource is.
+fn check_identity(fields: &Object, path: &FieldPath<'_>, faults: &mut Vec<Cause>) {
+    for name in ["apiVersion", "kind"] {
+        match fields.get(name) {
+            Some(Value::String(text)) if !text.is_empty() => {}
+            None | Some(Value::String(_)) => faults.push(fault::required(path.field(name), "")),
+            Some(other) => {
+                let detail =
+                    format!("{} in body must be of type string: {:?}", path.field(name), word(other));
+                faults.push(fault::type_invalid(path.field(name), word(other), &detail));
+            }
+        }
+    }
+    if let Some(Value::String(text)) = fields.get("apiVersion")
+        && let Some(detail) = version_fault(text)
+    {
+        faults.push(fault::invalid(path.field("apiVersion"), &text.clone().into(), detail));
+    }
+    if let Some(metadata) = fields.get("metadata") {
+        super::metadata::check_embedded(metadata, &path.field("metadata"), faults);
+    }
+}
+
+fn check_items(
+    node: &Node,
+    items: &Array,
+    old: Option<&Array>,
+    path: &FieldPath<'_>,
+    faults: &mut Vec<Cause>,
+) {
+    let correlated = Correlated::new(&node.list, old);
+    if let Some(of) = node.items.as_deref() {
+        for (at, item) in items.iter().enumerate() {
+            check(of, item, correlated.before(at, item), &path.index(at), faults);
+        }
+    }
+    match &node.list {
+        ListKind::Atomic => {}
+        ListKind::Set => {
+            let mut seen = HashSet::new();
+            for (at, item) in items.iter().enumerate() {
+                if !seen.insert(canonical(item)) {
+                    faults.push(fault::duplicate(path.index(at), item));
+                }
+            }
+        }
+        ListKind::Keyed(keys) => {
+            let mut seen = HashSet::new();
+            for (at, item) in items.iter().enumerate() {
+                let is_repeated = match items.len() <= FEW {
+                    true => items.iter().take(at).any(|other| has_key_of(keys, other, item)),
+                    // An item without its keys is reported for that.
+                    false => key_of(keys, item).is_some_and(|key| !seen.insert(canonical(&key))),
+                };
+                if is_repeated {
+                    faults.push(fault::duplicate(path.index(at), &key_of(keys, item).unwrap_or_default()));
+                }
+            }
+        }
+    }
+}
+
+/// Returns the keys of an item as an object.
+fn key_of(keys: &[Text], item: &Value) -> Option<Value> {
+    let fields = item.as_object()?;
+    let key: Vec<(Text, Value)> =
+        keys.iter().filter_map(|name| fields.get(name).map(|value| (name.clone(), value.clone()))).collect();
+    (!key.is_empty()).then(|| Value::object(key))
+}
+
+/// Writes a value so that equal ones are written alike; numbers count by amount.
+fn canonical(value: &Value) -> String {
+    match value {
+        Value::Float(number) if number.get().fract() == 0.0 && number.get().abs() < 9e15 => {
+            (number.get() as i64).to_string()
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Up to how many items are compared with each other rather than looked up.
+const FEW: usize = 16;
+
+/// Whether two items have the same keys, numbers by amount; items without any have not.
+fn has_key_of(keys: &[Text], one: &Value, other: &Value) -> bool {
+    let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else { return false };
+    let mut pairs = keys.iter().map(|name| (one.get(name), other.get(name)));
+    let mut found = false;
+    pairs.all(|pair| match pair {
+        (Some(one), Some(other)) => {
+            found = true;
+            one.same(other)
+        }
+        (None, None) => true,
+        _ => false,
+    }) && found
+}
+
+/// The items of the old list, found by their keys. Items of other lists have no past of their own.
+pub(crate) struct Correlated<'o> {
+    keys: &'o [Text],
+    old: &'o [Value],
+    /// By their keys, where there are many.
+    found: HashMap<String, &'o Value>,
+}
+
+impl<'o> Correlated<'o> {
+    pub fn new(list: &'o ListKind, old: Option<&'o Array>) -> Correlated<'o> {
+        let (ListKind::Keyed(keys), Some(old)) = (list, old) else {
+            return Correlated { keys: &[], old: &[], found: HashMap::new() };
+        };
+        let many = old.iter().filter(|_| old.len() > FEW);
+        let found = many.filter_map(|item| Some((canonical(&key_of(keys, item)?), item))).collect();
+        Correlated { keys, old: old.items(), found }
+    }
+
+    /// Returns what an item was that stands at a place now; most stand where they stood.
+    pub fn before(&self, at: usize, item: &Value) -> Option<&'o Value> {
+        let is_it = |old: &&'o Value| has_key_of(self.keys, old, item);
+        if let Some(old) = self.old.get(at).filter(is_it) {
+            return Some(old);
+        }
+        match self.old.len() <= FEW {
+            true => self.old.iter().find(is_it),
+            false => self.found.get(&canonical(&key_of(self.keys, item)?)).copied(),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Definitions and objects as recorded from a kube-apiserver: what is refused and why, what an accepted object looks
+//! like. `data/custom.json` holds definitions and cases; a case without an object is about the definition.
+
+use tenure_crd::{Conversion, Definition, WebhookTarget, check_create, check_update};
+use tenure_value::Value;
+
+fn recorded() -> Value {
+    include_str!("data/custom.json").parse().expect("the recorded cases are a document")
+}
+
+fn items<'v>(of: &'v Value, name: &str) -> &'v [Value] {
+    of.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
+}
+
+/// The causes of a failure as reason, message and field.
+fn causes(of: &[tenure_meta::Cause]) -> Vec<Value> {
+    let row = |cause: &tenure_meta::Cause| {
+        Value::object([
+            ("reason", Value::from(cause.reason.clone())),
+            ("message", Value::from(cause.message.as_str())),
+            ("field", Value::from(cause.field.as_str())),
+        ])
+    };
+    of.iter().map(row).collect()
+}
+
+#[test]
+fn definitions_and_objects_fare_as_recorded() {
+    let recorded = recorded();
+    let definitions = items(&recorded, "definitions");
+    let mut differences = Vec::new();
+    for case in items(&recorded, "cases") {
+        let name = case.get("name").and_then(Value::as_str).unwrap_or_default();
+        let definition = &definitions[case.get("definition").and_then(Value::as_i64).unwrap() as usize];
+        let wrong = causes(&check_create(definition));
+        let Some(object) = case.get("object") else {
+            if wrong != items(case, "causes") {
+                differences.push(format!("{name}: {wrong:?} instead of {:?}", case.get("causes")));
+            }
+            continue;
+        };
+        assert_eq!(wrong, Vec::<Value>::new(), "{name}");
+        let definition = Definition::read(definition).unwrap();
+        let api_version = object.get("apiVersion").and_then(Value::as_str).unwrap();
+        let version = definition.version_of(api_version).unwrap();
+        let decoded = match case.get("applied").is_some() {
+            true => version.complete_applied(object),
+            false => version.complete(object),
+        };
+        let decoded = decoded.unwrap();
+        let wrong = causes(&version.validate_create(&decoded.value));
+        let expected: Vec<Value> =
+            items(case, "causes").iter().filter(|cause| !is_echo(cause)).cloned().collect();
+        if wrong != expected {
+            differences.push(format!("{name}: {wrong:?} instead of {expected:?}"));
+        }
+        if let Some(result) = case.get("result") {
+            let fields = decoded.value.as_object().unwrap().without("metadata");
+            let fields = if version.has_status { fields.without("status") } else { fields };
+            if Value::from(fields.clone()) != *result {
+                differences.push(format!("{name}: {fields:?} instead of {result:?}"));
+            }
+        }
+        if case.get("complaints").is_some() {
+            let complaints: Vec<Value> =
+                decoded.complaints.iter().map(|text| Value::from(text.as_str())).collect();
+            assert_eq!(complaints, items(case, "complaints"), "{name}");
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// A wrong type is reported twice by a kube-apiserver, the second time without its place.
+fn is_echo(cause: &Value) -> bool {
+    let message = cause.get("message").and_then(Value::as_str).unwrap_or_default();
+    cause.get("field") == Some(&"<nil>".into()) && message.contains("Checked value must be of type")
+}
+
+/// A definition that is right, with one part of its text replaced.
+fn changed(from: &str, to: &str) -> Value {
+    let right = r#"{"metadata":{"name":"widgets.example.com"},"spec":{"conversion":{"strategy":"None"},"group":"example.com","names":{"kind":"Widget","listKind":"WidgetList","plural":"widgets","singular":"widget","shortNames":["wd"]},"scope":"Namespaced",
+        "versions":[{"name":"v1","served":true,"storage":true,"subresources":{"status":{},"scale":{"specReplicasPath":".spec.n","statusReplicasPath":".status.n"}},
+        "additionalPrinterColumns":[{"name":"N","type":"integer","jsonPath":".spec.n"}],"selectableFields":[{"jsonPath":".spec.s"}],
+        "schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"n":{"type":"integer"},"s":{"type":"string"},"o":{"type":"object"}}}}}}},
+        {"name":"v2","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"n":{"type":"integer","default":7},"x":{"type":"string","default":"y"}}}}}}}]},
+        "status":{"conditions":[{"type":"Established","status":"True"}],"storedVersions":["v1"]}}"#;
+    assert!(right.contains(from), "{from}");
+    right.replacen(from, to, 1).parse().unwrap()
+}
+
+#[test]
+fn each_fault_of_a_definition_is_named_with_its_place() {
+    assert_eq!(causes(&check_create(&changed("", ""))), Vec::<Value>::new());
+    for (from, to, field, message) in [
+        (
+            "\"example.com\",\"names\"",
+            "\"example\",\"names\"",
+            "spec.group",
+            "should be a domain with at least one dot",
+        ),
+        ("\"Namespaced\"", "\"Everywhere\"", "spec.scope", "supported values: \"Cluster\", \"Namespaced\""),
+        ("\"plural\":\"widgets\"", "\"plural\":\"Widgets\"", "spec.names.plural", "DNS-1035 label"),
+        ("\"WidgetList\"", "\"Widget\"", "spec.names.listKind", "kind and listKind may not be the same"),
+        ("[\"wd\"]", "[\"w_d\"]", "spec.names.shortNames[0]", "DNS-1035 label"),
+        (
+            "\"storage\":false",
+            "\"storage\":true",
+            "spec.versions",
+            "must have exactly one version marked as storage version",
+        ),
+        ("\"name\":\"v2\"", "\"name\":\"v1\"", "spec.versions", "must contain unique version names"),
+        (
+            "\".spec.n\",\"statusReplicasPath\"",
+            "\".status.n\",\"statusReplicasPath\"",
+            "spec.versions[0].subresources.scale.specReplicasPath",
+            "should be a json path under .spec",
+        ),
+        (
+            "\"type\":\"integer\",\"jsonPath\"",
+            "\"type\":\"int\",\"jsonPath\"",
+            "spec.versions[0].additionalPrinterColumns[0].type",
+            "must be one of boolean,date,integer,number,string",
+        ),
+        (
+            "\"jsonPath\":\".spec.n\"",
+            "\"jsonPath\":\"spec.n\"",
+            "spec.versions[0].additionalPrinterColumns[0].jsonPath",
+            "must be a simple json path starting with .",
+        ),
+        (
+            "\"jsonPath\":\".spec.s\"",
+            "\"jsonPath\":\".spec.o\"",
+            "spec.versions[0].selectableFields[0].jsonPath",
+            "type string, boolean or integer",
+        ),
+        (
+            "\"jsonPath\":\".spec.s\"",
+            "\"jsonPath\":\".spec.q\"",
+            "spec.versions[0].selectableFields[0].jsonPath",
+            "does not refer to a valid field",
+        ),
+        (
+            "{\"strategy\":\"None\"}",
+            "{\"strategy\":\"Webhook\",\"webhook\":{\"conversionReviewVersions\":[\"v1\"]}}",
+            "spec.conversion.webhook.clientConfig",
+            "exactly one of url or service",
+        ),
+        (
+            "\"s\":{\"type\":\"string\"}",
+            "\"s\":{\"type\":\"string\",\"pattern\":\"(\"}",
+            "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[s].pattern",
+            "must be a valid regular expression",
+        ),
+        (
+            "\"default\":7",
+            "\"default\":\"7\"",
+            "spec.versions[1].schema.openAPIV3Schema.properties[spec].properties[n].default",
+            "must be of type integer",
+        ),
+    ] {
+        let found = check_create(&changed(from, to));
+        assert_eq!(found.len(), 1, "{to}: {found:?}");
+        assert_eq!(found[0].field, field, "{to}");
+        assert!(found[0].message.contains(message), "{to}: {}", found[0].message);
+    }
+}
+
+#[test]
+fn a_served_definition_keeps_its_names_and_its_stored_versions() {
+    let old = changed("", "");
+    assert!(check_update(&old, &old).is_empty());
+    for (from, to, field) in [
+        ("\"Namespaced\"", "\"Cluster\"", "spec.scope"),
+        ("\"kind\":\"Widget\"", "\"kind\":\"Other\"", "spec.names.kind"),
+        ("[\"v1\"]", "[\"v1\",\"v0\"]", "status.storedVersions[1]"),
+    ] {
+        let found = check_update(&changed(from, to), &old);
+        assert_eq!(found.iter().map(|cause| cause.field.as_str()).collect::<Vec<_>>(), [field], "{to}");
+    }
+}
+
+#[test]
+fn a_definition_is_read_with_all_that_the_server_needs() {
+    let definition = Definition::read(&changed("", "")).unwrap();
+    let resources = definition.resources();
+    assert_eq!(resources.iter().map(|of| of.version.as_str()).collect::<Vec<_>>(), ["v2", "v1"]);
+    assert!(resources[1].has_status() && resources[1].subresource("scale").is_some());
+    assert!(!resources[0].has_status() && resources[0].is_stored());
+    let v1 = definition.version("v1").unwrap();
+    assert_eq!(v1.selectable[0].selector(), "spec.s");
+    assert_eq!(definition.storage_version().unwrap().name, "v1");
+    // What another version does not know is left out, and it adds no defaults of its own.
+    let object: Value =
+        r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"n":1,"s":"t"}}"#
+            .parse()
+            .unwrap();
+    let converted = definition.convert(&object, "example.com/v2").unwrap();
+    assert_eq!(converted.get("spec").unwrap().to_string(), r#"{"n":1}"#);
+    let webhook = changed(
+        "{\"strategy\":\"None\"}",
+        r#"{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],"clientConfig":{"caBundle":"Zm9v","service":{"namespace":"n","name":"s","path":"/c"}}}}"#,
+    );
+    assert!(check_create(&webhook).is_empty());
+    let definition = Definition::read(&webhook).unwrap();
+    assert_eq!(definition.convert(&object, "example.com/v2"), None);
+    let Conversion::Webhook(webhook) = definition.conversion else { panic!("no webhook") };
+    let target =
+        WebhookTarget::Service { namespace: "n".into(), name: "s".into(), path: "/c".into(), port: 443 };
+    assert_eq!((webhook.target, webhook.ca_bundle.as_str()), (target, "Zm9v"));
+}

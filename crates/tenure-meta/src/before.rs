@@ -1,0 +1,112 @@
+//! What stood at a place before a write. A part that is still the same memory has been through the rules already, so
+//! walks leave it out: what a write costs follows what it changes. `NOTHING` is always right, and only slower.
+
+use tenure_value::{Object, Text, Value};
+
+/// What stood at a place of the live object, if that is known; it must have been completed and found valid.
+#[derive(Clone, Copy, Debug)]
+pub struct Before<'v>(Option<&'v Value>);
+
+/// A field that is not what it was.
+pub struct Change<'n, 'v> {
+    pub place: usize,
+    pub name: &'n Text,
+    pub value: &'n Value,
+    pub before: Before<'v>,
+}
+
+impl<'v> Before<'v> {
+    /// Nothing is known.
+    pub const NOTHING: Before<'static> = Before(None);
+
+    /// The live object stood here.
+    pub fn of(live: &'v Value) -> Before<'v> {
+        Before(Some(live))
+    }
+
+    /// Returns what stood at a field that has this place among its siblings and this value now; most have the place
+    /// they had, and of scalars nothing is to be gained.
+    pub fn field<N: AsRef<str> + ?Sized>(self, place: usize, name: &N, now: &Value) -> Before<'v>
+    where
+        Text: PartialEq<N>,
+    {
+        if now.is_scalar() {
+            return Before::NOTHING;
+        }
+        let fields = self.0.and_then(Value::as_object);
+        let same = fields.and_then(|fields| fields.fields().get(place)).filter(|(of, _)| of == name);
+        Before(same.map(|(_, value)| value).or_else(|| fields.and_then(|fields| fields.get(name))))
+    }
+
+    /// Returns the fields that are not what they were, with their places and what they were, if the names are what they
+    /// were: then no field that is always shown is missing, and none is new.
+    pub fn changes<'n>(self, now: &'n Object) -> Option<impl Iterator<Item = Change<'n, 'v>>> {
+        let before = self.0.and_then(Value::as_object).map(Object::fields)?;
+        let now = now.fields();
+        if before.len() != now.len() || !before.iter().zip(now).all(|(before, now)| before.0 == now.0) {
+            return None;
+        }
+        let pairs = before.iter().zip(now).enumerate();
+        let changed = pairs.filter(|(_, ((_, before), (_, now)))| match now.is_scalar() {
+            true => now != before,
+            false => !now.ptr_eq(before),
+        });
+        Some(changed.map(|(place, ((_, before), (name, now)))| Change {
+            place,
+            name,
+            value: now,
+            before: Before(Some(before)),
+        }))
+    }
+
+    /// Returns what stood at a place of a list.
+    pub fn item(self, at: usize) -> Before<'v> {
+        Before(self.0.and_then(Value::as_array).and_then(|items| items.get(at)))
+    }
+
+    /// Whether it stands there still.
+    pub fn still_is(self, now: &Value) -> bool {
+        self.0.is_some_and(|before| before.ptr_eq(now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_same_memory_at_the_same_place_is_left_out() {
+        let live: Value = r#"{"a":{"x":1},"b":[{"x":1},{"x":1}],"c":1}"#.parse().unwrap();
+        let part = |names: &[&str]| live.at(names.iter().copied()).unwrap();
+        let before = Before::of(&live);
+        assert!(before.still_is(&live));
+        for place in 0..4 {
+            assert!(before.field(place, "a", part(&["a"])).still_is(part(&["a"])));
+            assert!(!before.field(place, "a", part(&["a"])).still_is(&r#"{"x":1}"#.parse().unwrap()));
+            assert!(!before.field(place, "c", part(&["c"])).still_is(part(&["c"])));
+        }
+        let items = part(&["b"]).as_array().unwrap();
+        let list = before.field(1, "b", part(&["b"]));
+        assert!(list.item(1).still_is(&items[1]));
+        assert!(!list.item(0).still_is(&items[1]) && !list.item(2).still_is(&items[1]));
+        assert!(!Before::NOTHING.field(0, "a", part(&["a"])).still_is(part(&["a"])));
+    }
+
+    #[test]
+    fn changes_are_told_only_where_all_names_are_as_they_were() {
+        let live: Value = r#"{"a":{"x":1},"b":1,"c":"t","d":null}"#.parse().unwrap();
+        let fields = live.as_object().unwrap();
+        let told = |now: &Object| -> Option<Vec<(usize, String)>> {
+            let changes = Before::of(&live).changes(now)?;
+            Some(changes.map(|change| (change.place, change.name.to_string())).collect())
+        };
+        assert_eq!(told(fields), Some(vec![]));
+        let other = fields.with("b", 2).with("c", "t").with("d", "new");
+        assert_eq!(told(&other), Some(vec![(1, "b".into()), (3, "d".into())]));
+        let copied = fields.with("a", r#"{"x":1}"#.parse::<Value>().unwrap());
+        assert_eq!(told(&copied), Some(vec![(0, "a".into())]));
+        assert_eq!(told(&fields.without("d")), None);
+        assert_eq!(told(&fields.without("d").with("e", 1)), None);
+        assert!(Before::NOTHING.changes(fields).is_none());
+    }
+}

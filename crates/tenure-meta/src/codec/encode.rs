@@ -1,0 +1,187 @@
+//! Runs the default rules of every node, parents first, and gives the object the form in which the API shows
+//! it: what is always shown is added, zeros and empty lists and maps are dropped.
+
+use super::shape::{Absent, FieldShape, ScalarShape, Shape, ShapeId, Shapes, Shown, StructShape, is_zero};
+use crate::{Before, Change, Edit, Rebuild, map_items};
+use tenure_value::{Object, Value};
+
+/// What runs at every struct of an object, parents before children.
+pub trait NodeRules {
+    /// Changes a node.
+    fn run(&mut self, shape: ShapeId, node: &mut Edit<'_>);
+}
+
+/// Leaves every node as it is.
+pub struct NoRules;
+
+impl NodeRules for NoRules {
+    fn run(&mut self, _: ShapeId, _: &mut Edit<'_>) {}
+}
+
+/// What a walk does at every node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Walk {
+    /// Runs the default rules and leaves the form as it is.
+    Rules,
+    /// Runs the default rules and encodes.
+    RulesAndEncode,
+    /// Encodes only.
+    Encode,
+}
+
+/// How an empty list is shown that is shown as `null` when absent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EmptyLists {
+    /// As it was given.
+    AsGiven,
+    /// As `null`: it does not survive being stored. The rest already has the form in which the API shows it.
+    Null,
+}
+
+/// One walk over an object.
+pub struct Encoder<'s> {
+    pub shapes: &'s Shapes,
+    pub walk: Walk,
+    pub empty_lists: EmptyLists,
+    pub rules: &'s mut dyn NodeRules,
+}
+
+impl Encoder<'_> {
+    /// Returns the changed value; nothing where nothing changes.
+    pub fn value(&mut self, shape: ShapeId, value: &Value, before: Before<'_>) -> Option<Value> {
+        if before.still_is(value) {
+            return None;
+        }
+        let shapes = self.shapes;
+        if self.empty_lists == EmptyLists::Null && !shapes.shows_null_below(shape) {
+            return None;
+        }
+        match (shapes.get(shape), value) {
+            (Shape::Struct(of), Value::Object(fields)) => {
+                self.node(shape, of, fields, before).map(Value::from)
+            }
+            (Shape::List(of), Value::Array(items)) if has_parts(shapes, *of) => {
+                map_items(items.items(), |at, item| self.value(*of, item, before.item(at)))
+            }
+            (Shape::Map(of), Value::Object(entries)) if has_parts(shapes, *of) => {
+                let mut walk = Rebuild::new(entries.fields());
+                while let Some((name, value)) = walk.next() {
+                    let before = before.field(walk.place(), name, value);
+                    walk.replace_if(self.value(*of, value, before));
+                }
+                walk.finish().map(Value::from)
+            }
+            _ => None,
+        }
+    }
+
+    fn node(
+        &mut self,
+        shape: ShapeId,
+        of: &StructShape,
+        fields: &Object,
+        before: Before<'_>,
+    ) -> Option<Object> {
+        let mut edit = Edit::new(fields);
+        if self.walk != Walk::Encode {
+            self.rules.run(shape, &mut edit);
+        }
+        let ruled = edit.finish();
+        let changed = self.parts(of, ruled.as_ref().unwrap_or(fields), before);
+        changed.or(ruled)
+    }
+
+    /// Walks the parts of a node, in step with the type.
+    fn parts(&mut self, of: &StructShape, fields: &Object, before: Before<'_>) -> Option<Object> {
+        let mut walk = Rebuild::new(fields.fields());
+        if let Some(changes) = before.changes(fields) {
+            for Change { place, name, value, before } in changes {
+                if let Some(field) = of.field(name) {
+                    walk.keep_to(place);
+                    self.field(field, value, before, &mut walk);
+                }
+            }
+            return walk.finish();
+        }
+        let mut known = of.steps();
+        while let Some((name, value)) = walk.next() {
+            let (passed, field) = known.to(name);
+            self.absent(passed, &mut walk);
+            match field {
+                Some(field) => {
+                    let before = before.field(walk.place(), name, value);
+                    self.field(field, value, before, &mut walk);
+                }
+                None => walk.keep(),
+            }
+        }
+        self.absent(known.rest(), &mut walk);
+        walk.finish()
+    }
+
+    fn field(&mut self, field: &FieldShape, value: &Value, before: Before<'_>, walk: &mut Rebuild<'_>) {
+        let changed = self.value(field.of, value, before);
+        if self.walk == Walk::Rules {
+            return walk.replace_if(changed);
+        }
+        let shown = changed.as_ref().unwrap_or(value);
+        if !self.is_empty(field, shown) {
+            return walk.replace_if(changed);
+        }
+        match &field.absent {
+            Absent::Hidden => walk.skip(),
+            Absent::Null if shown.is_null() => walk.keep(),
+            Absent::Null if shown.is_scalar() || self.empty_lists == EmptyLists::Null => {
+                walk.replace(Value::Null)
+            }
+            Absent::Null => walk.keep(),
+            Absent::Value(default) if default == shown => walk.keep(),
+            Absent::Value(default) => walk.replace(default.clone()),
+            Absent::Struct => walk.keep(),
+        }
+    }
+
+    /// Whether a value is not distinguished from absence.
+    fn is_empty(&self, field: &FieldShape, value: &Value) -> bool {
+        match self.shapes.get(field.of) {
+            Shape::Struct(_) | Shape::Any => value.is_null(),
+            Shape::Scalar(ScalarShape::Quantity) if !field.keeps_zero => {
+                is_absent(Some(value), false) || value.as_str() == Some("0")
+            }
+            Shape::Scalar(_) => is_absent(Some(value), field.keeps_zero),
+            Shape::List(_) | Shape::Map(_) => is_absent(Some(value), false),
+        }
+    }
+
+    /// Adds what is shown of absent fields.
+    fn absent(&mut self, fields: Shown<'_>, walk: &mut Rebuild<'_>) {
+        if self.walk == Walk::Rules {
+            return;
+        }
+        for field in fields {
+            match &field.absent {
+                Absent::Hidden => {}
+                Absent::Null => walk.insert(&field.name, Value::Null),
+                Absent::Value(value) => walk.insert(&field.name, value.clone()),
+                Absent::Struct => {
+                    let empty = Value::from(self.shapes.empty(field.of));
+                    let shown = self.value(field.of, &empty, Before::NOTHING).unwrap_or(empty);
+                    walk.insert(&field.name, shown);
+                }
+            }
+        }
+    }
+}
+
+/// Whether anything can change below a place of this shape.
+fn has_parts(shapes: &Shapes, shape: ShapeId) -> bool {
+    matches!(shapes.get(shape), Shape::Struct(_) | Shape::List(_) | Shape::Map(_))
+}
+
+/// Whether a field counts as not given.
+pub fn is_absent(value: Option<&Value>, keeps_zero: bool) -> bool {
+    match value {
+        None | Some(Value::Null) => true,
+        Some(value) => !keeps_zero && is_zero(value),
+    }
+}

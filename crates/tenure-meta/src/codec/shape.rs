@@ -1,0 +1,346 @@
+//! What the engine needs to know of a type, compiled from the schema and the data when first met: for each
+//! field whether a zero counts, what is shown when it is absent, and the rules that run at the type's nodes.
+
+use crate::row::Row;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::OnceLock,
+};
+use tenure_schema::{ScalarKind, Schema, Type, TypeId, UnknownFields};
+use tenure_value::{Object, Text, Value, private::beginning};
+
+/// The place of a shape in its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ShapeId(pub u32);
+
+/// A type as the engine sees it.
+#[derive(Debug)]
+pub enum Shape {
+    Struct(StructShape),
+    Map(ShapeId),
+    List(ShapeId),
+    Scalar(ScalarShape),
+    Any,
+}
+
+/// Which scalars a place takes, and in which form they are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScalarShape {
+    Boolean,
+    Int32,
+    Int64,
+    Number,
+    String,
+    Bytes,
+    Time,
+    MicroTime,
+    IntOrString,
+    Quantity,
+}
+
+/// A struct type.
+#[derive(Debug)]
+pub struct StructShape {
+    /// The last part of the definition's name.
+    pub name: Text,
+    pub fields: Box<[FieldShape]>,
+    /// The beginnings of the names of the fields.
+    beginnings: Box<[u64]>,
+    /// The places of the fields that are shown when they are absent.
+    shown: Box<[usize]>,
+    pub unknown: UnknownFields,
+}
+
+/// A field of a struct.
+#[derive(Debug)]
+pub struct FieldShape {
+    pub name: Text,
+    pub of: ShapeId,
+    /// Whether an explicit zero is kept and counts as given.
+    pub keeps_zero: bool,
+    /// What is shown when the field is absent.
+    pub absent: Absent,
+    /// Whether the amounts of a map keep every digit.
+    pub exact: bool,
+    /// What the schema gives in place of an absent value; zeros are not defaults but [`Absent`] values.
+    pub default: Option<Value>,
+    /// Whether the schema requires the field.
+    pub required: bool,
+    /// The values that the schema allows; empty when all are.
+    pub values: Box<[Value]>,
+}
+
+/// What is shown of an absent field.
+#[derive(Debug, PartialEq)]
+pub enum Absent {
+    /// Nothing.
+    Hidden,
+    /// `null`.
+    Null,
+    /// This scalar.
+    Value(Value),
+    /// A struct that always exists.
+    Struct,
+}
+
+impl ScalarShape {
+    /// Whether values are written as strings.
+    pub fn is_text(self) -> bool {
+        matches!(self, ScalarShape::String | ScalarShape::Bytes | ScalarShape::Time | ScalarShape::MicroTime)
+    }
+}
+
+/// A walk over the fields of a type in step with the names of a document.
+pub struct Steps<'s> {
+    of: &'s StructShape,
+    /// The field behind the last name.
+    next: usize,
+    /// Which of the fields from there on are shown when they are absent.
+    shown: &'s [usize],
+}
+
+impl<'s> Steps<'s> {
+    /// Goes on to a name, which comes after all names so far: returns its field if there is one, and which of the fields
+    /// before it are shown although they are absent.
+    pub fn to(&mut self, name: &Text) -> (Shown<'s>, Option<&'s FieldShape>) {
+        let place = self.of.place(self.next, name);
+        let end = place.unwrap_or_else(|end| end);
+        let passed = self.shown.iter().take_while(|at| **at < end).count();
+        let (absent, rest) = self.shown.split_at(passed);
+        let found = place.ok().map(|at| &self.of.fields[at]);
+        let is_shown = found.is_some() && rest.first() == Some(&end);
+        self.shown = &rest[usize::from(is_shown)..];
+        self.next = end + usize::from(found.is_some());
+        (Shown { of: self.of, places: absent.iter() }, found)
+    }
+
+    /// Returns which of the fields after the last name are shown.
+    pub fn rest(self) -> Shown<'s> {
+        Shown { of: self.of, places: self.shown.iter() }
+    }
+}
+
+/// Fields that are shown although they are absent.
+pub struct Shown<'s> {
+    of: &'s StructShape,
+    places: std::slice::Iter<'s, usize>,
+}
+
+impl<'s> Iterator for Shown<'s> {
+    type Item = &'s FieldShape;
+
+    fn next(&mut self) -> Option<&'s FieldShape> {
+        self.places.next().map(|at| &self.of.fields[*at])
+    }
+}
+
+/// How many fields are looked at before the rest is searched.
+const NEAR: usize = 4;
+
+impl StructShape {
+    /// Begins a walk over the fields.
+    pub fn steps(&self) -> Steps<'_> {
+        Steps { of: self, next: 0, shown: &self.shown }
+    }
+
+    pub fn field<N: AsRef<str> + ?Sized>(&self, name: &N) -> Option<&FieldShape>
+    where
+        Text: PartialEq<N>,
+    {
+        self.place(0, name).ok().map(|at| &self.fields[at])
+    }
+
+    /// Returns where a field stands, or where it would, at or behind a place.
+    fn place<N: AsRef<str> + ?Sized>(&self, from: usize, name: &N) -> Result<usize, usize>
+    where
+        Text: PartialEq<N>,
+    {
+        let text = name.as_ref();
+        let wanted = beginning(text);
+        let rest = &self.beginnings[from..];
+        // The fields of a document are mostly close to each other in its type.
+        let near = rest.iter().take(NEAR).take_while(|other| **other < wanted).count();
+        let far = if near == NEAR { rest[NEAR..].partition_point(|other| *other < wanted) } else { 0 };
+        let mut at = from + near + far;
+        while self.beginnings.get(at) == Some(&wanted) {
+            let field = &self.fields[at].name;
+            if field == name {
+                return Ok(at);
+            }
+            if field.as_str() > text {
+                break;
+            }
+            at += 1;
+        }
+        Err(at)
+    }
+}
+
+/// The shapes of a schema, each compiled when first asked for.
+pub struct Shapes {
+    schema: &'static Schema,
+    cells: Box<[OnceLock<Shape>]>,
+    /// Whether a list or map that is shown as `null` when absent can stand below a shape.
+    nulls: Box<[OnceLock<bool>]>,
+    /// The content of a struct of which nothing was given.
+    empties: Box<[OnceLock<Object>]>,
+    types: Box<[TypeId]>,
+    numbers: HashMap<TypeId, ShapeId>,
+    names: HashMap<TypeId, &'static Text>,
+    encoding: &'static Value,
+}
+
+impl Shapes {
+    /// Makes the shapes of a schema; `encoding` says by type how values are shown.
+    pub fn new(schema: &'static Schema, encoding: &'static Value) -> Shapes {
+        let types: Box<[TypeId]> = schema.types().map(|of| of.id()).collect();
+        Shapes {
+            schema,
+            cells: types.iter().map(|_| OnceLock::new()).collect(),
+            nulls: types.iter().map(|_| OnceLock::new()).collect(),
+            empties: types.iter().map(|_| OnceLock::new()).collect(),
+            numbers: types.iter().enumerate().map(|(at, id)| (*id, ShapeId(at as u32))).collect(),
+            names: schema.names().map(|(name, of)| (of.id(), name)).collect(),
+            types,
+            encoding,
+        }
+    }
+
+    /// Returns the name of a type's definition; empty where it has none.
+    pub fn name(&self, id: ShapeId) -> &str {
+        let name = self.types.get(id.0 as usize).and_then(|id| self.names.get(id));
+        name.map(|name| name.as_str()).unwrap_or_default()
+    }
+
+    /// Returns how many shapes there are.
+    pub fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    pub fn get(&self, id: ShapeId) -> &Shape {
+        match self.cells.get(id.0 as usize) {
+            Some(cell) => cell.get_or_init(|| self.compile(id)),
+            None => &Shape::Any,
+        }
+    }
+
+    /// Returns what a struct holds of which nothing was given: the structs in it that always exist.
+    pub fn empty(&self, id: ShapeId) -> Object {
+        let make = || {
+            let Shape::Struct(of) = self.get(id) else { return Object::default() };
+            let existing = of.fields.iter().filter(|field| field.absent == Absent::Struct);
+            Object::from_sorted(existing.map(|field| (field.name.clone(), Value::from(self.empty(field.of)))))
+        };
+        self.empties.get(id.0 as usize).map(|cell| cell.get_or_init(make).clone()).unwrap_or_default()
+    }
+
+    /// Whether a list or map that is shown as `null` when absent can stand below a place of this shape.
+    pub fn shows_null_below(&self, id: ShapeId) -> bool {
+        let Some(cell) = self.nulls.get(id.0 as usize) else { return false };
+        *cell.get_or_init(|| {
+            let (mut seen, mut open) = (HashSet::from([id]), vec![id]);
+            while let Some(id) = open.pop() {
+                let parts: Vec<ShapeId> = match self.get(id) {
+                    Shape::Struct(of) if of.fields.iter().any(|field| field.absent == Absent::Null) => {
+                        return true;
+                    }
+                    Shape::Struct(of) => of.fields.iter().map(|field| field.of).collect(),
+                    Shape::Map(of) | Shape::List(of) => vec![*of],
+                    Shape::Scalar(_) | Shape::Any => Vec::new(),
+                };
+                open.extend(parts.into_iter().filter(|part| seen.insert(*part)));
+            }
+            false
+        })
+    }
+
+    /// Returns the shape of a type.
+    pub fn number(&self, id: TypeId) -> ShapeId {
+        self.numbers.get(&id).copied().unwrap_or(ShapeId(u32::MAX))
+    }
+
+    fn compile(&self, id: ShapeId) -> Shape {
+        let type_id = self.types[id.0 as usize];
+        match self.schema.at(type_id).get() {
+            Type::Untyped => Shape::Any,
+            Type::Map(of) => Shape::Map(self.number(of.value.of)),
+            Type::List(of) => Shape::List(self.number(of.item.of)),
+            Type::Scalar(of) => {
+                let name = self.names.get(&type_id).map(|name| name.as_str()).unwrap_or_default();
+                Shape::Scalar(scalar(of.kind, &of.format, name))
+            }
+            Type::Struct(of) if of.fields.is_empty() && of.unknown == UnknownFields::Preserved => Shape::Any,
+            Type::Struct(of) => {
+                let name = self.names.get(&type_id).map(|name| name.as_str()).unwrap_or_default();
+                let encoding = self.encoding.get(name).unwrap_or(&Value::Null);
+                let fields: Box<[FieldShape]> =
+                    of.fields.iter().map(|field| self.field(field, encoding)).collect();
+                let shown = (0..fields.len()).filter(|at| fields[*at].absent != Absent::Hidden).collect();
+                Shape::Struct(StructShape {
+                    name: name.rsplit('.').next().map(Text::new).unwrap_or_default(),
+                    beginnings: fields.iter().map(|field| beginning(&field.name)).collect(),
+                    shown,
+                    fields,
+                    unknown: of.unknown,
+                })
+            }
+        }
+    }
+
+    fn field(&self, field: &tenure_schema::Field, encoding: &Value) -> FieldShape {
+        let listed = |list: &str| encoding.items(list).iter().any(|name| name.as_str() == Some(&field.name));
+        let of = self.schema.at(field.slot.of);
+        let always = encoding.get("always").and_then(|always| always.get(&field.name));
+        let absent = match (&field.slot.default, always) {
+            _ if listed("null") => Absent::Null,
+            (_, Some(value)) => Absent::Value(value.clone()),
+            (Some(_), _) if listed("omit") => Absent::Hidden,
+            (Some(Value::Object(_)), _) if matches!(of.get(), Type::Struct(_)) => Absent::Struct,
+            (Some(value), _) if is_zero(value) && value.is_scalar() => Absent::Value(value.clone()),
+            _ => Absent::Hidden,
+        };
+        let values = match of.get() {
+            Type::Scalar(of) => of.values.clone(),
+            _ => Box::default(),
+        };
+        FieldShape {
+            name: field.name.clone(),
+            of: self.number(field.slot.of),
+            keeps_zero: listed("keepZero"),
+            absent,
+            exact: listed("exactQuantities"),
+            default: field.slot.default.clone().filter(|value| !is_zero(value)),
+            required: field.required,
+            values,
+        }
+    }
+}
+
+/// Whether a value is what its type is born with.
+pub fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(flag) => !flag,
+        Value::Int(number) => *number == 0,
+        Value::UInt(_) => false,
+        Value::Float(number) => number.get() == 0.0,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+    }
+}
+
+fn scalar(kind: ScalarKind, format: &str, name: &str) -> ScalarShape {
+    match (kind, format) {
+        (ScalarKind::Boolean, _) => ScalarShape::Boolean,
+        (ScalarKind::Integer, "int32") => ScalarShape::Int32,
+        (ScalarKind::Integer, _) => ScalarShape::Int64,
+        (ScalarKind::Number, _) => ScalarShape::Number,
+        (ScalarKind::String, "byte") => ScalarShape::Bytes,
+        (ScalarKind::String, "date-time") if name.ends_with("MicroTime") => ScalarShape::MicroTime,
+        (ScalarKind::String, "date-time") => ScalarShape::Time,
+        (ScalarKind::String, _) => ScalarShape::String,
+        (ScalarKind::IntOrString, _) => ScalarShape::IntOrString,
+        (ScalarKind::Quantity, _) => ScalarShape::Quantity,
+    }
+}

@@ -1,0 +1,397 @@
+//! The syntaxes of names and values, each a function from a text to what is wrong with it. Data names them.
+
+use crate::{Names, Quantity};
+use std::net::{IpAddr, Ipv6Addr};
+
+/// What is wrong with a text; nothing if it is right.
+pub type Verdict = Option<String>;
+/// A syntax.
+pub type Format = fn(&str) -> Verdict;
+
+const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+
+fn wrong(what: impl Into<String>) -> Verdict {
+    Some(what.into())
+}
+
+fn too_long(most: usize) -> Verdict {
+    wrong(format!("must be no more than {most} characters"))
+}
+
+fn is_lower_alphanumeric(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit()
+}
+
+fn is_label(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let ends = [bytes.first(), bytes.last()];
+    ends.iter().all(|byte| byte.is_some_and(|byte| is_lower_alphanumeric(*byte)))
+        && bytes.iter().all(|byte| is_lower_alphanumeric(*byte) || *byte == b'-')
+}
+
+pub fn dns_label(text: &str) -> Verdict {
+    match text {
+        _ if text.len() > 63 => too_long(63),
+        _ if is_label(text) => None,
+        _ => wrong(LABEL),
+    }
+}
+
+pub fn dns_subdomain(text: &str) -> Verdict {
+    match text {
+        _ if text.len() > 253 => too_long(253),
+        _ if text.split('.').all(is_label) => None,
+        _ => wrong(SUBDOMAIN),
+    }
+}
+
+pub fn dns1035(text: &str) -> Verdict {
+    match text {
+        _ if text.len() > 63 => too_long(63),
+        _ if is_label(text) && text.as_bytes()[0].is_ascii_lowercase() => None,
+        _ => wrong(
+            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+        ),
+    }
+}
+
+/// Alphanumeric at both ends, with `-`, `_` and `.` in between.
+fn is_name(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let ends = [bytes.first(), bytes.last()];
+    ends.iter().all(|byte| byte.is_some_and(u8::is_ascii_alphanumeric))
+        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
+}
+
+pub fn qualified_name(text: &str) -> Verdict {
+    let name = match text.split_once('/') {
+        Some((_, name)) if name.contains('/') => {
+            return wrong(format!("a qualified name {}", &QUALIFIED[10..]));
+        }
+        Some(("", _)) => return wrong("prefix part must be non-empty"),
+        Some((prefix, name)) => match dns_subdomain(prefix) {
+            Some(fault) => return wrong(format!("prefix part {fault}")),
+            None => name,
+        },
+        None => text,
+    };
+    match name {
+        "" => wrong("name part must be non-empty"),
+        _ if name.len() > 63 => wrong("name part must be no more than 63 characters"),
+        _ if is_name(name) => None,
+        _ => wrong(QUALIFIED),
+    }
+}
+
+pub fn label_value(text: &str) -> Verdict {
+    match text {
+        "" => None,
+        _ if text.len() > 63 => too_long(63),
+        _ if is_name(text) => None,
+        _ => wrong(LABEL_VALUE),
+    }
+}
+
+pub fn port_name(text: &str) -> Verdict {
+    let bytes = text.as_bytes();
+    let ends = [bytes.first(), bytes.last()];
+    match text {
+        _ if text.len() > 15 => too_long(15),
+        _ if !bytes.iter().all(|byte| is_lower_alphanumeric(*byte) || *byte == b'-') => {
+            wrong("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+        }
+        _ if !bytes.iter().any(u8::is_ascii_lowercase) => wrong("must contain at least one letter (a-z)"),
+        _ if text.contains("--") => wrong("must not contain consecutive hyphens"),
+        _ if ends.contains(&Some(&b'-')) => wrong("must not begin or end with a hyphen"),
+        _ => None,
+    }
+}
+
+pub fn env_name(text: &str) -> Verdict {
+    let valid = |byte: u8| (b' '..=b'~').contains(&byte) && byte != b'=';
+    let valid = !text.is_empty() && text.bytes().all(valid);
+    (!valid).then(|| {
+        "a valid environment variable name must consist only of printable ASCII characters other than '='"
+            .into()
+    })
+}
+
+pub fn config_key(text: &str) -> Verdict {
+    match text {
+        _ if text.len() > 253 => too_long(253),
+        _ if text.is_empty()
+            || !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte)) =>
+        {
+            wrong(CONFIG_KEY)
+        }
+        "." | ".." => wrong(format!("must not be '{text}'")),
+        _ if text.starts_with("..") => wrong("must not start with '..'"),
+        _ => None,
+    }
+}
+
+pub fn path_segment(text: &str) -> Verdict {
+    match text {
+        "." | ".." => wrong(format!("may not be '{text}'")),
+        _ if text.contains('/') => wrong("may not contain '/'"),
+        _ if text.contains('%') => wrong("may not contain '%'"),
+        _ => None,
+    }
+}
+
+pub fn ip(text: &str) -> Verdict {
+    let valid = text.parse::<IpAddr>().is_ok() && !text.contains('%');
+    (!valid).then(|| "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)".into())
+}
+
+/// A block of addresses: the bits that its addresses share.
+#[derive(Clone, Copy)]
+pub struct Network {
+    address: IpAddr,
+    bits: u8,
+}
+
+impl Network {
+    /// Whether all addresses of this block are in another, which has more.
+    pub fn is_strictly_within(self, whole: Network) -> bool {
+        let shared = match (self.address, whole.address) {
+            (IpAddr::V4(part), IpAddr::V4(whole)) => (u32::from(part) ^ u32::from(whole)).leading_zeros(),
+            (IpAddr::V6(part), IpAddr::V6(whole)) => (u128::from(part) ^ u128::from(whole)).leading_zeros(),
+            _ => return false,
+        };
+        self.bits > whole.bits && shared >= u32::from(whole.bits)
+    }
+}
+
+/// Reads a block of addresses.
+pub fn network(text: &str) -> Option<Network> {
+    let (address, bits) = text.split_once('/')?;
+    let address: IpAddr = address.parse().ok()?;
+    let most = if address.is_ipv4() { 32 } else { 128 };
+    let plain = !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit());
+    let bits = bits.parse::<u8>().ok().filter(|bits| plain && *bits <= most)?;
+    Some(Network { address, bits })
+}
+
+pub fn cidr(text: &str) -> Verdict {
+    let parsed = network(text);
+    parsed.is_none().then(|| "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)".into())
+}
+
+pub fn absolute_path(text: &str) -> Verdict {
+    (!text.starts_with('/')).then(|| "must be an absolute path".into())
+}
+
+pub fn relative_path(text: &str) -> Verdict {
+    match text {
+        _ if text.starts_with('/') => wrong("must be a relative path"),
+        _ if text.split('/').any(|part| part == "..") => wrong("must not contain '..'"),
+        _ => None,
+    }
+}
+
+pub fn trimmed(text: &str) -> Verdict {
+    (text.trim() != text).then(|| "must not have leading or trailing whitespace".into())
+}
+
+pub fn wildcard_host(text: &str) -> Verdict {
+    if text.parse::<IpAddr>().is_ok() {
+        return wrong("must be a DNS name, not an IP address");
+    }
+    dns_subdomain(text.strip_prefix("*.").unwrap_or(text))
+}
+
+pub fn domain_path(text: &str) -> Verdict {
+    let (domain, path) = text.split_once('/').unwrap_or((text, ""));
+    match dns_subdomain(domain) {
+        None if !path.is_empty() => None,
+        None => wrong("must be a domain-prefixed path (such as \"acme.io/foo\")"),
+        fault => fault,
+    }
+}
+
+pub fn header_name(text: &str) -> Verdict {
+    let valid = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    (!valid).then(|| {
+        "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name')".into()
+    })
+}
+
+pub fn standard_or_qualified(text: &str) -> Verdict {
+    match qualified_name(text) {
+        None if !text.contains('/') => wrong("must be a standard limit type or fully qualified"),
+        fault => fault,
+    }
+}
+
+pub fn url(text: &str) -> Verdict {
+    let valid = text.strip_prefix("https://").is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'));
+    (!valid).then(|| "must be a URL that begins with https:// and names a host".into())
+}
+
+/// Finalizers without a domain that built-in kinds may have.
+pub const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
+
+pub fn finalizer_name(text: &str) -> Verdict {
+    match qualified_name(text) {
+        None if !text.contains('/') && !STANDARD_FINALIZERS.contains(&text) => {
+            wrong("name is neither a standard finalizer name nor is it fully qualified")
+        }
+        fault => fault,
+    }
+}
+
+/// The name of a host, without wildcards.
+pub fn host_not_address(text: &str) -> Verdict {
+    match text.parse::<IpAddr>() {
+        Ok(_) => wrong("must be a DNS name, not an IP address"),
+        Err(_) => dns_subdomain(text),
+    }
+}
+
+/// A host of a certificate; unlike a host of a rule it may look like an address.
+pub fn certificate_host(text: &str) -> Verdict {
+    dns_subdomain(text.strip_prefix("*.").unwrap_or(text))
+}
+
+/// A domain in which names are looked up: underscores, a dot at its end and the root alone are right.
+pub fn search_domain(text: &str) -> Verdict {
+    let name = text.strip_suffix('.').unwrap_or(text);
+    match name {
+        "" if text == "." => None,
+        _ if name.len() > 253 => too_long(253),
+        _ if name.split('.').all(|part| is_label(&part.replace('_', "x"))) => None,
+        _ => wrong(SUBDOMAIN),
+    }
+}
+
+pub fn sysctl(text: &str) -> Verdict {
+    let sound = |part: &str| {
+        let ends = [part.bytes().next(), part.bytes().next_back()];
+        ends.iter().all(|byte| byte.is_some_and(is_lower_alphanumeric))
+            && part.bytes().all(|byte| is_lower_alphanumeric(byte) || b"-_".contains(&byte))
+    };
+    let valid = text.len() <= 253 && text.split(['.', '/']).all(sound);
+    (!valid).then(|| {
+        "must have at most 253 characters, in parts of lower case alphanumeric characters, '-' or '_' between '.' or '/'".into()
+    })
+}
+
+pub fn no_backsteps(text: &str) -> Verdict {
+    text.split('/').any(|part| part == "..").then(|| "must not contain '..'".into())
+}
+
+/// The name of a storage driver; letter case does not matter in it.
+pub fn driver_name(text: &str) -> Verdict {
+    match text.len() {
+        0..=63 => dns_subdomain(&text.to_lowercase()),
+        _ => too_long(63),
+    }
+}
+
+/// An address that others can reach.
+pub fn plain_address(text: &str) -> Verdict {
+    ip(text).or_else(|| {
+        let special = text.parse::<IpAddr>().is_ok_and(is_special);
+        special.then(|| "may not be an unspecified, loopback or link-local address".into())
+    })
+}
+
+/// A path that is compared part by part, and so has none that is empty, a dot or an encoded slash.
+pub fn plain_path(text: &str) -> Verdict {
+    let inside = ["//", "/./", "/../", "%2f", "%2F"].into_iter().find(|part| text.contains(part));
+    let at_end = ["/..", "/."].into_iter().find(|part| text.ends_with(part));
+    match (inside, at_end) {
+        (Some(part), _) => wrong(format!("must not contain '{part}'")),
+        (None, Some(part)) => wrong(format!("cannot end with '{part}'")),
+        (None, None) => None,
+    }
+}
+
+/// An amount.
+pub fn not_negative(text: &str) -> Verdict {
+    let negative = Quantity::parse(text).is_some_and(|amount| amount.nanos() < 0);
+    negative.then(|| "must be greater than or equal to 0".into())
+}
+
+/// Returns all that is wrong with the address of a webhook.
+pub fn webhook_url_faults(url: &str) -> Vec<&'static str> {
+    let Some(rest) = url.strip_prefix("https://") else {
+        return vec!["'https' is the only allowed URL scheme; desired format: https://host[/path]"];
+    };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let before_fragment = rest.split('#').next().unwrap_or_default();
+    let faults = [
+        (authority.is_empty(), "host must be specified; desired format: https://host[/path]"),
+        (authority.contains('@'), "user information is not permitted in the URL"),
+        (rest.contains('#'), "fragments are not permitted in the URL"),
+        (before_fragment.contains('?'), "query parameters are not permitted in the URL"),
+    ];
+    faults.into_iter().filter(|(is_wrong, _)| *is_wrong).map(|(_, detail)| detail).collect()
+}
+
+/// The path at which a service is called; it may end in a slash.
+pub fn service_path(text: &str) -> Verdict {
+    let Some(rest) = text.strip_prefix('/') else {
+        return (!text.is_empty()).then(|| "must start with a '/'".into());
+    };
+    let parts: Vec<&str> = rest.strip_suffix('/').unwrap_or(rest).split('/').collect();
+    match *parts {
+        [""] if !rest.is_empty() => wrong("segment[0] may not be empty"),
+        [""] => None,
+        ref parts => parts.iter().enumerate().find_map(|(at, part)| match dns_subdomain(part) {
+            _ if part.is_empty() => wrong(format!("segment[{at}] may not be empty")),
+            fault => fault.map(|fault| format!("segment[{at}]: {fault}")),
+        }),
+    }
+}
+
+/// Says what is wrong with the name of an object; a prefix for generated names may end in `-`.
+pub fn object_name(names: Names, text: &str) -> Verdict {
+    match names {
+        Names::Subdomain => dns_subdomain(text),
+        Names::ShortSubdomain if text.len() > 63 => too_long(63),
+        Names::ShortSubdomain => dns_subdomain(text),
+        Names::Label if text.contains('.') => wrong("must not contain dots"),
+        Names::Label => dns_label(text),
+        Names::Segment => path_segment(text),
+        Names::Address => canonical_ip(text),
+        Names::Definition | Names::Service => path_segment(text),
+    }
+}
+
+/// Says what is wrong with the beginning of names to be generated.
+pub fn name_prefix(names: Names, text: &str) -> Verdict {
+    let trimmed = text.trim_end_matches('-');
+    match names {
+        Names::Subdomain | Names::ShortSubdomain | Names::Label => object_name(names, trimmed),
+        _ => object_name(names, text),
+    }
+}
+
+fn canonical_ip(text: &str) -> Verdict {
+    match text.parse::<IpAddr>() {
+        Ok(address) if address.to_string() == text => None,
+        Ok(address) => wrong(format!("must be canonical format {address}")),
+        Err(_) => wrong("must be a valid IP address"),
+    }
+}
+
+/// Whether an address is one that nobody can be reached at from outside.
+pub fn is_special(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => {
+            v4.is_unspecified() || v4.is_loopback() || v4.is_link_local() || v4.octets()[..3] == [224, 0, 0]
+        }
+        IpAddr::V6(v6) => {
+            v6.is_unspecified()
+                || v6.is_loopback()
+                || v6.segments()[0] & 0xffc0 == 0xfe80
+                || v6.segments()[0] == Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0).segments()[0]
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! What all objects of a Kubernetes API share: errors and their `Status`, errors and paths of fields, label and field
+//! selectors, quantities, timestamps, the metadata of objects, the codec that reads documents by their types, and the
+//! description of resources.
+//!
+//! The crate knows no particular kind, no HTTP and no storage. It asks no clock: times come in as arguments.
+
+#![allow(missing_docs)]
+
+pub mod base64;
+mod before;
+pub mod codec;
+mod edit;
+mod field_error;
+mod field_path;
+pub mod format;
+pub mod object_meta;
+pub mod quantity;
+mod resource;
+mod row;
+mod selector;
+mod status;
+#[cfg(feature = "store")]
+mod store_error;
+pub mod time;
+
+pub use before::{Before, Change};
+pub use codec::{DecodeError, Decoded};
+pub use edit::{Edit, Rebuild, map_items};
+pub use field_error::{FaultKind, FieldError, failure_of};
+pub use field_path::FieldPath;
+pub use quantity::Quantity;
+pub use resource::{
+    Bumps, Group, Names, Refills, Registry, Resource, Scope, StatusOnCreate, Strategy, Subresource,
+    api_version,
+};
+pub use row::Row;
+pub use selector::{FieldSelector, LabelSelector, selector_text};
+pub use status::{ApiError, Cause, Details, Reason, qualified};
+pub use time::Timestamp;

@@ -1,0 +1,54 @@
+//! Reads the metadata of objects whose kind has no type of its own, such as custom resources.
+
+use super::one_reference_per_owner;
+use crate::{
+    Before, FieldPath,
+    codec::{DecodeError, EmptyLists, Encoder, NoRules, ShapeId, Shapes, Walk, decode_at},
+};
+use std::sync::LazyLock;
+use tenure_schema::Schema;
+use tenure_value::Value;
+
+/// The definition of the metadata, and how its values are shown.
+const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+const ENCODING: &str = r#"{
+  "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta": {"keepZero": ["deletionGracePeriodSeconds"]},
+  "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference": {"keepZero": ["blockOwnerDeletion", "controller"]}
+}"#;
+
+/// Metadata as it was read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Canonical {
+    /// The metadata in the form in which the API shows it.
+    pub value: Option<Value>,
+    /// What was left out: `unknown field "metadata.nope"`.
+    pub complaints: Vec<String>,
+    /// What was changed.
+    pub warnings: Vec<String>,
+}
+
+/// Reads metadata: wrong types are errors, unknown fields are dropped and reported, the rest gets its canonical form.
+pub fn canonical(metadata: Option<&Value>) -> Result<Canonical, Box<DecodeError>> {
+    static SHAPES: LazyLock<(Shapes, Option<ShapeId>)> = LazyLock::new(|| {
+        static FACTS: LazyLock<Value> = LazyLock::new(|| ENCODING.parse().unwrap_or_default());
+        let schema = Schema::builtin();
+        let shapes = Shapes::new(schema, &FACTS);
+        let shape = schema.named(OBJECT_META).map(|of| shapes.number(of.id()));
+        (shapes, shape)
+    });
+    let Some(metadata) = metadata.filter(|metadata| !metadata.is_null()) else {
+        return Ok(Canonical::default());
+    };
+    let (shapes, Some(shape)) = &*SHAPES else {
+        return Ok(Canonical { value: Some(metadata.clone()), ..Canonical::default() });
+    };
+    let path = FieldPath::root();
+    let path = path.field("metadata");
+    let decoded = decode_at(shapes, *shape, metadata, Before::NOTHING, "PartialObjectMetadata", &path)?;
+    let (object, warnings) = one_reference_per_owner(Value::object([("metadata", decoded.value)]));
+    let value = object.get("metadata").cloned().unwrap_or_default();
+    let rules = &mut NoRules;
+    let mut encoder = Encoder { shapes, walk: Walk::Encode, empty_lists: EmptyLists::AsGiven, rules };
+    let value = encoder.value(*shape, &value, Before::NOTHING).unwrap_or(value);
+    Ok(Canonical { value: Some(value), complaints: decoded.complaints, warnings })
+}

@@ -1,0 +1,11 @@
+//! The metadata that every object has: read by its type, and checked.
+
+mod decode;
+mod owners;
+mod validate;
+
+pub use decode::{Canonical, canonical};
+pub use owners::one_reference_per_owner;
+pub use validate::{
+    CRD_CLEANUP_FINALIZER, annotations, check, check_embedded, check_update, labels, version_fault,
+};

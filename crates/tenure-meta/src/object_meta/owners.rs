@@ -1,0 +1,48 @@
+//! What is mended in the metadata of every object that comes in.
+
+use tenure_value::{Object, Value};
+
+/// Keeps the first of several references to one owner, and says so.
+pub fn one_reference_per_owner(object: Value) -> (Value, Vec<String>) {
+    let owners = object.at(["metadata", "ownerReferences"]).and_then(Value::as_array);
+    let (Some(owners), Some(fields)) = (owners, object.as_object()) else { return (object, Vec::new()) };
+    let mut kept: Vec<&Value> = Vec::new();
+    let mut repeated: Vec<String> = Vec::new();
+    let uid = |owner: &Value| owner.get("uid").and_then(Value::as_str).unwrap_or_default().to_string();
+    for owner in owners {
+        match kept.iter().any(|other| uid(other) == uid(owner)) {
+            true if !repeated.contains(&uid(owner)) => repeated.push(uid(owner)),
+            true => {}
+            false => kept.push(owner),
+        }
+    }
+    if repeated.is_empty() {
+        return (object, Vec::new());
+    }
+    let warning = format!(
+        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and \
+         may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+        repeated.join(", ")
+    );
+    let metadata = fields.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+    let metadata: Object = metadata.with("ownerReferences", Value::array(kept.into_iter().cloned()));
+    (fields.with("metadata", metadata).into(), vec![warning])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_owner_is_named_once() {
+        let object: Value = r#"{"metadata":{"ownerReferences":[{"uid":"1","name":"a"},{"uid":"2"},{"uid":"1"}]}}"#.parse().unwrap();
+        let (mended, warnings) = one_reference_per_owner(object);
+        assert_eq!(
+            mended,
+            r#"{"metadata":{"ownerReferences":[{"uid":"1","name":"a"},{"uid":"2"}]}}"#.parse().unwrap()
+        );
+        assert!(warnings[0].ends_with("duplicate UID(s) observed: 1"));
+        let (same, none) = one_reference_per_owner(mended.clone());
+        assert!(same.ptr_eq(&mended) && none.is_empty());
+    }
+}

@@ -1,0 +1,363 @@
+//! Which resources are served: names, verbs, scope, versions, and the strategy by which each is written.
+//! The built-in ones are rows of `data/resources.json`; other registries may be made of further rows.
+
+use crate::row::Row;
+use std::{collections::HashMap, sync::Arc};
+use tenure_schema::{Schema, TypeId, TypeRef};
+use tenure_value::{Text, Value};
+
+/// Whether objects of a resource live in namespaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Each object is in a namespace.
+    Namespaced,
+    /// There is one set of objects for the whole cluster.
+    Cluster,
+}
+
+impl Scope {
+    /// Returns the word of the API.
+    pub fn word(self) -> &'static str {
+        match self {
+            Scope::Namespaced => "Namespaced",
+            Scope::Cluster => "Cluster",
+        }
+    }
+}
+
+/// Which names the objects of a resource may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Names {
+    /// A DNS subdomain of at most 253 characters.
+    #[default]
+    Subdomain,
+    /// A DNS subdomain of at most 63 characters.
+    ShortSubdomain,
+    /// A DNS label of at most 63 characters.
+    Label,
+    /// Anything that can be a segment of a path.
+    Segment,
+    /// An IP address in its canonical form.
+    Address,
+    /// The plural name and the group of a custom resource definition.
+    Definition,
+    /// The version and the group of an API service.
+    Service,
+}
+
+/// The words of `names` in the data.
+const NAMES: [(&str, Names); 7] = [
+    ("subdomain", Names::Subdomain),
+    ("subdomain63", Names::ShortSubdomain),
+    ("label", Names::Label),
+    ("segment", Names::Segment),
+    ("address", Names::Address),
+    ("definition", Names::Definition),
+    ("service", Names::Service),
+];
+
+/// What a change must touch to raise `metadata.generation`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bumps {
+    /// Anything but metadata and status.
+    pub content: bool,
+    /// Annotations.
+    pub annotations: bool,
+    /// The status, where it is written like everything else.
+    pub status: bool,
+}
+
+/// What becomes of the status in the body of a create.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StatusOnCreate {
+    /// It is dropped.
+    #[default]
+    Dropped,
+    /// It is taken.
+    Taken,
+}
+
+/// What an update fills in again when the request leaves it out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refills {
+    /// Nothing.
+    Nothing,
+    /// What the server allotted, and what the strategy fills in at creation.
+    Allotted,
+    /// What the strategy fills in at creation.
+    Created,
+    /// What admission adds.
+    Admitted,
+}
+
+/// How objects of a resource are written and deleted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Strategy {
+    /// Which names are valid.
+    pub names: Names,
+    /// Whether objects begin with generation 1; otherwise they have none.
+    pub generation: bool,
+    /// What raises the generation.
+    pub bumps: Bumps,
+    /// What becomes of the status in the body of a create.
+    pub status_on_create: StatusOnCreate,
+    /// The parts of metadata that the status endpoint lets through.
+    pub status_keeps: Box<[Text]>,
+    /// What the main endpoint puts back besides the status.
+    pub resets: Box<[Text]>,
+    /// The annotation that counts the changes of a part of the object, and the path of that part.
+    pub counter: Option<(Text, Text)>,
+    /// What an update fills in again.
+    pub refills: Refills,
+    /// Paths of what stays as it was when an update leaves it out.
+    pub keeps: Box<[Text]>,
+    /// Whether an update may leave out the resource version.
+    pub unconditional_update: bool,
+    /// Whether an update of an absent object creates it.
+    pub create_on_update: bool,
+    /// Whether a completed deletion answers with the object rather than a `Status`.
+    pub delete_returns_object: bool,
+    /// Whether dependents are orphaned unless the request says otherwise.
+    pub orphans: bool,
+    /// Whether objects have no dependents, whatever a deletion says of them.
+    pub childless: bool,
+}
+
+impl Default for Strategy {
+    fn default() -> Strategy {
+        Strategy::from_row(&Value::Null)
+    }
+}
+
+impl Strategy {
+    fn from_row(row: &Value) -> Strategy {
+        let word = row.text("names");
+        let bumps = row.texts("bumps");
+        let bumps = |of: &str| bumps.iter().any(|word| word == of);
+        Strategy {
+            names: NAMES.iter().find(|(name, _)| *name == word).map(|(_, of)| *of).unwrap_or_default(),
+            generation: row.flag("generation"),
+            bumps: Bumps { content: bumps("content"), annotations: bumps("annotations"), status: false },
+            status_on_create: match row.flag("statusOnCreate") {
+                true => StatusOnCreate::Taken,
+                false => StatusOnCreate::Dropped,
+            },
+            status_keeps: match row.get("statusKeeps") {
+                Some(_) => row.texts("statusKeeps"),
+                None => ["labels", "annotations", "finalizers", "ownerReferences"].map(Text::new).into(),
+            },
+            resets: row.texts("resets"),
+            counter: row.get("counter").map(|of| (of.text("annotation"), of.text("of"))),
+            refills: match row.text("refills").as_str() {
+                "allotted" => Refills::Allotted,
+                "created" => Refills::Created,
+                "admitted" => Refills::Admitted,
+                _ => Refills::Nothing,
+            },
+            keeps: row.texts("keeps"),
+            unconditional_update: row.get("unconditionalUpdate").and_then(Value::as_bool).unwrap_or(true),
+            create_on_update: row.flag("createOnUpdate"),
+            delete_returns_object: row.flag("deleteReturnsObject"),
+            orphans: row.flag("orphans"),
+            childless: row.flag("childless"),
+        }
+    }
+}
+
+/// A path below an object, such as `status` or `scale`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subresource {
+    /// The last segment of the path.
+    pub name: Text,
+    /// The group of what is exchanged there; empty when it is the resource's own.
+    pub group: Text,
+    /// The version of what is exchanged there; empty when it is the resource's own.
+    pub version: Text,
+    /// The kind of what is exchanged there.
+    pub kind: Text,
+    /// What can be done there.
+    pub verbs: Box<[Text]>,
+}
+
+/// One resource in one version.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resource {
+    /// The API group; empty for the core group.
+    pub group: Text,
+    /// The version.
+    pub version: Text,
+    /// `group/version`, or the version alone in the core group.
+    pub api_version: Text,
+    /// The plural name, as it stands in paths.
+    pub name: Text,
+    /// The kind of its objects.
+    pub kind: Text,
+    /// The name of one.
+    pub singular: Text,
+    /// Abbreviations for the command line.
+    pub short_names: Box<[Text]>,
+    /// Sets of resources it belongs to, such as `all`.
+    pub categories: Box<[Text]>,
+    /// Whether objects live in namespaces.
+    pub scope: Scope,
+    /// What can be done.
+    pub verbs: Box<[Text]>,
+    /// The paths below an object.
+    pub subresources: Box<[Subresource]>,
+    /// The hash that discovery gives for the version of storage; empty when objects are not stored.
+    pub storage_version_hash: Text,
+    /// Group and version in which objects are stored, of those served.
+    pub storage: (Text, Text),
+    /// How objects are written and deleted.
+    pub strategy: Strategy,
+    /// The type of its objects in the schema of the built-in kinds, if it is one of those.
+    pub of: Option<TypeId>,
+}
+
+impl Resource {
+    /// Whether the resource takes a verb.
+    pub fn has_verb(&self, verb: &str) -> bool {
+        self.verbs.iter().any(|of| of == verb)
+    }
+
+    /// Returns a path below the objects.
+    pub fn subresource(&self, name: &str) -> Option<&Subresource> {
+        self.subresources.iter().find(|of| of.name == name)
+    }
+
+    /// Whether objects have a status that only its own endpoint writes.
+    pub fn has_status(&self) -> bool {
+        self.subresource("status").is_some()
+    }
+
+    /// Whether objects are kept; reviews and bindings are only answered.
+    pub fn is_stored(&self) -> bool {
+        !self.storage_version_hash.is_empty()
+    }
+
+    /// Returns `deployments.apps`, or `pods` in the core group.
+    pub fn qualified(&self) -> String {
+        crate::qualified(&self.name, &self.group)
+    }
+
+    /// Reads a row of data.
+    pub fn from_row(row: &Value) -> Resource {
+        let (group, version) = (row.text("group"), row.text("version"));
+        let verbs = |row: &Value| row.text("verbs").split_whitespace().map(Text::new).collect();
+        let (api_version, kind) = (api_version(&group, &version), row.text("kind"));
+        Resource {
+            of: Schema::builtin().kind(&api_version, &kind).map(TypeRef::id),
+            api_version,
+            name: row.text("resource"),
+            kind,
+            singular: row.text("singular"),
+            short_names: row.texts("shortNames"),
+            categories: row.texts("categories"),
+            scope: if row.text("scope") == "Cluster" { Scope::Cluster } else { Scope::Namespaced },
+            verbs: verbs(row),
+            subresources: row
+                .items("subresources")
+                .iter()
+                .map(|of| Subresource {
+                    name: of.text("name"),
+                    group: of.text("group"),
+                    version: of.text("version"),
+                    kind: of.text("kind"),
+                    verbs: verbs(of),
+                })
+                .collect(),
+            storage_version_hash: row.text("storageVersionHash"),
+            storage: match &*row.texts("storage") {
+                [group, version] => (group.clone(), version.clone()),
+                _ => (group.clone(), version.clone()),
+            },
+            strategy: row.get("strategy").map(Strategy::from_row).unwrap_or_default(),
+            group,
+            version,
+        }
+    }
+}
+
+/// A group and its versions, the preferred one first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// The group's name; empty for the core group.
+    pub name: Text,
+    /// The versions, the preferred one first.
+    pub versions: Box<[Text]>,
+}
+
+/// The resources that are served, in the order in which discovery lists them.
+#[derive(Debug, Default)]
+pub struct Registry {
+    groups: Vec<Group>,
+    resources: Vec<Arc<Resource>>,
+    by_path: HashMap<(Text, Text, Text), usize>,
+    by_kind: HashMap<(Text, Text), usize>,
+}
+
+impl Registry {
+    /// Makes a registry; a version of storage that is not served is replaced by the resource's own.
+    pub fn new(groups: Vec<Group>, mut resources: Vec<Arc<Resource>>) -> Registry {
+        let key = |group: &Text, version: &Text, name: &Text| (group.clone(), version.clone(), name.clone());
+        let by_path: HashMap<_, _> = resources
+            .iter()
+            .enumerate()
+            .map(|(at, of)| (key(&of.group, &of.version, &of.name), at))
+            .collect();
+        for of in &mut resources {
+            if !by_path.contains_key(&key(&of.storage.0, &of.storage.1, &of.name)) {
+                let of = Arc::make_mut(of);
+                of.storage = (of.group.clone(), of.version.clone());
+            }
+        }
+        let by_kind = resources
+            .iter()
+            .enumerate()
+            .map(|(at, of)| ((of.api_version.clone(), of.kind.clone()), at))
+            .collect();
+        Registry { groups, resources, by_path, by_kind }
+    }
+
+    /// Returns the groups in order, the core group first.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// Returns the resources in order.
+    pub fn resources(&self) -> &[Arc<Resource>] {
+        &self.resources
+    }
+
+    /// Returns the resources of a group and version, in order.
+    pub fn of_version(&self, group: &str, version: &str) -> impl Iterator<Item = &Arc<Resource>> {
+        self.resources.iter().filter(move |of| of.group == group && of.version == version)
+    }
+
+    /// Finds a resource by the words of its path.
+    pub fn find(&self, group: &str, version: &str, resource: &str) -> Option<&Arc<Resource>> {
+        let key = (Text::new(group), Text::new(version), Text::new(resource));
+        self.by_path.get(&key).map(|at| &self.resources[*at])
+    }
+
+    /// Finds the resource of a kind.
+    pub fn of_kind(&self, api_version: &str, kind: &str) -> Option<&Arc<Resource>> {
+        let key = (Text::new(api_version), Text::new(kind));
+        self.by_kind.get(&key).map(|at| &self.resources[*at])
+    }
+
+    /// Returns the form in which objects of a resource are stored; often itself.
+    pub fn storage_of(&self, resource: &Resource) -> Option<&Arc<Resource>> {
+        self.find(&resource.storage.0, &resource.storage.1, &resource.name)
+    }
+
+    /// Returns every form in which the objects of a resource are served, its own included.
+    pub fn forms_of<'a>(&'a self, resource: &'a Resource) -> impl Iterator<Item = &'a Arc<Resource>> {
+        self.resources.iter().filter(|of| of.storage == resource.storage && of.name == resource.name)
+    }
+}
+
+/// Returns `group/version`, or the version alone in the core group.
+pub fn api_version(group: &str, version: &str) -> Text {
+    if group.is_empty() { Text::new(version) } else { Text::from(format!("{group}/{version}")) }
+}

@@ -1,0 +1,33 @@
+//! Reads members of a document whose form is known, with a default where one is absent.
+
+use tenure_value::{Text, Value};
+
+/// Reads members of a row of data.
+pub trait Row {
+    /// Returns a string; empty where there is none.
+    fn text(&self, name: &str) -> Text;
+    /// Returns a list of strings; empty where there is none.
+    fn texts(&self, name: &str) -> Box<[Text]>;
+    /// Returns the items of a list; none where there is no list.
+    fn items(&self, name: &str) -> &[Value];
+    /// Whether a member is `true`.
+    fn flag(&self, name: &str) -> bool;
+}
+
+impl Row for Value {
+    fn text(&self, name: &str) -> Text {
+        self.get(name).and_then(Value::as_str).map(Text::new).unwrap_or_default()
+    }
+
+    fn texts(&self, name: &str) -> Box<[Text]> {
+        self.items(name).iter().filter_map(|item| item.as_str().map(Text::new)).collect()
+    }
+
+    fn items(&self, name: &str) -> &[Value] {
+        self.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
+    }
+
+    fn flag(&self, name: &str) -> bool {
+        self.get(name).and_then(Value::as_bool).unwrap_or_default()
+    }
+}

@@ -1,0 +1,207 @@
+//! Field selectors: `metadata.name=a,status.phase!=Running`. Only the fields that a kind lists may be asked for.
+
+use crate::ApiError;
+use tenure_value::{Text, Value};
+
+/// A conjunction of requirements on fields.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FieldSelector(Vec<Requirement>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Requirement {
+    field: Text,
+    value: Text,
+    equal: bool,
+}
+
+impl FieldSelector {
+    /// Reads the text of `fieldSelector`; a backslash takes the next character literally.
+    pub fn parse(text: &str) -> Result<FieldSelector, ApiError> {
+        split(text)
+            .into_iter()
+            .filter(|term| !term.is_empty())
+            .map(|term| {
+                requirement(&term).ok_or_else(|| {
+                    ApiError::bad_request(format!("invalid selector: '{text}'; can't understand '{term}'; a term is FIELD=VALUE or FIELD!=VALUE"))
+                })
+            })
+            .collect::<Result<_, _>>()
+            .map(FieldSelector)
+    }
+
+    /// Refuses fields that the kind does not offer.
+    pub fn check(&self, offered: &[Text]) -> Result<(), ApiError> {
+        let unknown = self.0.iter().find(|of| !is_metadata(&of.field) && !offered.contains(&of.field));
+        unknown.map_or(Ok(()), |of| {
+            let mut known: Vec<String> = vec!["\"metadata.name\"".into(), "\"metadata.namespace\"".into()];
+            known.extend(offered.iter().map(|field| format!("{field:?}")));
+            Err(ApiError::bad_request(format!(
+                "{:?} is not a known field selector: only {}",
+                of.field,
+                known.join(", ")
+            )))
+        })
+    }
+
+    /// Whether every object is meant.
+    pub fn is_everything(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the one name that the selector asks for, if it does.
+    pub fn name(&self) -> Option<&Text> {
+        self.0.iter().find(|of| of.equal && of.field == "metadata.name").map(|of| &of.value)
+    }
+
+    /// Decides on an object from its name and namespace; nothing if other fields are asked for too.
+    pub fn decide(&self, name: &str, namespace: &str) -> Option<bool> {
+        let mut known = true;
+        for of in &self.0 {
+            let is = match of.field.as_str() {
+                "metadata.name" => name,
+                "metadata.namespace" => namespace,
+                _ => {
+                    known = false;
+                    continue;
+                }
+            };
+            if (is == of.value.as_str()) != of.equal {
+                return Some(false);
+            }
+        }
+        known.then_some(true)
+    }
+
+    /// Whether an object is meant; an absent field counts as its zero value, printed.
+    pub fn matches(&self, object: &Value) -> bool {
+        self.0.iter().all(|of| (shown(object, &of.field) == of.value.as_str()) == of.equal)
+    }
+}
+
+fn is_metadata(field: &str) -> bool {
+    matches!(field, "metadata.name" | "metadata.namespace")
+}
+
+/// Fields that selectors call by another name than objects do; the first place where something stands holds.
+const ELSEWHERE: [(&str, &[&str]); 2] =
+    [("source", &["source.component", "reportingComponent"]), ("status.successful", &["status.succeeded"])];
+
+/// Returns the value of a field as a selector writes it.
+fn shown(object: &Value, field: &str) -> String {
+    let places = ELSEWHERE.iter().find(|(name, _)| *name == field).map(|(_, places)| *places);
+    let places = places.unwrap_or(std::slice::from_ref(&field));
+    let found = places.iter().filter_map(|place| object.at(place.split('.')));
+    match found.into_iter().find(|value| value.as_str() != Some("")) {
+        Some(Value::String(text)) => text.to_string(),
+        Some(Value::Bool(flag)) => flag.to_string(),
+        Some(Value::Int(number)) => number.to_string(),
+        None if field == "spec.unschedulable" || field == "spec.hostNetwork" => "false".into(),
+        None if field == "status.replicas" || field == "status.successful" => "0".into(),
+        _ => String::new(),
+    }
+}
+
+/// Splits at commas that no backslash protects; the terms keep their backslashes.
+fn split(text: &str) -> Vec<String> {
+    let mut terms = vec![String::new()];
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        let last = terms.last_mut().expect("there is always a last term");
+        match character {
+            '\\' => {
+                last.push(character);
+                last.extend(characters.next());
+            }
+            ',' => terms.push(String::new()),
+            _ => last.push(character),
+        }
+    }
+    terms
+}
+
+fn requirement(term: &str) -> Option<Requirement> {
+    let at = term.find(['=', '!'])?;
+    let (field, rest) = term.split_at(at);
+    let (equal, value) = rest
+        .strip_prefix("!=")
+        .map(|value| (false, value))
+        .or_else(|| rest.strip_prefix("==").or(rest.strip_prefix('=')).map(|value| (true, value)))?;
+    Some(Requirement { field: Text::new(field), value: unescape(value)?, equal })
+}
+
+fn unescape(value: &str) -> Option<Text> {
+    let mut plain = String::with_capacity(value.len());
+    let mut characters = value.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => plain.push(characters.next().filter(|next| "\\,=".contains(*next))?),
+            '=' | ',' => return None,
+            _ => plain.push(character),
+        }
+    }
+    Some(plain.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selectors_choose_by_fields() {
+        let object = Value::object([
+            ("metadata", Value::object([("name", Value::from("a,b"))])),
+            ("status", Value::object([("phase", Value::from("Pending"))])),
+        ]);
+        for (text, want) in [
+            ("", true),
+            ("metadata.name=a\\,b", true),
+            ("metadata.name=a", false),
+            ("status.phase==Pending,metadata.name!=x", true),
+            ("status.phase!=Pending", false),
+            ("spec.nodeName=", true),
+        ] {
+            assert_eq!(FieldSelector::parse(text).unwrap().matches(&object), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn some_fields_stand_elsewhere_in_the_object() {
+        for (object, text) in [
+            (r#"{"source":{"component":"c"},"reportingComponent":"r"}"#, "source=c"),
+            (r#"{"source":{},"reportingComponent":"r"}"#, "source=r,reportingComponent=r"),
+            (r#"{"status":{"succeeded":2}}"#, "status.successful=2"),
+            (r#"{"status":{}}"#, "status.successful=0,source="),
+        ] {
+            let object: Value = object.parse().unwrap();
+            assert!(FieldSelector::parse(text).unwrap().matches(&object), "{text}");
+        }
+    }
+
+    #[test]
+    fn name_and_namespace_decide_where_they_can() {
+        for (text, want) in [
+            ("", Some(true)),
+            ("metadata.name=a", Some(true)),
+            ("metadata.name!=a", Some(false)),
+            ("metadata.name=a,metadata.namespace=n", Some(true)),
+            ("metadata.namespace!=n", Some(false)),
+            ("metadata.name=a,status.phase=x", None),
+            ("status.phase=x,metadata.name=b", Some(false)),
+        ] {
+            assert_eq!(FieldSelector::parse(text).unwrap().decide("a", "n"), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn fields_that_are_not_offered_are_refused() {
+        let failure = FieldSelector::parse("spec.x=y").unwrap().check(&[]).unwrap_err();
+        assert_eq!(
+            failure.message,
+            "\"spec.x\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+        );
+        assert!(FieldSelector::parse("spec.x=y").unwrap().check(&["spec.x".into()]).is_ok());
+        for text in ["x", "a=b=c", "a=\\x"] {
+            assert!(FieldSelector::parse(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! Label selectors: `app=web,tier in (a,b),!legacy,rev>3`. All requirements must hold.
+
+use crate::ApiError;
+use tenure_value::{Object, Text, Value};
+
+/// A conjunction of requirements on labels.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LabelSelector(Vec<Requirement>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Requirement {
+    label: Text,
+    test: Test,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Test {
+    Exists,
+    Absent,
+    In(Vec<Text>),
+    /// Also holds where the label is absent.
+    NotIn(Vec<Text>),
+    Above(i64),
+    Below(i64),
+}
+
+impl LabelSelector {
+    /// Reads the text of `labelSelector`.
+    pub fn parse(text: &str) -> Result<LabelSelector, ApiError> {
+        let mut parser = Parser { tokens: tokens(text), at: 0 };
+        let mut requirements = Vec::new();
+        if parser.peek() == &Token::End {
+            return Ok(LabelSelector::default());
+        }
+        loop {
+            requirements.push(parser.requirement()?);
+            match parser.next() {
+                Token::End => return Ok(LabelSelector(requirements)),
+                Token::Sign(",") => {}
+                other => return Err(expected(&other, "',' or 'end of string'")),
+            }
+        }
+    }
+
+    /// Reads a selector as objects have it: `matchLabels` and `matchExpressions`.
+    pub fn of_object(selector: &Value) -> Result<LabelSelector, ApiError> {
+        LabelSelector::parse(&selector_text(selector))
+    }
+
+    /// Whether every object is meant.
+    pub fn is_everything(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether an object with these labels is meant.
+    pub fn matches(&self, labels: Option<&Value>) -> bool {
+        self.0.iter().all(|requirement| {
+            let value = labels.and_then(|labels| labels.get(&requirement.label)).and_then(Value::as_str);
+            requirement.test.holds(value)
+        })
+    }
+}
+
+impl Test {
+    fn holds(&self, value: Option<&str>) -> bool {
+        let number = || value.and_then(|value| value.parse::<i64>().ok());
+        match self {
+            Test::Exists => value.is_some(),
+            Test::Absent => value.is_none(),
+            Test::In(values) => value.is_some_and(|value| values.iter().any(|of| of == value)),
+            Test::NotIn(values) => value.is_none_or(|value| values.iter().all(|of| of != value)),
+            Test::Above(limit) => number().is_some_and(|number| number > *limit),
+            Test::Below(limit) => number().is_some_and(|number| number < *limit),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Token {
+    Word(Text),
+    Sign(&'static str),
+    End,
+}
+
+const SIGNS: [&str; 9] = ["==", "!=", "=", "!", ",", "(", ")", ">", "<"];
+
+fn tokens(text: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
+            tokens.push(Token::Sign(sign));
+            rest = &rest[sign.len()..];
+        } else {
+            let ends = |c: char| c.is_whitespace() || "=!,()<>".contains(c);
+            let end = rest.find(ends).unwrap_or(rest.len());
+            tokens.push(Token::Word(Text::new(&rest[..end])));
+            rest = &rest[end..];
+        }
+        rest = rest.trim_start();
+    }
+    tokens
+}
+
+struct Parser {
+    tokens: Vec<Token>,
+    at: usize,
+}
+
+impl Parser {
+    fn peek(&self) -> &Token {
+        self.tokens.get(self.at).unwrap_or(&Token::End)
+    }
+
+    fn next(&mut self) -> Token {
+        let token = self.peek().clone();
+        self.at += 1;
+        token
+    }
+
+    fn requirement(&mut self) -> Result<Requirement, ApiError> {
+        let absent = self.peek() == &Token::Sign("!");
+        if absent {
+            self.at += 1;
+        }
+        let label = match self.next() {
+            Token::Word(label) => label,
+            other => return Err(expected(&other, "identifier")),
+        };
+        check_label(&label)?;
+        if absent {
+            return Ok(Requirement { label, test: Test::Absent });
+        }
+        let test = match self.peek().clone() {
+            Token::End | Token::Sign(",") => Test::Exists,
+            Token::Sign("=" | "==") => Test::In(vec![self.value()?]),
+            Token::Sign("!=") => Test::NotIn(vec![self.value()?]),
+            Token::Sign(">") => Test::Above(self.number()?),
+            Token::Sign("<") => Test::Below(self.number()?),
+            Token::Word(word) if word == "in" => Test::In(self.values()?),
+            Token::Word(word) if word == "notin" => Test::NotIn(self.values()?),
+            other => return Err(expected(&other, "in, notin, =, ==, !=, gt, lt")),
+        };
+        if let Test::In(values) | Test::NotIn(values) = &test {
+            values.iter().try_for_each(|value| check_value(&label, value))?;
+        }
+        Ok(Requirement { label, test })
+    }
+
+    fn value(&mut self) -> Result<Text, ApiError> {
+        self.at += 1;
+        match self.peek() {
+            Token::End | Token::Sign(",") => Ok(Text::default()),
+            Token::Word(word) => {
+                let word = word.clone();
+                self.at += 1;
+                Ok(word)
+            }
+            other => Err(expected(other, "identifier")),
+        }
+    }
+
+    fn number(&mut self) -> Result<i64, ApiError> {
+        let text = self.value()?;
+        text.parse().map_err(|_| {
+            ApiError::bad_request(format!("unable to parse requirement: values[0]: Invalid value: {text:?}: for 'Gt', 'Lt' operators, the value must be an integer"))
+        })
+    }
+
+    fn values(&mut self) -> Result<Vec<Text>, ApiError> {
+        self.at += 1;
+        match self.next() {
+            Token::Sign("(") => {}
+            other => return Err(expected(&other, "'('")),
+        }
+        let mut values = Vec::new();
+        loop {
+            match self.next() {
+                Token::Word(word) => {
+                    values.push(word);
+                    match self.next() {
+                        Token::Sign(",") => {}
+                        Token::Sign(")") => return Ok(values),
+                        other => return Err(expected(&other, "',' or ')'")),
+                    }
+                }
+                Token::Sign(",") => values.push(Text::default()),
+                Token::Sign(")") => {
+                    values.push(Text::default());
+                    return Ok(values);
+                }
+                other => return Err(expected(&other, "',', ')' or identifier")),
+            }
+        }
+    }
+}
+
+fn expected(found: &Token, wanted: &str) -> ApiError {
+    let found = match found {
+        Token::Word(word) => word.to_string(),
+        Token::Sign(sign) => (*sign).to_string(),
+        Token::End => String::new(),
+    };
+    ApiError::bad_request(format!("unable to parse requirement: found '{found}', expected: {wanted}"))
+}
+
+/// The longest name part of a label, and the longest value.
+const LABEL_BYTES: usize = 63;
+
+fn is_name(text: &str) -> bool {
+    let inner = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    text.len() <= LABEL_BYTES
+        && text.chars().all(inner)
+        && edge(text.chars().next())
+        && edge(text.chars().last())
+}
+
+fn check_label(label: &str) -> Result<(), ApiError> {
+    let (prefix, name) = label.split_once('/').map_or((None, label), |(prefix, name)| (Some(prefix), name));
+    if is_name(name) && prefix.is_none_or(|prefix| !prefix.is_empty() && prefix.split('.').all(is_name)) {
+        return Ok(());
+    }
+    Err(ApiError::bad_request(format!(
+        "unable to parse requirement: key: Invalid value: {label:?}: a label's name has letters, digits, '-', '_' or '.', starts and ends with a letter or digit, and may have a DNS prefix and '/' before it"
+    )))
+}
+
+fn check_value(label: &str, value: &str) -> Result<(), ApiError> {
+    if value.is_empty() || is_name(value) {
+        return Ok(());
+    }
+    Err(ApiError::bad_request(format!(
+        "unable to parse requirement: values[0][{label}]: Invalid value: {value:?}: a label's value is empty or has at most {LABEL_BYTES} letters, digits, '-', '_' or '.', and starts and ends with a letter or digit"
+    )))
+}
+
+/// Writes a selector the way it is asked for in a query.
+pub fn selector_text(selector: &Value) -> String {
+    let pairs = |labels: &Object| {
+        labels
+            .iter()
+            .map(|(name, value)| format!("{name}={}", value.as_str().unwrap_or_default()))
+            .collect::<Vec<_>>()
+    };
+    let Some(labels) = selector.get("matchLabels").and_then(Value::as_object) else {
+        // Replication controllers have a plain map of labels.
+        let expressions = selector.get("matchExpressions").and_then(Value::as_array);
+        return match (expressions, selector.as_object()) {
+            (Some(expressions), _) => expressions.iter().map(expression).collect::<Vec<_>>().join(","),
+            (None, Some(labels)) => pairs(labels).join(","),
+            _ => String::new(),
+        };
+    };
+    let mut terms = pairs(labels);
+    let expressions = selector.get("matchExpressions").and_then(Value::as_array);
+    terms.extend(expressions.into_iter().flat_map(|list| list.iter()).map(expression));
+    terms.sort();
+    terms.join(",")
+}
+
+fn expression(requirement: &Value) -> String {
+    let text = |name: &str| requirement.get(name).and_then(Value::as_str).unwrap_or_default();
+    let values = requirement.get("values").and_then(Value::as_array).cloned().unwrap_or_default();
+    let values = values.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(",");
+    match text("operator") {
+        "In" => format!("{} in ({values})", text("key")),
+        "NotIn" => format!("{} notin ({values})", text("key")),
+        "DoesNotExist" => format!("!{}", text("key")),
+        _ => text("key").to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selectors_choose_by_labels() {
+        let labels = Value::object([
+            ("app", Value::from("web")),
+            ("rev", Value::from("7")),
+            ("empty", Value::from("")),
+        ]);
+        let cases = [
+            ("", true),
+            ("app", true),
+            ("!app", false),
+            ("!other", true),
+            ("app=web", true),
+            ("app==web,rev=7", true),
+            ("app!=web", false),
+            ("other!=web", true),
+            ("app in (db,web)", true),
+            ("app in (db)", false),
+            ("app notin (db)", true),
+            ("other notin (db)", true),
+            ("other in (db)", false),
+            ("rev>6", true),
+            ("rev<7", false),
+            ("app>1", false),
+            ("empty=", true),
+            ("app=,rev=7", false),
+            ("in in (in)", false),
+        ];
+        for (text, want) in cases {
+            assert_eq!(LabelSelector::parse(text).unwrap().matches(Some(&labels)), want, "{text}");
+        }
+        assert!(!LabelSelector::parse("app").unwrap().matches(None));
+    }
+
+    #[test]
+    fn what_is_no_selector_is_refused() {
+        for text in [
+            "a===b", "a in b", "a in (b", "=a", "a,", "a b", "a=b c", "-a=b", "a=b!", "a>x", "/=a",
+            "a in ()c",
+        ] {
+            assert!(LabelSelector::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn selectors_of_objects_are_written_as_queries() {
+        let cases = [
+            (r#"{"matchLabels":{"app":"x","tier":"y"}}"#, "app=x,tier=y"),
+            (r#"{"app":"x"}"#, "app=x"),
+            (
+                r#"{"matchExpressions":[{"key":"a","operator":"In","values":["1","2"]},{"key":"b","operator":"Exists"}]}"#,
+                "a in (1,2),b",
+            ),
+            (r#"{}"#, ""),
+        ];
+        for (selector, want) in cases {
+            assert_eq!(selector_text(&selector.parse().unwrap()), want, "{selector}");
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! Why a request was not done, and its one translation into a Kubernetes `Status`. Everything that can go
+//! wrong in the server ends here; clients act on code and reason, people on the message.
+
+use tenure_value::{Text, Value};
+
+/// The machine-readable word for a failure, as clients know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The request itself is wrong (400).
+    BadRequest,
+    /// No or wrong credentials (401).
+    Unauthorized,
+    /// Known, and not allowed (403).
+    Forbidden,
+    /// No such object or path (404).
+    NotFound,
+    /// The path does not take this method (405).
+    MethodNotAllowed,
+    /// No representation the client accepts (406).
+    NotAcceptable,
+    /// The object exists (409).
+    AlreadyExists,
+    /// Somebody else was first, or holds the field (409).
+    Conflict,
+    /// The asked-for history is gone (410).
+    Expired,
+    /// The body is too large (413).
+    RequestEntityTooLarge,
+    /// The body is in an unknown format (415).
+    UnsupportedMediaType,
+    /// The object breaks a rule of its kind (422).
+    Invalid,
+    /// Come back later (429).
+    TooManyRequests,
+    /// A fault of the server (500).
+    InternalError,
+    /// The store cannot take it now (503).
+    ServiceUnavailable,
+    /// It took too long (504).
+    Timeout,
+}
+
+/// HTTP code and word of each reason.
+const REASONS: [(Reason, u16, &str); 16] = [
+    (Reason::BadRequest, 400, "BadRequest"),
+    (Reason::Unauthorized, 401, "Unauthorized"),
+    (Reason::Forbidden, 403, "Forbidden"),
+    (Reason::NotFound, 404, "NotFound"),
+    (Reason::MethodNotAllowed, 405, "MethodNotAllowed"),
+    (Reason::NotAcceptable, 406, "NotAcceptable"),
+    (Reason::AlreadyExists, 409, "AlreadyExists"),
+    (Reason::Conflict, 409, "Conflict"),
+    (Reason::Expired, 410, "Expired"),
+    (Reason::RequestEntityTooLarge, 413, "RequestEntityTooLarge"),
+    (Reason::UnsupportedMediaType, 415, "UnsupportedMediaType"),
+    (Reason::Invalid, 422, "Invalid"),
+    (Reason::TooManyRequests, 429, "TooManyRequests"),
+    (Reason::InternalError, 500, "InternalError"),
+    (Reason::ServiceUnavailable, 503, "ServiceUnavailable"),
+    (Reason::Timeout, 504, "Timeout"),
+];
+
+impl Reason {
+    fn row(self) -> &'static (Reason, u16, &'static str) {
+        REASONS.iter().find(|row| row.0 == self).unwrap_or(&REASONS[13])
+    }
+
+    /// Returns the HTTP code.
+    pub fn code(self) -> u16 {
+        self.row().1
+    }
+
+    /// Returns the word clients know.
+    pub fn word(self) -> &'static str {
+        self.row().2
+    }
+}
+
+/// One of several causes of a failure, usually a field.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cause {
+    /// The machine-readable word, such as `FieldValueInvalid`.
+    pub reason: Text,
+    /// What is wrong.
+    pub message: String,
+    /// Where: a field's path, or empty.
+    pub field: String,
+    /// What Tenure adds for those who look: further members of the cause.
+    pub extension: Option<Value>,
+}
+
+/// Why a request was not done. Boxed, since the way without failure should not pay for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ApiError(Box<Details>);
+
+/// What a [`ApiError`] says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Details {
+    /// The machine-readable word, which also gives the code.
+    pub reason: Reason,
+    /// What went wrong, for people.
+    pub message: String,
+    /// The API group of what the request named.
+    pub group: Text,
+    /// The resource or kind of what the request named.
+    pub kind: Text,
+    /// The name the request gave.
+    pub name: Text,
+    /// The causes.
+    pub causes: Vec<Cause>,
+    /// After how many seconds to try again.
+    pub retry_after: Option<u32>,
+    /// What the client is told besides.
+    pub warnings: Vec<String>,
+    /// The whole `Status` where somebody else gave it; its code and reason are those that count.
+    pub given: Option<Value>,
+    /// Where a list may go on in spite of the failure (410 with a continue token).
+    pub resume: Option<String>,
+}
+
+impl ApiError {
+    /// Makes a failure that names no object.
+    pub fn new(reason: Reason, message: impl Into<String>) -> ApiError {
+        ApiError(Box::new(Details {
+            reason,
+            message: message.into(),
+            group: Text::default(),
+            kind: Text::default(),
+            name: Text::default(),
+            causes: Vec::new(),
+            retry_after: None,
+            warnings: Vec::new(),
+            given: None,
+            resume: None,
+        }))
+    }
+
+    /// Says which object the request named.
+    pub fn about(mut self, group: &str, kind: &str, name: &str) -> ApiError {
+        (self.group, self.kind, self.name) = (group.into(), kind.into(), name.into());
+        self
+    }
+
+    /// Adds the causes.
+    pub fn with_causes(mut self, causes: Vec<Cause>) -> ApiError {
+        self.causes = causes;
+        self
+    }
+
+    /// Adds what the client is told besides.
+    pub fn with_warnings(mut self, warnings: Vec<String>) -> ApiError {
+        self.warnings = warnings;
+        self
+    }
+
+    /// The request itself is wrong.
+    pub fn bad_request(message: impl Into<String>) -> ApiError {
+        ApiError::new(Reason::BadRequest, message)
+    }
+
+    /// The path leads nowhere.
+    pub fn no_such_path() -> ApiError {
+        ApiError::new(Reason::NotFound, "the server could not find the requested resource")
+    }
+
+    /// The path does not take this method.
+    pub fn method_not_allowed() -> ApiError {
+        ApiError::new(
+            Reason::MethodNotAllowed,
+            "the server does not allow this method on the requested resource",
+        )
+    }
+
+    /// The named object does not exist.
+    pub fn not_found(group: &str, resource: &str, name: &str) -> ApiError {
+        let of = qualified(resource, group);
+        ApiError::new(Reason::NotFound, format!("{of} \"{name}\" not found")).about(group, resource, name)
+    }
+
+    /// The named object exists already.
+    pub fn already_exists(group: &str, resource: &str, name: &str) -> ApiError {
+        let of = qualified(resource, group);
+        ApiError::new(Reason::AlreadyExists, format!("{of} \"{name}\" already exists"))
+            .about(group, resource, name)
+    }
+
+    /// Somebody else changed the named object first, or a precondition does not hold.
+    pub fn conflict(group: &str, resource: &str, name: &str, why: &str) -> ApiError {
+        let of = qualified(resource, group);
+        let message = format!("Operation cannot be fulfilled on {of} \"{name}\": {why}");
+        ApiError::new(Reason::Conflict, message).about(group, resource, name)
+    }
+
+    /// The caller may not do this to the named object.
+    pub fn forbidden(group: &str, resource: &str, name: &str, why: &str) -> ApiError {
+        let of = qualified(resource, group);
+        let named = if name.is_empty() { of } else { format!("{of} \"{name}\"") };
+        ApiError::new(Reason::Forbidden, format!("{named} is forbidden: {why}")).about(group, resource, name)
+    }
+
+    /// The object breaks rules of its kind.
+    pub fn invalid(group: &str, kind: &str, name: &str, causes: Vec<Cause>) -> ApiError {
+        let faults: Vec<String> =
+            causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
+        let list = match faults.as_slice() {
+            [one] => one.clone(),
+            several => format!("[{}]", several.join(", ")),
+        };
+        let message = format!("{} \"{name}\" is invalid: {list}", qualified(kind, group));
+        ApiError::new(Reason::Invalid, message).about(group, kind, name).with_causes(causes)
+    }
+
+    /// A query parameter breaks a rule of the options it belongs to (`CreateOptions`, `ListOptions`, …).
+    pub fn invalid_option(options: &str, reason: &str, field: &str, message: impl Into<String>) -> ApiError {
+        let cause =
+            Cause { reason: reason.into(), message: message.into(), field: field.into(), extension: None };
+        ApiError::invalid("meta.k8s.io", options, "", vec![cause])
+    }
+
+    /// A webhook does not allow it, and says why in a `Status` of its own, as far as it does.
+    pub fn denied(webhook: &str, status: &Value) -> ApiError {
+        let text = |name: &str| status.get(name).and_then(Value::as_str).unwrap_or_default();
+        let denied = format!("admission webhook {webhook:?} denied the request");
+        let message = match (text("message"), text("reason")) {
+            ("", "") => format!("{denied} without explanation"),
+            ("", why) | (why, _) => format!("{denied}: {why}"),
+        };
+        // Whatever a refusal says of its code, it is one of a refusal.
+        let code = status.get("code").and_then(Value::as_i64).filter(|code| (400..600).contains(code));
+        let mut fields = status.as_object().cloned().unwrap_or_default();
+        if fields.get("metadata").is_none_or(Value::is_null) {
+            fields = fields.with("metadata", tenure_value::Object::default());
+        }
+        let mut failure = ApiError::new(Reason::BadRequest, message.as_str());
+        failure.given = Some(
+            fields
+                .with("kind", "Status")
+                .with("apiVersion", "v1")
+                .with("status", "Failure")
+                .with("message", message)
+                .with("code", code.unwrap_or(400))
+                .into(),
+        );
+        failure
+    }
+
+    /// A fault of the server.
+    pub fn internal(message: impl Into<String>) -> ApiError {
+        ApiError::new(Reason::InternalError, message)
+    }
+
+    /// Returns the HTTP code.
+    pub fn code(&self) -> u16 {
+        let given = self.given.as_ref().and_then(|status| status.get("code")).and_then(Value::as_i64);
+        given.and_then(|code| u16::try_from(code).ok()).unwrap_or_else(|| self.reason.code())
+    }
+
+    /// Returns the `Status` that the client receives.
+    pub fn status(&self) -> Value {
+        if let Some(status) = &self.given {
+            return status.clone();
+        }
+        let text = |text: &str| Value::from(text);
+        let mut details = Vec::new();
+        for (name, of) in [("name", &self.name), ("group", &self.group), ("kind", &self.kind)] {
+            if !of.is_empty() {
+                details.push((name, text(of)));
+            }
+        }
+        if !self.causes.is_empty() {
+            details.push(("causes", Value::array(self.causes.iter().map(Cause::value))));
+        }
+        if let Some(seconds) = self.retry_after {
+            details.push(("retryAfterSeconds", Value::from(seconds)));
+        }
+        let metadata = self.resume.as_deref().map(|token| ("continue", text(token)));
+        let mut fields = vec![
+            ("kind", text("Status")),
+            ("apiVersion", text("v1")),
+            ("metadata", Value::object(metadata)),
+            ("status", text("Failure")),
+            ("message", text(&self.message)),
+            ("reason", text(self.reason.word())),
+            ("code", Value::from(self.code())),
+        ];
+        if !details.is_empty() || matches!(self.reason, Reason::NotFound | Reason::MethodNotAllowed) {
+            fields.push(("details", Value::object(details)));
+        }
+        Value::object(fields)
+    }
+}
+
+impl Cause {
+    fn value(&self) -> Value {
+        let mut fields = vec![("message", Value::from(self.message.as_str()))];
+        if !self.reason.is_empty() {
+            fields.push(("reason", Value::from(self.reason.clone())));
+        }
+        if !self.field.is_empty() {
+            fields.push(("field", Value::from(self.field.as_str())));
+        }
+        if let Some(extension) = &self.extension {
+            fields.push(("tenure", extension.clone()));
+        }
+        Value::object(fields)
+    }
+}
+
+impl std::ops::Deref for ApiError {
+    type Target = Details;
+
+    fn deref(&self) -> &Details {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for ApiError {
+    fn deref_mut(&mut self) -> &mut Details {
+        &mut self.0
+    }
+}
+
+impl std::fmt::Display for ApiError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ApiError {}
+
+/// Returns `deployments.apps`, or `configmaps` in the group without a name.
+pub fn qualified(resource: &str, group: &str) -> String {
+    if group.is_empty() { resource.to_string() } else { format!("{resource}.{group}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_object_is_named_with_its_group() {
+        let failure = ApiError::not_found("apps", "deployments", "d");
+        assert_eq!(failure.code(), 404);
+        assert_eq!(failure.message, "deployments.apps \"d\" not found");
+        let details = Value::object(
+            [("name", "d"), ("group", "apps"), ("kind", "deployments")].map(|(n, v)| (n, v.into())),
+        );
+        assert_eq!(failure.status().get("details"), Some(&details));
+    }
+
+    #[test]
+    fn one_fault_is_written_plainly_and_several_in_brackets() {
+        let cause = |field: &str| Cause {
+            reason: "FieldValueRequired".into(),
+            message: "Required value".into(),
+            field: field.into(),
+            extension: None,
+        };
+        let one = ApiError::invalid("", "Pod", "p", vec![cause("spec.containers")]);
+        assert_eq!(one.message, "Pod \"p\" is invalid: spec.containers: Required value");
+        let two = ApiError::invalid("apps", "Deployment", "d", vec![cause("a"), cause("b")]);
+        assert_eq!(two.message, "Deployment.apps \"d\" is invalid: [a: Required value, b: Required value]");
+    }
+}

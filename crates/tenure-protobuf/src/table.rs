@@ -1,0 +1,484 @@
+//! The messages, compiled from the data when first needed. A message of the wire and an object of JSON are not the
+//! same shape: fields of an embedded message stand among those of the object around it. So an object type has
+//! numbered slots, one per JSON name in order, and a layout says which slot each field of the wire fills.
+
+use super::{
+    encode,
+    wire::{FIXED64, LENGTH, VARINT},
+};
+use std::{
+    collections::HashMap,
+    sync::{LazyLock, OnceLock},
+};
+use tenure_value::{Text, Value};
+
+/// How a field is present on the wire and in JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Presence {
+    /// Always on the wire; left out of JSON when zero.
+    Quiet,
+    /// Always on the wire; in JSON even when zero.
+    Shown,
+    /// On the wire and in JSON if it is set, even to zero.
+    Optional,
+    /// `null` in JSON when absent.
+    Null,
+}
+
+/// How often a field's value occurs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    One,
+    List,
+    Map,
+}
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Text,
+    Bytes,
+    Bool,
+    Int32,
+    Int64,
+    Double,
+    Time,
+    MicroTime,
+    Quantity,
+    IntOrString,
+    /// A message whose one field is JSON text.
+    Json,
+    /// A message whose one field is a list of strings.
+    Strings,
+    SchemaOrArray(MessageId),
+    SchemaOrBool(MessageId),
+    SchemaOrStrings(MessageId),
+    Message(MessageId),
+}
+
+impl Form {
+    /// Returns how a value is written.
+    pub fn wire_type(self) -> u8 {
+        match self {
+            Form::Bool | Form::Int32 | Form::Int64 => VARINT,
+            Form::Double => FIXED64,
+            _ => LENGTH,
+        }
+    }
+}
+
+/// The words of the data for forms other than messages.
+const FORMS: [(&str, Form); 12] = [
+    ("string", Form::Text),
+    ("bytes", Form::Bytes),
+    ("bool", Form::Bool),
+    ("int32", Form::Int32),
+    ("int64", Form::Int64),
+    ("double", Form::Double),
+    ("time", Form::Time),
+    ("microtime", Form::MicroTime),
+    ("quantity", Form::Quantity),
+    ("intorstring", Form::IntOrString),
+    ("json", Form::Json),
+    ("strings", Form::Strings),
+];
+/// The message of the schemas that a JSON schema contains.
+const SCHEMA: &str = "apiextensions.v1.JSONSchemaProps";
+/// The message of an object's metadata.
+const METADATA: &str = "meta.v1.ObjectMeta";
+
+/// The number of a message in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MessageId(u32);
+
+impl MessageId {
+    /// Returns the position of the message in the table.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A field of the wire that is a field of JSON.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Field {
+    pub slot: u8,
+    pub presence: Presence,
+    pub shape: Shape,
+    pub form: Form,
+}
+
+impl Field {
+    /// Whether the field is on the wire even without a value.
+    pub fn is_always_written(&self) -> bool {
+        match (self.shape, self.presence) {
+            (Shape::List | Shape::Map, _) | (_, Presence::Optional) => false,
+            (_, Presence::Quiet | Presence::Shown) => self.form != Form::Bytes,
+            // These are never set to nothing, only empty.
+            (_, Presence::Null) => matches!(self.form, Form::Time | Form::MicroTime | Form::Json),
+        }
+    }
+}
+
+/// What a field of the wire is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    Field(Field),
+    /// A message whose fields are among those of the object around: which of the message's layouts it has.
+    Embedded(u8),
+}
+
+/// The fields of a message, or of one embedded in it. A field's bit is its position among all places of the message.
+#[derive(Debug, Default)]
+pub(super) struct Layout {
+    /// The bits of the fields, which ascend with their numbers.
+    pub bits: u64,
+    /// The same, and the bits of fields of embedded messages.
+    pub within: u64,
+    /// By number, one more than the field's bit; 0 where there is none.
+    by_number: Box<[u8]>,
+}
+
+impl Layout {
+    /// Finds the bit of a field by its number.
+    #[inline]
+    pub fn find(&self, number: u32) -> Option<usize> {
+        usize::from(*self.by_number.get(number as usize)?).checked_sub(1)
+    }
+}
+
+/// A message and the object it stands for.
+#[derive(Debug, Default)]
+pub(super) struct Message {
+    /// The names of the object's fields in order; a slot is a position here.
+    pub names: Box<[Text]>,
+    /// The slots that are `null` when absent, a bit each.
+    pub nulls: u64,
+    /// The numbers and places of all fields of the wire, by their bits.
+    pub places: Box<[(u32, Place)]>,
+    /// The layout of the message itself, and those of the messages embedded in it.
+    pub layouts: Box<[Layout]>,
+    /// Bits by name: a table of open addressing, [`Message::ABSENT`] where nothing is.
+    by_name: Box<[(u8, u8)]>,
+    /// What the fields without a value are on the wire, written when first needed.
+    zeros: OnceLock<Zeros>,
+}
+
+/// The bytes of the fields that are on the wire even without a value.
+#[derive(Debug, Default)]
+pub(super) struct Zeros {
+    /// By the bits of the fields.
+    fields: Box<[Vec<u8>]>,
+    whole: Vec<u8>,
+}
+
+impl Zeros {
+    fn new(message: &Message) -> Zeros {
+        let fields: Box<[_]> = (0..message.places.len()).map(|bit| encode::zero(message, bit)).collect();
+        // The fields of the message itself come first.
+        let own = message.layouts.first().map_or(0, |layout| layout.bits.trailing_ones() as usize);
+        let whole = fields.iter().take(own).flatten().copied().collect();
+        Zeros { fields, whole }
+    }
+
+    /// Returns the bytes of the field with a bit.
+    pub fn of(&self, bit: usize) -> &[u8] {
+        self.fields.get(bit).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns the bytes of a message of which no field has a value.
+    pub fn whole(&self) -> &[u8] {
+        &self.whole
+    }
+}
+
+impl Message {
+    const ABSENT: u8 = u8::MAX;
+
+    /// Finds the bit of the field that has a name in JSON.
+    #[inline]
+    pub fn find(&self, name: &Text) -> Option<usize> {
+        let last = self.by_name.len().checked_sub(1)?;
+        let mut at = place_of(name) & last;
+        loop {
+            let (slot, bit) = *self.by_name.get(at)?;
+            if slot == Self::ABSENT {
+                return None;
+            }
+            if self.names.get(usize::from(slot)) == Some(name) {
+                return Some(usize::from(bit));
+            }
+            at = (at + 1) & last;
+        }
+    }
+
+    /// Returns what the fields without a value are on the wire.
+    #[inline]
+    pub fn zeros(&self) -> &Zeros {
+        self.zeros.get_or_init(|| Zeros::new(self))
+    }
+
+    /// Returns the field of a slot.
+    pub fn field(&self, slot: u8) -> Option<&Field> {
+        self.places.iter().find_map(|(_, place)| match place {
+            Place::Field(field) if field.slot == slot => Some(field),
+            _ => None,
+        })
+    }
+
+    fn index_names(&mut self) {
+        // Half of it stays free, so that a search for what is absent ends soon.
+        let mut by_name = vec![(Self::ABSENT, 0); (2 * self.names.len() + 1).next_power_of_two()];
+        for (bit, (_, place)) in (0..).zip(&self.places) {
+            let Place::Field(field) = place else { continue };
+            let Some(name) = self.names.get(usize::from(field.slot)) else { continue };
+            let mut at = place_of(name) & (by_name.len() - 1);
+            while by_name.get(at).is_some_and(|(slot, _)| *slot != Self::ABSENT) {
+                at = (at + 1) & (by_name.len() - 1);
+            }
+            if let Some(free) = by_name.get_mut(at) {
+                *free = (field.slot, bit);
+            }
+        }
+        self.by_name = by_name.into();
+    }
+}
+
+/// Where the search for a name begins: three letters and the length tell most names apart.
+#[inline]
+fn place_of(name: &str) -> usize {
+    let bytes = name.as_bytes();
+    let letter = |at: usize| bytes.get(at).map_or(0, |byte| u32::from(*byte));
+    let (middle, last) = (bytes.len() / 2, bytes.len().saturating_sub(1));
+    let mixed = bytes.len() as u32 | letter(0) << 8 | letter(middle) << 16 | letter(last) << 24;
+    (mixed.wrapping_mul(0x9E37_79B1) >> 20) as usize
+}
+
+/// All messages.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    messages: Vec<Message>,
+    /// By kind, the messages of its versions.
+    kinds: HashMap<Text, Vec<(Text, MessageId)>>,
+    /// The message of an object's metadata.
+    pub metadata: Option<MessageId>,
+}
+
+impl Table {
+    /// Returns the messages of the built-in kinds.
+    pub fn builtin() -> &'static Table {
+        static BUILTIN: LazyLock<Table> = LazyLock::new(|| {
+            let document: Option<Value> = include_str!("../data/protobuf.json").parse().ok();
+            // Data that does not compile is a fault of the build, which the tests see.
+            document.as_ref().and_then(Table::compile).unwrap_or_default()
+        });
+        &BUILTIN
+    }
+
+    /// Finds the message of a kind; options are the same in every version, and what names none is of the first.
+    pub fn kind(&self, api_version: &str, kind: &str) -> Option<(MessageId, &Message)> {
+        let api_version = if api_version.is_empty() { "v1" } else { api_version };
+        let versions = self.kinds.get(kind)?;
+        let of = |version: &str| versions.iter().find(|(of, _)| of == version);
+        let (_, id) = of(api_version).or_else(|| of("*"))?;
+        Some((*id, self.get(*id)?))
+    }
+
+    /// Returns a message.
+    pub fn get(&self, id: MessageId) -> Option<&Message> {
+        self.messages.get(id.0 as usize)
+    }
+
+    fn compile(document: &Value) -> Option<Table> {
+        let rows = document.get("messages")?.as_object()?;
+        let ids: HashMap<&str, MessageId> =
+            (0..).map(MessageId).zip(rows.iter()).map(|(id, (name, _))| (name.as_str(), id)).collect();
+        let compiler = Compiler { rows: document.get("messages")?, ids: &ids };
+        let messages = rows.iter().map(|(name, _)| compiler.message(name)).collect::<Option<_>>()?;
+        let mut kinds: HashMap<Text, Vec<_>> = HashMap::new();
+        for (of, name) in document.get("kinds")?.as_object()? {
+            let (api_version, kind) = of.split_once(' ')?;
+            kinds.entry(kind.into()).or_default().push((api_version.into(), *ids.get(name.as_str()?)?));
+        }
+        Some(Table { messages, kinds, metadata: ids.get(METADATA).copied() })
+    }
+}
+
+/// One row of the data: `5 ?[]string`.
+struct Row<'a> {
+    number: u32,
+    presence: Option<Presence>,
+    shape: Shape,
+    word: &'a str,
+}
+
+impl<'a> Row<'a> {
+    fn parse(text: &'a str) -> Option<Row<'a>> {
+        let (number, rest) = text.split_once(' ')?;
+        let marks = [
+            ("!", Some(Presence::Shown)),
+            ("?", Some(Presence::Optional)),
+            ("~", Some(Presence::Null)),
+            ("&", None),
+        ];
+        let marked = marks.iter().find_map(|(mark, presence)| Some((*presence, rest.strip_prefix(mark)?)));
+        let (presence, rest) = marked.unwrap_or((Some(Presence::Quiet), rest));
+        let (shape, word) = match (rest.strip_prefix("[]"), rest.strip_prefix("{}")) {
+            (Some(word), _) => (Shape::List, word),
+            (_, Some(word)) => (Shape::Map, word),
+            _ => (Shape::One, rest),
+        };
+        Some(Row { number: number.parse().ok()?, presence, shape, word })
+    }
+}
+
+struct Compiler<'a> {
+    rows: &'a Value,
+    ids: &'a HashMap<&'a str, MessageId>,
+}
+
+impl Compiler<'_> {
+    fn message(&self, name: &str) -> Option<Message> {
+        let mut names = Vec::new();
+        self.names(name, &mut names)?;
+        names.sort();
+        let mut message = Message { names: names.into(), ..Message::default() };
+        let (mut places, mut layouts) = (Vec::new(), Vec::new());
+        self.layout(name, &message.names, &mut places, &mut layouts)?;
+        // Bits are kept in words of 64.
+        if places.len() > 64 {
+            return None;
+        }
+        for (_, place) in &places {
+            if let Place::Field(Field { presence: Presence::Null, slot, .. }) = place {
+                message.nulls |= 1 << slot;
+            }
+        }
+        (message.places, message.layouts) = (places.into(), layouts.into());
+        message.index_names();
+        Some(message)
+    }
+
+    /// Collects the names of the object that a message stands for.
+    fn names(&self, message: &str, names: &mut Vec<Text>) -> Option<()> {
+        for (name, text) in self.rows.get(message)?.as_object()?.iter() {
+            let row = Row::parse(text.as_str()?)?;
+            match row.presence {
+                Some(_) => names.push(lasting(name)),
+                None => self.names(row.word, names)?,
+            }
+        }
+        Some(())
+    }
+
+    /// Adds the layout of a message and those of the ones embedded in it, and returns which one it is.
+    fn layout(
+        &self,
+        message: &str,
+        names: &[Text],
+        places: &mut Vec<(u32, Place)>,
+        layouts: &mut Vec<Layout>,
+    ) -> Option<u8> {
+        let mut rows = Vec::new();
+        for (name, text) in self.rows.get(message)?.as_object()?.iter() {
+            rows.push((name, Row::parse(text.as_str()?)?));
+        }
+        rows.sort_by_key(|(_, row)| row.number);
+        let (which, first) = (layouts.len(), places.len());
+        layouts.push(Layout::default());
+        // The places stand together; those of embedded messages follow.
+        places.extend(rows.iter().map(|(_, row)| (row.number, Place::Embedded(0))));
+        let mut layout = Layout::default();
+        let mut by_number = vec![0; rows.last().map_or(0, |(_, row)| row.number as usize + 1)];
+        for (bit, (name, row)) in (first..).zip(&rows) {
+            let place = match row.presence {
+                Some(presence) => Place::Field(Field {
+                    slot: u8::try_from(names.binary_search(name).ok()?).ok()?,
+                    presence,
+                    shape: row.shape,
+                    form: self.form(row.word)?,
+                }),
+                None => Place::Embedded(self.layout(row.word, names, places, layouts)?),
+            };
+            let word = 1u64.checked_shl(u32::try_from(bit).ok()?)?;
+            layout.bits |= word;
+            layout.within |= word;
+            if let Place::Embedded(inner) = place {
+                layout.within |= layouts.get(usize::from(inner))?.within;
+            }
+            *by_number.get_mut(row.number as usize)? = u8::try_from(bit + 1).ok()?;
+            *places.get_mut(bit)? = (row.number, place);
+        }
+        layout.by_number = by_number.into();
+        *layouts.get_mut(which)? = layout;
+        u8::try_from(which).ok()
+    }
+
+    fn form(&self, word: &str) -> Option<Form> {
+        let schema = || self.ids.get(SCHEMA).copied();
+        Some(match word {
+            "schemaorarray" => Form::SchemaOrArray(schema()?),
+            "schemaorbool" => Form::SchemaOrBool(schema()?),
+            "schemaorstrings" => Form::SchemaOrStrings(schema()?),
+            _ => match FORMS.iter().find(|(of, _)| *of == word) {
+                Some((_, form)) => *form,
+                None => Form::Message(*self.ids.get(word)?),
+            },
+        })
+    }
+}
+
+/// Keeps a name for as long as the table, which is for ever: copies of it count no references.
+fn lasting(name: &str) -> Text {
+    if name.len() <= Text::INLINE_CAP {
+        Text::new_inline(name)
+    } else {
+        Text::new_static(Box::leak(name.to_owned().into_boxed_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_kind_has_a_message() {
+        let table = Table::builtin();
+        assert!(table.messages.len() > 500);
+        for of in tenure_builtin::registry().resources() {
+            assert!(table.kind(&of.api_version, &of.kind).is_some(), "{} {}", of.api_version, of.kind);
+            if of.has_verb("list") {
+                let list = format!("{}List", of.kind);
+                assert!(table.kind(&of.api_version, &list).is_some(), "{} {list}", of.api_version);
+            }
+        }
+        assert!(table.kind("apps/v1", "DeleteOptions").is_some());
+        assert!(table.kind("v1", "Status").is_some());
+        assert!(table.kind("example.org/v1", "Deployment").is_none());
+    }
+
+    #[test]
+    fn embedded_fields_stand_among_those_around_them() {
+        let (_, message) = Table::builtin().kind("v1", "Pod").unwrap();
+        assert_eq!(*message.names, ["metadata", "spec", "status"]);
+        let table = Table::builtin();
+        let volume = table.messages.iter().find(|of| of.names.contains(&"emptyDir".into())).unwrap();
+        assert!(volume.names.is_sorted());
+        assert!(table.messages.iter().filter(|of| of.layouts.len() > 1).count() > 10);
+    }
+
+    #[test]
+    fn every_name_and_number_leads_to_its_field() {
+        for message in &Table::builtin().messages {
+            for (bit, (number, place)) in message.places.iter().enumerate() {
+                let layout = message.layouts.iter().find(|of| of.bits >> bit & 1 == 1).unwrap();
+                assert_eq!(layout.find(*number), Some(bit));
+                if let Place::Field(field) = place {
+                    assert_eq!(message.find(&message.names[usize::from(field.slot)]), Some(bit));
+                }
+            }
+            assert_eq!(message.find(&"absent".into()), None);
+            assert_eq!(message.layouts[0].find(0), None);
+            assert_eq!(message.layouts[0].find(u32::MAX), None);
+        }
+    }
+}

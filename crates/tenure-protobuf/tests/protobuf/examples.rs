@@ -1,0 +1,64 @@
+//! Objects that were recorded in both forms.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use std::{fs, path::Path};
+use tenure_protobuf as protobuf;
+use tenure_value::{Limits, Value};
+
+/// An object in both forms.
+pub struct Example {
+    pub kind: String,
+    pub json: Value,
+    pub protobuf: Vec<u8>,
+}
+
+/// Reads the recorded objects.
+pub fn examples() -> Vec<Example> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/facts/protobuf-examples.jsonl");
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let example = |line: &str| {
+        let row: Value = line.parse().unwrap();
+        let text = |name: &str| row.get(name).and_then(Value::as_str).unwrap().to_string();
+        Example {
+            kind: text("kind"),
+            json: row.get("json").unwrap().clone(),
+            protobuf: STANDARD.decode(text("protobuf")).unwrap(),
+        }
+    };
+    text.lines().map(example).collect()
+}
+
+/// Whether both forms were read at the same version of the object.
+fn is_of_one_version(of: &Example) -> bool {
+    let version = |object: &Value| object.at(["metadata", "resourceVersion"]).cloned();
+    protobuf::decode(&of.protobuf, &Limits::default()).is_ok_and(|read| version(&read) == version(&of.json))
+}
+
+#[test]
+fn recorded_bytes_are_read_as_the_recorded_json() {
+    let mut compared = 0;
+    for of in examples().iter().filter(|of| is_of_one_version(of)) {
+        let read = protobuf::decode(&of.protobuf, &Limits::default());
+        assert_eq!(read.as_ref(), Ok(&of.json), "{}", of.kind);
+        compared += 1;
+    }
+    assert!(compared >= 155, "{compared}");
+}
+
+/// The text of a document within an object is kept as the client wrote it, spaces included; a document tree is not.
+const VERBATIM: [&str; 1] = ["apps/v1 ControllerRevision"];
+
+#[test]
+fn recorded_json_is_written_as_the_recorded_bytes() {
+    let mut compared = 0;
+    for of in examples().iter().filter(|of| is_of_one_version(of)) {
+        let written = protobuf::encode(&of.json).unwrap();
+        let again = protobuf::decode(&written, &Limits::default());
+        assert_eq!(again.as_ref(), Ok(&of.json), "{}", of.kind);
+        if !VERBATIM.contains(&of.kind.as_str()) {
+            assert_eq!(STANDARD.encode(&written), STANDARD.encode(&of.protobuf), "{} {:?}", of.kind, of.json);
+            compared += 1;
+        }
+    }
+    assert!(compared >= 155, "{compared}");
+}

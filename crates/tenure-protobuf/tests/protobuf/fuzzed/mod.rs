@@ -1,0 +1,47 @@
+//! What the fuzz target does with its bytes; the tests of hostile bytes do it too.
+
+use tenure_protobuf as protobuf;
+use tenure_value::Limits;
+
+/// Reads bytes as they are and as the object of a kind, which chance rarely finds.
+pub fn protobuf(bytes: &[u8]) {
+    check(bytes);
+    if let Some((of, raw)) = bytes.split_first() {
+        let (version, kind) = KINDS[usize::from(*of) % KINDS.len()];
+        check(&document(version, kind, raw));
+    }
+}
+
+const KINDS: [(&str, &str); 5] = [
+    ("v1", "Pod"),
+    ("apps/v1", "Deployment"),
+    ("apps/v1", "ControllerRevision"),
+    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+    ("v1", "WatchEvent"),
+];
+
+/// Reads bytes, and holds that what was read can be written and read again.
+pub fn check(bytes: &[u8]) {
+    let Ok(value) = protobuf::decode(bytes, &Limits::default()) else { return };
+    let written = protobuf::encode(&value).expect("what was read has a kind");
+    protobuf::decode(&written, &Limits::default()).expect("what was written can be read");
+}
+
+/// Writes the field of a message whose number fits one byte of key.
+pub fn wrap(number: u8, content: &[u8]) -> Vec<u8> {
+    let mut length = content.len();
+    let mut out = vec![number << 3 | 2];
+    while length >= 0x80 {
+        out.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    out.push(length as u8);
+    out.extend_from_slice(content);
+    out
+}
+
+/// Wraps the bytes of an object.
+pub fn document(api_version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
+    let names = [wrap(1, api_version.as_bytes()), wrap(2, kind.as_bytes())].concat();
+    [b"k8s\0".to_vec(), wrap(1, &names), wrap(2, raw)].concat()
+}

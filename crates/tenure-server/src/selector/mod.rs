@@ -1,7 +1,0 @@
-//! Which objects of a collection a request means: by their labels, by some of their fields.
-
-mod field;
-mod label;
-
-pub use field::FieldSelector;
-pub use label::LabelSelector;
