@@ -1,0 +1,36 @@
+//! Who a client is, what it may do, and what is recorded of it.
+//!
+//! A request becomes [`Attributes`], its client a [`UserInfo`]; [`rbac::Policy`] decides. The crate knows
+//! neither HTTP nor the store, and not how a write is decided: it is given roles and bindings as documents.
+//!
+//! ```
+//! use tenure_auth::{Attributes, ResourceAttributes, UserInfo, rbac::Policy};
+//! use tenure_value::{Limits, yaml};
+//!
+//! let mut policy = Policy::default();
+//! for text in [
+//!     "{kind: Role, metadata: {name: reader, namespace: shop},
+//!       rules: [{apiGroups: [''], resources: [configmaps], verbs: [get]}]}",
+//!     "{kind: RoleBinding, metadata: {name: readers, namespace: shop},
+//!       roleRef: {kind: Role, name: reader}, subjects: [{kind: User, name: ann}]}",
+//! ] {
+//!     policy.insert(&yaml::parse(text.as_bytes(), &Limits::default())?);
+//! }
+//! let get = Attributes::Resource(ResourceAttributes {
+//!     verb: "get".into(),
+//!     resource: "configmaps".into(),
+//!     namespace: "shop".into(),
+//!     ..Default::default()
+//! });
+//! let decision = policy.authorize(&UserInfo::new("ann"), &get);
+//! assert!(decision.is_allowed());
+//! assert_eq!(decision.reason, r#"RBAC: allowed by RoleBinding "readers/shop" of Role "reader" to User "ann""#);
+//! # Ok::<(), tenure_value::Error>(())
+//! ```
+
+mod attributes;
+pub mod rbac;
+mod user;
+
+pub use attributes::{Attributes, ResourceAttributes};
+pub use user::UserInfo;

@@ -1,0 +1,18 @@
+//! Role-based access control: roles grant, bindings say to whom.
+//!
+//! Permissions only add up: there is no rule that denies. [`Policy`] is kept in step with the stored roles and
+//! bindings, and decides from an index of subjects.
+
+mod aggregation;
+mod bootstrap;
+mod escalation;
+mod policy;
+mod rule;
+mod subject;
+
+pub use aggregation::aggregate_rules;
+pub use bootstrap::{Reconciled, bootstrap_objects, reconcile};
+pub use escalation::{Uncovered, uncovered};
+pub use policy::{Binding, Decision, Grant, Policy, Role, RoleRef};
+pub use rule::PolicyRule;
+pub use subject::Subject;
