@@ -6,6 +6,7 @@
 mod aggregation;
 mod bootstrap;
 mod escalation;
+mod field_rule;
 mod policy;
 mod rule;
 mod subject;
@@ -13,6 +14,9 @@ mod subject;
 pub use aggregation::aggregate_rules;
 pub use bootstrap::{Reconciled, bootstrap_objects, reconcile};
 pub use escalation::{Uncovered, uncovered};
-pub use policy::{Binding, Decision, Grant, Policy, Role, RoleRef};
+pub use field_rule::{
+    FIELD_RULES_ANNOTATION, FieldPattern, FieldRule, FieldRuleError, FieldWrite, check_fields,
+};
+pub use policy::{Binding, Decision, Grant, Policy, Role, RoleRef, WritePermission};
 pub use rule::PolicyRule;
 pub use subject::Subject;

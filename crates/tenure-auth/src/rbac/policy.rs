@@ -1,7 +1,7 @@
 //! The roles and bindings of a server, indexed by subject, and the decision about a request.
 
-use super::{PolicyRule, Subject};
-use crate::{Attributes, UserInfo};
+use super::{FIELD_RULES_ANNOTATION, FieldRule, FieldRuleError, PolicyRule, Subject};
+use crate::{Attributes, ResourceAttributes, UserInfo};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     fmt,
@@ -48,7 +48,7 @@ impl Decision {
 }
 
 /// A role as it reaches a user: through a binding that names it as a subject.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grant<'p> {
     /// The binding.
     pub binding: &'p Binding,
@@ -59,10 +59,21 @@ pub struct Grant<'p> {
 }
 
 /// The rules of a role.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Role {
     /// Its rules.
     pub rules: Vec<PolicyRule>,
+    /// The limits on what its write permissions may change, or why they cannot be read.
+    pub field_rules: Result<Vec<FieldRule>, FieldRuleError>,
+}
+
+/// How far a user may change an object of a resource.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WritePermission<'p> {
+    /// Every field.
+    Unlimited,
+    /// What any of these rules permits; each with the grant that it limits.
+    Limited(Vec<(Grant<'p>, &'p FieldRule)>),
 }
 
 /// The roles and bindings of a server.
@@ -93,7 +104,7 @@ impl Policy {
         });
         match kind {
             "Role" | "ClusterRole" => {
-                let role = Role { rules: PolicyRule::list(object.get("rules")) };
+                let role = Role::read(object);
                 self.roles.entry(namespace).or_default().insert(name, Arc::new(role));
             }
             "RoleBinding" | "ClusterRoleBinding" => {
@@ -148,6 +159,30 @@ impl Policy {
                 let reason = if reason.is_empty() { reason } else { format!("RBAC: {reason}") };
                 Decision { allowed: false, reason }
             }
+        }
+    }
+
+    /// Returns how far a user may change the fields of a resource. Roles add up: one that grants the write without
+    /// limits makes it unlimited.
+    pub fn write_permission(&self, user: &UserInfo, write: &ResourceAttributes) -> WritePermission<'_> {
+        if user.is_in(UserInfo::MASTERS) {
+            return WritePermission::Unlimited;
+        }
+        let attributes = Attributes::Resource(write.clone());
+        let mut limited = Vec::new();
+        let found = self.visit(user, &write.namespace, |grant| {
+            let Some(role) = grant.role.filter(|role| role.rules.iter().any(|rule| rule.allows(&attributes)))
+            else {
+                return ControlFlow::Continue(());
+            };
+            let Ok(field_rules) = &role.field_rules else { return ControlFlow::Continue(()) };
+            let before = limited.len();
+            limited.extend(field_rules.iter().filter(|rule| rule.limits(write)).map(|rule| (grant, rule)));
+            if limited.len() == before { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        match found {
+            ControlFlow::Break(()) => WritePermission::Unlimited,
+            ControlFlow::Continue(()) => WritePermission::Limited(limited),
         }
     }
 
@@ -246,6 +281,14 @@ impl Binding {
         let subjects = subjects.into_iter().flat_map(|subjects| subjects.iter());
         let subjects = subjects.filter_map(|subject| Subject::read(subject, &namespace)).collect();
         Binding { name, namespace, role, subjects }
+    }
+}
+
+impl Role {
+    fn read(object: &Value) -> Role {
+        let annotation = object.at(["metadata", "annotations", FIELD_RULES_ANNOTATION]);
+        let field_rules = annotation.and_then(Value::as_str).map_or(Ok(Vec::new()), FieldRule::parse);
+        Role { rules: PolicyRule::list(object.get("rules")), field_rules }
     }
 }
 

@@ -85,7 +85,7 @@ pub(crate) fn has(list: &[Text], word: &str) -> bool {
 }
 
 /// Whether an entry of `resources` names a resource and its subresource.
-fn names_resource(entry: &str, resource: &str, subresource: &str) -> bool {
+pub(crate) fn names_resource(entry: &str, resource: &str, subresource: &str) -> bool {
     if entry == ALL {
         return true;
     }
