@@ -102,7 +102,7 @@ impl Client {
 
     fn send(&mut self, method: &str, path: &str, media_type: &str, body: &str) {
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: tenure\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\n\r\n",
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\n\r\n",
             body.len()
         );
         self.0.get_mut().write_all(&[head.as_bytes(), body.as_bytes()].concat()).unwrap();

@@ -6,7 +6,10 @@ use crate::{
     api::admission,
     catalog::{self, discovery},
     controllers,
-    http::compression::{accepts_gzip, compress},
+    http::{
+        compression::{accepts_gzip, compress},
+        request_guard,
+    },
     listen::{BodyFault, Handler, read_body},
     metrics,
     objects::decode_cache,
@@ -133,6 +136,7 @@ impl Server {
     ) -> Result<Answer, Failure> {
         let (head, incoming) = request.into_parts();
         let path = head.uri.path();
+        request_guard::check(&self.access, &head)?;
         self.let_in(path, &head.headers).await?;
         let address =
             Address::parse(path).ok_or_else(|| Failure::bad_request("the path is not valid UTF-8"))?;
@@ -143,7 +147,6 @@ impl Server {
             Address::Resource(path) => path,
             other => return Box::pin(self.about(other, &request)).await,
         };
-        (seen.group, seen.resource) = (path.group.clone(), path.resource.clone());
         let group = path.group.clone();
         let target = match self.target(path, &request) {
             // A group that nobody serves is no place of the API at all.
@@ -152,6 +155,9 @@ impl Server {
             }
             target => target?,
         };
+        // Only what is served is counted: anything else would let clients add metrics without bound.
+        let resource = &target.served.resource;
+        (seen.group, seen.resource) = (resource.group.clone(), resource.name.clone());
         (seen.verb, seen.offer) = (target.verb.word(), target.offer());
         if let Some(time) = request.query.given("timeout").filter(|_| target.verb != target::Verb::Watch)
             && crate::custom::duration_nanoseconds(time).is_none()

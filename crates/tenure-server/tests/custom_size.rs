@@ -181,7 +181,7 @@ fn resident() -> Option<u64> {
 fn post(to: std::net::SocketAddr, body: &str) -> String {
     let mut stream = TcpStream::connect(to).unwrap();
     let head = format!(
-        "POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions HTTP/1.1\r\nHost: tenure\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        "POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
         body.len()
     );
     stream.write_all(&[head.as_bytes(), body.as_bytes()].concat()).unwrap();

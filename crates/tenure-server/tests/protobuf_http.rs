@@ -56,7 +56,7 @@ fn open(
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let length = body.len();
     let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAccept: {accept}\r\n\
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAccept: {accept}\r\n\
          Content-Type: {content_type}\r\nContent-Length: {length}\r\n\r\n"
     );
     stream.write_all(&[head.as_bytes(), body].concat()).unwrap();

@@ -105,7 +105,7 @@ impl Counts {
     }
 
     async fn watch<S: AsyncRead + AsyncWrite + Unpin>(&self, mut stream: S, path: &str) {
-        let ask = format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n");
+        let ask = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
         stream.write_all(ask.as_bytes()).await.expect("asked");
         let mut piece = vec![0; 64 * 1024];
         let count = stream.read(&mut piece).await.expect("an answer");
@@ -176,7 +176,7 @@ pub fn write(
         );
         write!(
             to,
-            "PATCH {collection}/{name}?fieldManager=bench HTTP/1.1\r\nHost: x\r\nContent-Type: application/apply-patch+yaml\r\nContent-Length: {}\r\n\r\n{body}",
+            "PATCH {collection}/{name}?fieldManager=bench HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/apply-patch+yaml\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         )
         .expect("sent");

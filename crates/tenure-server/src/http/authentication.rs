@@ -1,56 +1,66 @@
-//! Who gets in: the holder of the token, or on a loopback socket without TLS anyone.
+//! Authentication by bearer token, or none at all for a server on a loopback socket without TLS. Tokens of service
+//! accounts are checked elsewhere, since that needs the stored account.
 
 use super::service_account_token::Issuer;
 use crate::{Failure, Reason};
 use hyper::{HeaderMap, header};
 
-/// How requests are let in.
+/// How requests are authenticated.
 #[derive(Clone)]
 pub enum Authentication {
-    /// Only with this bearer token.
+    /// Only the holder of this bearer token is the administrator. An empty token authenticates nobody.
     Token(String),
-    /// Everyone; the server listens on loopback only.
+    /// Every client is the administrator; the server listens on a loopback address only.
     Anyone,
 }
 
-/// What may be asked without a token: whether the server is up, and nothing about what it holds.
-const OPEN: [&str; 3] = ["/livez", "/readyz", "/healthz"];
+/// Paths that need no token: they tell whether the server is healthy and nothing about its contents.
+const PUBLIC_PATHS: [&str; 3] = ["/livez", "/readyz", "/healthz"];
 
 impl Authentication {
-    /// Whether a token is the one that lets in.
+    /// Whether a token is that of the administrator.
     pub fn knows(&self, given: &str) -> bool {
         matches!(self, Authentication::Token(token) if same_secret(given.as_bytes(), token.as_bytes()))
     }
 
-    /// Makes what signs the tokens of service accounts. Servers that let in the same token know each other's.
+    /// Returns the issuer of service account tokens. Servers with the same token accept each other's.
     pub(crate) fn issuer(&self) -> Issuer {
         match self {
             Authentication::Token(token) => Issuer::of_secret(token),
-            // Nobody needs a token here, but one can be made and looked at.
+            // Clients need no token here, but TokenRequest and TokenReview still work.
             Authentication::Anyone => Issuer::of_secret(&uuid::Uuid::new_v4().to_string()),
         }
     }
 
-    /// Lets a request in, or says why not.
+    /// Authenticates a request as the administrator, or returns 401.
     pub fn check(&self, path: &str, headers: &HeaderMap) -> Result<(), Failure> {
-        let Authentication::Token(token) = self else { return Ok(()) };
-        if OPEN
-            .iter()
-            .any(|open| path.strip_prefix(open).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
-        {
+        if matches!(self, Authentication::Anyone) || is_public(path) {
             return Ok(());
         }
-        let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        match given.and_then(|value| value.strip_prefix("Bearer ")) {
-            Some(given) if same_secret(given.trim().as_bytes(), token.as_bytes()) => Ok(()),
+        match bearer_token(headers) {
+            Some(given) if self.knows(given) => Ok(()),
             _ => Err(Failure::new(Reason::Unauthorized, "Unauthorized")),
         }
     }
 }
 
-/// Compares in a time that does not tell how much is right.
+/// Returns the bearer token of a request.
+pub(crate) fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ").map(str::trim)
+}
+
+fn is_public(path: &str) -> bool {
+    let is_below = |public: &&str| {
+        path.strip_prefix(*public).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    PUBLIC_PATHS.iter().any(|public| is_below(&public))
+}
+
+/// Compares in constant time for secrets of equal length. An empty secret equals nothing.
 fn same_secret(given: &[u8], secret: &[u8]) -> bool {
-    given.len() == secret.len() && given.iter().zip(secret).fold(0, |wrong, (a, b)| wrong | (a ^ b)) == 0
+    !secret.is_empty()
+        && given.len() == secret.len()
+        && given.iter().zip(secret).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
 }
 
 #[cfg(test)]
@@ -62,9 +72,9 @@ mod tests {
     }
 
     #[test]
-    fn only_the_token_opens() {
-        let access = Authentication::Token("secret".into());
-        assert!(access.check("/api", &headers(Some("Bearer secret"))).is_ok());
+    fn only_the_token_authenticates() {
+        let token = Authentication::Token("secret".into());
+        assert!(token.check("/api", &headers(Some("Bearer secret"))).is_ok());
         for wrong in [
             None,
             Some("Bearer wrong!"),
@@ -73,10 +83,17 @@ mod tests {
             Some("secret"),
             Some("Bearer "),
         ] {
-            assert_eq!(access.check("/api", &headers(wrong)).unwrap_err().code(), 401, "{wrong:?}");
+            assert_eq!(token.check("/api", &headers(wrong)).unwrap_err().code(), 401, "{wrong:?}");
         }
-        assert!(access.check("/readyz", &headers(None)).is_ok());
-        assert!(access.check("/readyzz", &headers(None)).is_err());
+        assert!(token.check("/readyz", &headers(None)).is_ok());
+        assert!(token.check("/readyzz", &headers(None)).is_err());
         assert!(Authentication::Anyone.check("/api", &headers(None)).is_ok());
+    }
+
+    #[test]
+    fn an_empty_token_authenticates_nobody() {
+        let empty = Authentication::Token(String::new());
+        assert_eq!(empty.check("/api", &headers(Some("Bearer "))).unwrap_err().code(), 401);
+        assert!(!empty.knows(""));
     }
 }

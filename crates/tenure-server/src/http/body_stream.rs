@@ -1,58 +1,59 @@
-//! A body that is made while it is sent: a future that hands over pieces, run only when the client is ready for the
-//! next. Nothing is queued between the two, so that a client that does not read costs what it costs to wait.
+//! A response body that is produced while it is sent. A future sends chunks and is polled only when the connection is
+//! ready for the next one. Nothing is queued, so a client that does not read costs no more than a waiting future.
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use std::{
     fmt,
     future::{Future, poll_fn},
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     task::{Context, Poll},
 };
 
-/// Bytes to come.
+/// A body produced by a future.
 pub struct BodyStream {
-    /// None when there is nothing more to come.
+    /// `None` when the body is complete.
     work: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     sender: BodySender,
 }
 
-/// Where the pieces of a [`BodyStream`] are handed over.
+/// Sends the chunks of a [`BodyStream`].
 #[derive(Clone, Default)]
 pub struct BodySender(Arc<Mutex<Option<Bytes>>>);
 
 impl BodySender {
-    /// Hands a piece over and waits until it has been taken.
-    pub async fn send(&self, piece: Bytes) {
-        self.put(Some(piece));
-        // No waker is kept: whoever takes the piece runs this future again for the next one.
+    /// Sends a chunk and waits until the connection has taken it.
+    pub async fn send(&self, chunk: Bytes) {
+        self.put(Some(chunk));
+        // No waker is needed: the connection polls this future again when it has taken the chunk.
         poll_fn(|_| if self.is_empty() { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
-    fn put(&self, piece: Option<Bytes>) -> Option<Bytes> {
-        std::mem::replace(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner), piece)
+    fn put(&self, chunk: Option<Bytes>) -> Option<Bytes> {
+        std::mem::replace(&mut self.0.lock(), chunk)
     }
 
     fn is_empty(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+        self.0.lock().is_none()
     }
 }
 
 impl BodyStream {
-    /// Makes a stream of a future that gets the sender; it ends when the future does.
+    /// Creates a body from a future that is given the sender; the body ends when the future does.
     pub fn new<F: Future<Output = ()> + Send + 'static>(make: impl FnOnce(BodySender) -> F) -> BodyStream {
         let sender = BodySender::default();
         BodyStream { work: Some(Box::pin(make(sender.clone()))), sender }
     }
 
-    /// Runs the future until it has handed over a piece, waits for something, or has ended.
+    /// Polls the future until it has sent a chunk, is pending, or has ended.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let Some(work) = &mut self.work else { return Poll::Ready(None) };
         if work.as_mut().poll(context).is_ready() {
             self.work = None;
         }
         match self.sender.put(None) {
-            Some(piece) => Poll::Ready(Some(piece)),
+            Some(chunk) => Poll::Ready(Some(chunk)),
             None if self.work.is_none() => Poll::Ready(None),
             None => Poll::Pending,
         }
@@ -71,18 +72,18 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
     #[test]
-    fn the_future_goes_no_further_than_its_reader() {
+    fn the_future_is_polled_only_for_the_next_chunk() {
         let made = Arc::new(AtomicUsize::new(0));
         let counted = made.clone();
         let mut stream = BodyStream::new(|sender| async move {
-            for piece in ["a", "b", "c"] {
+            for chunk in ["a", "b", "c"] {
                 counted.fetch_add(1, SeqCst);
-                sender.send(Bytes::from_static(piece.as_bytes())).await;
+                sender.send(Bytes::from_static(chunk.as_bytes())).await;
             }
         });
         let mut context = Context::from_waker(std::task::Waker::noop());
-        for (piece, so_far) in [("a", 1), ("b", 2), ("c", 3)] {
-            assert_eq!(stream.poll_next(&mut context), Poll::Ready(Some(piece.into())));
+        for (chunk, so_far) in [("a", 1), ("b", 2), ("c", 3)] {
+            assert_eq!(stream.poll_next(&mut context), Poll::Ready(Some(chunk.into())));
             assert_eq!(made.load(SeqCst), so_far);
         }
         assert_eq!(stream.poll_next(&mut context), Poll::Ready(None));

@@ -27,7 +27,7 @@ pub(crate) fn compress(mut response: Response) -> Response {
         response.body = ResponseBody::Chunked(Box::new(chunks));
         return response;
     }
-    response.body = ResponseBody::Chunked(Box::new(chunks.packed()));
+    response.body = ResponseBody::Chunked(Box::new(chunks.gzipped()));
     response.headers.insert(header::CONTENT_ENCODING, header::HeaderValue::from_static("gzip"));
     response.headers.append(header::VARY, header::HeaderValue::from_static("Accept-Encoding"));
     response

@@ -1,5 +1,5 @@
-//! Who may talk to the server, and how a client knows the server: a certificate authority, an admin token
-//! and a kubeconfig that carries both, made on first start and kept in the data directory.
+//! The server's credentials: a certificate authority, an administrator token and a kubeconfig with both, created on
+//! first start and kept in the data directory.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rcgen::{
@@ -23,22 +23,24 @@ const AUTHORITY: &str = "ca.crt";
 const AUTHORITY_KEY: &str = "ca.key";
 const TOKEN: &str = "token";
 const KUBECONFIG: &str = "kubeconfig";
+/// The shortest token that is accepted.
+const TOKEN_BYTES: usize = 16;
 
-/// What the server needs to know its clients and to be known by them.
+/// The credentials by which server and clients authenticate each other.
 pub struct Credentials {
-    /// The certificate authority, as clients trust it.
+    /// The certificate of the authority, as PEM.
     pub authority: String,
-    /// The secret that makes a client the administrator.
+    /// The bearer token of the administrator.
     pub token: String,
-    /// Where the kubeconfig is.
+    /// The path of the kubeconfig.
     pub kubeconfig: PathBuf,
-    /// What TLS connections are accepted with.
+    /// The TLS configuration of the listener.
     pub tls: Arc<ServerConfig>,
 }
 
 impl Credentials {
-    /// Reads the credentials of a data directory, and makes those that are missing. The server's own
-    /// certificate is made anew for the address it listens on; clients trust the authority.
+    /// Reads the credentials of a data directory and creates those that are missing. The server's own certificate is
+    /// created on each start for the address it listens on; clients trust the authority.
     pub fn open(directory: &Path, listen: SocketAddr) -> io::Result<Credentials> {
         let key = match read(directory, AUTHORITY_KEY)? {
             Some(pem) => KeyPair::from_pem(&pem).map_err(|error| broken(directory, AUTHORITY_KEY, &error))?,
@@ -58,7 +60,7 @@ impl Credentials {
             }
         };
         let token = match read(directory, TOKEN)? {
-            Some(token) => token.trim().to_string(),
+            Some(token) => checked_token(token.trim()).map_err(|why| broken(directory, TOKEN, &why))?,
             None => {
                 let token = new_token();
                 write_secret(&directory.join(TOKEN), &token)?;
@@ -73,14 +75,14 @@ impl Credentials {
     }
 }
 
-/// Writes the kubeconfig of a server that takes plain HTTP without a token, and returns where it is.
+/// Writes the kubeconfig of a server with plain HTTP and no token, and returns its path.
 pub fn write_insecure_kubeconfig(directory: &Path, listen: SocketAddr) -> io::Result<PathBuf> {
     let kubeconfig = directory.join(KUBECONFIG);
     write_secret(&kubeconfig, &kubeconfig_text(&format!("http://{}", reachable(listen)), None, None))?;
     Ok(kubeconfig)
 }
 
-/// Returns the address a client on this machine connects to.
+/// Returns the address that a client on this machine connects to.
 pub fn reachable(listen: SocketAddr) -> SocketAddr {
     let mut address = listen;
     if listen.ip().is_unspecified() {
@@ -93,11 +95,22 @@ pub fn reachable(listen: SocketAddr) -> SocketAddr {
     address
 }
 
+/// Checks a token that was read: a short one can be guessed, and an empty one would be sent by any client.
+fn checked_token(token: &str) -> Result<String, String> {
+    if token.len() < TOKEN_BYTES {
+        return Err(format!("the token has {} bytes and must have at least {TOKEN_BYTES}", token.len()));
+    }
+    if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err("the token must consist of printable ASCII characters without spaces".into());
+    }
+    Ok(token.to_string())
+}
+
 fn new_token() -> String {
     format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple())
 }
 
-/// The authority's certificate, the same whenever it is made from the same key.
+/// Returns the certificate parameters of the authority, the same on every start.
 fn authority() -> Result<CertificateParams, rcgen::Error> {
     let mut params = CertificateParams::new(Vec::new())?;
     params.distinguished_name.push(DnType::CommonName, "tenure-ca");
@@ -155,10 +168,10 @@ fn read(directory: &Path, name: &str) -> io::Result<Option<String>> {
 
 fn broken(directory: &Path, name: &str, error: &dyn std::fmt::Display) -> io::Error {
     let path = directory.join(name);
-    io::Error::other(format!("{}: {error}; remove the file to have a new one made", path.display()))
+    io::Error::other(format!("{}: {error}; remove the file and the server creates a new one", path.display()))
 }
 
-/// Writes a file that only its owner may read, whole or not at all.
+/// Writes a file atomically, readable by its owner only.
 fn write_secret(path: &Path, text: &str) -> io::Result<()> {
     use io::Write;
     use std::os::unix::fs::OpenOptionsExt;
@@ -181,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_outlive_a_restart_and_only_their_owner_reads_them() {
+    fn credentials_survive_a_restart_and_are_private() {
         use std::os::unix::fs::PermissionsExt;
         let directory = directory("kept");
         let listen = "127.0.0.1:6443".parse().unwrap();
@@ -199,7 +212,18 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_key_is_named_with_the_way_out() {
+    fn a_short_token_is_refused() {
+        let directory = directory("short");
+        for token in ["", "\n", "short", "sixteen bytes of"] {
+            fs::write(directory.join(TOKEN), token).unwrap();
+            let error = Credentials::open(&directory, "127.0.0.1:0".parse().unwrap()).err().unwrap();
+            assert!(error.to_string().contains("/token: the token"), "{token:?}: {error}");
+        }
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn a_broken_key_is_named_with_the_remedy() {
         let directory = directory("broken");
         fs::write(directory.join(AUTHORITY_KEY), "nonsense").unwrap();
         let error = Credentials::open(&directory, "127.0.0.1:0".parse().unwrap()).err().unwrap().to_string();

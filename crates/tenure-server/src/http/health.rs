@@ -3,15 +3,15 @@
 use super::{Query, Response};
 use hyper::StatusCode;
 
-/// One thing that is looked at.
+/// A health check.
 pub struct Check {
-    /// Its name, by which it can be asked for alone or left out.
+    /// The name by which it can be requested alone or excluded.
     pub name: &'static str,
-    /// What is wrong, if anything.
+    /// The error, if the check failed.
     pub fault: Option<String>,
 }
 
-/// Answers a health path, such as `/readyz` or `/readyz/store`; nothing when no such check exists.
+/// Responds to a health path, such as `/readyz` or `/readyz/store`; `None` if there is no such check.
 pub fn answer(path: &str, query: &Query, checks: &[Check]) -> Option<Response> {
     let (endpoint, one) =
         path.trim_start_matches('/').split_once('/').unwrap_or((path.trim_start_matches('/'), ""));
@@ -53,12 +53,12 @@ mod tests {
         let checks =
             [Check { name: "ping", fault: None }, Check { name: "store", fault: fault.map(String::from) }];
         let answer = answer(path, &Query::parse(query).unwrap(), &checks)?;
-        let ResponseBody::Whole(body) = answer.body else { panic!("health is never a stream") };
+        let ResponseBody::Whole(body) = answer.body else { panic!("health responses have a complete body") };
         Some((answer.code.as_u16(), String::from_utf8(body.to_vec()).unwrap()))
     }
 
     #[test]
-    fn health_is_red_only_for_checks_that_count() {
+    fn excluded_checks_do_not_fail() {
         assert_eq!(ask("/readyz", "", None), Some((200, "ok".into())));
         assert_eq!(ask("/readyz/store", "", None), Some((200, "ok".into())));
         assert_eq!(ask("/readyz/nope", "", None), None);

@@ -1,5 +1,5 @@
-//! Sockets, TLS and HTTP, and nothing else: accepts connections, reads requests within their limits, hands
-//! each to the API and writes what it answers. A signal to stop lets running requests finish.
+//! The listener: sockets, TLS and HTTP. It accepts connections, reads requests within limits, passes each to a
+//! [`Handler`] and writes the response. On shutdown, running requests may finish.
 
 use super::{Response, ResponseBody};
 use bytes::Bytes;
@@ -21,27 +21,27 @@ use tokio::{
 };
 use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 
-/// How long a client may take for a TLS handshake or for the head of a request.
+/// The timeout of a TLS handshake and of the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(10);
-/// How long running requests may take to finish once the server is to stop.
+/// How long running requests may take to finish on shutdown.
 const DRAIN_TIME: Duration = Duration::from_secs(10);
-/// How often the server wakes without being asked to.
+/// The period of the timer that keeps other timers from interrupting the I/O driver.
 const PULSE: Duration = Duration::from_secs(1);
-/// How many requests one HTTP/2 connection may have under way; watches hold theirs for long.
+/// The most concurrent requests of an HTTP/2 connection; each watch occupies one.
 const STREAMS: u32 = 1000;
-/// How many bytes the head of a request may have.
+/// The most bytes of the head of a request.
 const HEAD_BYTES: usize = 64 * 1024;
 
-/// Why a connection ended before its time.
-type Fault = Box<dyn std::error::Error + Send + Sync>;
+/// Why a connection failed.
+type ConnectionError = Box<dyn std::error::Error + Send + Sync>;
 
-/// What answers requests.
+/// Responds to requests.
 pub trait Handler: Send + Sync + 'static {
-    /// Answers one request.
+    /// Responds to one request.
     fn handle(self: Arc<Self>, request: Request<Incoming>) -> impl Future<Output = Response> + Send;
 }
 
-/// Binds the address to listen on.
+/// Binds a listener.
 pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(address).await.map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => io::Error::new(
@@ -52,7 +52,7 @@ pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     })
 }
 
-/// Serves requests until `stop` is done, then lets running ones finish.
+/// Serves requests until `stop` completes, then lets running requests finish.
 pub async fn serve<H: Handler>(
     listener: TcpListener,
     tls: Option<Arc<ServerConfig>>,
@@ -62,14 +62,14 @@ pub async fn serve<H: Handler>(
     let acceptor = tls.map(TlsAcceptor::from);
     let connections = GracefulShutdown::new();
     tokio::pin!(stop);
-    // The head of every request has its time limit. A timer that would end before all others interrupts the thread that
-    // waits for sockets, within a lock that all connections need; with one that ends sooner anyway, none does.
+    // The head of every request has a timeout. Setting a timer that expires before all others interrupts the thread
+    // that polls the sockets, under a lock that all connections share. This interval always expires sooner.
     let mut pulse = tokio::time::interval(PULSE);
     loop {
         let stream = tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => stream,
-                // Out of file descriptors, or a client that went away: take a breath and go on.
+                // Out of file descriptors, or the client has disconnected: pause and continue.
                 Err(error) => {
                     tracing::warn!(%error, "cannot accept a connection");
                     tokio::time::sleep(Duration::from_millis(20)).await;
@@ -81,7 +81,7 @@ pub async fn serve<H: Handler>(
         };
         let (handler, acceptor, watcher) = (handler.clone(), acceptor.clone(), connections.watcher());
         tokio::spawn(async move {
-            if let Err(error) = converse(stream, acceptor, handler, watcher).await {
+            if let Err(error) = serve_connection(stream, acceptor, handler, watcher).await {
                 tracing::debug!(%error, "connection ended");
             }
         });
@@ -92,35 +92,35 @@ pub async fn serve<H: Handler>(
     }
 }
 
-/// What a client speaks.
+/// The HTTP version of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Protocol {
     Http1,
     Http2,
 }
 
-/// What serves a connection to its end.
-type Serving = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
+/// A future that serves a connection until it closes.
+type Connection = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
 
-async fn converse<H: Handler>(
+async fn serve_connection<H: Handler>(
     stream: TcpStream,
     acceptor: Option<TlsAcceptor>,
     handler: Arc<H>,
     watcher: Watcher,
-) -> Result<(), Fault> {
+) -> Result<(), ConnectionError> {
     stream.set_nodelay(true)?;
-    // What a connection is served by stays as long as the connection, which for a watch is an hour: what is needed to
-    // begin is in a box that goes, so that nothing has room for it from then on.
-    Ok(Box::pin(timeout(HEAD_TIME, greet(stream, acceptor, handler, watcher))).await??.await?)
+    // The future of a connection lives as long as the connection, an hour for a watch. The handshake is boxed, so that
+    // its memory is freed when it is done.
+    Ok(Box::pin(timeout(HEAD_TIME, handshake(stream, acceptor, handler, watcher))).await??.await?)
 }
 
-/// Shakes hands, and returns what serves the connection from then on.
-async fn greet<H: Handler>(
+/// Performs the handshake and returns the future that serves the connection.
+async fn handshake<H: Handler>(
     stream: TcpStream,
     acceptor: Option<TlsAcceptor>,
     handler: Arc<H>,
     watcher: Watcher,
-) -> Result<Serving, Fault> {
+) -> Result<Connection, ConnectionError> {
     Ok(match acceptor {
         Some(acceptor) => {
             let stream = acceptor.accept(stream).await?;
@@ -128,18 +128,18 @@ async fn greet<H: Handler>(
                 Some(b"h2") => Protocol::Http2,
                 _ => Protocol::Http1,
             };
-            speak(stream, protocol, handler, watcher)
+            http_connection(stream, protocol, handler, watcher)
         }
         None => {
-            let protocol = announced(&stream).await?;
-            speak(stream, protocol, handler, watcher)
+            let protocol = detect_protocol(&stream).await?;
+            http_connection(stream, protocol, handler, watcher)
         }
     })
 }
 
-/// Finds out from the first bytes of a connection without TLS what the client speaks, and leaves them where they are.
-async fn announced(stream: &TcpStream) -> io::Result<Protocol> {
-    /// What HTTP/2 begins with, and no method of HTTP/1.
+/// Detects the HTTP version of a connection without TLS by peeking at its first bytes.
+async fn detect_protocol(stream: &TcpStream) -> io::Result<Protocol> {
+    /// The beginning of the HTTP/2 preface; no HTTP/1 method begins so.
     const PREFACE: &[u8] = b"PRI";
     let mut first = [0; PREFACE.len()];
     loop {
@@ -151,28 +151,27 @@ async fn announced(stream: &TcpStream) -> io::Result<Protocol> {
         if count == PREFACE.len() {
             return Ok(Protocol::Http2);
         }
-        // There is something to read all the time, so nobody would say that there is more.
+        // The socket stays readable, so readiness does not tell when more bytes arrive.
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
 
-/// Returns what serves a connection in its protocol.
-fn speak<S, H>(stream: S, protocol: Protocol, handler: Arc<H>, watcher: Watcher) -> Serving
+/// Returns the future that serves a connection with an HTTP version.
+fn http_connection<S, H>(stream: S, protocol: Protocol, handler: Arc<H>, watcher: Watcher) -> Connection
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     H: Handler,
 {
     let service = service_fn(move |request| {
-        // On its own, so that a watch that goes on for an hour does not keep the room in which its request was answered.
-        let answering = Box::pin(handler.clone().handle(request));
-        async move { Ok::<_, Infallible>(respond(answering.await)) }
+        // Boxed, so that a watch does not keep the memory of the future that handled its request.
+        let response = Box::pin(handler.clone().handle(request));
+        async move { Ok::<_, Infallible>(hyper_response(response.await)) }
     });
     let stream = TokioIo::new(stream);
     match protocol {
         Protocol::Http1 => {
             let mut http = http1::Builder::new();
-            // Without flushing of pipelines: with it, a body goes into the buffer as fast as it is made, whether or not
-            // the client reads.
+            // No pipeline_flush: it would buffer a body as fast as it is produced, whether or not the client reads.
             http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(HEAD_BYTES);
             Box::pin(watcher.watch(http.serve_connection(stream, service)))
         }
@@ -186,32 +185,34 @@ where
     }
 }
 
-fn respond(answer: Response) -> hyper::Response<ResponseBody> {
-    let mut response = hyper::Response::new(answer.body);
-    *response.status_mut() = answer.code;
-    *response.headers_mut() = answer.headers;
+fn hyper_response(from: Response) -> hyper::Response<ResponseBody> {
+    let mut response = hyper::Response::new(from.body);
+    *response.status_mut() = from.code;
+    *response.headers_mut() = from.headers;
     response
 }
 
 /// Why a body could not be read.
 #[derive(Debug, PartialEq, Eq)]
 pub enum BodyFault {
-    /// It is longer than the limit.
+    /// The body exceeds the limit.
     TooLarge,
-    /// The client took too long, or went away.
+    /// The body did not arrive completely in time.
     Broken(String),
 }
 
-/// Reads a body within its limits of size and time.
-pub async fn read_body<B>(body: B, limit: usize, patience: Duration) -> Result<Bytes, BodyFault>
+/// Reads a body within limits of size and time.
+pub async fn read_body<B>(body: B, limit: usize, time_limit: Duration) -> Result<Bytes, BodyFault>
 where
     B: hyper::body::Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
 {
     use http_body_util::{BodyExt, LengthLimitError, Limited};
-    match timeout(patience, Limited::new(body, limit).collect()).await {
-        Err(_) => Err(BodyFault::Broken(format!("the body did not arrive within {} s", patience.as_secs()))),
+    match timeout(time_limit, Limited::new(body, limit).collect()).await {
+        Err(_) => {
+            Err(BodyFault::Broken(format!("the body did not arrive within {} s", time_limit.as_secs())))
+        }
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(BodyFault::TooLarge),
-        Ok(Err(error)) => Err(BodyFault::Broken(format!("the body did not arrive whole: {error}"))),
+        Ok(Err(error)) => Err(BodyFault::Broken(format!("the body did not arrive completely: {error}"))),
         Ok(Ok(body)) => Ok(body.to_bytes()),
     }
 }
@@ -242,7 +243,7 @@ mod tests {
                 }
                 client.shutdown().await.unwrap();
             };
-            let (found, ()) = tokio::join!(announced(&stream), sending);
+            let (found, ()) = tokio::join!(detect_protocol(&stream), sending);
             assert_eq!(found.unwrap(), protocol, "{pieces:?}");
         }
     }

@@ -1,85 +1,99 @@
-//! What the server counts, in the text form of Prometheus: requests with their time, conflicts, writes that
-//! changed nothing, and commits of the store.
+//! Metrics in the text format of Prometheus: requests with their duration, conflicts, no-op writes and commits.
+//! Only resources that are served become labels, label values are escaped, and the number of series is bounded: clients
+//! cannot grow or break this by asking for paths that do not exist.
 
+use parking_lot::Mutex;
 use std::{
     collections::BTreeMap,
-    fmt::Write,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
+    fmt::{self, Write},
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
     time::Duration,
 };
 use tenure_value::Text;
 
-/// Upper bounds of the buckets of request times, in seconds.
+/// Upper bounds of the buckets of request durations, in seconds.
 const BUCKETS: [f64; 12] = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1.0, 5.0];
+/// The most series of request durations. Requests beyond them are counted without their resource.
+const MAX_SERIES: usize = 10_000;
 
-/// The counters of one server.
+/// The metrics of one server.
 #[derive(Default)]
 pub struct Metrics {
-    requests: Mutex<BTreeMap<Request, Times>>,
-    /// Applies refused because another manager holds a field.
+    requests: Mutex<BTreeMap<Request, Histogram>>,
+    /// Applies refused because another manager owns a field.
     pub conflicts: AtomicU64,
-    /// Writes that changed nothing and so wrote nothing.
+    /// Writes that changed nothing and were not committed.
     pub noops: AtomicU64,
     /// Transactions that the store made durable.
     pub commits: AtomicU64,
-    /// Writes tried again because another came first.
+    /// Writes retried because another write came first.
     pub retries: AtomicU64,
-    /// Watches under way.
+    /// Open watches.
     pub watches: AtomicU64,
     /// Events sent to watchers.
     pub events: AtomicU64,
 }
 
-/// What requests are told apart by.
+/// The labels of a request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Request {
     /// The verb, such as `patch` or `list`.
     pub verb: &'static str,
     /// The group of the resource.
     pub group: Text,
-    /// The resource, or empty for what is none.
+    /// The resource; empty if the request is not for a served resource.
     pub resource: Text,
-    /// The HTTP code of the answer.
+    /// The HTTP status code of the response.
     pub code: u16,
 }
 
 #[derive(Default)]
-struct Times {
+struct Histogram {
     count: u64,
     seconds: f64,
     buckets: [u64; BUCKETS.len()],
 }
 
-impl Metrics {
-    /// Counts a request.
-    pub fn request(&self, request: Request, time: Duration) {
-        let seconds = time.as_secs_f64();
-        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        let times = requests.entry(request).or_default();
-        times.count += 1;
-        times.seconds += seconds;
+impl Histogram {
+    fn observe(&mut self, seconds: f64) {
+        self.count += 1;
+        self.seconds += seconds;
         if let Some(bucket) = BUCKETS.iter().position(|bound| seconds <= *bound) {
-            times.buckets[bucket] += 1;
+            self.buckets[bucket] += 1;
         }
     }
+}
 
-    /// Returns the text that Prometheus reads.
+impl Metrics {
+    /// Counts a request. The caller names a resource only if it is served.
+    pub fn request(&self, mut request: Request, duration: Duration) {
+        let mut requests = self.requests.lock();
+        if requests.len() >= MAX_SERIES && !requests.contains_key(&request) {
+            (request.group, request.resource) = (Text::default(), Text::default());
+        }
+        requests.entry(request).or_default().observe(duration.as_secs_f64());
+    }
+
+    /// Returns the metrics in the text format.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        let counters = [
+        // Writing to a string cannot fail.
+        let _ = self.write(&mut text);
+        text
+    }
+
+    fn write(&self, text: &mut String) -> fmt::Result {
+        let metrics = [
             (
                 "tenure_apply_conflicts_total",
                 "counter",
-                "Applies refused because another manager holds a field.",
+                "Applies refused because another manager owns a field.",
                 &self.conflicts,
             ),
             (
                 "tenure_noop_writes_total",
                 "counter",
-                "Writes that changed nothing and so wrote nothing.",
+                "Writes that changed nothing and were not committed.",
                 &self.noops,
             ),
             (
@@ -91,54 +105,52 @@ impl Metrics {
             (
                 "tenure_write_retries_total",
                 "counter",
-                "Writes tried again because another came first.",
+                "Writes retried because another write came first.",
                 &self.retries,
             ),
-            ("tenure_watches", "gauge", "Watches under way.", &self.watches),
+            ("tenure_watches", "gauge", "Open watches.", &self.watches),
             ("tenure_watch_events_total", "counter", "Events sent to watchers.", &self.events),
         ];
-        for (name, kind, help, counter) in counters {
-            let _ = writeln!(
-                text,
-                "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {}",
-                counter.load(Relaxed)
-            );
+        for (name, kind, help, value) in metrics {
+            writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {}", value.load(Relaxed))?;
         }
         let name = "tenure_request_duration_seconds";
-        let _ = writeln!(
-            text,
-            "# HELP {name} Requests with their time, by verb, resource and code.\n# TYPE {name} histogram"
-        );
-        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        for (Request { verb, group, resource, code }, times) in requests.iter() {
+        writeln!(text, "# HELP {name} Duration of requests by verb, resource and code.")?;
+        writeln!(text, "# TYPE {name} histogram")?;
+        for (Request { verb, group, resource, code }, histogram) in self.requests.lock().iter() {
+            let (group, resource) = (escaped(group), escaped(resource));
             let labels = format!("verb=\"{verb}\",group=\"{group}\",resource=\"{resource}\",code=\"{code}\"");
             let mut below = 0;
-            for (bound, count) in BUCKETS.iter().zip(times.buckets) {
+            for (bound, count) in BUCKETS.iter().zip(histogram.buckets) {
                 below += count;
-                let _ = writeln!(text, "{name}_bucket{{{labels},le=\"{bound}\"}} {below}");
+                writeln!(text, "{name}_bucket{{{labels},le=\"{bound}\"}} {below}")?;
             }
-            let _ = writeln!(text, "{name}_bucket{{{labels},le=\"+Inf\"}} {}", times.count);
-            let _ = writeln!(
-                text,
-                "{name}_sum{{{labels}}} {}\n{name}_count{{{labels}}} {}",
-                times.seconds, times.count
-            );
+            writeln!(text, "{name}_bucket{{{labels},le=\"+Inf\"}} {}", histogram.count)?;
+            writeln!(text, "{name}_sum{{{labels}}} {}", histogram.seconds)?;
+            writeln!(text, "{name}_count{{{labels}}} {}", histogram.count)?;
         }
-        text
+        Ok(())
     }
+}
+
+/// Escapes a label value.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn get(resource: &str) -> Request {
+        Request { verb: "get", group: "apps".into(), resource: resource.into(), code: 200 }
+    }
+
     #[test]
-    fn buckets_add_up() {
+    fn buckets_are_cumulative() {
         let metrics = Metrics::default();
-        let request =
-            || Request { verb: "get", group: "apps".into(), resource: "deployments".into(), code: 200 };
         for micros in [50, 300, 9_000_000] {
-            metrics.request(request(), Duration::from_micros(micros));
+            metrics.request(get("deployments"), Duration::from_micros(micros));
         }
         let text = metrics.text();
         let labels = "verb=\"get\",group=\"apps\",resource=\"deployments\",code=\"200\"";
@@ -147,5 +159,23 @@ mod tests {
             assert!(text.contains(&line), "{line}\n{text}");
         }
         assert!(text.contains(&format!("tenure_request_duration_seconds_count{{{labels}}} 3")));
+    }
+
+    #[test]
+    fn labels_are_escaped() {
+        let metrics = Metrics::default();
+        metrics.request(get("a\"b\\c\nd"), Duration::ZERO);
+        assert!(metrics.text().contains(r#"resource="a\"b\\c\nd""#), "{}", metrics.text());
+    }
+
+    #[test]
+    fn the_number_of_series_is_bounded() {
+        let metrics = Metrics::default();
+        for at in 0..2 * MAX_SERIES {
+            metrics.request(get(&at.to_string()), Duration::ZERO);
+        }
+        let requests = metrics.requests.lock();
+        assert_eq!(requests.len(), MAX_SERIES + 1);
+        assert_eq!(requests.values().map(|histogram| histogram.count).sum::<u64>(), 2 * MAX_SERIES as u64);
     }
 }

@@ -12,9 +12,11 @@ pub mod listener;
 pub(crate) mod metrics;
 pub(crate) mod negotiation;
 pub(crate) mod query;
+pub(crate) mod request_guard;
 pub(crate) mod request_path;
 pub(crate) mod response;
 pub(crate) mod service_account_token;
+mod warning;
 
 pub use authentication::Authentication;
 pub use body_stream::{BodySender, BodyStream};

@@ -1,9 +1,9 @@
-//! The choice among wire formats, in one place: what a request's body is written in, and what the client
-//! wants to read. Custom resources have no protobuf form; everything has JSON and YAML.
+//! Content negotiation: the encoding of a request's body and of the response. Custom resources have no protobuf
+//! encoding; everything has JSON and YAML.
 
 use crate::{Failure, Reason, openapi::Dialect};
 
-/// How bytes stand for a document.
+/// The encoding of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Encoding {
     /// `application/json`.
@@ -14,7 +14,7 @@ pub enum Encoding {
     Protobuf,
 }
 
-/// Which view of an object the client wants.
+/// The representation of an object that the client wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum View {
     /// The object itself.
@@ -28,18 +28,18 @@ pub enum View {
     PartialObjectMetadataList,
 }
 
-/// What an answer is to look like.
+/// The format of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Format {
     /// How bytes stand for the document.
     pub encoding: Encoding,
-    /// Which view is shown.
+    /// The representation.
     pub view: View,
     /// Whether `metadata.managedFields` is left out (`drop=metadata.managedFields`).
     pub without_managers: bool,
 }
 
-/// The format of an answer to a client that asked for nothing in particular.
+/// The format of a response to a client without preferences.
 pub const PLAIN: Format = Format { encoding: Encoding::Json, view: View::Whole, without_managers: false };
 
 impl Encoding {
@@ -53,16 +53,16 @@ impl Encoding {
     }
 }
 
-/// Which encodings an endpoint has.
+/// The encodings that an endpoint supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offer {
     /// JSON and YAML.
     Text,
     /// JSON, YAML and protobuf.
     All,
-    /// The same, but never as a table: what is answered and not kept has no columns.
+    /// The same without tables: objects that are not stored have no columns.
     AllButTables,
-    /// The same as all, and streams of JSON and protobuf: what a collection has, which may be read or watched.
+    /// All, and streams of JSON and protobuf: collections, which can be watched.
     AllAndStreams,
 }
 
@@ -76,7 +76,7 @@ impl Offer {
         }
     }
 
-    /// Returns what the same resource has where it may also be watched; streams of custom resources are not told of.
+    /// Returns the encodings of the same resource with streams; those of custom resources are not listed.
     pub fn with_streams(self) -> Offer {
         if self == Offer::All { Offer::AllAndStreams } else { self }
     }
@@ -85,7 +85,7 @@ impl Offer {
         self.encodings().iter().map(|encoding| encoding.media_type()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Reads the content type of a body that is an object; a missing one is JSON.
+    /// Returns the encoding of a request's body; a missing content type means JSON.
     pub fn body(self, content_type: Option<&str>) -> Result<Encoding, Failure> {
         let Some(given) = content_type.filter(|given| !given.trim().is_empty()) else {
             return Ok(Encoding::Json);
@@ -102,13 +102,13 @@ impl Offer {
         })
     }
 
-    /// Chooses the answer's format: the first acceptable one, by the client's preference.
+    /// Chooses the format of the response by the client's preferences.
     pub fn answer(self, accept: Option<&str>) -> Result<Format, Failure> {
-        let wishes = wishes(accept);
-        if let Some(format) = wishes.iter().find_map(|wish| wish.meet(self)) {
+        let entries = entries(accept);
+        if let Some(format) = entries.iter().find_map(|entry| entry.format(self)) {
             return Ok(format);
         }
-        let message = if wishes.iter().any(|wish| wish.encoding(self).is_some()) {
+        let message = if entries.iter().any(|entry| entry.encoding(self).is_some()) {
             format!("only the following media types are accepted: {}", self.listed())
         } else {
             let streams = match self {
@@ -123,17 +123,17 @@ impl Offer {
     }
 }
 
-/// How an OpenAPI document is written.
+/// The encoding of an OpenAPI document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenApi {
     /// As JSON.
     Json,
-    /// As protobuf, in messages of its own.
+    /// As the gnostic protobuf messages.
     Protobuf,
 }
 
 impl OpenApi {
-    /// Returns what clients have called the protobuf form of a version, the name in use first.
+    /// Returns the media types of the protobuf encoding of a version, the current one first.
     fn protobuf(version: Dialect) -> [&'static str; 2] {
         match version {
             Dialect::V2 => [
@@ -149,20 +149,20 @@ impl OpenApi {
 
     /// Returns the media type of a version's documents.
     pub fn media_type(self, version: Dialect) -> &'static str {
-        let [in_use, _] = Self::protobuf(version);
+        let [current, _] = Self::protobuf(version);
         match self {
             OpenApi::Json => Encoding::Json.media_type(),
-            OpenApi::Protobuf => in_use,
+            OpenApi::Protobuf => current,
         }
     }
 
-    /// Chooses the form that the client wants most of a version's documents.
+    /// Chooses the encoding of a version's documents by the client's preferences.
     pub fn choose(accept: Option<&str>, version: Dialect) -> Result<OpenApi, Failure> {
-        let form = |wish: &Wish<'_>| match wish.essence.as_str() {
+        let form = |entry: &AcceptEntry<'_>| match entry.essence.as_str() {
             "*/*" | "application/*" | "application/json" => Some(OpenApi::Json),
             essence => Self::protobuf(version).contains(&essence).then_some(OpenApi::Protobuf),
         };
-        wishes(accept).iter().find_map(form).ok_or_else(|| {
+        entries(accept).iter().find_map(form).ok_or_else(|| {
             let listed = [OpenApi::Json, OpenApi::Protobuf].map(|form| form.media_type(version)).join(", ");
             let message = format!("only the following media types are accepted: {listed}");
             Failure::new(Reason::NotAcceptable, message)
@@ -170,11 +170,11 @@ impl OpenApi {
     }
 }
 
-/// Chooses how aggregated discovery is written; none for a client that would rather have it the old way.
+/// Chooses the encoding of aggregated discovery; `None` for a client that prefers unaggregated discovery.
 pub(crate) fn aggregated(accept: Option<&str>) -> Option<Encoding> {
-    for wish in wishes(accept) {
-        let Some(encoding) = wish.encoding(Offer::All) else { continue };
-        match (wish.parameter("as"), wish.parameter("g"), wish.parameter("v")) {
+    for entry in entries(accept) {
+        let Some(encoding) = entry.encoding(Offer::All) else { continue };
+        match (entry.parameter("as"), entry.parameter("g"), entry.parameter("v")) {
             (None, _, _) => return None,
             (Some("APIGroupDiscoveryList"), Some("apidiscovery.k8s.io"), Some("v2")) => {
                 return Some(encoding).filter(|encoding| *encoding != Encoding::Yaml);
@@ -185,24 +185,25 @@ pub(crate) fn aggregated(accept: Option<&str>) -> Option<Encoding> {
     None
 }
 
-/// Reads an `Accept` header, the most wanted first; a missing one wants anything.
-fn wishes(accept: Option<&str>) -> Vec<Wish<'_>> {
+/// Parses an `Accept` header, most preferred entries first; a missing one accepts everything.
+fn entries(accept: Option<&str>) -> Vec<AcceptEntry<'_>> {
     let accept = accept.map(str::trim).filter(|text| !text.is_empty()).unwrap_or("*/*");
-    let mut wishes: Vec<Wish> = accept.split(',').map(Wish::parse).filter(|wish| wish.quality > 0).collect();
-    wishes.sort_by_key(|wish| std::cmp::Reverse(wish.quality));
-    wishes
+    let mut entries: Vec<AcceptEntry> =
+        accept.split(',').map(AcceptEntry::parse).filter(|entry| entry.quality > 0).collect();
+    entries.sort_by_key(|entry| std::cmp::Reverse(entry.quality));
+    entries
 }
 
 /// One entry of an `Accept` header.
-struct Wish<'a> {
+struct AcceptEntry<'a> {
     essence: String,
     parameters: Vec<(&'a str, &'a str)>,
     /// In thousandths.
     quality: u32,
 }
 
-impl<'a> Wish<'a> {
-    fn parse(text: &'a str) -> Wish<'a> {
+impl<'a> AcceptEntry<'a> {
+    fn parse(text: &'a str) -> AcceptEntry<'a> {
         let mut parts = text.split(';').map(str::trim);
         let essence = parts.next().unwrap_or("").to_ascii_lowercase();
         let all: Vec<(&str, &str)> = parts
@@ -212,7 +213,11 @@ impl<'a> Wish<'a> {
         let quality =
             all.iter().find(|(name, _)| *name == "q").and_then(|(_, value)| value.parse::<f32>().ok());
         let quality = (quality.unwrap_or(1.0).clamp(0.0, 1.0) * 1000.0) as u32;
-        Wish { essence, parameters: all.into_iter().filter(|(name, _)| *name != "q").collect(), quality }
+        AcceptEntry {
+            essence,
+            parameters: all.into_iter().filter(|(name, _)| *name != "q").collect(),
+            quality,
+        }
     }
 
     fn encoding(&self, offer: Offer) -> Option<Encoding> {
@@ -226,7 +231,7 @@ impl<'a> Wish<'a> {
         self.parameters.iter().find(|(of, _)| *of == name).map(|(_, value)| *value)
     }
 
-    fn meet(&self, offer: Offer) -> Option<Format> {
+    fn format(&self, offer: Offer) -> Option<Format> {
         let encoding = self.encoding(offer)?;
         let view = match self.parameter("as") {
             None => View::Whole,
@@ -238,7 +243,7 @@ impl<'a> Wish<'a> {
             }
             Some(_) => return None,
         };
-        // A table has no protobuf form; another wish may still be met.
+        // A table has no protobuf encoding; another entry may still be supported.
         if view == View::Table && (encoding == Encoding::Protobuf || offer == Offer::AllButTables) {
             return None;
         }
@@ -257,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_wanted_format_is_chosen() {
+    fn the_preferred_format_is_chosen() {
         const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
         let cases = [
             (None, Encoding::Json, View::Whole),
@@ -288,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn openapi_is_given_as_old_and_new_clients_want_it() {
+    fn old_and_new_openapi_media_types_are_accepted() {
         for (accept, form) in [
             (None, OpenApi::Json),
             (Some("application/json"), OpenApi::Json),
@@ -308,9 +313,10 @@ mod tests {
     }
 
     #[test]
-    fn aggregated_discovery_is_given_to_those_who_want_it_most() {
-        let wish = |encoding: &str| format!("{encoding};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
-        let (json, protobuf) = (wish("application/json"), wish("application/vnd.kubernetes.protobuf"));
+    fn aggregated_discovery_needs_the_preference_of_the_client() {
+        let entry =
+            |encoding: &str| format!("{encoding};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
+        let (json, protobuf) = (entry("application/json"), entry("application/vnd.kubernetes.protobuf"));
         let beta = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
         for (accept, encoding) in [
             (format!("{json},{beta},application/json"), Some(Encoding::Json)),
@@ -327,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_met_is_refused() {
+    fn unsupported_media_types_are_refused() {
         for accept in [
             "text/html",
             "image/png",

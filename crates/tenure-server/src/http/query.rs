@@ -1,46 +1,45 @@
-//! The parameters of a request, read once into what they mean. Each verb has its options' name
-//! (`CreateOptions`, `PatchOptions`, …), which faults in them are reported under.
+//! Query parameters. Errors are reported under the name of the verb's options (`CreateOptions`, `PatchOptions`, …).
 
 use super::request_path::decode;
 use crate::Failure;
 use std::borrow::Cow;
 use tenure_value::Text;
 
-/// The name and value pairs behind a path's question mark, decoded, in order.
+/// Decoded query parameters in order.
 #[derive(Clone, Debug, Default)]
 pub struct Query(Vec<(Text, Text)>);
 
-/// What to do about unknown and repeated fields in a body.
+/// How unknown and duplicate fields in a body are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldValidation {
     /// Drop them silently.
     Ignore,
-    /// Drop them, and say so in `Warning` headers.
+    /// Drop them with `Warning` headers.
     Warn,
     /// Refuse the request.
     Strict,
 }
 
-/// What every write takes besides its body.
+/// The options that all writes have in common.
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
-    /// Do everything but persist.
+    /// Validate and respond without persisting.
     pub dry_run: bool,
-    /// The manager that the client named, if it named one.
+    /// The field manager, if the client names one.
     pub manager: Option<Text>,
-    /// What to do about unknown and repeated fields.
+    /// How unknown and duplicate fields are treated.
     pub validation: FieldValidation,
 }
 
 impl WriteOptions {
-    /// Returns the options of a write that takes none from its request.
+    /// Returns the options of the server's own writes.
     pub fn of_server() -> WriteOptions {
         WriteOptions { dry_run: false, manager: None, validation: FieldValidation::Ignore }
     }
 }
 
 impl Query {
-    /// Reads the text behind the question mark.
+    /// Parses the query of a URI.
     pub fn parse(text: &str) -> Result<Query, Failure> {
         let decoded = |part: &str| {
             let spaced = if part.contains('+') { Cow::Owned(part.replace('+', " ")) } else { part.into() };
@@ -62,7 +61,7 @@ impl Query {
         self.all(name).next()
     }
 
-    /// Returns the first value of a parameter, if there is one and it is not empty.
+    /// Returns the first value of a parameter unless it is empty.
     pub fn given(&self, name: &str) -> Option<&Text> {
         self.get(name).filter(|value| !value.is_empty())
     }
@@ -72,18 +71,18 @@ impl Query {
         self.0.iter().filter(move |(of, _)| of == name).map(|(_, value)| value)
     }
 
-    /// Reads a yes or no the lenient way the API has: absent is no; `false` and `0` are no; anything else,
-    /// also nothing behind the `=`, is yes.
+    /// Reads a boolean as leniently as Kubernetes does: missing, `false` and `0` are false, everything else is true, an
+    /// empty value too.
     pub fn flag(&self, name: &str) -> bool {
         self.get(name).is_some_and(|value| !value.eq_ignore_ascii_case("false") && value != "0")
     }
 
-    /// Reads a yes or no that may be left open.
+    /// Reads an optional boolean.
     pub fn optional_flag(&self, name: &str) -> Option<bool> {
         self.get(name).map(|_| self.flag(name))
     }
 
-    /// Reads a whole number.
+    /// Reads an integer.
     pub fn integer(&self, name: &str) -> Result<Option<i64>, Failure> {
         self.given(name)
             .map(|text| {
@@ -96,7 +95,7 @@ impl Query {
             .transpose()
     }
 
-    /// Reads what every write takes; `options` is the name faults are reported under.
+    /// Reads the options of a write; errors are reported under the name `options`.
     pub fn write_options(&self, options: &'static str) -> Result<WriteOptions, Failure> {
         Ok(WriteOptions {
             dry_run: self.dry_run(options)?,
@@ -105,7 +104,7 @@ impl Query {
         })
     }
 
-    /// Reads `dryRun`, whose one value is `All`.
+    /// Reads `dryRun`, whose only value is `All`.
     pub fn dry_run(&self, options: &str) -> Result<bool, Failure> {
         check_dry_run(self.all("dryRun").map(|value| value.as_str()), options)
     }
@@ -133,7 +132,7 @@ impl Query {
     }
 }
 
-/// The longest name of a manager.
+/// The longest name of a field manager.
 pub const MANAGER_BYTES: usize = 128;
 
 /// Checks the values of `dryRun`, from a query or a body.
@@ -150,7 +149,7 @@ pub(crate) fn check_dry_run<'a>(
     Err(Failure::invalid_option(options, "FieldValueNotSupported", "dryRun", message))
 }
 
-/// Returns what is wrong with the name of a manager, as a reason and a message: it is short and printable.
+/// Returns reason and message if the name of a field manager is too long or not printable.
 pub(crate) fn manager_fault(manager: &str) -> Option<(&'static str, String)> {
     if manager.len() > MANAGER_BYTES {
         return Some(("FieldValueTooLong", format!("Too long: may not be more than {MANAGER_BYTES} bytes")));
@@ -205,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manager_is_short_and_printable() {
+    fn a_manager_name_must_be_short_and_printable() {
         let long = "m".repeat(129);
         assert!(query(&format!("fieldManager={long}")).write_options("CreateOptions").is_err());
         assert!(query(&format!("fieldManager={}", &long[1..])).write_options("CreateOptions").is_ok());
@@ -215,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_none_names_its_parameter() {
+    fn an_invalid_integer_names_its_parameter() {
         let failure = query("limit=x").integer("limit").unwrap_err();
         assert!(failure.message.contains("limit") && failure.message.contains("\"x\""), "{failure}");
     }

@@ -1,23 +1,24 @@
-//! What a request's path names: a document about the API, a collection, an object or one of its
-//! subresources. Paths are split before they are decoded, so that an encoded slash cannot move a border.
+//! Request paths: discovery documents, collections, objects and subresources. A path is split before it is decoded, so
+//! that an encoded slash cannot start another segment.
 
+use percent_encoding::percent_decode_str;
 use tenure_value::Text;
 
-/// The part of the API that a path names.
+/// What a request path names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestPath {
     /// `/api`, `/apis`, `/apis/GROUP`, `/api/v1`, `/apis/GROUP/VERSION`.
     Discovery(DiscoveryPath),
     /// A collection, an object, or a subresource of one.
     Resource(ResourcePath),
-    /// Anything else, as it was written, such as `/version`.
+    /// Any other path, undecoded, such as `/version`.
     Other(String),
 }
 
-/// Which discovery document is meant.
+/// A discovery document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiscoveryPath {
-    /// `/api`: the versions of the group without a name.
+    /// `/api`: the versions of the core group.
     Core,
     /// `/apis`: all groups.
     Groups,
@@ -30,7 +31,7 @@ pub enum DiscoveryPath {
 /// A collection (no name), an object, or a subresource of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourcePath {
-    /// The API group; empty for the group without a name.
+    /// The API group; empty for the core group.
     pub group: Text,
     /// The API version.
     pub version: Text,
@@ -42,14 +43,14 @@ pub struct ResourcePath {
     pub name: Text,
     /// The subresource; empty for the object itself.
     pub subresource: Text,
-    /// What follows the subresource, as `proxy` takes it.
+    /// The rest of the path behind the subresource, as `proxy` takes it.
     pub rest: Text,
-    /// Whether the path was written in the older form `/watch/…`, which asks for a watch.
+    /// Whether the path has the deprecated form `/watch/…`, which requests a watch.
     pub watch: bool,
 }
 
 impl RequestPath {
-    /// Reads a request's path (without its query); nothing when a segment is not valid UTF-8 once decoded.
+    /// Parses a request path (without its query); `None` if a segment does not decode to UTF-8.
     pub fn parse(path: &str) -> Option<RequestPath> {
         let segments: Vec<&str> = path.trim_start_matches('/').trim_end_matches('/').split('/').collect();
         let (group, rest) = match segments.as_slice() {
@@ -66,7 +67,7 @@ impl RequestPath {
             ["watch", rest @ ..] if !rest.is_empty() => (true, rest),
             rest => (false, rest),
         };
-        let below_namespace = group_has_namespaces(rest);
+        let below_namespace = is_below_namespace(rest);
         let (namespace, rest) = match rest {
             ["namespaces", namespace, rest @ ..] if below_namespace => (decode(namespace)?, rest),
             rest => (Text::default(), rest),
@@ -85,37 +86,25 @@ impl RequestPath {
     }
 }
 
-/// The subresources of a namespace itself: `/namespaces/NAME/status` is no collection called `status`.
-const OF_NAMESPACE: [&str; 2] = ["status", "finalize"];
+/// The subresources of a namespace itself: `/namespaces/NAME/status` is not a collection called `status`.
+const NAMESPACE_SUBRESOURCES: [&str; 2] = ["status", "finalize"];
 
 /// Whether `/namespaces/X/…` leads into the namespace rather than naming the namespace itself.
-fn group_has_namespaces(rest: &[&str]) -> bool {
-    matches!(rest, ["namespaces", _, next, ..] if !(rest.len() == 3 && OF_NAMESPACE.contains(next)))
+fn is_below_namespace(rest: &[&str]) -> bool {
+    matches!(rest, ["namespaces", _, next, ..] if !(rest.len() == 3 && NAMESPACE_SUBRESOURCES.contains(next)))
 }
 
-/// Decodes the percent signs of a segment.
+/// Decodes a percent-encoded segment; `None` if an escape is malformed or the result is not UTF-8.
 pub(crate) fn decode(segment: &str) -> Option<Text> {
     if !segment.contains('%') {
         return Some(Text::new(segment));
     }
-    let bytes = segment.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        if bytes[at] == b'%' {
-            let digits = segment.get(at + 1..at + 3)?;
-            decoded.push(
-                u8::from_str_radix(digits, 16)
-                    .ok()
-                    .filter(|_| digits.bytes().all(|b| b.is_ascii_hexdigit()))?,
-            );
-            at += 3;
-        } else {
-            decoded.push(bytes[at]);
-            at += 1;
-        }
+    // The decoder leaves malformed escapes as they are.
+    let is_escape = |rest: &str| rest.len() >= 2 && rest.as_bytes()[..2].iter().all(u8::is_ascii_hexdigit);
+    if !segment.split('%').skip(1).all(is_escape) {
+        return None;
     }
-    String::from_utf8(decoded).ok().map(Text::from)
+    percent_decode_str(segment).decode_utf8().ok().map(|decoded| Text::new(&decoded))
 }
 
 #[cfg(test)]
@@ -170,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_about_the_api_are_told_from_resources() {
+    fn discovery_paths_are_distinguished_from_resources() {
         let version = DiscoveryPath::Version("apps".into(), "v1".into());
         let cases = [
             ("/api", RequestPath::Discovery(DiscoveryPath::Core)),
@@ -186,9 +175,11 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_that_is_no_text_is_refused() {
+    fn a_malformed_escape_is_refused() {
         assert_eq!(RequestPath::parse("/api/v1/pods/%ff"), None);
         assert_eq!(RequestPath::parse("/api/v1/pods/%zz"), None);
         assert_eq!(RequestPath::parse("/api/v1/pods/%+1"), None);
+        assert_eq!(RequestPath::parse("/api/v1/pods/a%2"), None);
+        assert_eq!(RequestPath::parse("/api/v1/pods/%€"), None);
     }
 }

@@ -1,6 +1,6 @@
-//! What goes back to a client: a code, headers, and a body that is either at hand or still to come.
+//! Responses: a status code, headers, and a body that is complete, chunked or streamed.
 
-use super::{BodyStream, ChunkedBody, Encoding, Format, View};
+use super::{BodyStream, ChunkedBody, Encoding, Format, View, warning};
 use crate::{Failure, protobuf};
 use bytes::Bytes;
 use hyper::{
@@ -15,10 +15,10 @@ use std::{
 };
 use tenure_value::{Value, json, yaml};
 
-/// An answer to a request.
+/// The response to a request.
 #[derive(Debug)]
 pub struct Response {
-    /// The HTTP code.
+    /// The HTTP status code.
     pub code: StatusCode,
     /// The headers.
     pub headers: HeaderMap,
@@ -26,50 +26,50 @@ pub struct Response {
     pub body: ResponseBody,
 }
 
-/// The body of an [`Response`].
+/// The body of a [`Response`].
 #[derive(Debug)]
 pub enum ResponseBody {
-    /// Bytes at hand.
+    /// The complete body.
     Whole(Bytes),
     /// Chunks that are joined as the client reads.
     Chunked(Box<ChunkedBody>),
-    /// Bytes still to come, made as the client reads.
+    /// A body that is produced as the client reads.
     Stream(BodyStream),
 }
 
 impl Response {
-    /// Makes an answer of bytes.
+    /// Creates a response with a complete body.
     pub fn new(code: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response {
-        // Room for as few as there mostly are: those of a watch are kept as long as it lasts.
+        // Few headers need little memory, which a watch keeps as long as it lasts.
         let mut headers = HeaderMap::with_capacity(3);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
         Response { code, headers, body: ResponseBody::Whole(body.into()) }
     }
 
-    /// Makes an answer of bytes to come.
+    /// Creates a response with a streamed body.
     pub fn stream(media_type: &'static str, body: BodyStream) -> Response {
-        let mut answer = Response::new(StatusCode::OK, media_type, Bytes::new());
-        answer.body = ResponseBody::Stream(body);
-        answer
+        let mut response = Response::new(StatusCode::OK, media_type, Bytes::new());
+        response.body = ResponseBody::Stream(body);
+        response
     }
 
-    /// Makes an answer of pieces.
+    /// Creates a response with a chunked body.
     pub fn pieces(media_type: &'static str, body: ChunkedBody) -> Response {
-        let mut answer = Response::new(StatusCode::OK, media_type, Bytes::new());
-        answer.body = ResponseBody::Chunked(Box::new(body));
-        answer
+        let mut response = Response::new(StatusCode::OK, media_type, Bytes::new());
+        response.body = ResponseBody::Chunked(Box::new(body));
+        response
     }
 
-    /// Makes an answer of plain text.
+    /// Creates a plain text response.
     pub fn text(code: StatusCode, text: impl Into<String>) -> Response {
         Response::new(code, "text/plain; charset=utf-8", text.into())
     }
 
-    /// Makes an answer of a document.
+    /// Creates a response with a document.
     pub fn document(code: StatusCode, document: &Value, format: Format) -> Response {
         let (encoding, body): (Encoding, Bytes) = match format.encoding {
             Encoding::Yaml => (Encoding::Yaml, yaml::to_string(document).into()),
-            // A kind without a protobuf form is given as what it has.
+            // A kind without a protobuf encoding is encoded as JSON.
             Encoding::Protobuf => match protobuf::encode(document) {
                 Ok(body) => (Encoding::Protobuf, body),
                 Err(_) => (Encoding::Json, json::to_vec(document).into()),
@@ -79,24 +79,21 @@ impl Response {
         Response::new(code, encoding.media_type(), body)
     }
 
-    /// Makes an answer of a failure.
+    /// Creates a response with the `Status` of an error.
     pub fn failure(failure: &Failure, format: Format) -> Response {
         let code = StatusCode::from_u16(failure.code()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut answer = Response::document(code, &failure.status(), Format { view: View::Whole, ..format });
+        let mut response =
+            Response::document(code, &failure.status(), Format { view: View::Whole, ..format });
         if let Some(seconds) = failure.retry_after {
-            answer.headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+            response.headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
-        answer.with_warnings(&failure.warnings)
+        response.with_warnings(&failure.warnings)
     }
 
-    /// Adds `Warning` headers; what is told twice is told once.
+    /// Adds `Warning` headers, without duplicates and within the limits of [`warning::limited`].
     pub fn with_warnings(mut self, warnings: &[String]) -> Response {
-        for (at, warning) in warnings.iter().enumerate() {
-            if warnings[..at].contains(warning) {
-                continue;
-            }
-            let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " ");
-            if let Ok(value) = HeaderValue::try_from(format!("299 - \"{quoted}\"")) {
+        for text in warning::limited(warnings) {
+            if let Ok(value) = HeaderValue::try_from(warning::header(&text)) {
                 self.headers.append(header::WARNING, value);
             }
         }
@@ -121,11 +118,11 @@ impl Body for ResponseBody {
         match &mut *self {
             ResponseBody::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
             ResponseBody::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            ResponseBody::Chunked(pieces) => {
-                Poll::Ready(pieces.take_next().map(|bytes| Ok(Frame::data(bytes))))
+            ResponseBody::Chunked(chunks) => {
+                Poll::Ready(chunks.take_next().map(|bytes| Ok(Frame::data(bytes))))
             }
             ResponseBody::Stream(stream) => {
-                stream.poll_next(context).map(|piece| piece.map(|bytes| Ok(Frame::data(bytes))))
+                stream.poll_next(context).map(|chunk| chunk.map(|bytes| Ok(Frame::data(bytes))))
             }
         }
     }
@@ -137,8 +134,8 @@ impl Body for ResponseBody {
     fn size_hint(&self) -> SizeHint {
         match self {
             ResponseBody::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            ResponseBody::Chunked(pieces) => {
-                pieces.left().map_or_else(SizeHint::default, |left| SizeHint::with_exact(left as u64))
+            ResponseBody::Chunked(chunks) => {
+                chunks.left().map_or_else(SizeHint::default, |left| SizeHint::with_exact(left as u64))
             }
             ResponseBody::Stream(_) => SizeHint::default(),
         }

@@ -1,32 +1,32 @@
-//! Tokens of service accounts: signed notes that say whose they are, for whom and until when. The server keeps none; it
-//! knows its own by the signature. Whether the account still exists is for the API to ask.
+//! Service account tokens: JSON Web Tokens with a subject, audiences and an expiry. The server stores none and verifies
+//! their signature; whether the account still exists is checked elsewhere.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{digest, hmac};
 use tenure_value::{Limits, Text, Value, json};
 
-/// Whom tokens are for that name nobody else: this server.
+/// The default audience: this server.
 pub(crate) const AUDIENCE: &str = "https://kubernetes.default.svc";
-/// Who makes them.
+/// The `iss` claim.
 const ISSUER: &str = "tenure";
-/// How large and deep what is in a token may be.
+/// Limits of the claims of a token.
 const LIMITS: Limits = Limits { bytes: 16 * 1024, depth: 8, nodes: 1000 };
 
-/// What a token says.
+/// The claims of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Claims {
     pub namespace: Text,
     pub name: Text,
-    /// The account's, so that another of the same name is not taken for it.
+    /// The account's UID, so that a recreated account does not accept old tokens.
     pub uid: Text,
     pub audiences: Vec<Text>,
-    /// From when and until when it holds, in seconds since 1970.
+    /// The period of validity, in seconds since 1970.
     pub issued: i64,
     pub expires: i64,
 }
 
 impl Claims {
-    /// Returns the name that the account goes by as a user.
+    /// Returns the user name of the account.
     pub fn user(&self) -> String {
         format!("system:serviceaccount:{}:{}", self.namespace, self.name)
     }
@@ -62,13 +62,13 @@ impl Claims {
     }
 }
 
-/// What signs tokens and knows them again.
+/// Signs and verifies tokens.
 pub(crate) struct Issuer {
     key: hmac::Key,
 }
 
 impl Issuer {
-    /// Makes an issuer of a secret: servers with the same secret know each other's tokens.
+    /// Creates an issuer from a secret: servers with the same secret accept each other's tokens.
     pub fn of_secret(secret: &str) -> Issuer {
         let mut context = digest::Context::new(&digest::SHA256);
         context.update(b"tenure tokens of service accounts\0");
@@ -84,7 +84,7 @@ impl Issuer {
         format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature))
     }
 
-    /// Reads a token that this issuer made and that still holds.
+    /// Returns the claims of a token that this issuer signed and that is valid now.
     pub fn read(&self, token: &str, now: i64) -> Option<Claims> {
         let (signed, signature) = token.rsplit_once('.')?;
         let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_token_of_ones_own_that_still_holds_is_known() {
+    fn only_own_unexpired_tokens_are_accepted() {
         let claims = Claims {
             namespace: "n".into(),
             name: "a".into(),

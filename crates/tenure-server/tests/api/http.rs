@@ -16,13 +16,26 @@ const PATIENCE: Duration = Duration::from_secs(50);
 pub struct Request {
     pub method: String,
     pub path: String,
+    pub host: String,
     pub headers: Vec<(String, String)>,
     pub body: Option<Vec<u8>>,
 }
 
 impl Request {
     pub fn new(method: &str, path: &str) -> Request {
-        Request { method: method.into(), path: path.into(), headers: Vec::new(), body: None }
+        Request {
+            method: method.into(),
+            path: path.into(),
+            host: "localhost".into(),
+            headers: Vec::new(),
+            body: None,
+        }
+    }
+
+    /// Sets the `Host` header.
+    pub fn host(mut self, host: &str) -> Request {
+        self.host = host.into();
+        self
     }
 
     pub fn header(mut self, name: &str, value: &str) -> Request {
@@ -37,7 +50,7 @@ impl Request {
 
     fn bytes(&self) -> Vec<u8> {
         let mut head =
-            format!("{} {} HTTP/1.1\r\nHost: tenure\r\nConnection: close\r\n", self.method, self.path);
+            format!("{} {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.method, self.path, self.host);
         for (name, value) in &self.headers {
             head += &format!("{name}: {value}\r\n");
         }

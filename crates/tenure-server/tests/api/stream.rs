@@ -19,7 +19,7 @@ impl Stream {
     pub fn open(to: SocketAddr, path: &str) -> Option<Stream> {
         let mut stream = TcpStream::connect(to).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: tenure\r\n\r\n").ok()?;
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").ok()?;
         let mut from = BufReader::new(stream);
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {

@@ -93,7 +93,7 @@ impl Scenario {
 fn watch(to: SocketAddr, path: &str, accept: &str, changes: impl FnOnce()) -> Answer {
     let mut stream = TcpStream::connect(to).expect("the server listens");
     let accept = if accept.is_empty() { String::new() } else { format!("Accept: {accept}\r\n") };
-    let head = format!("GET {path} HTTP/1.1\r\nHost: tenure\r\nConnection: close\r\n{accept}\r\n");
+    let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{accept}\r\n");
     stream.write_all(head.as_bytes()).expect("the request is sent");
     let mut bytes = vec![0; 1];
     stream.read_exact(&mut bytes).expect("the answer begins");

@@ -17,7 +17,7 @@ pub fn send(address: &str, method: &str, path: &str, body: Body<'_>) -> Option<(
     let (media_type, body) = body.unwrap_or(("application/json", ""));
     write!(
         stream,
-        "{method} {path} HTTP/1.1\r\nHost: tenure\r\nConnection: close\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\n\r\n{body}",
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     )
     .ok()?;
@@ -45,7 +45,7 @@ impl Watch {
     /// Asks for a watch; nothing if there is no server that answers with one.
     pub fn open(address: &str, path: &str) -> Option<Watch> {
         let mut stream = connect(address)?;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: tenure\r\n\r\n").ok()?;
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").ok()?;
         let mut from = BufReader::new(stream);
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {

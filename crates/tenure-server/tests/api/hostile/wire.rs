@@ -19,16 +19,16 @@ fn bytes_that_are_no_http_are_refused() {
     let before = server.revision();
     let many: String = (0..2000).map(|at| format!("x-{at}: {at}\r\n")).collect();
     let long = "a".repeat(200_000);
-    let post = format!("POST {PATH} HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\n");
+    let post = format!("POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n");
     for (about, bytes) in [
         ("no HTTP at all", "hello\r\n\r\n".to_string()),
-        ("a version that is none", format!("GET {PATH} HTTP/9.9\r\nHost: t\r\n\r\n")),
-        ("a method with signs", format!("G(T {PATH} HTTP/1.1\r\nHost: t\r\n\r\n")),
-        ("a path without end", format!("GET /{long} HTTP/1.1\r\nHost: t\r\n\r\n")),
-        ("a header without end", format!("GET {PATH} HTTP/1.1\r\nHost: t\r\nx: {long}\r\n\r\n")),
-        ("thousands of headers", format!("GET {PATH} HTTP/1.1\r\nHost: t\r\n{many}\r\n")),
+        ("a version that is none", format!("GET {PATH} HTTP/9.9\r\nHost: localhost\r\n\r\n")),
+        ("a method with signs", format!("G(T {PATH} HTTP/1.1\r\nHost: localhost\r\n\r\n")),
+        ("a path without end", format!("GET /{long} HTTP/1.1\r\nHost: localhost\r\n\r\n")),
+        ("a header without end", format!("GET {PATH} HTTP/1.1\r\nHost: localhost\r\nx: {long}\r\n\r\n")),
+        ("thousands of headers", format!("GET {PATH} HTTP/1.1\r\nHost: localhost\r\n{many}\r\n")),
         ("a header without a name", format!("GET {PATH} HTTP/1.1\r\n: x\r\n\r\n")),
-        ("a zero in a header", format!("GET {PATH} HTTP/1.1\r\nHost: t\r\nx: a\0b\r\n\r\n")),
+        ("a zero in a header", format!("GET {PATH} HTTP/1.1\r\nHost: localhost\r\nx: a\0b\r\n\r\n")),
         ("a length that is none", format!("{post}Content-Length: x\r\n\r\n{{}}")),
         ("a negative length", format!("{post}Content-Length: -1\r\n\r\n{{}}")),
         ("two lengths", format!("{post}Content-Length: 1\r\nContent-Length: 2\r\n\r\n{{}}")),
@@ -49,7 +49,7 @@ fn bytes_that_are_no_http_are_refused() {
 fn unfinished(server: &Server, ending: impl FnOnce(&TcpStream)) -> u16 {
     let mut stream = TcpStream::connect(server.address).expect("the server listens");
     let head = format!(
-        "POST {PATH} HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
+        "POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).expect("the head is sent");
     stream.write_all(br#"{"metadata":{"name":"half"}"#).expect("half of the body is sent");
@@ -82,7 +82,7 @@ fn a_client_that_goes_away_leaves_nothing_behind() {
     let server = prepared();
     for _ in 0..50 {
         let mut stream = TcpStream::connect(server.address).expect("the server listens");
-        let watch = format!("GET {PATH}?watch=1 HTTP/1.1\r\nHost: t\r\n\r\n");
+        let watch = format!("GET {PATH}?watch=1 HTTP/1.1\r\nHost: localhost\r\n\r\n");
         stream.write_all(watch.as_bytes()).expect("the request is sent");
         stream.read_exact(&mut [0; 1]).expect("the answer begins");
     }
