@@ -16,7 +16,7 @@ use crate::{
     read::{encode_cache, event_cache::EventCache, fields_v1_cache, list_cache},
     target::{self, Target},
     token::Issuer,
-    webhook::Webhooks,
+    webhook::WebhookClient,
 };
 use bytes::Bytes;
 use hyper::{HeaderMap, Method, body::Incoming, header};
@@ -49,7 +49,7 @@ pub struct Server {
     pub(crate) encode_cache: encode_cache::EncodeCache,
     pub(crate) list_cache: list_cache::ListCache,
     pub(crate) decode_cache: decode_cache::DecodeCache,
-    pub(crate) webhooks: Webhooks,
+    pub(crate) webhooks: WebhookClient,
     pub(crate) fields_v1_cache: fields_v1_cache::FieldsV1Cache,
     pub(crate) furniture: controllers::Furniture,
     stop: tokio::sync::watch::Sender<bool>,
@@ -102,7 +102,7 @@ impl Server {
             encode_cache: Default::default(),
             list_cache: Default::default(),
             decode_cache: Default::default(),
-            webhooks: Webhooks::default(),
+            webhooks: WebhookClient::default(),
             fields_v1_cache: Default::default(),
             furniture: Default::default(),
             stop: tokio::sync::watch::Sender::new(false),

@@ -48,6 +48,9 @@ impl Api {
     }
 }
 
+/// The longest response of a webhook: it repeats nothing of the object but what its patch sets.
+const RESPONSE_BYTES: usize = 6 << 20;
+
 /// Where the configurations are in the store.
 pub(crate) const PLACE: &str = "objects/admissionregistration.k8s.io/";
 
@@ -241,7 +244,11 @@ impl<'a> Admission<'a> {
     async fn call(&self, hook: &Hook, review: &Review) -> Result<Verdict, String> {
         let route = route::to(&*self.api.store, &hook.webhook.target).await;
         let route = route.map_err(|why| format!("failed to call webhook: {why}"))?;
-        let answer = self.api.webhooks.ask(&hook.webhook, &route, review.question(), hook.patience).await;
+        let answer = self
+            .api
+            .webhooks
+            .post(&hook.webhook.ca_bundle, &route, review.question(), hook.patience, |_| RESPONSE_BYTES)
+            .await;
         let answer = answer.map_err(|why| format!("failed to call webhook: {why}"))?;
         review.answer(&answer).map_err(|why| format!("received invalid webhook response: {why}"))
     }

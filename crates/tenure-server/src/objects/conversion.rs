@@ -10,10 +10,8 @@ use crate::{
     objects::webhook_route,
     server::Server,
 };
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use parking_lot::Mutex;
+use std::time::Duration;
 use tenure_value::{Text, Value};
 
 /// How many objects one question to a webhook has at most.
@@ -86,9 +84,13 @@ impl Server {
         for batch in wanted.chunks(BATCH) {
             let uid = Text::from(uuid::Uuid::new_v4().to_string());
             let review = Review::new(uid, &webhook.review_versions, api_version, batch.to_vec());
-            let patience = Duration::from_secs(WEBHOOK_TIMEOUT_SECONDS);
+            let timeout = Duration::from_secs(WEBHOOK_TIMEOUT_SECONDS);
+            let question = review.question();
             let answer = match webhook_route::to(&*self.store, &webhook.target).await {
-                Ok(route) => self.webhooks.ask(webhook, &route, &review.question(), patience).await,
+                Ok(endpoint) => {
+                    let limit = response_limit;
+                    self.webhooks.post(&webhook.ca_bundle, &endpoint, &question, timeout, limit).await
+                }
                 Err(why) => Err(why),
             };
             let answer = answer.map_err(|why| Failure::internal(review.failed(&why)))?;
@@ -101,6 +103,11 @@ impl Server {
         });
         Ok(all.collect())
     }
+}
+
+/// Returns the longest response to a request: converted objects are about as long as the originals.
+fn response_limit(request_bytes: usize) -> usize {
+    (4 << 20).max(4 * request_bytes)
 }
 
 /// Returns the webhook by which the versions of a resource are converted, if there is one.
@@ -127,7 +134,7 @@ struct Known {
 impl Conversions {
     /// Returns an object at a version if it is known; otherwise it is what is wanted next.
     pub fn find(&self, object: &Value, api_version: &str) -> Option<Value> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         let done = known.done.iter().find(|(from, version, _)| version == api_version && from == object);
         let found = done.map(|(_, _, converted)| converted.clone());
         if found.is_none() {
@@ -137,10 +144,10 @@ impl Conversions {
     }
 
     fn take_wanted(&self) -> Option<(Value, Text)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).wanted.take()
+        self.0.lock().wanted.take()
     }
 
     fn learn(&self, object: Value, api_version: Text, converted: Value) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).done.push((object, api_version, converted));
+        self.0.lock().done.push((object, api_version, converted));
     }
 }

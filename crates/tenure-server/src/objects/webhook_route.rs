@@ -6,19 +6,18 @@ use crate::{
     kinds::{Resource, Row},
     object::{Stored, key},
     read::all,
-    webhook::Route,
+    webhook::Endpoint,
 };
 use tenure_store::Store;
 use tenure_value::{Text, Value};
 
 /// Finds the way to a webhook.
-pub(crate) async fn to(store: &dyn Store, target: &WebhookTarget) -> Result<Route, String> {
+pub(crate) async fn to(store: &dyn Store, target: &WebhookTarget) -> Result<Endpoint, String> {
     match target {
-        WebhookTarget::Url(url) => Route::of_url(url),
+        WebhookTarget::Url(url) => Endpoint::of_url(url),
         WebhookTarget::Service { namespace, name, path, port } => {
             let addresses = addresses(store, namespace, name, *port).await?;
-            let path = if path.is_empty() { "/".to_string() } else { path.to_string() };
-            Ok(Route { host: format!("{name}.{namespace}.svc"), addresses, path })
+            Endpoint::of_service((namespace, name), *port, path, addresses)
         }
     }
 }
@@ -117,7 +116,7 @@ mod tests {
         let service = r#"{"metadata":{"name":"s"},"spec":{"clusterIP":"10.0.0.9","ports":[{"name":"web","port":443}]}}"#;
         put(&store, find("", "services").unwrap(), "s", service).await;
         let route = to(&store, &target).await.unwrap();
-        assert_eq!((route.host.as_str(), route.path.as_str()), ("s.n.svc", "/convert"));
+        assert_eq!(route.url, "https://s.n.svc:443/convert");
         assert_eq!(route.addresses, [("10.0.0.9".to_string(), 443)]);
         let endpoints =
             r#"{"subsets":[{"addresses":[{"ip":"10.1.0.1"}],"ports":[{"name":"web","port":8443}]}]}"#;

@@ -1,150 +1,176 @@
-//! A client of webhooks: one JSON document is posted over HTTPS, another comes back. A connection is kept for the next
-//! question; whoever does not answer in time, or at too great a length, has failed.
+//! The client of webhooks: it posts a JSON document over HTTPS and returns the document in the response. Connections are
+//! pooled per endpoint and trusted certificates, and a TLS configuration is built once per `caBundle`.
 
-use super::tls::{told, trust};
-use crate::custom::{Webhook, WebhookTarget};
+use super::{bounded_map::BoundedMap, endpoint::Endpoint, tls};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
-use hyper::{Request, Uri, client::conn::http1, header};
-use hyper_util::rt::TokioIo;
+use hyper::{Request, StatusCode, Uri, header};
+use hyper_rustls::{DefaultServerNameResolver, HttpsConnector};
+use hyper_util::{
+    client::legacy::Client,
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+};
+use parking_lot::Mutex;
 use std::{
-    collections::HashMap,
+    future::Future,
     io,
     net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
     time::Duration,
 };
-use tenure_value::{Limits, Value, json};
+use tenure_value::{Limits, Text, Value, json};
 use tokio::{
     net::{TcpStream, lookup_host},
     time::timeout,
 };
-use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
+use tokio_rustls::rustls::ClientConfig;
+use tower_service::Service;
 
-/// How long a webhook may take to let a connection be made.
-const CONNECT_TIME: Duration = Duration::from_secs(10);
-/// The longest answer.
-const ANSWER_BYTES: usize = 64 << 20;
-/// How many connections to one webhook wait for the next question.
-const IDLE: usize = 4;
-/// How much of an answer that is none is shown.
-const SHOWN: usize = 200;
-/// Where a webhook is reached.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Route {
-    /// The name that its certificate is for, and that the request is addressed to.
-    pub host: String,
-    /// The addresses to try, in order: names or numbers, with their ports.
-    pub addresses: Vec<(String, u16)>,
-    /// Path and query.
-    pub path: String,
+/// The timeout of a TCP connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The most idle connections to an endpoint.
+const IDLE_CONNECTIONS: usize = 4;
+/// How long an idle connection is kept.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
+/// How many endpoints and TLS configurations are kept.
+const CAPACITY: usize = 256;
+/// The most characters of an unsuccessful response that are quoted.
+const QUOTED: usize = 200;
+
+type Pool = Client<HttpsConnector<Dialer>, Full<Bytes>>;
+
+/// A client of webhooks.
+pub(crate) struct WebhookClient {
+    /// Connection pools by `caBundle` and endpoint.
+    pools: Mutex<BoundedMap<(Text, Vec<(String, u16)>, String), Pool>>,
+    /// TLS configurations by `caBundle`.
+    tls: Mutex<BoundedMap<Text, Arc<ClientConfig>>>,
 }
 
-impl Route {
-    /// Returns the way to a URL.
-    pub fn of_url(url: &str) -> Result<Route, String> {
-        let parsed: Uri = url.parse().map_err(|error| format!("{url:?} is no URL: {error}"))?;
-        let host = parsed.host().ok_or_else(|| format!("{url:?} names no host"))?;
-        let host = host.trim_start_matches('[').trim_end_matches(']').to_string();
-        let path = parsed.path_and_query().map_or("/", |path| path.as_str()).to_string();
-        Ok(Route { addresses: vec![(host.clone(), parsed.port_u16().unwrap_or(443))], host, path })
+impl Default for WebhookClient {
+    fn default() -> WebhookClient {
+        WebhookClient {
+            pools: Mutex::new(BoundedMap::new(CAPACITY)),
+            tls: Mutex::new(BoundedMap::new(CAPACITY)),
+        }
     }
 }
 
-type Connection = http1::SendRequest<Full<Bytes>>;
-
-/// What is known of webhooks that were asked before.
-#[derive(Default)]
-pub(crate) struct Webhooks {
-    /// Connections that wait for the next question, by the certificates trusted and the route.
-    idle: Mutex<HashMap<(String, String, String), Vec<Connection>>>,
-}
-
-impl Webhooks {
-    /// Posts a document to a webhook and returns what it answers, or says why it does not.
-    pub async fn ask(
+impl WebhookClient {
+    /// Posts a document to an endpoint whose certificate must be trusted by `ca_bundle`, and returns the document in the
+    /// response. `max_bytes` gives the longest response to a request of some length.
+    pub async fn post(
         &self,
-        webhook: &Webhook,
-        route: &Route,
-        question: &Value,
-        patience: Duration,
+        ca_bundle: &Text,
+        endpoint: &Endpoint,
+        document: &Value,
+        time_limit: Duration,
+        max_bytes: impl FnOnce(usize) -> usize,
     ) -> Result<Value, String> {
-        let body = Bytes::from(json::to_vec(question));
-        match timeout(patience, self.post(webhook, route, body)).await {
-            Ok(answer) => answer,
-            Err(_) => Err(format!("{}: no answer within {} s", named(webhook, route), patience.as_secs())),
-        }
+        let body = Bytes::from(json::to_vec(document));
+        let max_bytes = max_bytes(body.len());
+        let response = match timeout(time_limit, self.send(ca_bundle, endpoint, body, max_bytes)).await {
+            Ok(response) => response.and_then(|response| parse(response, max_bytes)),
+            Err(_) => Err(format!("no response within {} s", time_limit.as_secs())),
+        };
+        response.map_err(|why| format!("Post \"{}\": {why}", endpoint.url))
     }
 
-    async fn post(&self, webhook: &Webhook, route: &Route, body: Bytes) -> Result<Value, String> {
-        let place = (webhook.ca_bundle.to_string(), format!("{:?}", route.addresses), route.host.clone());
-        let about = |why: String| format!("{}: {why}", named(webhook, route));
-        // A connection that waited may have been closed on the other side; a new one tells the truth.
-        while let Some(mut connection) = self.take(&place) {
-            if connection.ready().await.is_err() {
-                continue;
+    async fn send(
+        &self,
+        ca_bundle: &Text,
+        endpoint: &Endpoint,
+        body: Bytes,
+        max_bytes: usize,
+    ) -> Result<(StatusCode, Bytes), String> {
+        let request = Request::post(&endpoint.url)
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::ACCEPT, "application/json, */*")
+            .header(header::USER_AGENT, "tenure")
+            .body(Full::new(body))
+            .map_err(|error| error.to_string())?;
+        let pool = self.pool(ca_bundle, endpoint)?;
+        let response = pool.request(request).await.map_err(|error| tls::describe(&error))?;
+        let code = response.status();
+        match Limited::new(response.into_body(), max_bytes).collect().await {
+            Ok(body) => Ok((code, body.to_bytes())),
+            Err(error) if error.is::<LengthLimitError>() => {
+                Err(format!("the response is longer than {max_bytes} bytes"))
             }
-            match send(&mut connection, route, body.clone()).await {
-                Ok(answer) => {
-                    self.keep(place, connection);
-                    return read(answer).map_err(about);
-                }
-                Err(_) => break,
-            }
+            Err(error) => Err(format!("the response did not arrive completely: {error}")),
         }
-        let mut connection = connect(webhook, route).await.map_err(about)?;
-        let answer = send(&mut connection, route, body).await.map_err(about)?;
-        self.keep(place, connection);
-        read(answer).map_err(about)
     }
 
-    fn take(&self, place: &(String, String, String)) -> Option<Connection> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).get_mut(place)?.pop()
+    fn pool(&self, ca_bundle: &Text, endpoint: &Endpoint) -> Result<Pool, String> {
+        let authority = endpoint.url.authority().map(ToString::to_string).unwrap_or_default();
+        let key = (ca_bundle.clone(), endpoint.addresses.clone(), authority);
+        if let Some(pool) = self.pools.lock().get(&key) {
+            return Ok(pool);
+        }
+        let dialer = Dialer { addresses: endpoint.addresses.clone().into() };
+        let names = Arc::new(DefaultServerNameResolver::default());
+        let connector = HttpsConnector::new(dialer, self.tls(ca_bundle)?, true, names);
+        let pool = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .pool_max_idle_per_host(IDLE_CONNECTIONS)
+            .build(connector);
+        self.pools.lock().insert(key, pool.clone());
+        Ok(pool)
     }
 
-    fn keep(&self, place: (String, String, String), connection: Connection) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.retain(|_, connections| {
-            connections.retain(|connection| !connection.is_closed());
-            !connections.is_empty()
-        });
-        let waiting = idle.entry(place).or_default();
-        if waiting.len() < IDLE && !connection.is_closed() {
-            waiting.push(connection);
+    fn tls(&self, ca_bundle: &Text) -> Result<Arc<ClientConfig>, String> {
+        if let Some(config) = self.tls.lock().get(ca_bundle) {
+            return Ok(config);
         }
+        let config = Arc::new(tls::client_config(ca_bundle)?);
+        self.tls.lock().insert(ca_bundle.clone(), config.clone());
+        Ok(config)
     }
 }
 
-fn named(webhook: &Webhook, route: &Route) -> String {
-    match &webhook.target {
-        WebhookTarget::Url(url) => format!("Post \"{url}\""),
-        WebhookTarget::Service { port, .. } => {
-            format!("Post \"https://{}:{port}{}\"", route.host, route.path)
-        }
+/// Connects to the first of several addresses that accepts.
+#[derive(Clone)]
+struct Dialer {
+    addresses: Arc<[(String, u16)]>,
+}
+
+impl Service<Uri> for Dialer {
+    type Response = TokioIo<TcpStream>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<TokioIo<TcpStream>>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Uri) -> Self::Future {
+        let addresses = self.addresses.clone();
+        Box::pin(async move { dial(&addresses).await.map(TokioIo::new).map_err(io::Error::other) })
     }
 }
 
-async fn connect(webhook: &Webhook, route: &Route) -> Result<Connection, String> {
-    let connector = TlsConnector::from(Arc::new(trust(&webhook.ca_bundle)?));
-    let name = ServerName::try_from(route.host.clone())
-        .map_err(|_| format!("{:?} is no name that a certificate can be for", route.host))?;
-    let mut why = String::from("it has no address");
-    for (host, port) in &route.addresses {
-        let found: io::Result<Vec<SocketAddr>> =
-            lookup_host((host.as_str(), *port)).await.map(Iterator::collect);
-        let found = match found {
-            Ok(found) => found,
+async fn dial(addresses: &[(String, u16)]) -> Result<TcpStream, String> {
+    let mut why = String::from("the webhook has no address");
+    for (host, port) in addresses {
+        let resolved: Vec<SocketAddr> = match lookup_host((host.as_str(), *port)).await {
+            Ok(resolved) => resolved.collect(),
             Err(error) => {
                 why = format!("lookup {host}: {error}");
                 continue;
             }
         };
-        for address in found {
-            match timeout(CONNECT_TIME, reach(address, &connector, name.clone())).await {
-                Ok(Ok(connection)) => return Ok(connection),
-                Ok(Err(error)) => why = format!("dial tcp {address}: {}", told(&*error)),
+        for address in resolved {
+            match timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await {
+                Ok(Ok(stream)) => {
+                    stream.set_nodelay(true).map_err(|error| format!("dial tcp {address}: {error}"))?;
+                    return Ok(stream);
+                }
+                Ok(Err(error)) => why = format!("dial tcp {address}: {error}"),
                 Err(_) => {
-                    why = format!("dial tcp {address}: no connection within {} s", CONNECT_TIME.as_secs())
+                    why = format!("dial tcp {address}: no connection within {} s", CONNECT_TIMEOUT.as_secs());
                 }
             }
         }
@@ -152,54 +178,13 @@ async fn connect(webhook: &Webhook, route: &Route) -> Result<Connection, String>
     Err(why)
 }
 
-async fn reach(
-    address: SocketAddr,
-    connector: &TlsConnector,
-    name: ServerName<'static>,
-) -> Result<Connection, Box<dyn std::error::Error + Send + Sync>> {
-    let stream = TcpStream::connect(address).await?;
-    stream.set_nodelay(true)?;
-    let stream = connector.connect(name, stream).await?;
-    let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            tracing::debug!(%error, "connection to a webhook ended");
-        }
-    });
-    Ok(sender)
-}
-
-async fn send(
-    connection: &mut Connection,
-    route: &Route,
-    body: Bytes,
-) -> Result<(hyper::StatusCode, Bytes), String> {
-    let request = Request::post(route.path.as_str())
-        .header(header::HOST, route.host.as_str())
-        .header(header::CONTENT_TYPE, "application/json")
-        .header(header::ACCEPT, "application/json, */*")
-        .header(header::USER_AGENT, "tenure")
-        .body(Full::new(body))
-        .map_err(|error| error.to_string())?;
-    let answer = connection.send_request(request).await.map_err(|error| error.to_string())?;
-    let code = answer.status();
-    let body =
-        Limited::new(answer.into_body(), ANSWER_BYTES).collect().await.map_err(|error| match error
-            .is::<LengthLimitError>(
-        ) {
-            true => format!("the answer is longer than {ANSWER_BYTES} bytes"),
-            false => format!("the answer did not arrive whole: {error}"),
-        })?;
-    Ok((code, body.to_bytes()))
-}
-
-fn read((code, body): (hyper::StatusCode, Bytes)) -> Result<Value, String> {
+fn parse((code, body): (StatusCode, Bytes), max_bytes: usize) -> Result<Value, String> {
     if !code.is_success() {
-        let text: String = String::from_utf8_lossy(&body).chars().take(SHOWN).collect();
-        return Err(format!("it answered {code}: {}", text.trim()));
+        let text: String = String::from_utf8_lossy(&body).chars().take(QUOTED).collect();
+        return Err(format!("the webhook responded with {code}: {}", text.trim()));
     }
-    json::parse(&body, &Limits { bytes: ANSWER_BYTES, nodes: usize::MAX, ..Limits::default() })
-        .map_err(|error| format!("the answer is no JSON document: {error}"))
+    json::parse(&body, &Limits { bytes: max_bytes, nodes: max_bytes / 4, ..Limits::default() })
+        .map_err(|error| format!("the response is not a JSON document: {error}"))
 }
 
 #[cfg(test)]
@@ -207,31 +192,18 @@ mod tests {
     use super::*;
     use base64::{Engine, engine::general_purpose::STANDARD};
 
-    #[test]
-    fn a_url_is_a_host_a_port_and_a_path() {
-        let route = |url: &str| Route::of_url(url).unwrap();
-        let plain = route("https://hooks.example.com/convert?x=1");
-        assert_eq!(plain.addresses, [("hooks.example.com".to_string(), 443)]);
-        assert_eq!((plain.host.as_str(), plain.path.as_str()), ("hooks.example.com", "/convert?x=1"));
-        let numbered = route("https://[::1]:8443");
-        assert_eq!((numbered.addresses, numbered.path), (vec![("::1".to_string(), 8443)], "/".to_string()));
-        assert!(Route::of_url("https://").is_err());
-        assert!(Route::of_url("/convert").is_err());
-    }
-
     #[tokio::test]
-    async fn whoever_does_not_answer_in_time_has_failed() {
+    async fn a_webhook_that_does_not_respond_in_time_has_failed() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("https://{}/convert", listener.local_addr().unwrap());
         let certified = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_string()]).unwrap();
-        let webhook = Webhook {
-            target: WebhookTarget::Url(url.as_str().into()),
-            ca_bundle: STANDARD.encode(certified.cert.pem()).into(),
-            review_versions: [].into(),
-        };
-        let route = Route::of_url(&url).unwrap();
-        let patience = Duration::from_millis(50);
-        let why = Webhooks::default().ask(&webhook, &route, &Value::Null, patience).await.unwrap_err();
-        assert_eq!(why, format!("Post \"{url}\": no answer within 0 s"));
+        let ca_bundle: Text = STANDARD.encode(certified.cert.pem()).into();
+        let endpoint = Endpoint::of_url(&url).unwrap();
+        let client = WebhookClient::default();
+        let time_limit = Duration::from_millis(50);
+        let why = client.post(&ca_bundle, &endpoint, &Value::Null, time_limit, |_| 1024).await.unwrap_err();
+        assert_eq!(why, format!("Post \"{url}\": no response within 0 s"));
+        let (first, second) = (client.tls(&ca_bundle).unwrap(), client.tls(&ca_bundle).unwrap());
+        assert!(Arc::ptr_eq(&first, &second), "a TLS configuration is built once");
     }
 }

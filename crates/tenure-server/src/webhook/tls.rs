@@ -1,8 +1,8 @@
-//! Whom a client of webhooks trusts: whoever a given authority vouches for, and a certificate that is itself among those
-//! given, as one that was made without any authority is.
+//! TLS of the webhook client. A webhook's certificate is trusted if an authority in `caBundle` signed it, or if it is
+//! itself in `caBundle`, as a self-signed certificate is.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use std::{fs, io, sync::Arc};
+use std::{error::Error as StdError, fs, io, sync::Arc};
 use tokio_rustls::rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
     client::{
@@ -15,7 +15,7 @@ use tokio_rustls::rustls::{
     server::ParsedCertificate,
 };
 
-/// Where systems keep the certificates they trust.
+/// The files in which systems keep the certificates they trust.
 const SYSTEM_CERTIFICATES: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -23,49 +23,59 @@ const SYSTEM_CERTIFICATES: [&str; 4] = [
     "/etc/ssl/cert.pem",
 ];
 
-/// What is said of a webhook that nobody in `caBundle` vouches for.
-const NOBODY_VOUCHES: &str = "nobody vouches for its certificate: set caBundle to that certificate, or to the one of the \
-                              authority that signed it, as base64 of PEM";
+/// The error for a webhook whose certificate no authority in `caBundle` signed.
+const UNKNOWN_AUTHORITY: &str = "certificate signed by unknown authority: set caBundle to that certificate, or to the one \
+                                 of the authority that signed it, as base64 of PEM";
 
-/// Returns what a client trusts: the given certificates, PEM as base64, or those of the system where none are given.
-pub(crate) fn trust(ca_bundle: &str) -> Result<ClientConfig, String> {
+/// Returns the TLS configuration that trusts the given certificates, PEM as base64, or those of the system if none are
+/// given.
+pub(super) fn client_config(ca_bundle: &str) -> Result<ClientConfig, String> {
     let pem = match ca_bundle {
         "" => SYSTEM_CERTIFICATES.iter().find_map(|place| fs::read(place).ok()).unwrap_or_default(),
-        given => STANDARD.decode(given).map_err(|error| format!("caBundle is no base64: {error}"))?,
+        given => STANDARD.decode(given).map_err(|error| format!("caBundle is not valid base64: {error}"))?,
     };
     let certificates: Vec<CertificateDer<'static>> =
         CertificateDer::pem_slice_iter(&pem).filter_map(Result::ok).collect();
     let mut roots = RootCertStore::empty();
     let (added, _) = roots.add_parsable_certificates(certificates.iter().cloned());
     if added == 0 {
-        return Err("there is no certificate to trust: set caBundle to PEM certificates, as base64".into());
+        return Err("no certificate to trust: set caBundle to PEM certificates, as base64".into());
     }
     let provider = Arc::new(ring::default_provider());
-    let vouched = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
+    let chain = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
         .build()
         .map_err(|error| error.to_string())?;
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;
-    let verifier = Arc::new(Verifier { vouched, certificates });
+    let verifier = Arc::new(Verifier { chain, certificates });
     Ok(config.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
 }
 
-/// Returns what went wrong on the way to a webhook, and what would be right where it is that nobody trusts it.
-pub(crate) fn told(error: &(dyn std::error::Error + Send + Sync + 'static)) -> String {
-    let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-    match inner.and_then(|inner| inner.downcast_ref::<Error>()) {
-        Some(Error::InvalidCertificate(
+/// Describes why a request failed, with the remedy if the certificate is not trusted.
+pub(super) fn describe(error: &(dyn StdError + 'static)) -> String {
+    let mut described = error.to_string();
+    let mut current = Some(error);
+    while let Some(error) = current {
+        if let Some(Error::InvalidCertificate(
             CertificateError::UnknownIssuer | CertificateError::BadSignature | CertificateError::Other(_),
-        )) => NOBODY_VOUCHES.into(),
-        _ => error.to_string(),
+        )) = error.downcast_ref()
+        {
+            return UNKNOWN_AUTHORITY.into();
+        }
+        described = error.to_string();
+        // The source of an I/O error is not the error inside it but that one's source.
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        current = inner.map(|inner| inner as &(dyn StdError + 'static)).or_else(|| error.source());
     }
+    described
 }
 
 #[derive(Debug)]
 struct Verifier {
-    vouched: Arc<WebPkiServerVerifier>,
-    /// The certificates that were given.
+    /// Verifies the chain up to an authority.
+    chain: Arc<WebPkiServerVerifier>,
+    /// The certificates of `caBundle`.
     certificates: Vec<CertificateDer<'static>>,
 }
 
@@ -78,11 +88,11 @@ impl ServerCertVerifier for Verifier {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        let vouched =
-            self.vouched.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
-        match vouched {
-            // An authority that shows its own certificate, as `openssl req -x509` makes it. That is found wrong when
-            // the time it holds for has been found right; what is left to see is whose it is.
+        let verified =
+            self.chain.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        match verified {
+            // An authority that presents its own certificate, as `openssl req -x509` creates it. The chain verifier
+            // reports this after it has checked the validity period, so only the name is left to check.
             Err(Error::InvalidCertificate(CertificateError::Other(_)))
                 if self.certificates.iter().any(|given| given == end_entity) =>
             {
@@ -99,7 +109,7 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.vouched.verify_tls12_signature(message, certificate, signature)
+        self.chain.verify_tls12_signature(message, certificate, signature)
     }
 
     fn verify_tls13_signature(
@@ -108,11 +118,11 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.vouched.verify_tls13_signature(message, certificate, signature)
+        self.chain.verify_tls13_signature(message, certificate, signature)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.vouched.supported_verify_schemes()
+        self.chain.supported_verify_schemes()
     }
 }
 
@@ -130,28 +140,31 @@ mod tests {
     }
 
     #[test]
-    fn an_authority_may_show_its_own_certificate_while_it_holds_and_for_its_name() {
+    fn an_authority_may_present_its_own_certificate() {
         let own = authority("hook.example.com", 4000);
         let judge = |given: &CertificateDer<'static>, shown: &CertificateDer<'static>, name: &str| {
             let mut roots = RootCertStore::empty();
             roots.add(given.clone()).unwrap();
             let provider = Arc::new(ring::default_provider());
-            let vouched =
+            let chain =
                 WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build().unwrap();
-            let verifier = Verifier { vouched, certificates: vec![given.clone()] };
+            let verifier = Verifier { chain, certificates: vec![given.clone()] };
             let name = ServerName::try_from(name.to_string()).unwrap();
             verifier.verify_server_cert(shown, &[], &name, &[], UnixTime::now()).is_ok()
         };
         assert!(judge(&own, &own, "hook.example.com"));
         assert!(!judge(&own, &own, "other.example.com"));
-        assert!(!judge(&authority("hook.example.com", 4000), &own, "hook.example.com"), "another's");
+        assert!(
+            !judge(&authority("hook.example.com", 4000), &own, "hook.example.com"),
+            "another certificate"
+        );
         let old = authority("hook.example.com", 2020);
-        assert!(!judge(&old, &old, "hook.example.com"), "its time is over");
+        assert!(!judge(&old, &old, "hook.example.com"), "expired");
     }
 
     #[test]
-    fn without_a_certificate_nobody_is_trusted() {
-        assert!(trust("Zm9v").unwrap_err().contains("caBundle"));
-        assert!(trust("%").unwrap_err().contains("base64"));
+    fn a_bundle_without_certificates_is_refused() {
+        assert!(client_config("Zm9v").unwrap_err().contains("caBundle"));
+        assert!(client_config("%").unwrap_err().contains("base64"));
     }
 }

@@ -387,5 +387,5 @@ fn whom_nobody_vouches_for_is_told_with_what_would_be_right() {
     let webhook = webhook("unknown", &client, &rule("CREATE", "", "configmaps"), "");
     configure(&server, "Validating", "unknown", &webhook);
     let failed = server.post(MAPS, &map("a", "")).says("message");
-    assert!(failed.contains("nobody vouches for its certificate: set caBundle to"), "{failed}");
+    assert!(failed.contains("certificate signed by unknown authority: set caBundle to"), "{failed}");
 }

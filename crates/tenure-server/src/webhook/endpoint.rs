@@ -1,0 +1,66 @@
+//! Where a webhook is reached: its URL, and the addresses that a service name stands for.
+
+use hyper::Uri;
+
+/// Where a webhook is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Endpoint {
+    /// The URL of the request. Its host is the name in the webhook's certificate.
+    pub url: Uri,
+    /// Hosts and ports to connect to, in order.
+    pub addresses: Vec<(String, u16)>,
+}
+
+impl Endpoint {
+    /// Returns the endpoint of a URL.
+    pub fn of_url(url: &str) -> Result<Endpoint, String> {
+        let parsed: Uri = url.parse().map_err(|error| format!("invalid URL {url:?}: {error}"))?;
+        let authority = parsed.authority().ok_or_else(|| format!("URL {url:?} has no host"))?;
+        let port = match (authority.port(), authority.port_u16()) {
+            (None, _) => 443,
+            (Some(_), Some(port)) => port,
+            (Some(port), None) => {
+                return Err(format!("URL {url:?} has an invalid port {port}: use 1 to 65535"));
+            }
+        };
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_string();
+        Ok(Endpoint { url: parsed, addresses: vec![(host, port)] })
+    }
+
+    /// Returns the endpoint of a port of a service that is reached at certain addresses.
+    pub fn of_service(
+        (namespace, name): (&str, &str),
+        port: u16,
+        path: &str,
+        addresses: Vec<(String, u16)>,
+    ) -> Result<Endpoint, String> {
+        let url = format!("https://{name}.{namespace}.svc:{port}/{}", path.trim_start_matches('/'));
+        let url = url.parse().map_err(|error| format!("invalid URL {url:?}: {error}"))?;
+        Ok(Endpoint { url, addresses })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_has_a_host_and_a_port() {
+        for (url, host, port) in [
+            ("https://hooks.example.com/convert?x=1", "hooks.example.com", 443),
+            ("https://[::1]:8443", "::1", 8443),
+        ] {
+            assert_eq!(Endpoint::of_url(url).unwrap().addresses, [(host.to_string(), port)], "{url}");
+        }
+        for url in ["https://", "/convert", "https://hooks.example.com:99999/convert"] {
+            assert!(Endpoint::of_url(url).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_service_is_named_in_the_url() {
+        let addresses = vec![("10.0.0.1".to_string(), 8443)];
+        let endpoint = Endpoint::of_service(("n", "s"), 443, "convert", addresses).unwrap();
+        assert_eq!(endpoint.url, "https://s.n.svc:443/convert");
+    }
+}
