@@ -16,14 +16,17 @@ impl Endpoint {
     pub fn of_url(url: &str) -> Result<Endpoint, String> {
         let parsed: Uri = url.parse().map_err(|error| format!("invalid URL {url:?}: {error}"))?;
         let authority = parsed.authority().ok_or_else(|| format!("URL {url:?} has no host"))?;
-        let port = match (authority.port(), authority.port_u16()) {
-            (None, _) => 443,
-            (Some(_), Some(port)) => port,
-            (Some(port), None) => {
-                return Err(format!("URL {url:?} has an invalid port {port}: use 1 to 65535"));
-            }
+        let host = authority.host();
+        // The parsed authority does not tell a port that is out of range from none.
+        let port = match authority.as_str().rsplit(host).next().and_then(|rest| rest.strip_prefix(':')) {
+            None | Some("") => 443,
+            Some(port) => port
+                .parse()
+                .ok()
+                .filter(|port| *port != 0)
+                .ok_or_else(|| format!("URL {url:?} has an invalid port {port}: use 1 to 65535"))?,
         };
-        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_string();
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_string();
         Ok(Endpoint { url: parsed, addresses: vec![(host, port)] })
     }
 

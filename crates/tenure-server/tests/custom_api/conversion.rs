@@ -247,7 +247,7 @@ fn a_webhook_that_does_not_do_its_work_is_named_with_what_is_wrong() {
     let named = "conversion webhook for stable.example.com/v1, Kind=Endpoint";
     for (manner, words) in [
         (Manner::Refuses, "failed: not in the mood"),
-        (Manner::Fails, "it answered 503 Service Unavailable: come back later"),
+        (Manner::Fails, "the webhook responded with 503 Service Unavailable: come back later"),
         (
             Manner::Renames,
             "returned an invalid object at index 0: must have the same name: \"a\" != \"another\"",
