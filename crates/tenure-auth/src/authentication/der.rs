@@ -1,0 +1,85 @@
+//! Just enough DER to find names and keys in certificates and key files.
+
+/// A reader of tag-length-value elements.
+#[derive(Clone, Copy)]
+pub(super) struct Der<'d>(&'d [u8]);
+
+pub(super) const INTEGER: u8 = 0x02;
+pub(super) const BIT_STRING: u8 = 0x03;
+pub(super) const OBJECT_IDENTIFIER: u8 = 0x06;
+pub(super) const SEQUENCE: u8 = 0x30;
+pub(super) const SET: u8 = 0x31;
+/// The explicitly tagged version of a certificate.
+const VERSION: u8 = 0xa0;
+
+/// One element.
+#[derive(Clone, Copy)]
+pub(super) struct Element<'d> {
+    pub tag: u8,
+    pub content: &'d [u8],
+    /// The element with its tag and length.
+    pub whole: &'d [u8],
+}
+
+impl<'d> Der<'d> {
+    pub fn new(bytes: &'d [u8]) -> Der<'d> {
+        Der(bytes)
+    }
+
+    /// Reads the next element of any tag.
+    pub fn next(&mut self) -> Option<Element<'d>> {
+        let (&tag, rest) = self.0.split_first()?;
+        let (&first, mut rest) = rest.split_first()?;
+        let mut length = usize::from(first);
+        if first & 0x80 != 0 {
+            let count = usize::from(first & 0x7f);
+            if count == 0 || count > 4 || rest.len() < count {
+                return None;
+            }
+            let (digits, after) = rest.split_at(count);
+            length = digits.iter().fold(0, |length, digit| length << 8 | usize::from(*digit));
+            rest = after;
+        }
+        if rest.len() < length {
+            return None;
+        }
+        let (content, after) = rest.split_at(length);
+        let whole = &self.0[..self.0.len() - after.len()];
+        self.0 = after;
+        Some(Element { tag, content, whole })
+    }
+
+    /// Reads the next element, which must have a tag.
+    pub fn expect(&mut self, tag: u8) -> Option<Element<'d>> {
+        self.next().filter(|element| element.tag == tag)
+    }
+}
+
+impl<'d> Element<'d> {
+    pub fn inside(&self) -> Der<'d> {
+        Der(self.content)
+    }
+}
+
+/// The parts of a certificate that identify its subject.
+pub(super) struct CertificateParts<'d> {
+    /// The relative distinguished names.
+    pub subject: Der<'d>,
+    /// The SubjectPublicKeyInfo with its tag.
+    pub public_key: &'d [u8],
+}
+
+/// Finds the subject and the public key of a certificate.
+pub(super) fn certificate_parts(certificate: &[u8]) -> Option<CertificateParts<'_>> {
+    let mut fields = Der::new(certificate).expect(SEQUENCE)?.inside().expect(SEQUENCE)?.inside();
+    let first = fields.next()?;
+    if first.tag == VERSION {
+        fields.expect(INTEGER)?;
+    }
+    fields.expect(SEQUENCE)?; // signature algorithm
+    fields.expect(SEQUENCE)?; // issuer
+    fields.expect(SEQUENCE)?; // validity
+    let subject = fields.expect(SEQUENCE)?.inside();
+    let public_key = fields.expect(SEQUENCE)?.whole;
+    Some(CertificateParts { subject, public_key })
+}

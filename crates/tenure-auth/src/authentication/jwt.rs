@@ -1,0 +1,93 @@
+//! JSON Web Tokens: signed claims.
+
+use super::{KeyError, SigningKey, VerifyingKey};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL};
+use tenure_value::{Limits, Value, json};
+
+/// How far clocks may differ: a token counts from this long before `nbf` to this long after `exp`.
+const LEEWAY_SECONDS: i64 = 60;
+/// The longest token that is read.
+const MOST_BYTES: usize = 64 * 1024;
+
+/// The claims of a token whose signature was verified.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claims(pub Value);
+
+/// Why a token does not count.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum JwtError {
+    /// It is not a JSON Web Token at all, so that another authenticator may know it.
+    #[error("not a JSON Web Token")]
+    NotAToken,
+    /// No key verifies its signature.
+    #[error("signature is invalid")]
+    Signature,
+    /// It is not valid any more.
+    #[error("token has expired")]
+    Expired,
+    /// It is not valid yet.
+    #[error("token is not valid yet")]
+    NotYetValid,
+}
+
+/// Signs claims.
+pub fn sign(key: &SigningKey, claims: &Value) -> Result<String, KeyError> {
+    let public = key.verifying_key();
+    let header =
+        Value::object([("alg", Value::from(public.algorithm())), ("kid", Value::from(public.id.as_str()))]);
+    let part = |value: &Value| BASE64URL.encode(json::to_vec(value));
+    let message = format!("{}.{}", part(&header), part(claims));
+    let signature = BASE64URL.encode(key.sign(message.as_bytes())?);
+    Ok(format!("{message}.{signature}"))
+}
+
+/// Returns the claims of a token that is signed by one of the keys. Without a `kid` every key is tried.
+pub fn verify(keys: &[VerifyingKey], token: &str) -> Result<Claims, JwtError> {
+    let parts: Vec<&str> = token.split('.').collect();
+    let [header, claims, signature] = parts[..] else { return Err(JwtError::NotAToken) };
+    if token.len() > MOST_BYTES {
+        return Err(JwtError::NotAToken);
+    }
+    let decode = |part: &str| BASE64URL.decode(part).map_err(|_| JwtError::NotAToken);
+    let document = |part: &str| -> Result<Value, JwtError> {
+        json::parse(&decode(part)?, &Limits::default()).map_err(|_| JwtError::NotAToken)
+    };
+    let (header, signature) = (document(header)?, decode(signature)?);
+    let text = |field: &str| header.get(field).and_then(Value::as_str);
+    let message = &token[..token.len() - parts[2].len() - 1];
+    let candidates = keys.iter().filter(|key| text("kid").is_none_or(|id| id.is_empty() || id == key.id));
+    let mut candidates = candidates.filter(|key| text("alg") == Some(key.algorithm()));
+    if !candidates.any(|key| key.verifies(message.as_bytes(), &signature)) {
+        return Err(JwtError::Signature);
+    }
+    Ok(Claims(document(claims)?))
+}
+
+impl Claims {
+    /// Checks the time; a token without `exp` does not expire.
+    pub fn check_time(&self, now: i64) -> Result<(), JwtError> {
+        let at = |field: &str| self.0.get(field).and_then(Value::as_f64);
+        if at("exp").is_some_and(|end| now as f64 > end + LEEWAY_SECONDS as f64) {
+            return Err(JwtError::Expired);
+        }
+        if at("nbf").is_some_and(|start| (now + LEEWAY_SECONDS) as f64 <= start) {
+            return Err(JwtError::NotYetValid);
+        }
+        Ok(())
+    }
+
+    /// Returns the audiences: one or a list of them.
+    pub fn audiences(&self) -> Vec<&str> {
+        match self.0.get("aud") {
+            Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
+            Some(one) => one.as_str().into_iter().collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Returns a claim that is a text, or "".
+    pub fn text(&self, name: &str) -> &str {
+        self.0.get(name).and_then(Value::as_str).unwrap_or_default()
+    }
+}

@@ -1,0 +1,18 @@
+//! From credentials to a user: bearer tokens, token files, client certificates and service account tokens.
+//!
+//! Nothing here reads files, clocks or sockets: the caller brings bytes and the time.
+
+mod bearer;
+mod certificate;
+mod der;
+mod jwt;
+mod service_account;
+mod signing_key;
+mod token_file;
+
+pub use bearer::bearer_token;
+pub use certificate::{CertificateUser, user_of_certificate};
+pub use jwt::{Claims, JwtError, sign, verify};
+pub use service_account::{BoundObject, ServiceAccountClaims, ServiceAccountTokenError, TokenRequest};
+pub use signing_key::{KeyError, SigningKey, VerifyingKey, jwk_set};
+pub use token_file::{TokenFile, TokenFileError};
