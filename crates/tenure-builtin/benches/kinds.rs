@@ -4,7 +4,7 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
-use tenure_builtin::{Endpoint, Identity, Kinds, Surroundings, scalar::Timestamp};
+use tenure_builtin::{CreateContext, Endpoint, Identity, Kinds, scalar::Timestamp};
 use tenure_value::{Text, Value};
 
 const BODY: &str = r#"{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","labels":{"app":"x"}},
@@ -15,7 +15,7 @@ const BODY: &str = r#"{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"n
 
 struct Nothing;
 
-impl Surroundings for Nothing {
+impl CreateContext for Nothing {
     fn now(&self) -> Timestamp {
         Timestamp { seconds: 1_700_000_000, nanos: 0 }
     }
@@ -43,7 +43,7 @@ fn small_deployment(criterion: &mut Criterion) {
     let now = around.now();
     let completed = kinds.complete(resource, &body, now).unwrap().value;
     let identity = Identity { name: "d".into(), namespace: Some("ns".into()), uid: around.uid(), now };
-    let identified = kinds.identify(resource, &completed, &identity);
+    let identified = tenure_meta::update::with_system_metadata(resource, &completed, &identity);
     let live = kinds.create(resource, &identified, &mut around);
     let fields = live.as_object().unwrap();
     let spec = fields.get("spec").and_then(Value::as_object).unwrap();

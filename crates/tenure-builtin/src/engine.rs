@@ -2,14 +2,14 @@
 //! first used, so that starting costs nothing for kinds nobody asks for.
 
 use crate::{
-    object::{Rule, Rules, Surroundings},
+    object::{Rule, Rules},
     pack::{DEFAULTS, VALIDATION},
     registry,
     validate::Checks,
 };
 use std::sync::LazyLock;
 use tenure_meta::{
-    Before, DecodeError, Decoded, Edit, Registry, Resource, Timestamp,
+    CreateContext, DecodeError, Decoded, Edit, Previous, Registry, Resource, Timestamp,
     codec::{EmptyLists, Encoder, NoRules, ShapeId, Shapes, Walk, decode},
     object_meta::one_reference_per_owner,
 };
@@ -64,7 +64,7 @@ impl Kinds {
         body: &Value,
         now: Timestamp,
     ) -> Result<Decoded, Box<DecodeError>> {
-        self.complete_after(resource, body, Before::NOTHING, now)
+        self.complete_after(resource, body, Previous::UNKNOWN, now)
     }
 
     /// Does the same where some of it may be as it was before.
@@ -72,11 +72,11 @@ impl Kinds {
         &self,
         resource: &Resource,
         body: &Value,
-        before: Before<'_>,
+        before: Previous<'_>,
         now: Timestamp,
     ) -> Result<Decoded, Box<DecodeError>> {
         let Some(shape) = self.shape_of(resource) else {
-            return Ok(Decoded { value: body.clone(), complaints: Vec::new(), warnings: Vec::new() });
+            return Ok(Decoded { value: body.clone(), strict_errors: Vec::new(), warnings: Vec::new() });
         };
         let decoded = decode(&self.shapes, shape, body, before)?;
         let (value, warnings) = one_reference_per_owner(named(resource, decoded.value));
@@ -86,22 +86,22 @@ impl Kinds {
 
     /// Returns what becomes of a completed object when it is created: what admission and the strategy of
     /// its resource fill in. Name, namespace and uid stand in its metadata already.
-    pub fn create(&self, resource: &Resource, object: &Value, around: &mut dyn Surroundings) -> Value {
+    pub fn create(&self, resource: &Resource, object: &Value, around: &mut dyn CreateContext) -> Value {
         let Some(shape) = self.shape_of(resource) else { return object.clone() };
         let Some(rules) = self.rules.create_of(&self.shapes, shape) else { return object.clone() };
         let all = rules.admission.iter().chain(&rules.create);
         let value = all.fold(object.clone(), |value, rule| run(rule, value, around));
-        self.walk(shape, value, Before::NOTHING, Walk::RulesAndEncode, around)
+        self.walk(shape, value, Previous::UNKNOWN, Walk::RulesAndEncode, around)
     }
 
     /// Returns the form in which an object that the API shows comes back once stored: lists that are shown as
     /// `null` when absent are `null` when empty too.
     pub fn stored(&self, resource: &Resource, object: &Value) -> Value {
-        self.stored_after(resource, object, Before::NOTHING)
+        self.stored_after(resource, object, Previous::UNKNOWN)
     }
 
     /// Does the same where some of it may be as it was before, in stored form.
-    pub fn stored_after(&self, resource: &Resource, object: &Value, before: Before<'_>) -> Value {
+    pub fn stored_after(&self, resource: &Resource, object: &Value, before: Previous<'_>) -> Value {
         self.encode_with(resource, object, before, EmptyLists::Null)
     }
 
@@ -113,14 +113,14 @@ impl Kinds {
 
     /// Returns an object in the form in which the API shows it.
     pub(crate) fn encode(&self, resource: &Resource, object: &Value) -> Value {
-        self.encode_with(resource, object, Before::NOTHING, EmptyLists::AsGiven)
+        self.encode_with(resource, object, Previous::UNKNOWN, EmptyLists::AsGiven)
     }
 
     fn encode_with(
         &self,
         resource: &Resource,
         object: &Value,
-        before: Before<'_>,
+        before: Previous<'_>,
         empty_lists: EmptyLists,
     ) -> Value {
         let Some(shape) = self.shape_of(resource) else { return object.clone() };
@@ -130,7 +130,12 @@ impl Kinds {
     }
 
     /// Fills in again what was filled in at creation, but for the status.
-    pub(crate) fn refill(&self, resource: &Resource, object: &Value, around: &mut dyn Surroundings) -> Value {
+    pub(crate) fn refill(
+        &self,
+        resource: &Resource,
+        object: &Value,
+        around: &mut dyn CreateContext,
+    ) -> Value {
         let Some(shape) = self.shape_of(resource) else { return object.clone() };
         let Some(rules) = self.rules.create_of(&self.shapes, shape) else { return object.clone() };
         rules
@@ -145,7 +150,7 @@ impl Kinds {
         &self,
         resource: &Resource,
         object: &Value,
-        around: &mut dyn Surroundings,
+        around: &mut dyn CreateContext,
     ) -> Value {
         let Some(shape) = self.shape_of(resource) else { return object.clone() };
         let Some(rules) = self.rules.create_of(&self.shapes, shape) else { return object.clone() };
@@ -156,9 +161,9 @@ impl Kinds {
         &self,
         shape: ShapeId,
         value: Value,
-        before: Before<'_>,
+        before: Previous<'_>,
         walk: Walk,
-        around: &mut dyn Surroundings,
+        around: &mut dyn CreateContext,
     ) -> Value {
         let rules = &mut self.rules.with(&self.shapes, around);
         let mut encoder = Encoder { shapes: &self.shapes, walk, empty_lists: EmptyLists::AsGiven, rules };
@@ -177,7 +182,7 @@ fn named(resource: &Resource, object: Value) -> Value {
     named.with("kind", resource.kind.clone()).into()
 }
 
-fn run(rule: &Rule, value: Value, around: &mut dyn Surroundings) -> Value {
+fn run(rule: &Rule, value: Value, around: &mut dyn CreateContext) -> Value {
     let Some(fields) = value.as_object() else { return value };
     let mut edit = Edit::new(fields);
     rule.run(&mut edit, around);
@@ -187,7 +192,7 @@ fn run(rule: &Rule, value: Value, around: &mut dyn Surroundings) -> Value {
 /// What default rules may ask for.
 struct OnlyTime(Timestamp);
 
-impl Surroundings for OnlyTime {
+impl CreateContext for OnlyTime {
     fn now(&self) -> Timestamp {
         self.0
     }
@@ -266,7 +271,7 @@ mod tests {
             let (version, kind) = (input.text("apiVersion"), input.text("kind"));
             let Some(resource) = kinds.registry().of_kind(&version, &kind) else { continue };
             let live = kinds.stored(resource, &kinds.complete(resource, input, now).unwrap().value);
-            let before = || Before::of(&live);
+            let before = || Previous::of(&live);
             for object in changed(&live, &mut turn) {
                 let whole = kinds.complete(resource, &object, now);
                 let known = kinds.complete_after(resource, &object, before(), now);

@@ -13,18 +13,18 @@ mod registry;
 mod service;
 mod strategy;
 mod table;
+mod update;
 mod validate;
 
 pub use discovery::{Root, api_group, api_group_list, api_resource_list, api_versions, group_discovery_list};
 pub use engine::Kinds;
-pub use object::Surroundings;
 pub use part::Part;
 pub use registry::registry;
-pub use strategy::{Endpoint, Identity};
+pub use strategy::BuiltinStrategy;
 pub use table::{Column, Table};
 pub use tenure_meta::{
-    Before, Bumps, DecodeError, Decoded, FaultKind, FieldError, FieldPath, Group, Names, Registry, Resource,
-    Row, Scope, StatusOnCreate, Strategy, Subresource, failure_of,
+    CreateContext, DecodeError, Decoded, Endpoint, FieldError, FieldErrorKind, FieldPath, Group, Previous,
+    Registry, Resource, Row, Scope, Strategy, Subresource, SystemMetadata as Identity,
 };
 
 /// Scalars that are written as strings.

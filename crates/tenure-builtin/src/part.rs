@@ -2,8 +2,10 @@
 //! and which changes of it are refused. The checks of a change of the whole object do not hold here; each part has
 //! its own.
 
-use super::{object::qos_class, strategy::carry};
-use tenure_meta::{FaultKind, FieldError, Timestamp, time::Precision};
+use crate::object::qos_class;
+use tenure_meta::{
+    Endpoint, FieldError, FieldErrorKind, Timestamp, time::Precision, update::carry_field as carry,
+};
 use tenure_value::{Object, Value};
 
 /// What a path below an object writes.
@@ -38,9 +40,16 @@ const SIZES: [&str; 2] = ["resources", "resizePolicy"];
 const RESIZABLE: [&str; 2] = ["cpu", "memory"];
 
 impl Part {
-    /// Returns what a path below an object writes.
-    pub fn of(subresource: &str) -> Part {
-        PARTS.iter().find(|(name, _)| *name == subresource).map_or(Part::Spec, |(_, part)| *part)
+    /// Returns the part that an endpoint writes; none where it is the object itself or its status.
+    pub fn of(endpoint: Endpoint<'_>) -> Option<Part> {
+        match endpoint {
+            Endpoint::Main | Endpoint::Status => None,
+            Endpoint::Scale => Some(Part::Spec),
+            Endpoint::Other(subresource) => {
+                let row = PARTS.iter().find(|(name, _)| *name == subresource);
+                Some(row.map_or(Part::Spec, |(_, part)| *part))
+            }
+        }
     }
 
     /// Whether the checks of a change of the whole object hold for a change of the part.
@@ -49,7 +58,7 @@ impl Part {
     }
 
     /// Whether writing the part is a change of what is wanted, which the generation counts.
-    pub(super) fn counts(self) -> bool {
+    pub(crate) fn counts(self) -> bool {
         self != Part::Binding
     }
 
@@ -150,7 +159,7 @@ fn check_joined(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
         };
         let name = container.get("name").cloned().unwrap_or_default();
         let detail = format!("existing ephemeral containers {name} may not be {lost}");
-        errors.push(FieldError::new(FaultKind::Forbidden, PATH, &Value::Null, detail));
+        errors.push(FieldError::new(FieldErrorKind::Forbidden, PATH, &Value::Null, detail));
     }
 }
 
@@ -167,14 +176,14 @@ fn check_sizes(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
                 let path = format!("spec.{list}[{at}].resources.{kind}");
                 if was.iter().any(|(name, _)| !is.contains(name)) {
                     let detail = format!("resource {kind} cannot be removed");
-                    errors.push(FieldError::new(FaultKind::Forbidden, &path, &Value::Null, detail));
+                    errors.push(FieldError::new(FieldErrorKind::Forbidden, &path, &Value::Null, detail));
                 }
                 let fixed = |(name, amount): (&tenure_value::Text, &Value)| {
                     !RESIZABLE.contains(&name.as_str()) && was.get(name) != Some(amount)
                 };
                 if is.iter().any(fixed) {
                     let detail = "only cpu and memory resources are mutable";
-                    errors.push(FieldError::new(FaultKind::Forbidden, &path, &Value::Null, detail));
+                    errors.push(FieldError::new(FieldErrorKind::Forbidden, &path, &Value::Null, detail));
                 }
             }
         }
@@ -195,7 +204,7 @@ fn check_decisions(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
         all.filter(|of| of.get("type").and_then(Value::as_str) == Some(decision)).count()
     };
     let mut forbid =
-        |detail: String| errors.push(FieldError::new(FaultKind::Forbidden, PATH, &Value::Null, detail));
+        |detail: String| errors.push(FieldError::new(FieldErrorKind::Forbidden, PATH, &Value::Null, detail));
     for decision in DECISIONS {
         if of_type(new, decision) < of_type(old, decision) {
             forbid(format!("updates may not remove a condition of type {decision:?}"));
@@ -223,7 +232,7 @@ mod tests {
     fn faults(part: Part, old: &str, new: &str) -> Vec<String> {
         let mut errors = Vec::new();
         part.check(&parse(old), &parse(new), &mut errors);
-        errors.iter().map(|error| format!("{}: {}", error.path, error.message())).collect()
+        errors.iter().map(|error| format!("{}: {}", error.path, error.message)).collect()
     }
 
     const POD: &str = r#"{"metadata":{"labels":{"a":"1"}},"spec":{"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"1"}}}],"ephemeralContainers":[{"name":"e","image":"i"}]},"status":{"phase":"Running"}}"#;

@@ -2,12 +2,12 @@
 //! default is filled in turn, and an object that is absent and has no default of its own is not made.
 
 use super::node::{Additional, Identity, Node};
-use tenure_meta::{Before, Rebuild, map_items};
+use tenure_meta::{Previous, Rebuild, map_items};
 use tenure_value::{Object, Value};
 
 /// Returns the value with its defaults; nothing where none is missing. What stood there before has them.
-pub(crate) fn fill(node: &Node, value: &Value, before: Before<'_>) -> Option<Value> {
-    if !node.defaults_within || before.still_is(value) {
+pub(crate) fn fill(node: &Node, value: &Value, before: Previous<'_>) -> Option<Value> {
+    if !node.defaults_within || before.is_unchanged(value) {
         return None;
     }
     match value {
@@ -21,7 +21,7 @@ pub(crate) fn fill(node: &Node, value: &Value, before: Before<'_>) -> Option<Val
 }
 
 /// Returns what stands for a given value: its default for a `null` that may not be, or itself with defaults.
-fn replaced(node: &Node, value: &Value, before: Before<'_>) -> Option<Value> {
+fn replaced(node: &Node, value: &Value, before: Previous<'_>) -> Option<Value> {
     match (&node.default, value) {
         (Some(default), Value::Null) if !node.nullable => Some(filled(node, default)),
         _ => fill(node, value, before),
@@ -29,10 +29,10 @@ fn replaced(node: &Node, value: &Value, before: Before<'_>) -> Option<Value> {
 }
 
 fn filled(node: &Node, default: &Value) -> Value {
-    fill(node, default, Before::NOTHING).unwrap_or_else(|| default.clone())
+    fill(node, default, Previous::UNKNOWN).unwrap_or_else(|| default.clone())
 }
 
-fn fill_fields(node: &Node, fields: &Object, before: Before<'_>) -> Option<Object> {
+fn fill_fields(node: &Node, fields: &Object, before: Previous<'_>) -> Option<Object> {
     let mut walk = Rebuild::new(fields.fields());
     let mut known = node.fields.iter().peekable();
     while let Some((name, value)) = walk.next() {
@@ -61,8 +61,8 @@ fn fill_fields(node: &Node, fields: &Object, before: Before<'_>) -> Option<Objec
 
 /// Drops each `null` that may not be and has no default, for objects that were stored under an older schema. What stood
 /// there before has none.
-pub(crate) fn drop_nulls(node: &Node, value: &Value, before: Before<'_>) -> Option<Value> {
-    if before.still_is(value) {
+pub(crate) fn drop_nulls(node: &Node, value: &Value, before: Previous<'_>) -> Option<Value> {
+    if before.is_unchanged(value) {
         return None;
     }
     match value {

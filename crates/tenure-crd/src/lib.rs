@@ -3,7 +3,6 @@
 //! their answers checked, not called.
 
 mod definition;
-mod fault;
 mod fill;
 mod format;
 mod json_path;
@@ -16,17 +15,18 @@ mod publish;
 mod review;
 #[allow(missing_docs, private_interfaces)]
 pub mod rules;
+mod strategy;
 mod table;
 mod validate;
 
 pub use definition::{
-    CLEANUP_FINALIZER, Conversion, Definition, NamesInUse, ResourceNames, Scale, Version,
-    WEBHOOK_TIMEOUT_SECONDS, Webhook, WebhookTarget, accept, check_create, check_update, merge_changes,
-    terminating,
+    CLEANUP_FINALIZER, Conversion, Definition, NamesInUse, ResourceNames, Version, WEBHOOK_TIMEOUT_SECONDS,
+    Webhook, WebhookTarget, accept, check_create, check_update, merge_changes, terminating,
 };
 pub use format::duration_nanoseconds;
 pub use json_path::JsonPath;
 pub use path::SimplePath;
 pub use publish::Dialect;
 pub use review::Review;
+pub use strategy::CustomResourceStrategy;
 pub use table::Column;

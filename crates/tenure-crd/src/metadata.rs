@@ -1,19 +1,16 @@
 //! The metadata of custom objects is that of every object: read by the one decoder of the built-in kinds, checked by
 //! the one set of rules. Embedded resources have metadata too, without a name of their own to check.
 
-use super::{
-    fault,
-    node::{Additional, Identity, Node},
-};
+use super::node::{Additional, Identity, Node};
 use tenure_meta::{
-    Before, Cause, DecodeError, Decoded, FieldPath,
+    DecodeError, Decoded, FieldError, FieldPath, Previous,
     object_meta::{self, Canonical, canonical},
 };
 use tenure_value::{Object, Value};
 
 /// Reads the metadata of a body: wrong types are errors, unknown fields are dropped and complained of, the rest
 /// gets its canonical form. What stands beside it is left as it is, and so is what stood there before.
-pub(crate) fn decode(body: &Value, before: Before<'_>) -> Result<Decoded, Box<DecodeError>> {
+pub(crate) fn decode(body: &Value, before: Previous<'_>) -> Result<Decoded, Box<DecodeError>> {
     let Some(fields) = body.as_object() else {
         let message = format!("the body must be an object, not {}", body.kind());
         return Err(Box::new(DecodeError { path: String::new(), message }));
@@ -25,9 +22,9 @@ pub(crate) fn decode(body: &Value, before: Before<'_>) -> Result<Decoded, Box<De
         }
     }
     if let Some(metadata) = fields.get("metadata")
-        && before.field(0, "metadata", metadata).still_is(metadata)
+        && before.field(0, "metadata", metadata).is_unchanged(metadata)
     {
-        return Ok(Decoded { value: body.clone(), complaints: Vec::new(), warnings: Vec::new() });
+        return Ok(Decoded { value: body.clone(), strict_errors: Vec::new(), warnings: Vec::new() });
     }
     let read = canonical(fields.get("metadata"))?;
     let value = match (read.value, fields.get("metadata")) {
@@ -36,7 +33,7 @@ pub(crate) fn decode(body: &Value, before: Before<'_>) -> Result<Decoded, Box<De
         (Some(new), Some(old)) if new == *old => body.clone(),
         (Some(new), _) => fields.with("metadata", new).into(),
     };
-    Ok(Decoded { value, complaints: read.complaints, warnings: read.warnings })
+    Ok(Decoded { value, strict_errors: read.strict_errors, warnings: read.warnings })
 }
 
 /// Reads the metadata of the embedded resources of an object in the same way.
@@ -44,9 +41,9 @@ pub(crate) fn decode_embedded(
     node: &Node,
     value: &mut Value,
     path: &FieldPath<'_>,
-    complaints: &mut Vec<String>,
+    strict_errors: &mut Vec<String>,
 ) -> Result<(), Box<DecodeError>> {
-    if let Some(changed) = embedded(node, value, path, complaints)? {
+    if let Some(changed) = embedded(node, value, path, strict_errors)? {
         *value = changed;
     }
     Ok(())
@@ -56,21 +53,21 @@ fn embedded(
     node: &Node,
     value: &Value,
     path: &FieldPath<'_>,
-    complaints: &mut Vec<String>,
+    strict_errors: &mut Vec<String>,
 ) -> Result<Option<Value>, Box<DecodeError>> {
     if !node.embedded_within {
         return Ok(None);
     }
     match value {
         Value::Object(fields) => {
-            let mut changed = own_metadata(node, fields, path, complaints)?;
+            let mut changed = own_metadata(node, fields, path, strict_errors)?;
             for (name, value) in fields {
                 let of = match (node.field(name), &node.additional) {
                     (Some(of), _) => of,
                     (None, Additional::Each(of)) => of,
                     _ => continue,
                 };
-                if let Some(new) = embedded(of, value, &path.field(name), complaints)? {
+                if let Some(new) = embedded(of, value, &path.field(name), strict_errors)? {
                     changed = Some(changed.as_ref().unwrap_or(fields).with(name.clone(), new));
                 }
             }
@@ -80,7 +77,7 @@ fn embedded(
             let Some(of) = node.items.as_deref() else { return Ok(None) };
             let mut changed: Option<Vec<Value>> = None;
             for (at, item) in items.iter().enumerate() {
-                if let Some(new) = embedded(of, item, &path.index(at), complaints)? {
+                if let Some(new) = embedded(of, item, &path.index(at), strict_errors)? {
                     let all = changed.get_or_insert_with(|| items.to_vec());
                     if let Some(place) = all.get_mut(at) {
                         *place = new;
@@ -97,32 +94,32 @@ fn own_metadata(
     node: &Node,
     fields: &Object,
     path: &FieldPath<'_>,
-    complaints: &mut Vec<String>,
+    strict_errors: &mut Vec<String>,
 ) -> Result<Option<Object>, Box<DecodeError>> {
     if node.identity != Identity::Embedded {
         return Ok(None);
     }
     let Some(metadata) = fields.get("metadata") else { return Ok(None) };
-    let Canonical { value: new, complaints: inner, .. } =
+    let Canonical { value: new, strict_errors: inner, .. } =
         canonical(Some(metadata)).map_err(|mut error| {
             error.path = format!("{path}.{}", error.path);
             error
         })?;
-    complaints.extend(inner.into_iter().map(|complaint| complaint.replacen('"', &format!("\"{path}."), 1)));
+    strict_errors
+        .extend(inner.into_iter().map(|complaint| complaint.replacen('"', &format!("\"{path}."), 1)));
     let new = new.unwrap_or_else(|| Object::default().into());
     Ok((new != *metadata).then(|| fields.with("metadata", new)))
 }
 
 /// Checks the metadata of an embedded resource: syntax of labels, annotations, finalizers and owners. It needs
 /// no name.
-pub(crate) fn check_embedded(metadata: &Value, path: &FieldPath<'_>, faults: &mut Vec<Cause>) {
+pub(crate) fn check_embedded(metadata: &Value, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
     let Some(fields) = metadata.as_object() else {
         let detail = format!("{path} in body must be of type object: {:?}", metadata.kind().to_string());
-        return faults.push(fault::type_invalid(path, &metadata.kind().to_string(), &detail));
+        return errors.push(FieldError::type_invalid(path, &metadata.kind().to_string(), &detail));
     };
-    for error in object_meta::check_embedded(fields) {
-        let mut cause = error.cause();
-        cause.field = format!("{path}{}", cause.field.strip_prefix("metadata").unwrap_or(&cause.field));
-        faults.push(cause);
+    for mut error in object_meta::check_embedded(fields) {
+        error.path = format!("{path}{}", error.path.strip_prefix("metadata").unwrap_or(&error.path));
+        errors.push(error);
     }
 }

@@ -3,7 +3,7 @@
 //! schema), and is compiled once per definition.
 
 use super::{fill, pattern::Pattern, rules::Rule};
-use tenure_meta::Before;
+use tenure_meta::Previous;
 use tenure_value::{Object, Text, Value};
 
 /// What a value must be.
@@ -186,7 +186,7 @@ impl Node {
         // A `null` in a default that would be dropped from an object is not filled in either.
         let default = from.get("default").filter(|value| !value.is_null());
         node.default = default.map(|default| {
-            fill::drop_nulls(&node, default, Before::NOTHING).unwrap_or_else(|| default.clone())
+            fill::drop_nulls(&node, default, Previous::UNKNOWN).unwrap_or_else(|| default.clone())
         });
         let within = [
             node.below().any(|below| below.default.is_some() || below.defaults_within),

@@ -3,7 +3,7 @@
 //! whole.
 
 use super::node::{Additional, Identity, Node, Unknown};
-use tenure_meta::{Before, FieldPath, Rebuild, map_items};
+use tenure_meta::{FieldPath, Previous, Rebuild, map_items};
 use tenure_value::{Object, Value};
 
 /// Drops unknown fields; adds the way to each to the list. Nothing is returned where nothing is dropped. What stood
@@ -11,11 +11,11 @@ use tenure_value::{Object, Value};
 pub(crate) fn prune(
     node: &Node,
     value: &Value,
-    before: Before<'_>,
+    before: Previous<'_>,
     path: &FieldPath<'_>,
     dropped: &mut Vec<String>,
 ) -> Option<Value> {
-    if before.still_is(value) {
+    if before.is_unchanged(value) {
         return None;
     }
     match value {
@@ -31,7 +31,7 @@ pub(crate) fn prune(
 fn prune_fields(
     node: &Node,
     fields: &Object,
-    before: Before<'_>,
+    before: Previous<'_>,
     path: &FieldPath<'_>,
     dropped: &mut Vec<String>,
 ) -> Option<Object> {

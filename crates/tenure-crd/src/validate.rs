@@ -2,14 +2,14 @@
 //! (under an older schema, say) does not stand in the way of an unrelated change.
 
 use super::{
-    fault, format,
+    format,
     node::{Additional, Bounds, Identity, Junctors, ListKind, Node, NodeType},
 };
 use std::collections::{HashMap, HashSet};
-use tenure_meta::{Cause, FieldPath, object_meta::version_fault};
+use tenure_meta::{FieldError, FieldPath, object_meta::version_fault};
 use tenure_value::{Array, Object, Text, Value};
 
-/// How many faults are reported of one object.
+/// How many errors are reported of one object.
 pub(crate) const MOST_FAULTS: usize = 100;
 
 /// Checks a value that replaces another, or a new one. The node of the old value is the same.
@@ -18,10 +18,10 @@ pub(crate) fn check(
     value: &Value,
     old: Option<&Value>,
     path: &FieldPath<'_>,
-    faults: &mut Vec<Cause>,
+    errors: &mut Vec<FieldError>,
 ) {
     let unchanged = old.is_some_and(|old| old == value);
-    if unchanged || faults.len() >= MOST_FAULTS {
+    if unchanged || errors.len() >= MOST_FAULTS {
         return;
     }
     if value.is_null() && node.nullable {
@@ -29,7 +29,7 @@ pub(crate) fn check(
         if let Some(values) = node.bounds.as_ref().and_then(|bounds| bounds.values.as_ref())
             && !values.contains(value)
         {
-            faults.push(fault::not_supported(path, value, values.iter()));
+            errors.push(FieldError::not_supported(path, value, values.iter()));
         }
         return;
     }
@@ -37,20 +37,20 @@ pub(crate) fn check(
         let found = word(value);
         let expected = node.of.word();
         let detail = format!("{path} in body must be of type {expected}: {found:?}");
-        return faults.push(fault::type_invalid(path, found, &detail));
+        return errors.push(FieldError::type_invalid(path, found, &detail));
     }
     if let Some(bounds) = &node.bounds {
-        check_bounds(bounds, value, path, faults);
+        check_bounds(bounds, value, path, errors);
     }
     if !node.format.is_empty() {
-        check_format(node, value, path, faults);
+        check_format(node, value, path, errors);
     }
     if let Some(junctors) = &node.junctors {
-        check_junctors(junctors, value, path, faults);
+        check_junctors(junctors, value, path, errors);
     }
     match value {
-        Value::Object(fields) => check_fields(node, fields, old.and_then(Value::as_object), path, faults),
-        Value::Array(items) => check_items(node, items, old.and_then(Value::as_array), path, faults),
+        Value::Object(fields) => check_fields(node, fields, old.and_then(Value::as_object), path, errors),
+        Value::Array(items) => check_items(node, items, old.and_then(Value::as_array), path, errors),
         _ => {}
     }
 }
@@ -93,18 +93,18 @@ fn word(value: &Value) -> &'static str {
     }
 }
 
-fn check_bounds(bounds: &Bounds, value: &Value, path: &FieldPath<'_>, faults: &mut Vec<Cause>) {
+fn check_bounds(bounds: &Bounds, value: &Value, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
     if let Some(values) = &bounds.values
         && !values.iter().any(|of| of.same(value))
     {
-        faults.push(fault::not_supported(path, value, values.iter()));
+        errors.push(FieldError::not_supported(path, value, values.iter()));
     }
     match value {
-        Value::Int(_) | Value::UInt(_) | Value::Float(_) => check_number(bounds, value, path, faults),
-        Value::String(text) => check_text(bounds, value, text, path, faults),
+        Value::Int(_) | Value::UInt(_) | Value::Float(_) => check_number(bounds, value, path, errors),
+        Value::String(text) => check_text(bounds, value, text, path, errors),
         Value::Array(items) => {
             let size = items.len();
-            check_size(size, bounds.min_items, bounds.max_items, "items", path, faults);
+            check_size(size, bounds.min_items, bounds.max_items, "items", path, errors);
         }
         Value::Object(fields) => {
             check_size(
@@ -113,17 +113,17 @@ fn check_bounds(bounds: &Bounds, value: &Value, path: &FieldPath<'_>, faults: &m
                 bounds.max_properties,
                 "properties",
                 path,
-                faults,
+                errors,
             );
         }
         Value::Null | Value::Bool(_) => {}
     }
 }
 
-fn check_number(bounds: &Bounds, value: &Value, path: &FieldPath<'_>, faults: &mut Vec<Cause>) {
+fn check_number(bounds: &Bounds, value: &Value, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
     use std::cmp::Ordering::{Equal, Greater, Less};
     let mut say =
-        |detail: String| faults.push(fault::invalid(path, value, &format!("{path} in body {detail}")));
+        |detail: String| errors.push(FieldError::invalid(path, value, &format!("{path} in body {detail}")));
     if let Some(least) = &bounds.minimum {
         match (compare(value, least), bounds.exclusive_minimum) {
             (Less, false) => say(format!("should be greater than or equal to {least}")),
@@ -168,14 +168,20 @@ fn is_multiple(value: &Value, factor: &Value) -> bool {
     (times - times.round()).abs() <= f64::EPSILON * times.abs().max(1.0)
 }
 
-fn check_text(bounds: &Bounds, value: &Value, text: &str, path: &FieldPath<'_>, faults: &mut Vec<Cause>) {
+fn check_text(
+    bounds: &Bounds,
+    value: &Value,
+    text: &str,
+    path: &FieldPath<'_>,
+    errors: &mut Vec<FieldError>,
+) {
     // Counting is spared where the bytes decide already.
     let length = || text.chars().count() as u64;
     if let Some(most) = bounds.max_length.filter(|most| text.len() as u64 > *most && length() > *most) {
-        faults.push(fault::too_long(path, most));
+        errors.push(FieldError::too_long(path, most));
     }
     if let Some(least) = bounds.min_length.filter(|least| length() < *least) {
-        faults.push(fault::invalid(
+        errors.push(FieldError::invalid(
             path,
             value,
             &format!("{path} in body should be at least {least} chars long"),
@@ -183,7 +189,7 @@ fn check_text(bounds: &Bounds, value: &Value, text: &str, path: &FieldPath<'_>, 
     }
     if let Some(pattern) = bounds.pattern.as_ref().filter(|pattern| !pattern.matches(text)) {
         let detail = format!("{path} in body should match '{}'", pattern.source());
-        faults.push(fault::invalid(path, value, &detail));
+        errors.push(FieldError::invalid(path, value, &detail));
     }
 }
 
@@ -193,18 +199,18 @@ fn check_size(
     most: Option<u64>,
     what: &str,
     path: &FieldPath<'_>,
-    faults: &mut Vec<Cause>,
+    errors: &mut Vec<FieldError>,
 ) {
     if let Some(least) = least.filter(|least| (size as u64) < *least) {
         let detail = format!("{path} in body should have at least {least} {what}");
-        faults.push(fault::invalid(path, &Value::from(size as u64), &detail));
+        errors.push(FieldError::invalid(path, &Value::from(size as u64), &detail));
     }
     if let Some(most) = most.filter(|most| size as u64 > *most) {
-        faults.push(fault::too_many(path, size, most));
+        errors.push(FieldError::too_many(path, size, most));
     }
 }
 
-fn check_format(node: &Node, value: &Value, path: &FieldPath<'_>, faults: &mut Vec<Cause>) {
+fn check_format(node: &Node, value: &Value, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
     let (format, right) = match value {
         Value::String(text) => (&node.format, format::string_is(&node.format, text).unwrap_or(true)),
         Value::Int(_) | Value::UInt(_) | Value::Float(_) => {
@@ -215,11 +221,11 @@ fn check_format(node: &Node, value: &Value, path: &FieldPath<'_>, faults: &mut V
     if !right {
         let shown = value.as_str().map_or_else(|| value.to_string(), str::to_string);
         let detail = format!("{path} in body must be of type {format}: {shown:?}");
-        faults.push(fault::type_invalid(path, &shown, &detail));
+        errors.push(FieldError::type_invalid(path, &shown, &detail));
     }
 }
 
-fn check_junctors(junctors: &Junctors, value: &Value, path: &FieldPath<'_>, faults: &mut Vec<Cause>) {
+fn check_junctors(junctors: &Junctors, value: &Value, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
     let holds = |node: &Node| {
         let mut inner = Vec::new();
         check(node, value, None, path, &mut inner);
@@ -227,7 +233,7 @@ fn check_junctors(junctors: &Junctors, value: &Value, path: &FieldPath<'_>, faul
     };
     let mut say = |detail: &str| {
         let shown = Value::from(word(value));
-        faults.push(fault::invalid(path, &shown, &format!("\"{path}\" {detail}")));
+        errors.push(FieldError::invalid(path, &shown, &format!("\"{path}\" {detail}")));
     };
     if !junctors.any_of.is_empty() && !junctors.any_of.iter().any(holds) {
         say("must validate at least one schema (anyOf)");
@@ -246,7 +252,7 @@ fn check_junctors(junctors: &Junctors, value: &Value, path: &FieldPath<'_>, faul
     }
     // What all of them ask for is said in their own words.
     for node in &junctors.all_of {
-        check(node, value, None, path, faults);
+        check(node, value, None, path, errors);
     }
 }
 
@@ -255,19 +261,19 @@ fn check_fields(
     fields: &Object,
     old: Option<&Object>,
     path: &FieldPath<'_>,
-    faults: &mut Vec<Cause>,
+    errors: &mut Vec<FieldError>,
 ) {
     for name in node.required.iter().filter(|name| !fields.contains(name)) {
-        faults.push(fault::required(path.field(name), ""));
+        errors.push(FieldError::required(path.field(name), ""));
     }
     if node.identity == Identity::Embedded {
-        check_identity(fields, path, faults);
+        check_identity(fields, path, errors);
     }
     for (name, value) in fields {
         let before = old.and_then(|old| old.get(name));
         if node.identity != Identity::None && matches!(name.as_str(), "apiVersion" | "kind" | "metadata") {
             if let (Identity::Root, Some(of)) = (node.identity, node.field(name)) {
-                check(of, value, before, &path.field(name), faults);
+                check(of, value, before, &path.field(name), errors);
             }
             continue;
         }
@@ -276,30 +282,30 @@ fn check_fields(
             (None, Additional::Each(of)) => of,
             _ => continue,
         };
-        check(of, value, before, &path.field(name), faults);
+        check(of, value, before, &path.field(name), errors);
     }
 }
 
 /// Checks what an embedded resource is.
-fn check_identity(fields: &Object, path: &FieldPath<'_>, faults: &mut Vec<Cause>) {
+fn check_identity(fields: &Object, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
     for name in ["apiVersion", "kind"] {
         match fields.get(name) {
             Some(Value::String(text)) if !text.is_empty() => {}
-            None | Some(Value::String(_)) => faults.push(fault::required(path.field(name), "")),
+            None | Some(Value::String(_)) => errors.push(FieldError::required(path.field(name), "")),
             Some(other) => {
                 let detail =
                     format!("{} in body must be of type string: {:?}", path.field(name), word(other));
-                faults.push(fault::type_invalid(path.field(name), word(other), &detail));
+                errors.push(FieldError::type_invalid(path.field(name), word(other), &detail));
             }
         }
     }
     if let Some(Value::String(text)) = fields.get("apiVersion")
         && let Some(detail) = version_fault(text)
     {
-        faults.push(fault::invalid(path.field("apiVersion"), &text.clone().into(), detail));
+        errors.push(FieldError::invalid(path.field("apiVersion"), &text.clone().into(), detail));
     }
     if let Some(metadata) = fields.get("metadata") {
-        super::metadata::check_embedded(metadata, &path.field("metadata"), faults);
+        super::metadata::check_embedded(metadata, &path.field("metadata"), errors);
     }
 }
 
@@ -308,12 +314,12 @@ fn check_items(
     items: &Array,
     old: Option<&Array>,
     path: &FieldPath<'_>,
-    faults: &mut Vec<Cause>,
+    errors: &mut Vec<FieldError>,
 ) {
     let correlated = Correlated::new(&node.list, old);
     if let Some(of) = node.items.as_deref() {
         for (at, item) in items.iter().enumerate() {
-            check(of, item, correlated.before(at, item), &path.index(at), faults);
+            check(of, item, correlated.before(at, item), &path.index(at), errors);
         }
     }
     match &node.list {
@@ -322,7 +328,7 @@ fn check_items(
             let mut seen = HashSet::new();
             for (at, item) in items.iter().enumerate() {
                 if !seen.insert(canonical(item)) {
-                    faults.push(fault::duplicate(path.index(at), item));
+                    errors.push(FieldError::duplicate(path.index(at), item));
                 }
             }
         }
@@ -335,7 +341,8 @@ fn check_items(
                     false => key_of(keys, item).is_some_and(|key| !seen.insert(canonical(&key))),
                 };
                 if is_repeated {
-                    faults.push(fault::duplicate(path.index(at), &key_of(keys, item).unwrap_or_default()));
+                    errors
+                        .push(FieldError::duplicate(path.index(at), &key_of(keys, item).unwrap_or_default()));
                 }
             }
         }

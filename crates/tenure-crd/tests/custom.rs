@@ -13,12 +13,12 @@ fn items<'v>(of: &'v Value, name: &str) -> &'v [Value] {
 }
 
 /// The causes of a failure as reason, message and field.
-fn causes(of: &[tenure_meta::Cause]) -> Vec<Value> {
-    let row = |cause: &tenure_meta::Cause| {
+fn causes(of: &[tenure_meta::FieldError]) -> Vec<Value> {
+    let row = |cause: &tenure_meta::FieldError| {
         Value::object([
-            ("reason", Value::from(cause.reason.clone())),
+            ("reason", Value::from(cause.kind.reason())),
             ("message", Value::from(cause.message.as_str())),
-            ("field", Value::from(cause.field.as_str())),
+            ("field", Value::from(cause.path.as_str())),
         ])
     };
     of.iter().map(row).collect()
@@ -61,10 +61,10 @@ fn definitions_and_objects_fare_as_recorded() {
                 differences.push(format!("{name}: {fields:?} instead of {result:?}"));
             }
         }
-        if case.get("complaints").is_some() {
-            let complaints: Vec<Value> =
-                decoded.complaints.iter().map(|text| Value::from(text.as_str())).collect();
-            assert_eq!(complaints, items(case, "complaints"), "{name}");
+        if case.get("strict_errors").is_some() {
+            let strict_errors: Vec<Value> =
+                decoded.strict_errors.iter().map(|text| Value::from(text.as_str())).collect();
+            assert_eq!(strict_errors, items(case, "strict_errors"), "{name}");
         }
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
@@ -160,7 +160,7 @@ fn each_fault_of_a_definition_is_named_with_its_place() {
     ] {
         let found = check_create(&changed(from, to));
         assert_eq!(found.len(), 1, "{to}: {found:?}");
-        assert_eq!(found[0].field, field, "{to}");
+        assert_eq!(found[0].path, field, "{to}");
         assert!(found[0].message.contains(message), "{to}: {}", found[0].message);
     }
 }
@@ -175,7 +175,7 @@ fn a_served_definition_keeps_its_names_and_its_stored_versions() {
         ("[\"v1\"]", "[\"v1\",\"v0\"]", "status.storedVersions[1]"),
     ] {
         let found = check_update(&changed(from, to), &old);
-        assert_eq!(found.iter().map(|cause| cause.field.as_str()).collect::<Vec<_>>(), [field], "{to}");
+        assert_eq!(found.iter().map(|cause| cause.path.as_str()).collect::<Vec<_>>(), [field], "{to}");
     }
 }
 

@@ -332,9 +332,9 @@ proptest! {
         let kept = model::fill(&root, &given);
         prop_assert_eq!(applied.get("spec"), kept.get("spec"), "{}", schema);
         if count_fields(&pruned) == count_fields(&spec) {
-            prop_assert!(decoded.complaints.is_empty(), "{:?}", decoded.complaints);
+            prop_assert!(decoded.strict_errors.is_empty(), "{:?}", decoded.strict_errors);
         } else {
-            prop_assert!(!decoded.complaints.is_empty());
+            prop_assert!(!decoded.strict_errors.is_empty());
         }
         let faults = version.validate_create(&decoded.value);
         prop_assert_eq!(faults.is_empty(), model::valid(&root, &expected), "{} {:?} {:?}", schema, expected, faults);
@@ -342,7 +342,7 @@ proptest! {
         let rooted = Value::object(applied.get("spec").map(|spec| ("spec", spec.clone())));
         prop_assert_eq!(faults.is_empty(), model::valid(&root, &rooted), "{} {:?} {:?}", schema, rooted, faults);
         let again = version.complete(&decoded.value).unwrap();
-        prop_assert!(again.complaints.is_empty());
+        prop_assert!(again.strict_errors.is_empty());
         prop_assert_eq!(&again.value, &decoded.value);
         prop_assert!(version.validate_update(&decoded.value, &decoded.value).is_empty());
     }

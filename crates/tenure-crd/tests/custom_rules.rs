@@ -21,8 +21,8 @@ fn object(spec: &str) -> Value {
 }
 
 /// The fields and messages of what is wrong.
-fn wrong(of: Vec<tenure_meta::Cause>) -> Vec<String> {
-    of.into_iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect()
+fn wrong(of: Vec<tenure_meta::FieldError>) -> Vec<String> {
+    of.into_iter().map(|cause| format!("{}: {}", cause.path, cause.message)).collect()
 }
 
 fn create(schema: &str, spec: &str) -> Vec<String> {

@@ -1,96 +1,236 @@
-//! What is wrong with a field, in the words that clients know: a kind of fault, the value, and what would be
-//! right.
+//! What is wrong with a field, in the words that clients of Kubernetes know: a kind of error, the value, and what would
+//! be right.
 
-use crate::{ApiError, Cause, Resource};
+use crate::Cause;
 use tenure_value::Value;
 
-/// The kinds of faults that a field can have.
+/// The kinds of errors that a field can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FaultKind {
-    /// It must be given.
+#[non_exhaustive]
+pub enum FieldErrorKind {
+    /// The field must be given.
     Required,
-    /// Its value is wrong.
+    /// The value is wrong.
     Invalid,
-    /// Its value is not one of those allowed.
+    /// The value has the wrong type or format.
+    TypeInvalid,
+    /// The value is not one of those allowed.
     NotSupported,
-    /// Another has the same value.
+    /// Another item has the same value.
     Duplicate,
-    /// It may not be given, or not be changed.
+    /// The field must not be given, or must not change.
     Forbidden,
-    /// What it names does not exist.
+    /// What the field names does not exist.
     NotFound,
-    /// It is too long.
+    /// The value is too long.
     TooLong,
+    /// There are too many items.
+    TooMany,
 }
 
-/// Reason of the cause, and the first words of the message.
-const KINDS: [(FaultKind, &str, &str); 7] = [
-    (FaultKind::Required, "FieldValueRequired", "Required value"),
-    (FaultKind::Invalid, "FieldValueInvalid", "Invalid value"),
-    (FaultKind::NotSupported, "FieldValueNotSupported", "Unsupported value"),
-    (FaultKind::Duplicate, "FieldValueDuplicate", "Duplicate value"),
-    (FaultKind::Forbidden, "FieldValueForbidden", "Forbidden"),
-    (FaultKind::NotFound, "FieldValueNotFound", "Not found"),
-    (FaultKind::TooLong, "FieldValueTooLong", "Too long"),
+/// The reason of the cause, and the first words of the message.
+const KINDS: [(FieldErrorKind, &str, &str); 9] = [
+    (FieldErrorKind::Required, "FieldValueRequired", "Required value"),
+    (FieldErrorKind::Invalid, "FieldValueInvalid", "Invalid value"),
+    (FieldErrorKind::TypeInvalid, "FieldValueTypeInvalid", "Invalid value"),
+    (FieldErrorKind::NotSupported, "FieldValueNotSupported", "Unsupported value"),
+    (FieldErrorKind::Duplicate, "FieldValueDuplicate", "Duplicate value"),
+    (FieldErrorKind::Forbidden, "FieldValueForbidden", "Forbidden"),
+    (FieldErrorKind::NotFound, "FieldValueNotFound", "Not found"),
+    (FieldErrorKind::TooLong, "FieldValueTooLong", "Too long"),
+    (FieldErrorKind::TooMany, "FieldValueTooMany", "Too many"),
 ];
 
-impl FaultKind {
+impl FieldErrorKind {
     fn row(self) -> (&'static str, &'static str) {
         KINDS.iter().find(|row| row.0 == self).map_or(("", ""), |row| (row.1, row.2))
     }
+
+    /// Returns the kind whose causes have a reason, such as `FieldValueRequired`.
+    pub fn from_reason(reason: &str) -> Option<FieldErrorKind> {
+        KINDS.iter().find(|row| row.1 == reason).map(|row| row.0)
+    }
+
+    /// Returns the reason of causes of this kind.
+    pub fn reason(self) -> &'static str {
+        self.row().0
+    }
+
+    /// Whether messages of this kind show the value.
+    fn shows_value(self) -> bool {
+        !matches!(self, FieldErrorKind::Required | FieldErrorKind::Forbidden | FieldErrorKind::TooLong)
+    }
 }
 
-/// A fault of a field.
+/// An error of a field.
+///
+/// ```
+/// use tenure_meta::{FieldError, FieldPath};
+///
+/// let root = FieldPath::root();
+/// let ports = root.field("ports");
+/// let error = FieldError::invalid(ports.index(1).field("port"), &0.into(), "must be between 1 and 65535");
+/// assert_eq!(error.to_string(), "ports[1].port: Invalid value: 0: must be between 1 and 65535");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldError {
     /// Where the field is.
     pub path: String,
-    /// What kind of fault it is.
-    pub kind: FaultKind,
-    /// The value that is wrong.
-    pub value: Value,
-    /// What would be right; empty where the kind says all.
-    pub detail: String,
+    /// What kind of error it is.
+    pub kind: FieldErrorKind,
+    /// What is wrong and what would be right, without the path.
+    pub message: String,
 }
 
 impl FieldError {
-    /// Makes a fault.
-    pub fn new(kind: FaultKind, path: &str, value: &Value, detail: impl Into<String>) -> FieldError {
-        FieldError { path: path.into(), kind, value: value.clone(), detail: detail.into() }
-    }
-
-    /// Makes the fault of a wrong value.
-    pub fn invalid(path: &str, value: &Value, detail: impl Into<String>) -> FieldError {
-        FieldError::new(FaultKind::Invalid, path, value, detail)
-    }
-
-    /// Returns the fault in words, without the path.
-    pub fn message(&self) -> String {
-        let words = self.kind.row().1;
-        let mut message = match self.kind {
-            FaultKind::Required | FaultKind::Forbidden | FaultKind::TooLong => words.into(),
-            _ => format!("{words}: {}", self.value),
-        };
-        if !self.detail.is_empty() {
+    /// Makes an error; `detail` says what would be right, and is empty where the kind says it all.
+    pub fn new(
+        kind: FieldErrorKind,
+        path: impl ToString,
+        value: &Value,
+        detail: impl AsRef<str>,
+    ) -> FieldError {
+        let mut message = String::from(kind.row().1);
+        if kind.shows_value() {
             message.push_str(": ");
-            message.push_str(&self.detail);
+            message.push_str(&shown(value));
         }
-        message
+        if !detail.as_ref().is_empty() {
+            message.push_str(": ");
+            message.push_str(detail.as_ref());
+        }
+        FieldError::with_message(kind, path, message)
     }
 
-    /// Returns the fault as a cause of a failure.
+    /// Makes an error with a message that is already whole.
+    pub fn with_message(kind: FieldErrorKind, path: impl ToString, message: impl Into<String>) -> FieldError {
+        FieldError { path: path.to_string(), kind, message: message.into() }
+    }
+
+    /// Makes the error of a missing value.
+    pub fn required(path: impl ToString, detail: impl AsRef<str>) -> FieldError {
+        FieldError::new(FieldErrorKind::Required, path, &Value::Null, detail)
+    }
+
+    /// Makes the error of a wrong value.
+    pub fn invalid(path: impl ToString, value: &Value, detail: impl AsRef<str>) -> FieldError {
+        FieldError::new(FieldErrorKind::Invalid, path, value, detail)
+    }
+
+    /// Makes the error of a value of the wrong type or format, which the message names by its type.
+    pub fn type_invalid(path: impl ToString, found: &str, detail: impl AsRef<str>) -> FieldError {
+        FieldError::new(FieldErrorKind::TypeInvalid, path, &found.into(), detail)
+    }
+
+    /// Makes the error of a value that is not one of those allowed.
+    pub fn not_supported<'v>(
+        path: impl ToString,
+        value: &Value,
+        allowed: impl IntoIterator<Item = &'v Value>,
+    ) -> FieldError {
+        // Supported values are shown as strings whatever their type.
+        let string = |value: &Value| match value {
+            Value::String(_) => value.clone(),
+            other => Value::from(other.to_string()),
+        };
+        let allowed: Vec<String> = allowed.into_iter().map(|of| shown(&string(of))).collect();
+        let detail = format!("supported values: {}", allowed.join(", "));
+        FieldError::new(FieldErrorKind::NotSupported, path, value, detail)
+    }
+
+    /// Makes the error of a value that another item has too.
+    pub fn duplicate(path: impl ToString, value: &Value) -> FieldError {
+        FieldError::new(FieldErrorKind::Duplicate, path, value, "")
+    }
+
+    /// Makes the error of a field that must not be given or changed.
+    pub fn forbidden(path: impl ToString, detail: impl AsRef<str>) -> FieldError {
+        FieldError::new(FieldErrorKind::Forbidden, path, &Value::Null, detail)
+    }
+
+    /// Makes the error of a value of more than `max` bytes.
+    pub fn too_long(path: impl ToString, max: u64) -> FieldError {
+        let detail = format!("may not be more than {max} bytes");
+        FieldError::new(FieldErrorKind::TooLong, path, &Value::Null, detail)
+    }
+
+    /// Makes the error of a list of more than `max` items.
+    pub fn too_many(path: impl ToString, found: usize, max: u64) -> FieldError {
+        let detail = format!("must have at most {max} items");
+        FieldError::new(FieldErrorKind::TooMany, path, &Value::Int(found as i64), detail)
+    }
+
+    /// Returns the same error at a path below another.
+    pub fn below(mut self, parent: impl ToString) -> FieldError {
+        let parent = parent.to_string();
+        let dot =
+            if parent.is_empty() || self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
+        self.path = format!("{parent}{dot}{}", self.path);
+        self
+    }
+
+    /// Returns the error as a cause of an [`ApiError`](crate::ApiError).
     pub fn cause(&self) -> Cause {
         Cause {
-            reason: self.kind.row().0.into(),
-            message: self.message(),
+            reason: self.kind.reason().into(),
+            message: self.message.clone(),
             field: self.path.clone(),
             extension: None,
         }
     }
 }
 
-/// Returns the failure of a request whose object has faults; nothing if it has none.
-pub fn failure_of(resource: &Resource, name: &str, errors: &[FieldError]) -> Option<ApiError> {
-    let causes: Vec<Cause> = errors.iter().map(FieldError::cause).collect();
-    (!causes.is_empty()).then(|| ApiError::invalid(&resource.group, &resource.kind, name, causes))
+impl std::fmt::Display for FieldError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.path, self.message)
+    }
+}
+
+impl std::error::Error for FieldError {}
+
+/// How many bytes of a value a message shows.
+const MAX_SHOWN_BYTES: usize = 512;
+
+/// Writes a value as JSON; a long one is cut.
+fn shown(value: &Value) -> String {
+    let mut text = value.to_string();
+    if text.len() > MAX_SHOWN_BYTES {
+        let end = (0..=MAX_SHOWN_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_have_kind_value_and_detail() {
+        let cases = [
+            (FieldError::required("a", ""), "a: Required value"),
+            (FieldError::required("a", "why"), "a: Required value: why"),
+            (FieldError::invalid("a", &"x".into(), "why"), "a: Invalid value: \"x\": why"),
+            (FieldError::type_invalid("a", "string", "why"), "a: Invalid value: \"string\": why"),
+            (
+                FieldError::not_supported("a", &"x".into(), &[1.into(), "y".into()]),
+                "a: Unsupported value: \"x\": supported values: \"1\", \"y\"",
+            ),
+            (FieldError::duplicate("a", &"x".into()), "a: Duplicate value: \"x\""),
+            (FieldError::forbidden("a", "why"), "a: Forbidden: why"),
+            (FieldError::too_long("a", 3), "a: Too long: may not be more than 3 bytes"),
+            (FieldError::too_many("a", 4, 3), "a: Too many: 4: must have at most 3 items"),
+            (FieldError::duplicate("[0].a", &1.into()).below("b"), "b[0].a: Duplicate value: 1"),
+        ];
+        for (error, message) in cases {
+            assert_eq!(error.to_string(), message);
+        }
+    }
+
+    #[test]
+    fn long_values_are_cut() {
+        let error = FieldError::invalid("a", &"ä".repeat(1000).into(), "too much");
+        assert!(error.message.len() < 600 && error.message.ends_with("…: too much"), "{}", error.message);
+    }
 }

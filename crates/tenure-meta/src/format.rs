@@ -1,6 +1,6 @@
 //! The syntaxes of names and values, each a function from a text to what is wrong with it. Data names them.
 
-use crate::{Names, Quantity};
+use crate::{NameFormat, Quantity};
 use std::net::{IpAddr, Ipv6Addr};
 
 /// What is wrong with a text; nothing if it is right.
@@ -351,24 +351,24 @@ pub fn service_path(text: &str) -> Verdict {
 }
 
 /// Says what is wrong with the name of an object; a prefix for generated names may end in `-`.
-pub fn object_name(names: Names, text: &str) -> Verdict {
+pub fn object_name(names: NameFormat, text: &str) -> Verdict {
     match names {
-        Names::Subdomain => dns_subdomain(text),
-        Names::ShortSubdomain if text.len() > 63 => too_long(63),
-        Names::ShortSubdomain => dns_subdomain(text),
-        Names::Label if text.contains('.') => wrong("must not contain dots"),
-        Names::Label => dns_label(text),
-        Names::Segment => path_segment(text),
-        Names::Address => canonical_ip(text),
-        Names::Definition | Names::Service => path_segment(text),
+        NameFormat::Subdomain => dns_subdomain(text),
+        NameFormat::ShortSubdomain if text.len() > 63 => too_long(63),
+        NameFormat::ShortSubdomain => dns_subdomain(text),
+        NameFormat::Label if text.contains('.') => wrong("must not contain dots"),
+        NameFormat::Label => dns_label(text),
+        NameFormat::Segment => path_segment(text),
+        NameFormat::Address => canonical_ip(text),
+        NameFormat::Definition | NameFormat::Service => path_segment(text),
     }
 }
 
 /// Says what is wrong with the beginning of names to be generated.
-pub fn name_prefix(names: Names, text: &str) -> Verdict {
+pub fn name_prefix(names: NameFormat, text: &str) -> Verdict {
     let trimmed = text.trim_end_matches('-');
     match names {
-        Names::Subdomain | Names::ShortSubdomain | Names::Label => object_name(names, trimmed),
+        NameFormat::Subdomain | NameFormat::ShortSubdomain | NameFormat::Label => object_name(names, trimmed),
         _ => object_name(names, text),
     }
 }

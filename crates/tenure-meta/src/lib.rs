@@ -7,13 +7,13 @@
 #![allow(missing_docs)]
 
 pub mod base64;
-mod before;
 pub mod codec;
 mod edit;
 mod field_error;
 mod field_path;
 pub mod format;
 pub mod object_meta;
+mod previous;
 pub mod quantity;
 mod resource;
 mod row;
@@ -21,19 +21,26 @@ mod selector;
 mod status;
 #[cfg(feature = "store")]
 mod store_error;
+mod strategy;
 pub mod time;
+pub mod update;
 
-pub use before::{Before, Change};
 pub use codec::{DecodeError, Decoded};
 pub use edit::{Edit, Rebuild, map_items};
-pub use field_error::{FaultKind, FieldError, failure_of};
+pub use field_error::{FieldError, FieldErrorKind};
 pub use field_path::FieldPath;
+pub use previous::{Change, Previous};
 pub use quantity::Quantity;
 pub use resource::{
-    Bumps, Group, Names, Refills, Registry, Resource, Scope, StatusOnCreate, Strategy, Subresource,
-    api_version,
+    GenerationTriggers, Group, NameFormat, Refills, Registry, Resource, Scope, StatusOnCreate,
+    StrategyOptions, Subresource, api_version,
 };
 pub use row::Row;
-pub use selector::{FieldSelector, LabelSelector, selector_text};
+pub use selector::{FieldSelector, LabelSelector, SelectableField, selector_text};
 pub use status::{ApiError, Cause, Details, Reason, qualified};
+pub use strategy::{
+    ConversionError, CreateContext, Endpoint, ResetFields, ScalePaths, Strategy, finish_update,
+    validate_metadata,
+};
 pub use time::Timestamp;
+pub use update::SystemMetadata;

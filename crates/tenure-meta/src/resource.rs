@@ -1,7 +1,7 @@
 //! Which resources are served: names, verbs, scope, versions, and the strategy by which each is written.
 //! The built-in ones are rows of `data/resources.json`; other registries may be made of further rows.
 
-use crate::row::Row;
+use crate::{row::Row, selector::SelectableField};
 use std::{collections::HashMap, sync::Arc};
 use tenure_schema::{Schema, TypeId, TypeRef};
 use tenure_value::{Text, Value};
@@ -27,7 +27,7 @@ impl Scope {
 
 /// Which names the objects of a resource may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Names {
+pub enum NameFormat {
     /// A DNS subdomain of at most 253 characters.
     #[default]
     Subdomain,
@@ -46,19 +46,19 @@ pub enum Names {
 }
 
 /// The words of `names` in the data.
-const NAMES: [(&str, Names); 7] = [
-    ("subdomain", Names::Subdomain),
-    ("subdomain63", Names::ShortSubdomain),
-    ("label", Names::Label),
-    ("segment", Names::Segment),
-    ("address", Names::Address),
-    ("definition", Names::Definition),
-    ("service", Names::Service),
+const NAMES: [(&str, NameFormat); 7] = [
+    ("subdomain", NameFormat::Subdomain),
+    ("subdomain63", NameFormat::ShortSubdomain),
+    ("label", NameFormat::Label),
+    ("segment", NameFormat::Segment),
+    ("address", NameFormat::Address),
+    ("definition", NameFormat::Definition),
+    ("service", NameFormat::Service),
 ];
 
 /// What a change must touch to raise `metadata.generation`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Bumps {
+pub struct GenerationTriggers {
     /// Anything but metadata and status.
     pub content: bool,
     /// Annotations.
@@ -92,13 +92,13 @@ pub enum Refills {
 
 /// How objects of a resource are written and deleted.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Strategy {
+pub struct StrategyOptions {
     /// Which names are valid.
-    pub names: Names,
+    pub names: NameFormat,
     /// Whether objects begin with generation 1; otherwise they have none.
     pub generation: bool,
     /// What raises the generation.
-    pub bumps: Bumps,
+    pub bumps: GenerationTriggers,
     /// What becomes of the status in the body of a create.
     pub status_on_create: StatusOnCreate,
     /// The parts of metadata that the status endpoint lets through.
@@ -121,23 +121,31 @@ pub struct Strategy {
     pub orphans: bool,
     /// Whether objects have no dependents, whatever a deletion says of them.
     pub childless: bool,
+    /// Whether finalizers need no domain.
+    pub plain_finalizers: bool,
+    /// Whether a deletion gives the object time to end.
+    pub graceful_deletion: bool,
 }
 
-impl Default for Strategy {
-    fn default() -> Strategy {
-        Strategy::from_row(&Value::Null)
+impl Default for StrategyOptions {
+    fn default() -> StrategyOptions {
+        StrategyOptions::from_row(&Value::Null)
     }
 }
 
-impl Strategy {
-    fn from_row(row: &Value) -> Strategy {
+impl StrategyOptions {
+    fn from_row(row: &Value) -> StrategyOptions {
         let word = row.text("names");
         let bumps = row.texts("bumps");
         let bumps = |of: &str| bumps.iter().any(|word| word == of);
-        Strategy {
+        StrategyOptions {
             names: NAMES.iter().find(|(name, _)| *name == word).map(|(_, of)| *of).unwrap_or_default(),
             generation: row.flag("generation"),
-            bumps: Bumps { content: bumps("content"), annotations: bumps("annotations"), status: false },
+            bumps: GenerationTriggers {
+                content: bumps("content"),
+                annotations: bumps("annotations"),
+                status: false,
+            },
             status_on_create: match row.flag("statusOnCreate") {
                 true => StatusOnCreate::Taken,
                 false => StatusOnCreate::Dropped,
@@ -160,6 +168,8 @@ impl Strategy {
             delete_returns_object: row.flag("deleteReturnsObject"),
             orphans: row.flag("orphans"),
             childless: row.flag("childless"),
+            plain_finalizers: row.flag("plainFinalizers"),
+            graceful_deletion: row.flag("gracefulDeletion"),
         }
     }
 }
@@ -208,8 +218,10 @@ pub struct Resource {
     pub storage_version_hash: Text,
     /// Group and version in which objects are stored, of those served.
     pub storage: (Text, Text),
+    /// The fields by which lists can be selected, besides name and namespace.
+    pub selectable_fields: Box<[SelectableField]>,
     /// How objects are written and deleted.
-    pub strategy: Strategy,
+    pub strategy: StrategyOptions,
     /// The type of its objects in the schema of the built-in kinds, if it is one of those.
     pub of: Option<TypeId>,
 }
@@ -271,7 +283,8 @@ impl Resource {
                 [group, version] => (group.clone(), version.clone()),
                 _ => (group.clone(), version.clone()),
             },
-            strategy: row.get("strategy").map(Strategy::from_row).unwrap_or_default(),
+            selectable_fields: row.items("selectableFields").iter().map(SelectableField::from_row).collect(),
+            strategy: row.get("strategy").map(StrategyOptions::from_row).unwrap_or_default(),
             group,
             version,
         }

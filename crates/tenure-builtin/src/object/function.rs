@@ -1,7 +1,6 @@
 //! What a rule calls by name because data cannot say it, and how maps are merged.
 
-use super::rule::Surroundings;
-use tenure_meta::{Edit, Quantity, base64, time::Precision};
+use tenure_meta::{CreateContext, Edit, Quantity, base64, time::Precision};
 use tenure_value::{Object, Text, Value};
 
 /// A function that rules name.
@@ -44,7 +43,7 @@ impl Function {
     }
 
     /// Computes the value from the node; nothing where there is none to give.
-    pub(crate) fn call(self, node: &Edit<'_>, around: &mut dyn Surroundings) -> Option<Value> {
+    pub(crate) fn call(self, node: &Edit<'_>, around: &mut dyn CreateContext) -> Option<Value> {
         let at = |path: &[&str]| -> Option<&Value> {
             let (first, rest) = path.split_first()?;
             rest.iter().try_fold(node.get(first)?, |value, name| value.get(name))
@@ -135,7 +134,7 @@ pub(crate) fn fill(
     value: &Value,
     name: &Value,
     target: &str,
-    around: &mut dyn Surroundings,
+    around: &mut dyn CreateContext,
 ) -> Option<Value> {
     Some(match value {
         Value::String(word) => match word.as_str() {

@@ -6,6 +6,5 @@ mod rule;
 mod rules;
 
 pub(crate) use function::qos_class;
-pub use rule::Surroundings;
 pub(crate) use rule::{Condition, Place, Rule, condition_of, place};
 pub(crate) use rules::Rules;

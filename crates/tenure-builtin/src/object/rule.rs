@@ -6,27 +6,11 @@ use super::{
     image,
 };
 use tenure_meta::{
-    Edit, Row, Timestamp,
+    CreateContext, Edit, Row,
     codec::{FieldShape, Shape, Shapes, StructShape, is_absent, is_zero},
     map_items,
 };
 use tenure_value::{Object, Text, Value};
-
-/// What rules take from outside the object: the clock, the identity given to it, allocations.
-pub trait Surroundings {
-    /// Returns the time of the request.
-    fn now(&self) -> Timestamp;
-    /// Returns the uid of the object being created.
-    fn uid(&self) -> Text;
-    /// Returns value and preemption policy of a priority class, if there is one of that name.
-    fn priority_class(&self, name: &str) -> Option<(i64, Text)>;
-    /// Takes an address for the service being created.
-    fn cluster_ip(&mut self) -> Option<Text>;
-    /// Takes a node port for the service being created.
-    fn node_port(&mut self) -> Option<u16>;
-    /// Returns name, uid and groups of the person who asks.
-    fn requester(&self) -> (Text, Text, Vec<Text>);
-}
 
 /// A compiled rule.
 #[derive(Debug)]
@@ -186,7 +170,7 @@ impl Rule {
     }
 
     /// Runs the rule at a node.
-    pub(crate) fn run(&self, node: &mut Edit<'_>, around: &mut dyn Surroundings) {
+    pub(crate) fn run(&self, node: &mut Edit<'_>, around: &mut dyn CreateContext) {
         if !self.when.iter().all(|condition| condition.holds(node)) {
             return;
         }
@@ -226,7 +210,7 @@ struct Run<'r> {
     /// What was taken from the node before going down.
     taken: Option<Value>,
     name: Value,
-    around: &'r mut dyn Surroundings,
+    around: &'r mut dyn CreateContext,
 }
 
 impl Run<'_> {

@@ -1,9 +1,9 @@
 //! The defaulting rules by type, compiled when a type is first met.
 
-use super::rule::{Rule, Surroundings};
+use super::rule::Rule;
 use std::{collections::HashMap, sync::OnceLock};
 use tenure_meta::{
-    Edit, Row,
+    CreateContext, Edit, Row,
     codec::{NodeRules, Shape, ShapeId, Shapes},
 };
 use tenure_value::Value;
@@ -76,7 +76,7 @@ impl Rules {
     pub(crate) fn with<'r>(
         &'r self,
         shapes: &'r Shapes,
-        around: &'r mut dyn Surroundings,
+        around: &'r mut dyn CreateContext,
     ) -> impl NodeRules + 'r {
         DefaultRules { rules: self, shapes, around }
     }
@@ -85,7 +85,7 @@ impl Rules {
 struct DefaultRules<'r> {
     rules: &'r Rules,
     shapes: &'r Shapes,
-    around: &'r mut dyn Surroundings,
+    around: &'r mut dyn CreateContext,
 }
 
 impl NodeRules for DefaultRules<'_> {

@@ -4,7 +4,7 @@
 use super::function::Context;
 use tenure_crd::rules::{Type, expression_fault as fault};
 use tenure_meta::Row;
-use tenure_meta::{FaultKind, FieldError, format};
+use tenure_meta::{FieldError, FieldErrorKind, format};
 use tenure_value::{Text, Value};
 
 /// The versions of the question that a webhook can be asked.
@@ -19,60 +19,60 @@ pub(crate) fn webhook(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let name = of.text("name");
     if !name.is_empty() && name.split('.').count() < SEGMENTS {
         let detail = "should be a domain with at least three segments separated by dots";
-        errors.push(of.fault("name", FaultKind::Invalid, &name.into(), detail));
+        errors.push(of.fault("name", FieldErrorKind::Invalid, &name.into(), detail));
     }
     let client = of.get("clientConfig").cloned().unwrap_or_default();
     let service = client.get("service").filter(|service| !service.is_null());
     match (client.text("url").as_str(), service) {
         ("", None) | (_, Some(_)) if client.text("url").is_empty() == service.is_none() => {
             let detail = "exactly one of url or service is required";
-            errors.push(of.fault("clientConfig", FaultKind::Required, &Value::Null, detail));
+            errors.push(of.fault("clientConfig", FieldErrorKind::Required, &Value::Null, detail));
         }
         (_, Some(service)) => {
             for name in ["namespace", "name"] {
                 if service.text(name).is_empty() {
                     let detail = format!("service {name} is required");
                     let field = format!("clientConfig.service.{name}");
-                    errors.push(of.fault(&field, FaultKind::Required, &Value::Null, &detail));
+                    errors.push(of.fault(&field, FieldErrorKind::Required, &Value::Null, &detail));
                 }
             }
             let path = service.text("path");
             if let Some(detail) = format::service_path(&path) {
                 let field = "clientConfig.service.path";
-                errors.push(of.fault(field, FaultKind::Invalid, &path.into(), &detail));
+                errors.push(of.fault(field, FieldErrorKind::Invalid, &path.into(), &detail));
             }
         }
         (url, None) => {
             for detail in format::webhook_url_faults(url) {
-                errors.push(of.fault("clientConfig.url", FaultKind::Invalid, &url.into(), detail));
+                errors.push(of.fault("clientConfig.url", FieldErrorKind::Invalid, &url.into(), detail));
             }
         }
     }
     let versions: Vec<&str> = of.items("admissionReviewVersions").iter().filter_map(Value::as_str).collect();
     if versions.is_empty() {
         let detail = format!("must specify one of {}", REVIEWS.join(", "));
-        errors.push(of.fault("admissionReviewVersions", FaultKind::Required, &Value::Null, &detail));
+        errors.push(of.fault("admissionReviewVersions", FieldErrorKind::Required, &Value::Null, &detail));
     } else if !versions.iter().any(|version| REVIEWS.contains(version)) {
         let detail = format!("must include at least one of {}", REVIEWS.join(", "));
         let given = of.get("admissionReviewVersions").cloned().unwrap_or_default();
-        errors.push(of.fault("admissionReviewVersions", FaultKind::Invalid, &given, &detail));
+        errors.push(of.fault("admissionReviewVersions", FieldErrorKind::Invalid, &given, &detail));
     }
     for (at, version) in versions.iter().enumerate() {
         let again = versions[..at].contains(version).then(|| "duplicate version".to_string());
         if let Some(detail) = format::dns1035(version).or(again) {
             let field = format!("admissionReviewVersions[{at}]");
-            errors.push(of.fault(&field, FaultKind::Invalid, &(*version).into(), &detail));
+            errors.push(of.fault(&field, FieldErrorKind::Invalid, &(*version).into(), &detail));
         }
     }
     match of.text("sideEffects") {
         "None" | "NoneOnDryRun" => {}
         "" => {
             let detail = "must specify one of None, NoneOnDryRun";
-            errors.push(of.fault("sideEffects", FaultKind::Required, &Value::Null, detail));
+            errors.push(of.fault("sideEffects", FieldErrorKind::Required, &Value::Null, detail));
         }
         other => {
             let detail = "supported values: \"None\", \"NoneOnDryRun\"";
-            errors.push(of.fault("sideEffects", FaultKind::NotSupported, &other.into(), detail));
+            errors.push(of.fault("sideEffects", FieldErrorKind::NotSupported, &other.into(), detail));
         }
     }
 }
@@ -82,17 +82,17 @@ pub(crate) fn rule(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     for name in ["operations", "apiGroups", "apiVersions", "resources"] {
         let items = of.items(name);
         if items.is_empty() {
-            errors.push(of.fault(name, FaultKind::Required, &Value::Null, ""));
+            errors.push(of.fault(name, FieldErrorKind::Required, &Value::Null, ""));
         }
         if name != "resources" && items.len() > 1 && items.iter().any(|item| item.as_str() == Some("*")) {
             let given = Value::array(items.iter().cloned());
             let detail = "if '*' is present, must not specify other values";
-            errors.push(of.fault(name, FaultKind::Invalid, &given, detail));
+            errors.push(of.fault(name, FieldErrorKind::Invalid, &given, detail));
         }
     }
     for name in ["apiVersions", "resources"] {
         if let Some(at) = of.items(name).iter().position(|item| item.as_str() == Some("")) {
-            errors.push(of.fault(&format!("{name}[{at}]"), FaultKind::Required, &Value::Null, ""));
+            errors.push(of.fault(&format!("{name}[{at}]"), FieldErrorKind::Required, &Value::Null, ""));
         }
     }
 }
@@ -101,9 +101,9 @@ pub(crate) fn rule(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 pub(crate) fn condition(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let name = of.text("name");
     if name.is_empty() {
-        errors.push(of.fault("name", FaultKind::Required, &Value::Null, ""));
+        errors.push(of.fault("name", FieldErrorKind::Required, &Value::Null, ""));
     } else if let Some(detail) = format::qualified_name(name) {
-        errors.push(of.fault("name", FaultKind::Invalid, &name.into(), &detail));
+        errors.push(of.fault("name", FieldErrorKind::Invalid, &name.into(), &detail));
     }
     expression(of, "expression", &seen(of, &[]), Wanted::Truth, errors);
 }
@@ -128,7 +128,7 @@ pub(crate) fn validation(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let message = of.text("message");
     if message.contains('\n') {
         let detail = "must not contain line breaks";
-        errors.push(of.fault("message", FaultKind::Invalid, &message.into(), detail));
+        errors.push(of.fault("message", FieldErrorKind::Invalid, &message.into(), detail));
     }
 }
 
@@ -138,10 +138,10 @@ pub(crate) fn variable(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let mut letters = name.chars();
     let begins = letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_');
     if name.is_empty() {
-        errors.push(of.fault("name", FaultKind::Required, &Value::Null, ""));
+        errors.push(of.fault("name", FieldErrorKind::Required, &Value::Null, ""));
     } else if !begins || !letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_') {
         let detail = "name is not a valid CEL identifier";
-        errors.push(of.fault("name", FaultKind::Invalid, &name.into(), detail));
+        errors.push(of.fault("name", FieldErrorKind::Invalid, &name.into(), detail));
     }
     expression(of, "expression", &seen(of, &["variables"]), Wanted::Anything, errors);
 }
@@ -150,7 +150,7 @@ pub(crate) fn variable(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 pub(crate) fn policy(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     if of.items("validations").is_empty() && of.items("auditAnnotations").is_empty() {
         let detail = "validations or auditAnnotations must contain at least one item";
-        errors.push(of.fault("validations", FaultKind::Required, &Value::Null, detail));
+        errors.push(of.fault("validations", FieldErrorKind::Required, &Value::Null, detail));
     }
     matching(of, errors);
 }
@@ -158,16 +158,26 @@ pub(crate) fn policy(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 /// Checks what a policy is about.
 fn matching(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     match of.get("matchConstraints") {
-        None => errors.push(of.fault("matchConstraints", FaultKind::Required, &Value::Null, "")),
+        None => errors.push(of.fault("matchConstraints", FieldErrorKind::Required, &Value::Null, "")),
         Some(constraints) if constraints.items("resourceRules").is_empty() => {
-            errors.push(of.fault("matchConstraints.resourceRules", FaultKind::Required, &Value::Null, ""));
+            errors.push(of.fault(
+                "matchConstraints.resourceRules",
+                FieldErrorKind::Required,
+                &Value::Null,
+                "",
+            ));
         }
         Some(_) => {}
     }
     if let Some(kind) = of.get("paramKind") {
         for name in ["apiVersion", "kind"] {
             if kind.text(name).is_empty() {
-                errors.push(of.fault(&format!("paramKind.{name}"), FaultKind::Required, &Value::Null, ""));
+                errors.push(of.fault(
+                    &format!("paramKind.{name}"),
+                    FieldErrorKind::Required,
+                    &Value::Null,
+                    "",
+                ));
             }
         }
     }
@@ -176,7 +186,7 @@ fn matching(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 /// Checks what a policy that changes objects says as a whole.
 pub(crate) fn mutating_policy(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     if of.items("mutations").is_empty() {
-        errors.push(of.fault("mutations", FaultKind::Required, &Value::Null, ""));
+        errors.push(of.fault("mutations", FieldErrorKind::Required, &Value::Null, ""));
     }
     matching(of, errors);
 }
@@ -191,10 +201,10 @@ pub(crate) fn mutation(of: &Context<'_>, errors: &mut Vec<FieldError>) {
                 let field = format!("{name}.expression");
                 check_expression(of, (&field, &source), &seen, Wanted::Anything, errors);
             }
-            (true, None) => errors.push(of.fault(name, FaultKind::Required, &Value::Null, "")),
+            (true, None) => errors.push(of.fault(name, FieldErrorKind::Required, &Value::Null, "")),
             (false, Some(_)) => {
                 let detail = format!("must not be set unless patchType is {kind}");
-                errors.push(of.fault(name, FaultKind::Forbidden, &Value::Null, &detail));
+                errors.push(of.fault(name, FieldErrorKind::Forbidden, &Value::Null, &detail));
             }
             (false, None) => {}
         }
@@ -204,16 +214,21 @@ pub(crate) fn mutation(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 /// Checks what puts a policy into effect.
 pub(crate) fn binding(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     if of.text("policyName").is_empty() {
-        errors.push(of.fault("policyName", FaultKind::Required, &Value::Null, ""));
+        errors.push(of.fault("policyName", FieldErrorKind::Required, &Value::Null, ""));
     }
     if let Some(parameters) = of.get("paramRef") {
         let (named, chosen) = (!parameters.text("name").is_empty(), parameters.get("selector").is_some());
         if named == chosen {
             let detail = "one of name or selector must be specified";
-            errors.push(of.fault("paramRef.name", FaultKind::Required, &Value::Null, detail));
+            errors.push(of.fault("paramRef.name", FieldErrorKind::Required, &Value::Null, detail));
         }
         if parameters.text("parameterNotFoundAction").is_empty() {
-            errors.push(of.fault("paramRef.parameterNotFoundAction", FaultKind::Required, &Value::Null, ""));
+            errors.push(of.fault(
+                "paramRef.parameterNotFoundAction",
+                FieldErrorKind::Required,
+                &Value::Null,
+                "",
+            ));
         }
     }
 }
@@ -224,13 +239,13 @@ pub(crate) fn validating_binding(of: &Context<'_>, errors: &mut Vec<FieldError>)
     let actions: Vec<Text> =
         of.items("validationActions").iter().filter_map(Value::as_str).map(Text::new).collect();
     if actions.is_empty() {
-        errors.push(of.fault("validationActions", FaultKind::Required, &Value::Null, ""));
+        errors.push(of.fault("validationActions", FieldErrorKind::Required, &Value::Null, ""));
     }
     let has = |word: &str| actions.iter().any(|action| action == word);
     if has("Deny") && has("Warn") {
         let given = of.get("validationActions").cloned().unwrap_or_default();
         let detail = "must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)";
-        errors.push(of.fault("validationActions", FaultKind::Invalid, &given, detail));
+        errors.push(of.fault("validationActions", FieldErrorKind::Invalid, &given, detail));
     }
 }
 
@@ -254,7 +269,7 @@ fn check_expression(
     errors: &mut Vec<FieldError>,
 ) {
     if source.trim().is_empty() {
-        errors.push(of.fault(field, FaultKind::Required, &Value::Null, ""));
+        errors.push(of.fault(field, FieldErrorKind::Required, &Value::Null, ""));
         return;
     }
     let is_right: fn(&Type<'_>) -> bool = match wanted {
@@ -263,6 +278,6 @@ fn check_expression(
         Wanted::Anything => |_| true,
     };
     if let Some(detail) = fault(source, seen, is_right) {
-        errors.push(of.fault(field, FaultKind::Invalid, &source.into(), &detail));
+        errors.push(of.fault(field, FieldErrorKind::Invalid, &source.into(), &detail));
     }
 }

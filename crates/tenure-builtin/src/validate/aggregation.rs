@@ -1,7 +1,7 @@
 //! Extensions of the API that other servers would answer: how they are reached, and who vouches for them.
 
 use super::function::Context;
-use tenure_meta::{FaultKind, FieldError};
+use tenure_meta::{FieldError, FieldErrorKind};
 use tenure_value::Value;
 
 /// Checks an extension of the API: the service behind it, and that someone can vouch for it.
@@ -12,24 +12,29 @@ pub(crate) fn api_service(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         None => {
             if unchecked {
                 let detail = "local APIServices may not have insecureSkipTLSVerify";
-                errors.push(of.fault("insecureSkipTLSVerify", FaultKind::Invalid, &true.into(), detail));
+                errors.push(of.fault("insecureSkipTLSVerify", FieldErrorKind::Invalid, &true.into(), detail));
             }
             if vouched {
                 let detail = "local APIServices may not have a caBundle";
                 let value = of.text("caBundle").into();
-                errors.push(of.fault("caBundle", FaultKind::Invalid, &value, detail));
+                errors.push(of.fault("caBundle", FieldErrorKind::Invalid, &value, detail));
             }
         }
         Some(service) => {
             for name in ["namespace", "name"] {
                 if service.get(name).and_then(Value::as_str).unwrap_or_default().is_empty() {
-                    errors.push(of.fault(&format!("service.{name}"), FaultKind::Required, &Value::Null, ""));
+                    errors.push(of.fault(
+                        &format!("service.{name}"),
+                        FieldErrorKind::Required,
+                        &Value::Null,
+                        "",
+                    ));
                 }
             }
         }
     }
     if unchecked && vouched {
         let detail = "may not be true if caBundle is present";
-        errors.push(of.fault("insecureSkipTLSVerify", FaultKind::Invalid, &true.into(), detail));
+        errors.push(of.fault("insecureSkipTLSVerify", FieldErrorKind::Invalid, &true.into(), detail));
     }
 }

@@ -5,13 +5,11 @@ use super::{
     format::FORMATS,
     function::{self, Function},
 };
-use crate::{
-    Endpoint,
-    object::{Condition, Place, condition_of, place},
-};
+use crate::object::{Condition, Place, condition_of, place};
 use std::{collections::HashMap, sync::OnceLock};
+use tenure_meta::Endpoint;
 use tenure_meta::codec::{Absent, Shape, ShapeId, Shapes, StructShape, is_absent};
-use tenure_meta::{Before, Edit, FaultKind, FieldError, FieldPath, Row, format::Format};
+use tenure_meta::{Edit, FieldError, FieldErrorKind, FieldPath, Previous, Row, format::Format};
 use tenure_value::{Object, Text, Value};
 
 /// All checks, compiled by type when first needed.
@@ -187,14 +185,14 @@ fn tests(shapes: &Shapes, shape: &StructShape, row: &Value) -> Vec<Check> {
 pub(super) struct Walk<'w> {
     pub shapes: &'w Shapes,
     pub checks: &'w Checks,
-    pub endpoint: Endpoint,
+    pub endpoint: Endpoint<'w>,
     pub root: &'w Value,
     pub errors: &'w mut Vec<FieldError>,
 }
 
 impl Walk<'_> {
     /// Checks an object: of its status at the endpoint of the status, of all but that elsewhere.
-    pub(super) fn object(&mut self, id: ShapeId, object: &Value, before: Before<'_>, path: &FieldPath<'_>) {
+    pub(super) fn object(&mut self, id: ShapeId, object: &Value, before: Previous<'_>, path: &FieldPath<'_>) {
         let (Shape::Struct(shape), Value::Object(fields)) = (self.shapes.get(id), object) else { return };
         if self.endpoint != Endpoint::Status {
             self.node(id, shape, fields, path);
@@ -208,8 +206,8 @@ impl Walk<'_> {
         }
     }
 
-    fn value(&mut self, id: ShapeId, value: &Value, before: Before<'_>, path: &FieldPath<'_>) {
-        if before.still_is(value) {
+    fn value(&mut self, id: ShapeId, value: &Value, before: Previous<'_>, path: &FieldPath<'_>) {
+        if before.is_unchanged(value) {
             return;
         }
         match (self.shapes.get(id), value) {
@@ -219,7 +217,7 @@ impl Walk<'_> {
                 let parts = fields.iter().enumerate().filter(|(_, (_, value))| !value.is_scalar());
                 for (place, (name, value)) in parts {
                     let before = before.field(place, name, value);
-                    if !before.still_is(value)
+                    if !before.is_unchanged(value)
                         && let (_, Some(field)) = known.to(name)
                     {
                         self.value(field.of, value, before, &path.field(name));
@@ -266,34 +264,39 @@ impl Walk<'_> {
                 function.call(&context, self.errors);
             }
             (Test::Count(names, least, most), _) => count(names, *least, *most, fields, report),
-            (Test::Required, None) => report.fault(FaultKind::Required, &Value::Null, ""),
+            (Test::Required, None) => report.fault(FieldErrorKind::Required, &Value::Null, ""),
             (Test::Required, Some(_)) | (_, None) => {
                 if let (Test::Range(least, most), Some(zero)) = (&check.test, found) {
                     range(zero, *least, *most, report);
                 }
             }
-            (Test::Forbidden, Some(value)) => report.fault(FaultKind::Forbidden, value, ""),
+            (Test::Forbidden, Some(value)) => report.fault(FieldErrorKind::Forbidden, value, ""),
             (Test::In(values), Some(value)) => one_of(values, value, report),
             (Test::Format(format), Some(value)) => {
                 // An empty text is an absence, unless the field tells the two apart; where that is wrong, the
                 // field is required.
                 let said = |text: &&str| check.at.keeps_zero || !text.is_empty();
                 if let Some(fault) = value.as_str().filter(said).and_then(format) {
-                    report.fault(FaultKind::Invalid, value, &fault);
+                    report.fault(FieldErrorKind::Invalid, value, &fault);
                 }
             }
             (Test::EachFormat(format), Some(Value::Array(items))) => each(items, *format, report),
             (Test::EachIn(values), Some(Value::Array(items))) => {
                 let mut report = report;
                 for (at, item) in items.iter().enumerate().filter(|(_, item)| !values.contains(item)) {
-                    report.fault_at(&format!("[{at}]"), FaultKind::NotSupported, item, &supported(values));
+                    report.fault_at(
+                        &format!("[{at}]"),
+                        FieldErrorKind::NotSupported,
+                        item,
+                        &supported(values),
+                    );
                 }
             }
             (Test::Keys(format), Some(Value::Object(entries))) => {
                 let mut report = report;
                 for (key, _) in entries {
                     if let Some(fault) = format(key) {
-                        report.fault_at("", FaultKind::Invalid, &key.clone().into(), &fault);
+                        report.fault_at("", FieldErrorKind::Invalid, &key.clone().into(), &fault);
                     }
                 }
             }
@@ -301,7 +304,7 @@ impl Walk<'_> {
                 let mut report = report;
                 for (_, value) in entries {
                     if let Some(fault) = value.as_str().and_then(format) {
-                        report.fault_at("", FaultKind::Invalid, value, &fault);
+                        report.fault_at("", FieldErrorKind::Invalid, value, &fault);
                     }
                 }
             }
@@ -309,18 +312,22 @@ impl Walk<'_> {
             (Test::Unique(names), Some(Value::Array(items))) => unique(names, items, report),
             (Test::MostItems(most), Some(Value::Array(items))) if items.len() > *most => {
                 report.fault(
-                    FaultKind::Invalid,
+                    FieldErrorKind::Invalid,
                     &Value::from(items.len() as u64),
                     &format!("must have at most {most} items"),
                 );
             }
             (Test::MostBytes(most), Some(Value::String(text))) if text.len() > *most => {
-                report.fault(FaultKind::TooLong, &Value::Null, &format!("may not be more than {most} bytes"));
+                report.fault(
+                    FieldErrorKind::TooLong,
+                    &Value::Null,
+                    &format!("may not be more than {most} bytes"),
+                );
             }
             (Test::AtMost(place), Some(value)) => {
                 let most = place.find(node).and_then(Value::as_i64).unwrap_or(0);
                 if value.as_i64().is_some_and(|number| number > most) {
-                    report.fault(FaultKind::Invalid, value, "");
+                    report.fault(FieldErrorKind::Invalid, value, "");
                 }
             }
             _ => {}
@@ -336,12 +343,12 @@ struct Report<'r, 'e> {
 }
 
 impl Report<'_, '_> {
-    fn fault(mut self, kind: FaultKind, value: &Value, detail: &str) {
+    fn fault(mut self, kind: FieldErrorKind, value: &Value, detail: &str) {
         self.fault_at("", kind, value, detail);
     }
 
     /// Reports a fault at a place below the field.
-    fn fault_at(&mut self, below: &str, kind: FaultKind, value: &Value, detail: &str) {
+    fn fault_at(&mut self, below: &str, kind: FieldErrorKind, value: &Value, detail: &str) {
         let base = self.path.to_string();
         let at = self.check.at.steps.join(".");
         let path = match (base.as_str(), at.as_str()) {
@@ -361,7 +368,7 @@ pub(super) fn supported(values: &[Value]) -> String {
 
 fn one_of(values: &[Value], value: &Value, report: Report<'_, '_>) {
     if !values.contains(value) {
-        report.fault(FaultKind::NotSupported, value, &supported(values));
+        report.fault(FieldErrorKind::NotSupported, value, &supported(values));
     }
 }
 
@@ -373,13 +380,13 @@ fn range(value: &Value, least: i64, most: i64, report: Report<'_, '_>) {
         (i64::MIN, most) => format!("must be less than or equal to {most}"),
         (least, most) => format!("must be between {least} and {most}, inclusive"),
     };
-    report.fault(FaultKind::Invalid, value, &detail);
+    report.fault(FieldErrorKind::Invalid, value, &detail);
 }
 
 fn each(items: &[Value], format: Format, mut report: Report<'_, '_>) {
     for (at, item) in items.iter().enumerate() {
         if let Some(fault) = item.as_str().and_then(format) {
-            report.fault_at(&format!("[{at}]"), FaultKind::Invalid, item, &fault);
+            report.fault_at(&format!("[{at}]"), FieldErrorKind::Invalid, item, &fault);
         }
     }
 }
@@ -405,7 +412,7 @@ fn unique(names: &[Text], items: &[Value], mut report: Report<'_, '_>) {
             true => {
                 let below = if let [name] = names { format!("[{at}].{name}") } else { format!("[{at}]") };
                 let value = key.into_iter().next().unwrap_or_default();
-                report.fault_at(&below, FaultKind::Duplicate, &value, "");
+                report.fault_at(&below, FieldErrorKind::Duplicate, &value, "");
             }
             false => seen.push(key),
         }
@@ -417,12 +424,12 @@ fn count(names: &[Text], least: usize, most: usize, fields: &Object, mut report:
         names.iter().filter(|name| fields.get(*name).is_some_and(|value| !value.is_null())).collect();
     if present.len() < least {
         let detail = format!("must specify one of: {}", names.join(", "));
-        report.fault_at("", FaultKind::Required, &Value::Null, &detail);
+        report.fault_at("", FieldErrorKind::Required, &Value::Null, &detail);
     }
     if let Some(extra) = present.get(most) {
         report.fault_at(
             &format!(".{extra}"),
-            FaultKind::Forbidden,
+            FieldErrorKind::Forbidden,
             &Value::Null,
             &format!("may not specify more than {most} of these"),
         );

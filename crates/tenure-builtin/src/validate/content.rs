@@ -1,7 +1,7 @@
 //! What config maps and secrets hold: their keys, how much it is, and what the types of secrets ask for.
 
 use super::function::Context;
-use tenure_meta::{FaultKind, FieldError, format};
+use tenure_meta::{FieldError, FieldErrorKind, format};
 use tenure_value::Value;
 
 /// How many bytes config maps and secrets may hold.
@@ -12,7 +12,12 @@ fn data(of: &Context<'_>, name: &str, errors: &mut Vec<FieldError>) -> usize {
     let mut bytes = 0;
     for (key, value) in of.fields(name) {
         if let Some(fault) = format::config_key(key) {
-            errors.push(of.fault(&format!("{name}[{key}]"), FaultKind::Invalid, &key.clone().into(), &fault));
+            errors.push(of.fault(
+                &format!("{name}[{key}]"),
+                FieldErrorKind::Invalid,
+                &key.clone().into(),
+                &fault,
+            ));
         }
         bytes += value.as_str().map_or(0, str::len);
     }
@@ -26,12 +31,17 @@ pub(crate) fn config_data(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     for (key, _) in of.fields("data") {
         if of.fields("binaryData").iter().any(|(name, _)| name == key) {
             let detail = "duplicate of key present in binaryData";
-            errors.push(of.fault(&format!("data[{key}]"), FaultKind::Invalid, &key.clone().into(), detail));
+            errors.push(of.fault(
+                &format!("data[{key}]"),
+                FieldErrorKind::Invalid,
+                &key.clone().into(),
+                detail,
+            ));
         }
     }
     if text + binary / 4 * 3 > MOST_DATA_BYTES {
         let detail = format!("may not be more than {MOST_DATA_BYTES} bytes");
-        errors.push(of.fault("", FaultKind::TooLong, &Value::Null, &detail));
+        errors.push(of.fault("", FieldErrorKind::TooLong, &Value::Null, &detail));
     }
 }
 
@@ -48,19 +58,19 @@ pub(crate) fn secret_data(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let bytes = data(of, "data", errors) / 4 * 3;
     if bytes > MOST_DATA_BYTES {
         let detail = format!("may not be more than {MOST_DATA_BYTES} bytes");
-        errors.push(of.fault("data", FaultKind::TooLong, &Value::Null, &detail));
+        errors.push(of.fault("data", FieldErrorKind::TooLong, &Value::Null, &detail));
     }
     let has = |key: &str| of.fields("data").iter().any(|(name, _)| name == key);
     let kind = of.text("type");
     for key in SECRET_KEYS.iter().find(|(of, _)| *of == kind).map(|row| row.1).unwrap_or_default() {
         let empty = of.fields("data").iter().any(|(name, value)| name == key && value.as_str() == Some(""));
         if !has(key) || empty && *key == "ssh-privatekey" {
-            errors.push(of.fault(&format!("data[{key}]"), FaultKind::Required, &Value::Null, ""));
+            errors.push(of.fault(&format!("data[{key}]"), FieldErrorKind::Required, &Value::Null, ""));
         }
     }
     if kind == "kubernetes.io/basic-auth" && !has("username") && !has("password") {
-        errors.push(of.fault("data[username]", FaultKind::Required, &Value::Null, ""));
-        errors.push(of.fault("data[password]", FaultKind::Required, &Value::Null, ""));
+        errors.push(of.fault("data[username]", FieldErrorKind::Required, &Value::Null, ""));
+        errors.push(of.fault("data[password]", FieldErrorKind::Required, &Value::Null, ""));
     }
     for key in [".dockercfg", ".dockerconfigjson"] {
         let value =
@@ -71,7 +81,7 @@ pub(crate) fn secret_data(of: &Context<'_>, errors: &mut Vec<FieldError>) {
                 let detail = "invalid character looking for beginning of value";
                 errors.push(of.fault(
                     &format!("data[{key}]"),
-                    FaultKind::Invalid,
+                    FieldErrorKind::Invalid,
                     &"<secret contents redacted>".into(),
                     detail,
                 ));
@@ -82,7 +92,7 @@ pub(crate) fn secret_data(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         let name = of.at(&["metadata", "annotations", "kubernetes.io/service-account.name"]);
         if name.and_then(Value::as_str).unwrap_or_default().is_empty() {
             let path = "metadata.annotations[kubernetes.io/service-account.name]";
-            errors.push(of.fault(path, FaultKind::Required, &Value::Null, ""));
+            errors.push(of.fault(path, FieldErrorKind::Required, &Value::Null, ""));
         }
     }
 }

@@ -2,7 +2,7 @@
 //! not say besides.
 
 use super::function::Context;
-use tenure_meta::{FaultKind, FieldError, format};
+use tenure_meta::{FieldError, FieldErrorKind, format};
 use tenure_value::Value;
 
 /// What an event with a time of its own must say.
@@ -16,17 +16,17 @@ fn timed_event(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let reporter = if of.get("regarding").is_some() { "reportingController" } else { "reportingComponent" };
     let name = of.text(reporter);
     if name.is_empty() {
-        errors.push(of.fault("reportingController", FaultKind::Required, &Value::Null, ""));
+        errors.push(of.fault("reportingController", FieldErrorKind::Required, &Value::Null, ""));
     } else if let Some(fault) = format::qualified_name(name) {
-        errors.push(of.fault("reportingController", FaultKind::Invalid, &name.into(), &fault));
+        errors.push(of.fault("reportingController", FieldErrorKind::Invalid, &name.into(), &fault));
     }
     let too_long = |field: &str, most: usize| {
         let detail = format!("can have at most {most} characters");
-        of.fault(field, FaultKind::Invalid, &"".into(), &detail)
+        of.fault(field, FieldErrorKind::Invalid, &"".into(), &detail)
     };
     for field in EVENT_TEXTS {
         match of.text(field).len() {
-            0 => errors.push(of.fault(field, FaultKind::Required, &Value::Null, "")),
+            0 => errors.push(of.fault(field, FieldErrorKind::Required, &Value::Null, "")),
             bytes if bytes > MOST_TEXT => errors.push(too_long(field, MOST_TEXT)),
             _ => {}
         }
@@ -80,6 +80,11 @@ pub(crate) fn event(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     // Objects without a namespace tell of themselves in the default one.
     if named != namespace && !(named.is_empty() && matches!(namespace, "default" | "kube-system")) {
         let path = format!("{field}.namespace");
-        errors.push(of.fault(&path, FaultKind::Invalid, &named.into(), "does not match event.namespace"));
+        errors.push(of.fault(
+            &path,
+            FieldErrorKind::Invalid,
+            &named.into(),
+            "does not match event.namespace",
+        ));
     }
 }

@@ -4,7 +4,7 @@ use super::{
     admission, aggregation, content, event, placement, pod, quota, resources, selector, service, source,
     workload,
 };
-use tenure_meta::{FaultKind, FieldError, FieldPath};
+use tenure_meta::{FieldError, FieldErrorKind, FieldPath};
 use tenure_value::{Object, Text, Value};
 
 /// Where a function looks.
@@ -50,7 +50,7 @@ impl Context<'_> {
     }
 
     /// Makes a fault below the node.
-    pub fn fault(&self, below: &str, kind: FaultKind, value: &Value, detail: &str) -> FieldError {
+    pub fn fault(&self, below: &str, kind: FieldErrorKind, value: &Value, detail: &str) -> FieldError {
         let base = self.path.to_string();
         let dot = if base.is_empty() || below.is_empty() || below.starts_with('[') { "" } else { "." };
         FieldError::new(kind, &format!("{base}{dot}{below}"), value, detail)

@@ -22,8 +22,8 @@ mod workload;
 
 pub(crate) use check::Checks;
 
-use super::{Endpoint, Kinds};
-use tenure_meta::{Before, FieldError, FieldPath, Resource, object_meta};
+use crate::{Kinds, part::Part};
+use tenure_meta::{Endpoint, FieldError, FieldPath, Previous, Resource, object_meta};
 use tenure_value::Value;
 
 impl Kinds {
@@ -31,7 +31,7 @@ impl Kinds {
     pub fn validate_create(&self, resource: &Resource, object: &Value) -> Vec<FieldError> {
         let mut errors = Vec::new();
         object_meta::check(resource, object, &mut errors);
-        self.check_content(resource, object, Before::NOTHING, Endpoint::Main, &mut errors);
+        self.check_content(resource, object, Previous::UNKNOWN, Endpoint::Main, &mut errors);
         if &*resource.api_version == "events.k8s.io/v1" {
             event::new_event(object, &mut errors);
         }
@@ -43,29 +43,29 @@ impl Kinds {
     pub fn validate_update(
         &self,
         resource: &Resource,
-        endpoint: Endpoint,
+        endpoint: Endpoint<'_>,
         old: &Value,
         new: &Value,
     ) -> Vec<FieldError> {
-        self.validate_update_after(resource, endpoint, old, new, Before::NOTHING)
+        self.validate_update_after(resource, endpoint, old, new, Previous::UNKNOWN)
     }
 
     /// Does the same where some of it may be as it was before.
     pub fn validate_update_after(
         &self,
         resource: &Resource,
-        endpoint: Endpoint,
+        endpoint: Endpoint<'_>,
         old: &Value,
         new: &Value,
-        before: Before<'_>,
+        before: Previous<'_>,
     ) -> Vec<FieldError> {
         let mut errors = Vec::new();
         object_meta::check_update(resource, old, new, &mut errors);
         self.check_content(resource, new, before, endpoint, &mut errors);
-        let whole = match endpoint {
-            Endpoint::Main => true,
-            Endpoint::Status => false,
-            Endpoint::Part(part) => {
+        let whole = match (endpoint, Part::of(endpoint)) {
+            (Endpoint::Status, _) => false,
+            (_, None) => true,
+            (_, Some(part)) => {
                 part.check(old, new, &mut errors);
                 part.is_checked_as_whole()
             }
@@ -80,8 +80,8 @@ impl Kinds {
         &self,
         resource: &Resource,
         object: &Value,
-        before: Before<'_>,
-        endpoint: Endpoint,
+        before: Previous<'_>,
+        endpoint: Endpoint<'_>,
         errors: &mut Vec<FieldError>,
     ) {
         let Some(shape) = self.shape_of(resource) else { return };

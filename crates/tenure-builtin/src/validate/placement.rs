@@ -1,7 +1,7 @@
 //! Where pods and volumes may be: terms that select nodes, and topologies that volumes are made for.
 
 use super::function::Context;
-use tenure_meta::{FaultKind, FieldError, Row, format};
+use tenure_meta::{FieldError, FieldErrorKind, Row, format};
 use tenure_value::Value;
 
 /// Checks a term that selects nodes: comparisons take one value, and the only field is the name of a node.
@@ -12,7 +12,7 @@ pub(crate) fn node_term(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         {
             let detail = "must be specified single value when `operator` is 'Lt' or 'Gt'";
             let path = format!("matchExpressions[{at}].values");
-            errors.push(of.fault(&path, FaultKind::Required, &Value::Null, detail));
+            errors.push(of.fault(&path, FieldErrorKind::Required, &Value::Null, detail));
         }
     }
     for (at, field) in of.items("matchFields").iter().enumerate() {
@@ -21,19 +21,19 @@ pub(crate) fn node_term(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             let value = field.text("operator").into();
             errors.push(of.fault(
                 &below("operator"),
-                FaultKind::Invalid,
+                FieldErrorKind::Invalid,
                 &value,
                 "not a valid selector operator",
             ));
         } else if field.items("values").len() != 1 {
             let detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
-            errors.push(of.fault(&below("values"), FaultKind::Required, &Value::Null, detail));
+            errors.push(of.fault(&below("values"), FieldErrorKind::Required, &Value::Null, detail));
         }
         if field.text("key") != "metadata.name" {
             let value = field.text("key").into();
             errors.push(of.fault(
                 &below("key"),
-                FaultKind::Invalid,
+                FieldErrorKind::Invalid,
                 &value,
                 "not a valid field selector key",
             ));
@@ -41,7 +41,7 @@ pub(crate) fn node_term(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         for (number, value) in field.items("values").iter().enumerate() {
             if let Some(fault) = value.as_str().and_then(format::dns_subdomain) {
                 let path = below(&format!("values[{number}]"));
-                errors.push(of.fault(&path, FaultKind::Invalid, value, &fault));
+                errors.push(of.fault(&path, FieldErrorKind::Invalid, value, &fault));
             }
         }
     }
@@ -55,26 +55,31 @@ pub(crate) fn topologies(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         let expressions = term.items("matchLabelExpressions");
         let again = terms[..at].iter().any(|other| other.items("matchLabelExpressions") == expressions);
         if expressions.is_empty() || again {
-            errors.push(of.fault(&below, FaultKind::Duplicate, &"".into(), ""));
+            errors.push(of.fault(&below, FieldErrorKind::Duplicate, &"".into(), ""));
         }
         for (number, expression) in expressions.iter().enumerate() {
             let (key, path) = (expression.text("key"), format!("{below}[{number}]"));
             if let Some(fault) = format::qualified_name(&key) {
                 errors.push(of.fault(
                     &format!("{path}.key"),
-                    FaultKind::Invalid,
+                    FieldErrorKind::Invalid,
                     &key.clone().into(),
                     &fault,
                 ));
             }
             if expressions[..number].iter().any(|other| other.text("key") == key) {
-                errors.push(of.fault(&format!("{path}.key"), FaultKind::Duplicate, &key.clone().into(), ""));
+                errors.push(of.fault(
+                    &format!("{path}.key"),
+                    FieldErrorKind::Duplicate,
+                    &key.clone().into(),
+                    "",
+                ));
             }
             let values = expression.items("values");
             for (place, value) in values.iter().enumerate() {
                 if values[..place].contains(value) {
                     let path = format!("{path}.values[{place}]");
-                    errors.push(of.fault(&path, FaultKind::Duplicate, value, ""));
+                    errors.push(of.fault(&path, FieldErrorKind::Duplicate, value, ""));
                 }
             }
         }

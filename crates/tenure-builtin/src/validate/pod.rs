@@ -2,7 +2,7 @@
 //! ports of the host, tolerations.
 
 use super::{function::Context, quota, source};
-use tenure_meta::{FaultKind, FieldError, format, object_meta};
+use tenure_meta::{FieldError, FieldErrorKind, format, object_meta};
 use tenure_value::{Object, Value};
 
 fn items<'v>(of: &'v Value, name: &str) -> &'v [Value] {
@@ -34,21 +34,21 @@ pub(crate) fn spec(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             let below = |name: &str| format!("{list}[{at}].{name}");
             let name = text(container, "name");
             if names.contains(&name) && !name.is_empty() {
-                errors.push(of.fault(&below("name"), FaultKind::Duplicate, &name.into(), ""));
+                errors.push(of.fault(&below("name"), FieldErrorKind::Duplicate, &name.into(), ""));
             }
             names.push(name);
             for (number, mount) in items(container, "volumeMounts").iter().enumerate() {
                 let volume = text(mount, "name");
                 if !volumes.contains(&volume) {
                     let path = below(&format!("volumeMounts[{number}].name"));
-                    errors.push(of.fault(&path, FaultKind::NotFound, &volume.into(), ""));
+                    errors.push(of.fault(&path, FieldErrorKind::NotFound, &volume.into(), ""));
                 }
             }
             for (number, device) in items(container, "volumeDevices").iter().enumerate() {
                 let volume = text(device, "name");
                 if !volumes.contains(&volume) {
                     let path = below(&format!("volumeDevices[{number}].name"));
-                    errors.push(of.fault(&path, FaultKind::NotFound, &volume.into(), ""));
+                    errors.push(of.fault(&path, FieldErrorKind::NotFound, &volume.into(), ""));
                 }
             }
             for (number, port) in items(container, "ports").iter().enumerate() {
@@ -59,7 +59,7 @@ pub(crate) fn spec(of: &Context<'_>, errors: &mut Vec<FieldError>) {
                 for probe in ["livenessProbe", "readinessProbe", "startupProbe", "lifecycle"] {
                     if container.get(probe).is_some_and(|value| !value.is_null()) {
                         let detail = "may not be set for init containers without restartPolicy=Always";
-                        errors.push(of.fault(&below(probe), FaultKind::Forbidden, &Value::Null, detail));
+                        errors.push(of.fault(&below(probe), FieldErrorKind::Forbidden, &Value::Null, detail));
                     }
                 }
             }
@@ -72,7 +72,7 @@ pub(crate) fn spec(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         if !group.as_i64().is_some_and(|group| (0..=i64::from(i32::MAX)).contains(&group)) {
             let path = format!("securityContext.supplementalGroups[{at}]");
             let detail = "must be between 0 and 2147483647, inclusive";
-            errors.push(of.fault(&path, FaultKind::Invalid, group, detail));
+            errors.push(of.fault(&path, FieldErrorKind::Invalid, group, detail));
         }
     }
     if of.root.get("kind").and_then(Value::as_str) == Some("Pod") {
@@ -80,12 +80,12 @@ pub(crate) fn spec(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
     if of.text("dnsPolicy") == "None" && of.at(&["dnsConfig", "nameservers"]).is_none() {
         let detail = "must provide at least one DNS nameserver when `dnsPolicy` is None";
-        errors.push(of.fault("dnsConfig", FaultKind::Required, &Value::Null, detail));
+        errors.push(of.fault("dnsConfig", FieldErrorKind::Required, &Value::Null, detail));
     }
     let flag = |name: &str| of.get(name) == Some(&Value::Bool(true));
     if flag("shareProcessNamespace") && flag("hostPID") {
         let detail = "ShareProcessNamespace and HostPID cannot both be enabled";
-        errors.push(of.fault("shareProcessNamespace", FaultKind::Invalid, &Value::Bool(true), detail));
+        errors.push(of.fault("shareProcessNamespace", FieldErrorKind::Invalid, &Value::Bool(true), detail));
     }
 }
 
@@ -106,12 +106,12 @@ fn host_port(
     }
     if host_network && host != number("containerPort") {
         let detail = "must match `containerPort` when `hostNetwork` is true";
-        errors.push(of.fault(&path(), FaultKind::Invalid, &host.into(), detail));
+        errors.push(of.fault(&path(), FieldErrorKind::Invalid, &host.into(), detail));
     }
     let key = (text(port, "protocol").to_string(), text(port, "hostIP").to_string(), host);
     if list == "containers" && taken.contains(&key) {
         let value = Value::from(format!("{}/{}/{}", key.0, key.1, key.2));
-        errors.push(of.fault(&path(), FaultKind::Duplicate, &value, ""));
+        errors.push(of.fault(&path(), FieldErrorKind::Duplicate, &value, ""));
     }
     if list == "containers" {
         taken.push(key);
@@ -124,10 +124,10 @@ pub(crate) fn addresses(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     for (at, address) in addresses.iter().enumerate() {
         let path = format!("podIPs[{at}]");
         if let Some(fault) = format::ip(address) {
-            errors.push(of.fault(&path, FaultKind::Invalid, &(*address).into(), &fault));
+            errors.push(of.fault(&path, FieldErrorKind::Invalid, &(*address).into(), &fault));
         } else if addresses[..at].iter().any(|other| other.contains(':') == address.contains(':')) {
             let detail = "may specify no more than one IP for each IP family";
-            errors.push(of.fault(&path, FaultKind::Invalid, &(*address).into(), detail));
+            errors.push(of.fault(&path, FieldErrorKind::Invalid, &(*address).into(), detail));
         }
     }
 }
@@ -140,16 +140,21 @@ pub(crate) fn container(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         if probe != "readinessProbe" && number("successThreshold").is_some_and(|number| number > 1) {
             let path = format!("{probe}.successThreshold");
             let value = number("successThreshold").unwrap_or(0).into();
-            errors.push(of.fault(&path, FaultKind::Invalid, &value, "must be 1"));
+            errors.push(of.fault(&path, FieldErrorKind::Invalid, &value, "must be 1"));
         }
         let path = || format!("{probe}.terminationGracePeriodSeconds");
         match number("terminationGracePeriodSeconds") {
             Some(number) if probe == "readinessProbe" => {
                 let detail = "must not be set for readinessProbes";
-                errors.push(of.fault(&path(), FaultKind::Invalid, &number.into(), detail));
+                errors.push(of.fault(&path(), FieldErrorKind::Invalid, &number.into(), detail));
             }
             Some(number) if number <= 0 => {
-                errors.push(of.fault(&path(), FaultKind::Invalid, &number.into(), "must be greater than 0"));
+                errors.push(of.fault(
+                    &path(),
+                    FieldErrorKind::Invalid,
+                    &number.into(),
+                    "must be greater than 0",
+                ));
             }
             _ => {}
         }
@@ -160,7 +165,7 @@ pub(crate) fn container(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         if both_ways && security("privileged") != Some(&Value::Bool(true)) {
             let path = format!("volumeMounts[{at}].mountPropagation");
             let detail = "Bidirectional mount propagation is available only to privileged containers";
-            errors.push(of.fault(&path, FaultKind::Forbidden, &Value::Null, detail));
+            errors.push(of.fault(&path, FieldErrorKind::Forbidden, &Value::Null, detail));
         }
     }
     if security("allowPrivilegeEscalation") == Some(&Value::Bool(false)) {
@@ -171,7 +176,7 @@ pub(crate) fn container(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         if security("privileged") == Some(&Value::Bool(true)) || admin {
             let detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true";
             let value = of.get("securityContext").cloned().unwrap_or_default();
-            errors.push(of.fault("securityContext", FaultKind::Invalid, &value, detail));
+            errors.push(of.fault("securityContext", FieldErrorKind::Invalid, &value, detail));
         }
     }
 }
@@ -194,19 +199,19 @@ pub(crate) fn env(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let Some(Value::Object(source)) = of.get("valueFrom") else { return };
     if !of.text("value").is_empty() {
         let detail = "may not be specified when `value` is not empty";
-        errors.push(of.fault("valueFrom", FaultKind::Invalid, &"".into(), detail));
+        errors.push(of.fault("valueFrom", FieldErrorKind::Invalid, &"".into(), detail));
     }
     let kinds = ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"];
     match source.iter().filter(|(name, value)| kinds.contains(&name.as_str()) && !value.is_null()).count() {
         0 => {
             let detail =
                 "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`";
-            errors.push(of.fault("valueFrom", FaultKind::Invalid, &"".into(), detail));
+            errors.push(of.fault("valueFrom", FieldErrorKind::Invalid, &"".into(), detail));
         }
         1 => {}
         _ => {
             let detail = "may not have more than one field specified at a time";
-            errors.push(of.fault("valueFrom", FaultKind::Invalid, &"".into(), detail));
+            errors.push(of.fault("valueFrom", FieldErrorKind::Invalid, &"".into(), detail));
         }
     }
     if let Some(path) = source.get("fieldRef").and_then(|of| of.get("fieldPath")) {
@@ -214,7 +219,7 @@ pub(crate) fn env(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         if !source::is_subscript(text) && !ENV_FIELDS.contains(&text) {
             errors.push(of.fault(
                 "valueFrom.fieldRef.fieldPath",
-                FaultKind::NotSupported,
+                FieldErrorKind::NotSupported,
                 path,
                 "supported values: metadata.name, metadata.namespace, and others of the pod",
             ));
@@ -230,20 +235,20 @@ pub(crate) fn env_from(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         [one] => {
             let name = of.at(&[one, "name"]).and_then(Value::as_str).unwrap_or_default();
             if name.is_empty() {
-                errors.push(of.fault(&format!("{one}.name"), FaultKind::Required, &Value::Null, ""));
+                errors.push(of.fault(&format!("{one}.name"), FieldErrorKind::Required, &Value::Null, ""));
             } else if let Some(fault) = format::dns_subdomain(name) {
-                errors.push(of.fault(&format!("{one}.name"), FaultKind::Invalid, &name.into(), &fault));
+                errors.push(of.fault(&format!("{one}.name"), FieldErrorKind::Invalid, &name.into(), &fault));
             }
         }
         [] => errors.push(of.fault(
             "",
-            FaultKind::Invalid,
+            FieldErrorKind::Invalid,
             &"".into(),
             "must specify one of: `configMapRef` or `secretRef`",
         )),
         _ => errors.push(of.fault(
             "",
-            FaultKind::Invalid,
+            FieldErrorKind::Invalid,
             &"".into(),
             "may not have more than one field specified at a time",
         )),
@@ -254,32 +259,32 @@ pub(crate) fn env_from(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 pub(crate) fn toleration(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let (key, operator, effect) = (of.text("key"), of.text("operator"), of.text("effect"));
     if let Some(fault) = Some(key).filter(|key| !key.is_empty()).and_then(format::qualified_name) {
-        errors.push(of.fault("key", FaultKind::Invalid, &key.into(), &fault));
+        errors.push(of.fault("key", FieldErrorKind::Invalid, &key.into(), &fault));
     }
     if key.is_empty() && operator != "Exists" {
         let detail =
             "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
-        errors.push(of.fault("operator", FaultKind::Invalid, &operator.into(), detail));
+        errors.push(of.fault("operator", FieldErrorKind::Invalid, &operator.into(), detail));
     }
     if of.get("tolerationSeconds").is_some() && effect != "NoExecute" {
         let detail = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-        errors.push(of.fault("effect", FaultKind::Invalid, &effect.into(), detail));
+        errors.push(of.fault("effect", FieldErrorKind::Invalid, &effect.into(), detail));
     }
     let value = of.text("value");
     match operator {
         "Equal" | "" => {
             if let Some(fault) = format::label_value(value) {
-                errors.push(of.fault("operator", FaultKind::Invalid, &value.into(), &fault));
+                errors.push(of.fault("operator", FieldErrorKind::Invalid, &value.into(), &fault));
             }
         }
         "Exists" if !value.is_empty() => {
             let detail = "value must be empty when `operator` is 'Exists'";
-            errors.push(of.fault("operator", FaultKind::Invalid, &value.into(), detail));
+            errors.push(of.fault("operator", FieldErrorKind::Invalid, &value.into(), detail));
         }
         "Exists" => {}
         other => {
             let detail = "supported values: \"Equal\", \"Exists\"";
-            errors.push(of.fault("operator", FaultKind::NotSupported, &other.into(), detail));
+            errors.push(of.fault("operator", FieldErrorKind::NotSupported, &other.into(), detail));
         }
     }
 }
@@ -295,12 +300,17 @@ pub(super) fn number_or_name(of: &Context<'_>, name: &str, errors: &mut Vec<Fiel
         Some(Value::Int(1..=65_535)) => {}
         Some(Value::String(text)) => {
             if let Some(fault) = format::port_name(text) {
-                errors.push(of.fault(name, FaultKind::Invalid, &text.clone().into(), &fault));
+                errors.push(of.fault(name, FieldErrorKind::Invalid, &text.clone().into(), &fault));
             }
         }
         other => {
             let value = other.cloned().unwrap_or(0.into());
-            errors.push(of.fault(name, FaultKind::Invalid, &value, "must be between 1 and 65535, inclusive"));
+            errors.push(of.fault(
+                name,
+                FieldErrorKind::Invalid,
+                &value,
+                "must be between 1 and 65535, inclusive",
+            ));
         }
     }
 }
@@ -309,11 +319,11 @@ pub(super) fn number_or_name(of: &Context<'_>, name: &str, errors: &mut Vec<Fiel
 pub(crate) fn volume(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let sources: Vec<&str> = fields(of.node).filter(|name| *name != "name").collect();
     if sources.is_empty() {
-        errors.push(of.fault("", FaultKind::Required, &Value::Null, "must specify a volume type"));
+        errors.push(of.fault("", FieldErrorKind::Required, &Value::Null, "must specify a volume type"));
     }
     for extra in sources.iter().skip(1) {
         let detail = "may not specify more than 1 volume type";
-        errors.push(of.fault(extra, FaultKind::Forbidden, &Value::Null, detail));
+        errors.push(of.fault(extra, FieldErrorKind::Forbidden, &Value::Null, detail));
     }
 }
 

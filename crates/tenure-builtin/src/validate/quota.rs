@@ -1,7 +1,7 @@
 //! What a namespace may use: the names of resources in quotas and limits, and what their amounts may be.
 
 use super::function::Context;
-use tenure_meta::{FaultKind, FieldError, Quantity, format};
+use tenure_meta::{FieldError, FieldErrorKind, Quantity, format};
 use tenure_value::Value;
 
 /// Resources of a container that need no domain in their name.
@@ -66,11 +66,16 @@ pub(super) fn container_resource_name(name: &str) -> Option<String> {
 pub(super) fn overhead(of: &Context<'_>, name: &str, errors: &mut Vec<FieldError>) {
     for (key, value) in of.fields(name) {
         if let Some(fault) = container_resource_name(key) {
-            errors.push(of.fault(name, FaultKind::Invalid, &key.clone().into(), &fault));
+            errors.push(of.fault(name, FieldErrorKind::Invalid, &key.clone().into(), &fault));
         }
         if amount(of, name, key).is_some_and(|amount| amount.nanos() < 0) {
             let path = format!("{name}[{key}]");
-            errors.push(of.fault(&path, FaultKind::Invalid, value, "must be greater than or equal to 0"));
+            errors.push(of.fault(
+                &path,
+                FieldErrorKind::Invalid,
+                value,
+                "must be greater than or equal to 0",
+            ));
         }
     }
 }
@@ -99,15 +104,20 @@ fn amounts(of: &Context<'_>, list: &str, errors: &mut Vec<FieldError>) {
         let fault = resource_name(name)
             .or_else(|| (!known).then(|| "must be a standard resource for quota".to_string()));
         if let Some(fault) = fault {
-            errors.push(of.fault(&path, FaultKind::Invalid, &name.clone().into(), &fault));
+            errors.push(of.fault(&path, FieldErrorKind::Invalid, &name.clone().into(), &fault));
         }
         let Some(amount) = amount(of, list, name) else { continue };
         let whole =
             COUNTED.contains(&name.as_str()) || name.contains('/') && !name.contains("kubernetes.io/");
         if amount.nanos() < 0 {
-            errors.push(of.fault(&path, FaultKind::Invalid, value, "must be greater than or equal to 0"));
+            errors.push(of.fault(
+                &path,
+                FieldErrorKind::Invalid,
+                value,
+                "must be greater than or equal to 0",
+            ));
         } else if whole && !amount.is_whole() {
-            errors.push(of.fault(&path, FaultKind::Invalid, value, "must be an integer"));
+            errors.push(of.fault(&path, FieldErrorKind::Invalid, value, "must be an integer"));
         }
     }
 }
@@ -119,7 +129,7 @@ fn scopes(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         let known =
             name == "PriorityClass" || name == "VolumeAttributesClass" || PLAIN_SCOPES.contains(&name);
         if !known {
-            errors.push(of.fault("scopes", FaultKind::Invalid, scope, "unsupported scope"));
+            errors.push(of.fault("scopes", FieldErrorKind::Invalid, scope, "unsupported scope"));
         }
         let opposite = match name {
             "Terminating" => "NotTerminating",
@@ -127,7 +137,7 @@ fn scopes(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             _ => continue,
         };
         if scopes.iter().enumerate().any(|(place, other)| place != at && other.as_str() == Some(opposite)) {
-            errors.push(of.fault("scopes", FaultKind::Invalid, scope, "conflicting scopes"));
+            errors.push(of.fault("scopes", FieldErrorKind::Invalid, scope, "conflicting scopes"));
         }
     }
 }
@@ -137,17 +147,17 @@ pub(crate) fn scope_requirement(of: &Context<'_>, errors: &mut Vec<FieldError>) 
     let (operator, given) = (of.text("operator"), !of.items("values").is_empty());
     if PLAIN_SCOPES.contains(&of.text("scopeName")) && operator != "Exists" {
         let detail = "must be 'Exist' only operator when the scope says all";
-        errors.push(of.fault("operator", FaultKind::Invalid, &operator.into(), detail));
+        errors.push(of.fault("operator", FieldErrorKind::Invalid, &operator.into(), detail));
     }
     match operator {
         "In" | "NotIn" if !given => {
             let detail = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
-            errors.push(of.fault("values", FaultKind::Required, &Value::Null, detail));
+            errors.push(of.fault("values", FieldErrorKind::Required, &Value::Null, detail));
         }
         "Exists" | "DoesNotExist" if given => {
             let detail = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
             let value = of.get("values").cloned().unwrap_or_default();
-            errors.push(of.fault("values", FaultKind::Invalid, &value, detail));
+            errors.push(of.fault("values", FieldErrorKind::Invalid, &value, detail));
         }
         _ => {}
     }
@@ -165,7 +175,7 @@ pub(crate) fn limit(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         for (name, _) in of.fields(list) {
             if let Some(fault) = name_fault(name) {
                 let path = format!("{list}[{name}]");
-                errors.push(of.fault(&path, FaultKind::Invalid, &name.clone().into(), &fault));
+                errors.push(of.fault(&path, FieldErrorKind::Invalid, &name.clone().into(), &fault));
             }
         }
     }
@@ -174,12 +184,12 @@ pub(crate) fn limit(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let storage = ["min", "max"].iter().any(|list| amount(of, list, "storage").is_some());
     if kind == "PersistentVolumeClaim" && !storage {
         let detail = "either minimum or maximum storage value is required, but neither was provided";
-        errors.push(of.fault("limits", FaultKind::Required, &Value::Null, detail));
+        errors.push(of.fault("limits", FieldErrorKind::Required, &Value::Null, detail));
     }
     if kind == "Pod" {
         for list in ["default", "defaultRequest"].into_iter().filter(|list| !of.fields(list).is_empty()) {
             let detail = "may not be specified when `type` is 'Pod'";
-            errors.push(of.fault(list, FaultKind::Forbidden, &Value::Null, detail));
+            errors.push(of.fault(list, FieldErrorKind::Forbidden, &Value::Null, detail));
         }
     }
 }
@@ -195,7 +205,7 @@ fn order(of: &Context<'_>, errors: &mut Vec<FieldError>) {
                     less.canonical(),
                     more.canonical()
                 );
-                errors.push(of.fault(&format!("{low}[{name}]"), FaultKind::Invalid, value, &detail));
+                errors.push(of.fault(&format!("{low}[{name}]"), FieldErrorKind::Invalid, value, &detail));
             }
         }
     }
@@ -208,14 +218,14 @@ fn ratio(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         let Some(ratio) = amount(of, "maxLimitRequestRatio", name) else { continue };
         if ratio.nanos() < ONE {
             let detail = format!("ratio {} is less than 1", ratio.canonical());
-            errors.push(of.fault(&path, FaultKind::Invalid, value, &detail));
+            errors.push(of.fault(&path, FieldErrorKind::Invalid, value, &detail));
         }
         if let (Some(least), Some(most)) = (amount(of, "min", name), amount(of, "max", name)) {
             // In floats, as a product of two such amounts need not fit.
             let widest = most.nanos() as f64 / least.nanos() as f64;
             if ratio.nanos() as f64 / ONE as f64 > widest {
                 let detail = format!("ratio {} is greater than max/min = {widest:.6}", ratio.canonical());
-                errors.push(of.fault(&path, FaultKind::Invalid, value, &detail));
+                errors.push(of.fault(&path, FieldErrorKind::Invalid, value, &detail));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Amounts: that requests stay within limits, that names of resources are known, that storage is asked for.
 
 use super::function::Context;
-use tenure_meta::{FaultKind, FieldError, Quantity, format};
+use tenure_meta::{FieldError, FieldErrorKind, Quantity, format};
 use tenure_value::{Object, Value};
 
 /// Resources that a container may ask for without a domain in their name.
@@ -25,25 +25,25 @@ pub(crate) fn requirements(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         for (name, value) in map(of, list) {
             let path = || format!("{list}[{name}]");
             if let Some(fault) = format::qualified_name(name) {
-                errors.push(of.fault(list, FaultKind::Invalid, &name.clone().into(), &fault));
+                errors.push(of.fault(list, FieldErrorKind::Invalid, &name.clone().into(), &fault));
             } else if !name.contains('/')
                 && !STANDARD.contains(&name.as_str())
                 && !name.starts_with("hugepages-")
             {
                 let detail = "must be a standard resource for containers";
-                errors.push(of.fault(list, FaultKind::Invalid, &name.clone().into(), detail));
+                errors.push(of.fault(list, FieldErrorKind::Invalid, &name.clone().into(), detail));
             }
             let Some(quantity) = amount(value) else { continue };
             if quantity.nanos() < 0 {
                 errors.push(of.fault(
                     &path(),
-                    FaultKind::Invalid,
+                    FieldErrorKind::Invalid,
                     value,
                     "must be greater than or equal to 0",
                 ));
             }
             if !is_native(name) && !quantity.is_whole() {
-                errors.push(of.fault(&path(), FaultKind::Invalid, value, "must be an integer"));
+                errors.push(of.fault(&path(), FieldErrorKind::Invalid, value, "must be an integer"));
             }
         }
     }
@@ -54,19 +54,19 @@ pub(crate) fn requirements(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         match (amount(value), limit.and_then(amount)) {
             (Some(request), Some(most)) if request > most => {
                 let detail = format!("must be less than or equal to {name} limit of {}", most.canonical());
-                errors.push(of.fault("requests", FaultKind::Invalid, value, &detail));
+                errors.push(of.fault("requests", FieldErrorKind::Invalid, value, &detail));
             }
             (Some(request), Some(most)) if exact && request != most => {
                 errors.push(of.fault(
                     "requests",
-                    FaultKind::Invalid,
+                    FieldErrorKind::Invalid,
                     value,
                     &format!("must be equal to {name} limit"),
                 ));
             }
             (Some(_), None) if exact => {
                 let detail = "Limit must be set for non overcommitable resources";
-                errors.push(of.fault("limits", FaultKind::Required, &Value::Null, detail));
+                errors.push(of.fault("limits", FieldErrorKind::Required, &Value::Null, detail));
             }
             _ => {}
         }
@@ -75,9 +75,9 @@ pub(crate) fn requirements(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 
 fn storage(of: &Context<'_>, path: &[&str], name: &str, errors: &mut Vec<FieldError>) {
     match of.at(path).map(|value| (value, amount(value))) {
-        None => errors.push(of.fault(name, FaultKind::Required, &Value::Null, "")),
+        None => errors.push(of.fault(name, FieldErrorKind::Required, &Value::Null, "")),
         Some((value, Some(amount))) if amount.nanos() <= 0 => {
-            errors.push(of.fault(name, FaultKind::Invalid, value, "must be greater than zero"));
+            errors.push(of.fault(name, FieldErrorKind::Invalid, value, "must be greater than zero"));
         }
         _ => {}
     }

@@ -1,7 +1,7 @@
 //! Label selectors inside objects: that they are well formed, and that a workload selects its own pods.
 
 use super::function::Context;
-use tenure_meta::{FaultKind, FieldError, format, object_meta};
+use tenure_meta::{FieldError, FieldErrorKind, format, object_meta};
 use tenure_value::{Object, Value};
 
 /// Checks a selector of labels.
@@ -18,31 +18,46 @@ pub(crate) fn label_selector(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         match text("operator") {
             "In" | "NotIn" if values.is_empty() => {
                 let detail = "must be specified when `operator` is 'In' or 'NotIn'";
-                errors.push(of.fault(&format!("{below}.values"), FaultKind::Required, &Value::Null, detail));
+                errors.push(of.fault(
+                    &format!("{below}.values"),
+                    FieldErrorKind::Required,
+                    &Value::Null,
+                    detail,
+                ));
             }
             "Exists" | "DoesNotExist" if !values.is_empty() => {
                 let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-                errors.push(of.fault(&format!("{below}.values"), FaultKind::Forbidden, &Value::Null, detail));
+                errors.push(of.fault(
+                    &format!("{below}.values"),
+                    FieldErrorKind::Forbidden,
+                    &Value::Null,
+                    detail,
+                ));
             }
             "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
             other => {
                 let path = format!("{below}.operator");
                 errors.push(of.fault(
                     &path,
-                    FaultKind::Invalid,
+                    FieldErrorKind::Invalid,
                     &other.into(),
                     "not a valid selector operator",
                 ));
             }
         }
         if let Some(fault) = format::qualified_name(text("key")) {
-            errors.push(of.fault(&format!("{below}.key"), FaultKind::Invalid, &text("key").into(), &fault));
+            errors.push(of.fault(
+                &format!("{below}.key"),
+                FieldErrorKind::Invalid,
+                &text("key").into(),
+                &fault,
+            ));
         }
         for (number, value) in values.iter().enumerate() {
             if let Some(fault) = value.as_str().and_then(format::label_value) {
                 errors.push(of.fault(
                     &format!("{below}.values[{number}]"),
-                    FaultKind::Invalid,
+                    FieldErrorKind::Invalid,
                     value,
                     &fault,
                 ));
@@ -84,7 +99,7 @@ pub(crate) fn selects_template(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     };
     if selector.is_some() && empty("matchLabels") && empty("matchExpressions") {
         let value = selector.cloned().unwrap_or_default();
-        errors.push(of.fault("selector", FaultKind::Invalid, &value, "empty selector is invalid"));
+        errors.push(of.fault("selector", FieldErrorKind::Invalid, &value, "empty selector is invalid"));
     }
     let labels = of.at(&["template", "metadata", "labels"]);
     if !selects(selector, &labels.and_then(Value::as_object).cloned().unwrap_or_default()) {
@@ -97,12 +112,12 @@ pub(crate) fn selects_template_by_map(of: &Context<'_>, errors: &mut Vec<FieldEr
     let selector = of.get("selector").and_then(Value::as_object).cloned().unwrap_or_default();
     let labels = of.at(&["template", "metadata", "labels"]);
     if of.get("template").is_none() {
-        errors.push(of.fault("template", FaultKind::Required, &Value::Null, ""));
+        errors.push(of.fault("template", FieldErrorKind::Required, &Value::Null, ""));
         return;
     }
     let have = labels.and_then(Value::as_object).cloned().unwrap_or_default();
     if selector.is_empty() {
-        errors.push(of.fault("selector", FaultKind::Required, &Value::Null, ""));
+        errors.push(of.fault("selector", FieldErrorKind::Required, &Value::Null, ""));
     } else if !selector.iter().all(|(name, value)| have.get(name) == Some(value)) {
         mismatch(of, labels, errors);
     }
@@ -118,5 +133,5 @@ pub(crate) fn template_metadata(of: &Context<'_>, errors: &mut Vec<FieldError>) 
 fn mismatch(of: &Context<'_>, labels: Option<&Value>, errors: &mut Vec<FieldError>) {
     let value = labels.cloned().unwrap_or_default();
     let detail = "`selector` does not match template `labels`";
-    errors.push(of.fault("template.metadata.labels", FaultKind::Invalid, &value, detail));
+    errors.push(of.fault("template.metadata.labels", FieldErrorKind::Invalid, &value, detail));
 }

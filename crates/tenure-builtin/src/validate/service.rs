@@ -2,7 +2,7 @@
 
 use super::{function::Context, pod};
 use std::net::IpAddr;
-use tenure_meta::{FaultKind, FieldError, format, object_meta};
+use tenure_meta::{FieldError, FieldErrorKind, format, object_meta};
 use tenure_value::Value;
 
 /// Checks the spec of a service.
@@ -23,7 +23,9 @@ pub(crate) fn service(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             special.then(|| "may not be an unspecified, loopback or link-local address".into())
         });
         errors.extend(
-            fault.map(|fault| of.fault(&format!("externalIPs[{at}]"), FaultKind::Invalid, address, &fault)),
+            fault.map(|fault| {
+                of.fault(&format!("externalIPs[{at}]"), FieldErrorKind::Invalid, address, &fault)
+            }),
         );
     }
     only_for_type(of, errors);
@@ -33,7 +35,7 @@ pub(crate) fn service(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             let path = "sessionAffinityConfig.clientIP.timeoutSeconds";
             errors.push(of.fault(
                 path,
-                FaultKind::Invalid,
+                FieldErrorKind::Invalid,
                 &seconds.into(),
                 "must be greater than 0 and less than 86400",
             ));
@@ -47,7 +49,7 @@ pub(crate) fn status(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let kind = of.root.at(["spec", "type"]).and_then(Value::as_str);
     if kind != Some("LoadBalancer") && ingress.is_some_and(|ingress| !ingress.is_empty()) {
         let detail = "may only be used when `spec.type` is \"LoadBalancer\"";
-        errors.push(of.fault("loadBalancer.ingress", FaultKind::Forbidden, &Value::Null, detail));
+        errors.push(of.fault("loadBalancer.ingress", FieldErrorKind::Forbidden, &Value::Null, detail));
     }
 }
 
@@ -55,7 +57,7 @@ fn ports(of: &Context<'_>, headless: bool, errors: &mut Vec<FieldError>) {
     let ports = of.items("ports");
     let kind = of.text("type");
     if ports.is_empty() && !headless && kind != "ExternalName" {
-        errors.push(of.fault("ports", FaultKind::Required, &Value::Null, ""));
+        errors.push(of.fault("ports", FieldErrorKind::Required, &Value::Null, ""));
     }
     let text =
         |port: &'_ Value, name: &str| port.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
@@ -65,16 +67,21 @@ fn ports(of: &Context<'_>, headless: bool, errors: &mut Vec<FieldError>) {
         let name = text(port, "name");
         if name.is_empty() {
             if ports.len() > 1 {
-                errors.push(of.fault(&below("name"), FaultKind::Required, &Value::Null, ""));
+                errors.push(of.fault(&below("name"), FieldErrorKind::Required, &Value::Null, ""));
             }
         } else if let Some(fault) = format::dns_label(&name) {
-            errors.push(of.fault(&below("name"), FaultKind::Invalid, &name.as_str().into(), &fault));
+            errors.push(of.fault(&below("name"), FieldErrorKind::Invalid, &name.as_str().into(), &fault));
         } else if ports[..at].iter().any(|other| text(other, "name") == name) {
-            errors.push(of.fault(&below("name"), FaultKind::Duplicate, &name.as_str().into(), ""));
+            errors.push(of.fault(&below("name"), FieldErrorKind::Duplicate, &name.as_str().into(), ""));
         }
         if !(1..=65_535).contains(&number(port, "port")) {
             let detail = "must be between 1 and 65535, inclusive";
-            errors.push(of.fault(&below("port"), FaultKind::Invalid, &number(port, "port").into(), detail));
+            errors.push(of.fault(
+                &below("port"),
+                FieldErrorKind::Invalid,
+                &number(port, "port").into(),
+                detail,
+            ));
         }
         if let Some(fields) = port.as_object() {
             let path = of.path.field("ports");
@@ -85,16 +92,16 @@ fn ports(of: &Context<'_>, headless: bool, errors: &mut Vec<FieldError>) {
         let same = |other: &Value, name: &str| number(other, name) == number(port, name);
         let same_protocol = |other: &Value| text(other, "protocol") == text(port, "protocol");
         if ports[..at].iter().any(|other| same(other, "port") && same_protocol(other)) {
-            errors.push(of.fault(&format!("ports[{at}]"), FaultKind::Duplicate, port, ""));
+            errors.push(of.fault(&format!("ports[{at}]"), FieldErrorKind::Duplicate, port, ""));
         }
         let node_port = number(port, "nodePort");
         if node_port != 0 && !matches!(kind, "NodePort" | "LoadBalancer") {
             let detail = format!("may not be used when `type` is '{kind}'");
-            errors.push(of.fault(&below("nodePort"), FaultKind::Forbidden, &Value::Null, &detail));
+            errors.push(of.fault(&below("nodePort"), FieldErrorKind::Forbidden, &Value::Null, &detail));
         } else if node_port != 0
             && ports[..at].iter().any(|other| same(other, "nodePort") && same_protocol(other))
         {
-            errors.push(of.fault(&below("nodePort"), FaultKind::Duplicate, &node_port.into(), ""));
+            errors.push(of.fault(&below("nodePort"), FieldErrorKind::Duplicate, &node_port.into(), ""));
         }
     }
 }
@@ -104,15 +111,15 @@ fn external_name(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     match format::dns_subdomain(name) {
         _ if name.is_empty() => {
             let detail = "a name is needed when `type` is 'ExternalName'";
-            errors.push(of.fault("externalName", FaultKind::Required, &Value::Null, detail));
+            errors.push(of.fault("externalName", FieldErrorKind::Required, &Value::Null, detail));
         }
-        Some(fault) => errors.push(of.fault("externalName", FaultKind::Invalid, &name.into(), &fault)),
+        Some(fault) => errors.push(of.fault("externalName", FieldErrorKind::Invalid, &name.into(), &fault)),
         None => {}
     }
     for field in ["clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
         if of.get(field).is_some_and(|value| value.as_array().is_none_or(|items| !items.is_empty())) {
             let detail = "may not be set for ExternalName services";
-            errors.push(of.fault(field, FaultKind::Forbidden, &Value::Null, detail));
+            errors.push(of.fault(field, FieldErrorKind::Forbidden, &Value::Null, detail));
         }
     }
 }
@@ -123,11 +130,16 @@ fn addresses(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let families = of.items("ipFamilies");
     if list.first().and_then(Value::as_str).unwrap_or_default() != single {
         let value = of.get("clusterIPs").cloned().unwrap_or_default();
-        errors.push(of.fault("clusterIPs", FaultKind::Invalid, &value, "first value must match `clusterIP`"));
+        errors.push(of.fault(
+            "clusterIPs",
+            FieldErrorKind::Invalid,
+            &value,
+            "first value must match `clusterIP`",
+        ));
     }
     if list.len() > 2 {
         let value = of.get("clusterIPs").cloned().unwrap_or_default();
-        errors.push(of.fault("clusterIPs", FaultKind::Invalid, &value, "may only hold up to 2 values"));
+        errors.push(of.fault("clusterIPs", FieldErrorKind::Invalid, &value, "may only hold up to 2 values"));
     }
     for (at, address) in list.iter().enumerate() {
         let path = format!("clusterIPs[{at}]");
@@ -136,22 +148,22 @@ fn addresses(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             if list.len() > 1 {
                 errors.push(of.fault(
                     &path,
-                    FaultKind::Invalid,
+                    FieldErrorKind::Invalid,
                     address,
                     "'None' must be the first and only value",
                 ));
             }
             if matches!(of.text("type"), "NodePort" | "LoadBalancer") {
                 let detail = format!("may not be set to 'None' for {} services", of.text("type"));
-                errors.push(of.fault("clusterIPs[0]", FaultKind::Invalid, address, &detail));
+                errors.push(of.fault("clusterIPs[0]", FieldErrorKind::Invalid, address, &detail));
             }
         } else if let Some(fault) = format::ip(text) {
-            errors.push(of.fault(&path, FaultKind::Invalid, address, &fault));
+            errors.push(of.fault(&path, FieldErrorKind::Invalid, address, &fault));
         } else if let Some(family) = families.get(at).and_then(Value::as_str)
             && text.contains(':') != (family == "IPv6")
         {
             let detail = format!("expected an {family} value as indicated by `ipFamilies[{at}]`");
-            errors.push(of.fault(&path, FaultKind::Invalid, address, &detail));
+            errors.push(of.fault(&path, FieldErrorKind::Invalid, address, &detail));
         }
     }
     let dual = of.text("ipFamilyPolicy") == "RequireDualStack" && of.text("clusterIP") == "None";
@@ -161,23 +173,26 @@ fn addresses(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         match text {
             "IPv4" => {}
             "IPv6" if dual && at > 0 => {}
-            "IPv6" => {
-                errors.push(of.fault(&path, FaultKind::Invalid, family, "not configured on this cluster"))
-            }
+            "IPv6" => errors.push(of.fault(
+                &path,
+                FieldErrorKind::Invalid,
+                family,
+                "not configured on this cluster",
+            )),
             _ => errors.push(of.fault(
                 &path,
-                FaultKind::NotSupported,
+                FieldErrorKind::NotSupported,
                 family,
                 "supported values: \"IPv4\", \"IPv6\"",
             )),
         }
         if families[..at].contains(family) {
-            errors.push(of.fault(&path, FaultKind::Duplicate, family, ""));
+            errors.push(of.fault(&path, FieldErrorKind::Duplicate, family, ""));
         }
     }
     if of.text("ipFamilyPolicy") == "RequireDualStack" && !dual {
         let detail = "this cluster is not configured for dual-stack services";
-        errors.push(of.fault("ipFamilyPolicy", FaultKind::Invalid, &"RequireDualStack".into(), detail));
+        errors.push(of.fault("ipFamilyPolicy", FieldErrorKind::Invalid, &"RequireDualStack".into(), detail));
     }
 }
 
@@ -192,7 +207,7 @@ fn only_for_type(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             of.get(field).is_some_and(|value| !matches!(value, Value::Int(0)) && value.as_str() != Some(""));
         if given && !allowed {
             let value = of.get(field).cloned().unwrap_or_default();
-            errors.push(of.fault(field, FaultKind::Invalid, &value, detail));
+            errors.push(of.fault(field, FieldErrorKind::Invalid, &value, detail));
         }
     };
     forbid("externalTrafficPolicy", outside, "may only be set for externally-accessible services");
@@ -206,18 +221,23 @@ fn only_for_type(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     );
     if let Some(port) = of.number("healthCheckNodePort").filter(|port| *port < 0) {
         let detail = "must be between 1 and 65535, inclusive";
-        errors.push(of.fault("healthCheckNodePort", FaultKind::Invalid, &port.into(), detail));
+        errors.push(of.fault("healthCheckNodePort", FieldErrorKind::Invalid, &port.into(), detail));
     }
     if !of.items("loadBalancerSourceRanges").is_empty() {
         if !balanced {
             let detail = "may only be used when `type` is 'LoadBalancer'";
-            errors.push(of.fault("loadBalancerSourceRanges", FaultKind::Forbidden, &Value::Null, detail));
+            errors.push(of.fault(
+                "loadBalancerSourceRanges",
+                FieldErrorKind::Forbidden,
+                &Value::Null,
+                detail,
+            ));
         }
         for (at, range) in of.items("loadBalancerSourceRanges").iter().enumerate() {
             if let Some(fault) = range.as_str().and_then(|text| format::cidr(text.trim())) {
                 errors.push(of.fault(
                     &format!("loadBalancerSourceRanges[{at}]"),
-                    FaultKind::Invalid,
+                    FieldErrorKind::Invalid,
                     range,
                     &fault,
                 ));

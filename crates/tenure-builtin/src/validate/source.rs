@@ -2,7 +2,7 @@
 //! several sources. What may be shown as a variable and what as a file differs.
 
 use super::function::Context;
-use tenure_meta::{FaultKind, FieldError, Quantity};
+use tenure_meta::{FieldError, FieldErrorKind, Quantity};
 use tenure_value::Value;
 
 /// Fields of a pod that a file may show.
@@ -38,12 +38,12 @@ pub(crate) fn file(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         let text = path.as_str().unwrap_or_default();
         if !text.is_empty() && !is_subscript(text) && !FILE_FIELDS.contains(&text) {
             let detail = format!("supported values: {}", FILE_FIELDS.join(", "));
-            errors.push(of.fault("fieldRef.fieldPath", FaultKind::NotSupported, path, &detail));
+            errors.push(of.fault("fieldRef.fieldPath", FieldErrorKind::NotSupported, path, &detail));
         }
     }
     let container = of.at(&["resourceFieldRef", "containerName"]).and_then(Value::as_str).unwrap_or_default();
     if of.get("resourceFieldRef").is_some() && container.is_empty() {
-        errors.push(of.fault("resourceFieldRef.containerName", FaultKind::Required, &Value::Null, ""));
+        errors.push(of.fault("resourceFieldRef.containerName", FieldErrorKind::Required, &Value::Null, ""));
     }
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn amount(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let huge = ["limits.hugepages-", "requests.hugepages-"].iter().any(|start| name.starts_with(start));
     if !huge && !AMOUNTS.contains(&name) {
         let detail = format!("supported values: {}", AMOUNTS.join(", "));
-        errors.push(of.fault("resource", FaultKind::NotSupported, &name.into(), &detail));
+        errors.push(of.fault("resource", FieldErrorKind::NotSupported, &name.into(), &detail));
         return;
     }
     let units: &[&str] = if name.ends_with(".cpu") { &PROCESSOR_UNITS } else { &BYTE_UNITS };
@@ -64,7 +64,7 @@ pub(crate) fn amount(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let known = units.iter().filter_map(|unit| Quantity::parse(unit)).any(|unit| unit == divisor);
     if divisor.nanos() != 0 && !known {
         let detail = format!("supported with this resource: {}", units.join(", "));
-        errors.push(of.fault("divisor", FaultKind::Invalid, &name.into(), &detail));
+        errors.push(of.fault("divisor", FieldErrorKind::Invalid, &name.into(), &detail));
     }
 }
 
@@ -78,7 +78,12 @@ pub(crate) fn projected(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         });
         for path in listed.flatten().filter_map(Value::as_str) {
             if taken.contains(&path) && !path.is_empty() {
-                errors.push(of.fault("", FaultKind::Invalid, &path.into(), "conflicting duplicate paths"));
+                errors.push(of.fault(
+                    "",
+                    FieldErrorKind::Invalid,
+                    &path.into(),
+                    "conflicting duplicate paths",
+                ));
             }
             taken.push(path);
         }
@@ -96,7 +101,7 @@ pub(super) fn tokens(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             if source.get("serviceAccountToken").is_some_and(|token| !token.is_null()) {
                 let path = format!("volumes[{at}].projected.sources[{number}].serviceAccountToken");
                 let detail = "must not be specified when serviceAccountName is not set";
-                errors.push(of.fault(&path, FaultKind::Forbidden, &Value::Null, detail));
+                errors.push(of.fault(&path, FieldErrorKind::Forbidden, &Value::Null, detail));
             }
         }
     }

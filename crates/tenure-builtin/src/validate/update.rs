@@ -2,7 +2,7 @@
 //! change in some of its fields only.
 
 use super::check::Checks;
-use tenure_meta::{FaultKind, FieldError, Quantity, Resource, Row};
+use tenure_meta::{FieldError, FieldErrorKind, Quantity, Resource, Row};
 use tenure_value::{Object, Text, Value};
 
 type Function = fn(&Value, &Value) -> Option<FieldError>;
@@ -21,7 +21,7 @@ fn claimed_storage(old: &Value, new: &Value) -> Option<FieldError> {
         (amount(old, asked), amount(new, asked), amount(old, ["status", "capacity", "storage", ""]));
     (is < was && is <= has).then(|| {
         let detail = "field can not be less than status.capacity";
-        FieldError::new(FaultKind::Forbidden, "spec.resources.requests.storage", &Value::Null, detail)
+        FieldError::new(FieldErrorKind::Forbidden, "spec.resources.requests.storage", &Value::Null, detail)
     })
 }
 
@@ -103,8 +103,8 @@ fn refused(row: &Value, old: &Value, new: &Value) -> Option<FieldError> {
         return None;
     }
     let (kind, usual) = match row.flag("forbidden") {
-        true => (FaultKind::Forbidden, "may not be changed"),
-        false => (FaultKind::Invalid, "field is immutable"),
+        true => (FieldErrorKind::Forbidden, "may not be changed"),
+        false => (FieldErrorKind::Invalid, "field is immutable"),
     };
     let detail = row.text("detail");
     let named = row.get("as").and_then(Value::as_str).map_or(path, Text::new);

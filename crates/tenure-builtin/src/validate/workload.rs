@@ -1,7 +1,7 @@
 //! Rules of single kinds that compare several of their fields.
 
 use super::{function::Context, pod};
-use tenure_meta::{FaultKind, FieldError, Quantity, format};
+use tenure_meta::{FieldError, FieldErrorKind, Quantity, format};
 use tenure_value::{Object, Value};
 
 /// Reads a number or a percentage; says what is wrong with anything else.
@@ -31,12 +31,12 @@ fn checked_share(
     let value = value?;
     match share(value) {
         Ok((number, true)) if number > 100 => {
-            errors.push(of.fault(below, FaultKind::Invalid, value, "must not be greater than 100%"));
+            errors.push(of.fault(below, FieldErrorKind::Invalid, value, "must not be greater than 100%"));
             None
         }
         Ok((number, _)) => Some(number),
         Err(detail) => {
-            errors.push(of.fault(below, FaultKind::Invalid, value, detail));
+            errors.push(of.fault(below, FieldErrorKind::Invalid, value, detail));
             None
         }
     }
@@ -48,7 +48,7 @@ pub(crate) fn rolling_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     match of.at(&["strategy", "type"]).and_then(Value::as_str) {
         Some("Recreate") if update.is_some() => {
             let detail = "may not be specified when strategy `type` is 'Recreate'";
-            errors.push(of.fault("strategy.rollingUpdate", FaultKind::Forbidden, &Value::Null, detail));
+            errors.push(of.fault("strategy.rollingUpdate", FieldErrorKind::Forbidden, &Value::Null, detail));
         }
         Some("RollingUpdate") => {
             let part = |name: &str| update.and_then(|of| of.get(name));
@@ -56,14 +56,19 @@ pub(crate) fn rolling_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
                 checked_share(of, "strategy.rollingUpdate.maxUnavailable", part("maxUnavailable"), errors);
             let surge = part("maxSurge").map(share);
             if let (Some(Err(detail)), Some(value)) = (&surge, part("maxSurge")) {
-                errors.push(of.fault("strategy.rollingUpdate.maxSurge", FaultKind::Invalid, value, detail));
+                errors.push(of.fault(
+                    "strategy.rollingUpdate.maxSurge",
+                    FieldErrorKind::Invalid,
+                    value,
+                    detail,
+                ));
             }
             if let (Some(0), Some(Ok((0, _)))) = (down, surge) {
                 let detail = "may not be 0 when `maxSurge` is 0";
                 let value = part("maxUnavailable").cloned().unwrap_or_default();
                 errors.push(of.fault(
                     "strategy.rollingUpdate.maxUnavailable",
-                    FaultKind::Invalid,
+                    FieldErrorKind::Invalid,
                     &value,
                     detail,
                 ));
@@ -76,7 +81,7 @@ pub(crate) fn rolling_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         && deadline <= ready
     {
         let detail = "must be greater than minReadySeconds";
-        errors.push(of.fault("progressDeadlineSeconds", FaultKind::Invalid, &deadline.into(), detail));
+        errors.push(of.fault("progressDeadlineSeconds", FieldErrorKind::Invalid, &deadline.into(), detail));
     }
 }
 
@@ -86,7 +91,7 @@ pub(crate) fn daemon_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         return;
     }
     let Some(update) = of.at(&["updateStrategy", "rollingUpdate"]) else {
-        errors.push(of.fault("updateStrategy.rollingUpdate", FaultKind::Required, &Value::Null, ""));
+        errors.push(of.fault("updateStrategy.rollingUpdate", FieldErrorKind::Required, &Value::Null, ""));
         return;
     };
     let down = checked_share(
@@ -102,7 +107,7 @@ pub(crate) fn daemon_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         _ => return,
     };
     let value = update.get("maxSurge").cloned().unwrap_or(0.into());
-    errors.push(of.fault("updateStrategy.rollingUpdate.maxSurge", FaultKind::Invalid, &value, detail));
+    errors.push(of.fault("updateStrategy.rollingUpdate.maxSurge", FieldErrorKind::Invalid, &value, detail));
 }
 
 /// Checks how a stateful set replaces its pods.
@@ -112,7 +117,7 @@ pub(crate) fn stateful_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     match (kind, update) {
         (Some("OnDelete"), Some(value)) => {
             let detail = "only allowed for updateStrategy 'RollingUpdate'";
-            errors.push(of.fault("updateStrategy.rollingUpdate", FaultKind::Invalid, value, detail));
+            errors.push(of.fault("updateStrategy.rollingUpdate", FieldErrorKind::Invalid, value, detail));
         }
         (Some("RollingUpdate"), Some(update)) => {
             let down = update.get("maxUnavailable").filter(|value| !value.is_null());
@@ -120,7 +125,7 @@ pub(crate) fn stateful_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
                 let value = down.cloned().unwrap_or_default();
                 errors.push(of.fault(
                     "updateStrategy.rollingUpdate.maxUnavailable",
-                    FaultKind::Invalid,
+                    FieldErrorKind::Invalid,
                     &value,
                     "cannot be 0",
                 ));
@@ -146,41 +151,41 @@ pub(crate) fn job(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         "OnFailure" | "Never" => {}
         "" | "Always" => {
             let detail = "valid values: \"OnFailure\", \"Never\"";
-            errors.push(of.fault(path, FaultKind::Required, &Value::Null, detail));
+            errors.push(of.fault(path, FieldErrorKind::Required, &Value::Null, detail));
         }
         other => {
             let detail = "supported values: \"OnFailure\", \"Never\"";
-            errors.push(of.fault(path, FaultKind::NotSupported, &other.into(), detail));
+            errors.push(of.fault(path, FieldErrorKind::NotSupported, &other.into(), detail));
         }
     }
     let indexed = of.text("completionMode") == "Indexed";
     if indexed && of.get("completions").is_none() {
         let detail = "when completion mode is Indexed";
-        errors.push(of.fault("completions", FaultKind::Required, &Value::Null, detail));
+        errors.push(of.fault("completions", FieldErrorKind::Required, &Value::Null, detail));
     }
     if of.get("backoffLimitPerIndex").is_some() && !indexed {
         let value = of.get("backoffLimitPerIndex").cloned().unwrap_or_default();
         errors.push(of.fault(
             "backoffLimitPerIndex",
-            FaultKind::Invalid,
+            FieldErrorKind::Invalid,
             &value,
             "requires indexed completion mode",
         ));
     }
     if of.get("maxFailedIndexes").is_some() && of.get("backoffLimitPerIndex").is_none() {
         let detail = "when maxFailedIndexes is specified";
-        errors.push(of.fault("backoffLimitPerIndex", FaultKind::Required, &Value::Null, detail));
+        errors.push(of.fault("backoffLimitPerIndex", FieldErrorKind::Required, &Value::Null, detail));
     }
     if of.get("podFailurePolicy").is_some() && policy != "Never" {
         let detail = "only \"Never\" is supported when podFailurePolicy is specified";
-        errors.push(of.fault(path, FaultKind::Invalid, &policy.into(), detail));
+        errors.push(of.fault(path, FieldErrorKind::Invalid, &policy.into(), detail));
     }
     match of.root.get("kind").and_then(Value::as_str) {
         Some("Job") => generated_labels(of, errors),
         _ if of.get("selector").is_some() => {
             let value = of.get("selector").cloned().unwrap_or_default();
             let detail = "`selector` will be auto-generated";
-            errors.push(of.fault("selector", FaultKind::Invalid, &value, detail));
+            errors.push(of.fault("selector", FieldErrorKind::Invalid, &value, detail));
         }
         _ => {}
     }
@@ -191,7 +196,7 @@ fn generated_labels(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let labels = of.at(&["template", "metadata", "labels"]);
     if of.get("manualSelector") == Some(&Value::Bool(true)) {
         if of.get("selector").is_none() {
-            errors.push(of.fault("selector", FaultKind::Required, &Value::Null, ""));
+            errors.push(of.fault("selector", FieldErrorKind::Required, &Value::Null, ""));
         }
         return super::selector::selects_template(of, errors);
     }
@@ -203,14 +208,14 @@ fn generated_labels(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             Some(value) if value == expected => {}
             Some(_) => errors.push(of.fault(
                 &path,
-                FaultKind::Invalid,
+                FieldErrorKind::Invalid,
                 &labels.cloned().unwrap_or_default(),
                 &detail,
             )),
-            None => errors.push(of.fault(&path, FaultKind::Required, &Value::Null, &detail)),
+            None => errors.push(of.fault(&path, FieldErrorKind::Required, &Value::Null, &detail)),
         }
         if let Some(fault) = format::label_value(expected) {
-            errors.push(of.fault("template.labels", FaultKind::Invalid, &expected.into(), &fault));
+            errors.push(of.fault("template.labels", FieldErrorKind::Invalid, &expected.into(), &fault));
         }
     }
     super::selector::selects_template(of, errors);
@@ -220,7 +225,7 @@ fn generated_labels(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 pub(crate) fn budget(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     if of.get("minAvailable").is_some() && of.get("maxUnavailable").is_some() {
         let detail = "minAvailable and maxUnavailable cannot be both set";
-        errors.push(of.fault("", FaultKind::Invalid, &Value::Object(Object::default()), detail));
+        errors.push(of.fault("", FieldErrorKind::Invalid, &Value::Object(Object::default()), detail));
     }
     for name in ["minAvailable", "maxUnavailable"] {
         checked_share(of, name, of.get(name), errors);
@@ -241,12 +246,12 @@ pub(crate) fn metric(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let Some((kind, field)) = METRICS.iter().find(|(kind, _)| *kind == of.text("type")) else { return };
     let Some(source) = of.get(field) else {
         let detail = format!("must populate information for the given metric source ({kind})");
-        errors.push(of.fault(field, FaultKind::Required, &Value::Null, &detail));
+        errors.push(of.fault(field, FieldErrorKind::Required, &Value::Null, &detail));
         return;
     };
     for (_, other) in METRICS.iter().filter(|(_, other)| other != field && of.get(other).is_some()) {
         let detail = "must populate the given metric source only";
-        errors.push(of.fault(other, FaultKind::Forbidden, &Value::Null, detail));
+        errors.push(of.fault(other, FieldErrorKind::Forbidden, &Value::Null, detail));
     }
     let target = |name: &str| {
         source.get("target").and_then(|target| target.get(name)).filter(|value| !value.is_null())
@@ -256,33 +261,33 @@ pub(crate) fn metric(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let kind = target("type").and_then(Value::as_str).unwrap_or_default();
     if !matches!(kind, "Utilization" | "Value" | "AverageValue") {
         let detail = "must be either Utilization, Value, or AverageValue";
-        errors.push(of.fault(&format!("{path}.type"), FaultKind::Invalid, &kind.into(), detail));
+        errors.push(of.fault(&format!("{path}.type"), FieldErrorKind::Invalid, &kind.into(), detail));
     }
     let given = ["averageUtilization", "averageValue", "value"].map(|name| target(name).is_some());
     if given == [false; 3] {
         let detail = "must set either a target raw value or a target utilization";
-        errors.push(of.fault(&path, FaultKind::Required, &Value::Null, detail));
+        errors.push(of.fault(&path, FieldErrorKind::Required, &Value::Null, detail));
     }
     for name in ["averageValue", "value"] {
         let amount = target(name).and_then(Value::as_str).and_then(Quantity::parse);
         if let (Some(value), true) = (target(name), amount.is_some_and(|amount| amount.nanos() <= 0)) {
             let path = format!("{path}.{name}");
-            errors.push(of.fault(&path, FaultKind::Invalid, value, "must be positive"));
+            errors.push(of.fault(&path, FieldErrorKind::Invalid, value, "must be positive"));
         }
     }
     if field.ends_with("esource") && given[0] && given[1] {
         let detail = "may not set both a target raw value and a target utilization";
         let path = format!("{path}.averageValue");
-        errors.push(of.fault(&path, FaultKind::Forbidden, &Value::Null, detail));
+        errors.push(of.fault(&path, FieldErrorKind::Forbidden, &Value::Null, detail));
     }
     if *field == "external" && given == [false, true, true] {
         let detail = "may not set both a target value for metric and a per-pod target";
-        errors.push(of.fault(&format!("{path}.value"), FaultKind::Forbidden, &Value::Null, detail));
+        errors.push(of.fault(&format!("{path}.value"), FieldErrorKind::Forbidden, &Value::Null, detail));
     }
     if let Some(value) = target("averageUtilization").filter(|value| !positive(value)) {
         errors.push(of.fault(
             &format!("{path}.averageUtilization"),
-            FaultKind::Invalid,
+            FieldErrorKind::Invalid,
             value,
             "must be greater than 0",
         ));
@@ -293,7 +298,7 @@ pub(crate) fn metric(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 pub(crate) fn policy_rule(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     if of.items("verbs").is_empty() {
         let detail = "verbs must contain at least one value";
-        errors.push(of.fault("verbs", FaultKind::Required, &Value::Null, detail));
+        errors.push(of.fault("verbs", FieldErrorKind::Required, &Value::Null, detail));
     }
     let namespaced = of.root.get("kind").and_then(Value::as_str) == Some("Role");
     let mixed = ["apiGroups", "resources", "resourceNames"].iter().any(|name| !of.items(name).is_empty());
@@ -304,7 +309,7 @@ pub(crate) fn policy_rule(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             () => return,
         };
         let value = of.get("nonResourceURLs").cloned().unwrap_or_default();
-        errors.push(of.fault("nonResourceURLs", FaultKind::Invalid, &value, detail));
+        errors.push(of.fault("nonResourceURLs", FieldErrorKind::Invalid, &value, detail));
         return;
     }
     for (name, what) in [
@@ -312,7 +317,7 @@ pub(crate) fn policy_rule(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         ("resources", "resource rules must supply at least one resource"),
     ] {
         if of.items(name).is_empty() {
-            errors.push(of.fault(name, FaultKind::Required, &Value::Null, what));
+            errors.push(of.fault(name, FieldErrorKind::Required, &Value::Null, what));
         }
     }
 }
@@ -325,17 +330,17 @@ pub(crate) fn subject(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         "User" | "Group" => "rbac.authorization.k8s.io",
         other => {
             let detail = "supported values: \"ServiceAccount\", \"User\", \"Group\"";
-            errors.push(of.fault("kind", FaultKind::NotSupported, &other.into(), detail));
+            errors.push(of.fault("kind", FieldErrorKind::NotSupported, &other.into(), detail));
             return;
         }
     };
     if group != expected {
         let detail = format!("supported values: \"{expected}\"");
-        errors.push(of.fault("apiGroup", FaultKind::NotSupported, &group.into(), &detail));
+        errors.push(of.fault("apiGroup", FieldErrorKind::NotSupported, &group.into(), &detail));
     }
     let name = Some(of.text("name")).filter(|name| of.text("kind") == "ServiceAccount" && !name.is_empty());
     if let Some(fault) = name.and_then(format::dns_subdomain) {
-        errors.push(of.fault("name", FaultKind::Invalid, &of.text("name").into(), &fault));
+        errors.push(of.fault("name", FieldErrorKind::Invalid, &of.text("name").into(), &fault));
     }
 }
 
@@ -346,7 +351,7 @@ pub(crate) fn account_namespace(of: &Context<'_>, errors: &mut Vec<FieldError>) 
         if text("kind") == "ServiceAccount" && text("namespace").is_empty() {
             errors.push(of.fault(
                 &format!("subjects[{at}].namespace"),
-                FaultKind::Required,
+                FieldErrorKind::Required,
                 &Value::Null,
                 "",
             ));
@@ -368,7 +373,7 @@ pub(crate) fn network_port(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             _ if !(1..=65_535).contains(&end) => "must be between 1 and 65535, inclusive",
             _ => return,
         };
-        errors.push(of.fault("endPort", FaultKind::Invalid, &end.into(), detail));
+        errors.push(of.fault("endPort", FieldErrorKind::Invalid, &end.into(), detail));
     }
 }
 
@@ -379,7 +384,7 @@ pub(crate) fn network_block(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         let (Some(whole), Some(part_of)) = (whole, part.as_str().and_then(format::network)) else { continue };
         if !part_of.is_strictly_within(whole) {
             let detail = "must be a strict subset of `cidr`";
-            errors.push(of.fault(&format!("except[{at}]"), FaultKind::Invalid, part, detail));
+            errors.push(of.fault(&format!("except[{at}]"), FieldErrorKind::Invalid, part, detail));
         }
     }
 }
@@ -389,7 +394,7 @@ pub(crate) fn endpoint_ports(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let ports = of.items("ports");
     for (at, port) in ports.iter().enumerate().filter(|_| ports.len() > 1) {
         if port.get("name").and_then(Value::as_str).unwrap_or_default().is_empty() {
-            errors.push(of.fault(&format!("ports[{at}].name"), FaultKind::Required, &Value::Null, ""));
+            errors.push(of.fault(&format!("ports[{at}].name"), FieldErrorKind::Required, &Value::Null, ""));
         }
     }
 }
@@ -401,7 +406,7 @@ pub(crate) fn namespace_phase(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let phase = of.text("phase");
     if !phase.is_empty() && phase != expected {
         let detail = format!("may only be '{expected}' if `deletionTimestamp` {when}");
-        errors.push(of.fault("phase", FaultKind::Invalid, &phase.into(), &detail));
+        errors.push(of.fault("phase", FieldErrorKind::Invalid, &phase.into(), &detail));
     }
 }
 
@@ -417,11 +422,11 @@ pub(crate) fn priority_class(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     if name.starts_with("system-") {
         if !SYSTEM_CLASSES.contains(&(name, value)) {
             let detail = "priority class names with 'system-' prefix are reserved for system use only";
-            errors.push(of.fault("metadata.name", FaultKind::Forbidden, &Value::Null, detail));
+            errors.push(of.fault("metadata.name", FieldErrorKind::Forbidden, &Value::Null, detail));
         }
     } else if value > MOST_PRIORITY {
         let detail = format!("maximum allowed value of a user defined priority is {MOST_PRIORITY}");
-        errors.push(of.fault("value", FaultKind::Forbidden, &Value::Null, &detail));
+        errors.push(of.fault("value", FieldErrorKind::Forbidden, &Value::Null, &detail));
     }
 }
 
@@ -441,7 +446,7 @@ pub(crate) fn slice_addresses(of: &Context<'_>, errors: &mut Vec<FieldError>) {
                 _ => None,
             };
             let path = format!("endpoints[{at}].addresses[{number}]");
-            errors.extend(fault.map(|fault| of.fault(&path, FaultKind::Invalid, address, &fault)));
+            errors.extend(fault.map(|fault| of.fault(&path, FieldErrorKind::Invalid, address, &fault)));
         }
     }
 }

@@ -17,7 +17,7 @@ fn an_object_survives_the_way_to_the_other_version_and_back() {
             let converted = kinds.convert(output, here, there).unwrap();
             assert_eq!(text(&converted, "apiVersion"), there.api_version);
             let complete = kinds.complete(there, &converted, Default::default()).unwrap();
-            assert_eq!(complete.complaints, Vec::<String>::new(), "{}", text(example, "name"));
+            assert_eq!(complete.strict_errors, Vec::<String>::new(), "{}", text(example, "name"));
             let back = kinds.convert(&converted, there, here).unwrap();
             let ordered = |value: &Value| match value.at(["spec", "metrics"]).and_then(Value::as_array) {
                 Some(metrics) => {

@@ -52,7 +52,7 @@ fn unknown_fields_are_left_out_and_told() {
         r#"{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i:1","zip":1}],"nope":1}}"#;
     let read = read("v1", "Pod", body).unwrap();
     let told = ["unknown field \"spec.containers[0].zip\"", "unknown field \"spec.nope\""];
-    assert_eq!(read.complaints, told);
+    assert_eq!(read.strict_errors, told);
     assert_eq!(read.value.at(["spec", "nope"]), None);
 }
 

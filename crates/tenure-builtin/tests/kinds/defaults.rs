@@ -1,7 +1,7 @@
 //! Every recorded creation is reproduced: decoding, defaulting, admission and strategy.
 
 use crate::facts::{self, items, text};
-use tenure_builtin::{Kinds, Surroundings, scalar::Timestamp};
+use tenure_builtin::{CreateContext, Kinds, scalar::Timestamp};
 use tenure_value::{Object, Text, Value};
 
 const UID: &str = "6a1f0c1e-7c5b-4a57-9d7e-2f1f6c6f0a01";
@@ -30,7 +30,7 @@ pub fn named(input: &Value, output: &Value) -> Value {
     fields.with("metadata", metadata.with("name", name.clone())).into()
 }
 
-impl Surroundings for Recorded<'_> {
+impl CreateContext for Recorded<'_> {
     fn now(&self) -> Timestamp {
         Timestamp { seconds: 1_700_000_000, nanos: 0 }
     }

@@ -13,7 +13,7 @@ use std::{
     sync::Arc,
 };
 use tenure_apply::{Force, Live, Managers, Presence, Reset, SingleVersion, Write};
-use tenure_builtin::{Endpoint, Identity, Kinds, Resource, Scope, Surroundings};
+use tenure_builtin::{CreateContext, Endpoint, Identity, Kinds, Resource, Scope};
 use tenure_fields::FieldSet;
 use tenure_schema::Schema;
 use tenure_value::{Limits, Object, Value, json};
@@ -48,7 +48,7 @@ fn read(path: &Path) -> Value {
 struct Target {
     resource: Arc<Resource>,
     object: String,
-    endpoint: Endpoint,
+    endpoint: Endpoint<'static>,
 }
 
 fn target(path: &str) -> Option<Target> {
@@ -193,7 +193,7 @@ impl Step<'_> {
                 let name = completed.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
                 let namespace = (resource.scope == Scope::Namespaced).then(|| "ns".into());
                 let identity = Identity { name: name.into(), namespace, uid: UID.into(), now: around.now() };
-                let made = kinds.identify(resource, &completed, &identity);
+                let made = tenure_meta::update::with_system_metadata(resource, &completed, &identity);
                 let made = kinds.create(resource, &made, &mut around);
                 let errors = kinds.validate_create(resource, &made);
                 (made, errors)
@@ -202,7 +202,7 @@ impl Step<'_> {
         match errors.first() {
             None if self.query.get("dryRun").is_some() => Outcome::Made(made),
             None => Outcome::Made(kinds.stored(resource, &made)),
-            Some(error) => Outcome::Refused(format!("{}: {}", error.path, error.message())),
+            Some(error) => Outcome::Refused(format!("{}: {}", error.path, error.message.clone())),
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     defaults::{Recorded, named},
     facts::{self, items, text},
 };
-use tenure_builtin::{Endpoint, FieldError, Identity, Kinds, Surroundings};
+use tenure_builtin::{CreateContext, Endpoint, FieldError, Identity, Kinds};
 use tenure_value::{Object, Value};
 
 /// Creates an object as the server would, or says why not.
@@ -23,7 +23,7 @@ pub fn create(input: &Value, around: &mut Recorded<'_>) -> Result<Value, Vec<Fie
         uid: around.uid(),
         now: around.now(),
     };
-    let identified = kinds.identify(resource, &completed, &identity);
+    let identified = tenure_meta::update::with_system_metadata(resource, &completed, &identity);
     let created = kinds.create(resource, &identified, around);
     match kinds.validate_create(resource, &created) {
         errors if errors.is_empty() => Ok(created),
@@ -44,7 +44,7 @@ fn every_recorded_creation_is_valid() {
         }
         if let Err(errors) = create(&input, &mut Recorded::of(output)) {
             let words: Vec<String> =
-                errors.iter().map(|error| format!("{}: {}", error.path, error.message())).collect();
+                errors.iter().map(|error| format!("{}: {}", error.path, error.message.clone())).collect();
             failures.push(format!("{}: {}", text(example, "name"), words.join(", ")));
         }
     }

@@ -2,8 +2,8 @@
 //! name of the object itself is checked with the metadata of every kind.
 
 use super::schema_check;
-use crate::{fault, json_path::JsonPath, path::SimplePath};
-use tenure_meta::{Cause, Row, format::webhook_url_faults};
+use crate::{json_path::JsonPath, path::SimplePath};
+use tenure_meta::{FieldError, Row, format::webhook_url_faults};
 use tenure_value::{Text, Value};
 
 const LABEL_FAULT: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
@@ -16,17 +16,17 @@ const COLUMN_FORMATS: [&str; 8] =
 const MOST_SELECTABLE: usize = 8;
 
 /// Returns what is wrong with a definition that is to be created.
-pub fn check_create(object: &Value) -> Vec<Cause> {
-    let mut faults = Vec::new();
-    check_spec(object, &mut faults);
-    check_approval(object, &mut faults);
-    faults
+pub fn check_create(object: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    check_spec(object, &mut errors);
+    check_approval(object, &mut errors);
+    errors
 }
 
 /// Returns what is wrong with a definition that is to replace another.
-pub fn check_update(new: &Value, old: &Value) -> Vec<Cause> {
-    let mut faults = Vec::new();
-    check_spec(new, &mut faults);
+pub fn check_update(new: &Value, old: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    check_spec(new, &mut errors);
     let established = old
         .get("status")
         .unwrap_or(&Value::Null)
@@ -43,7 +43,7 @@ pub fn check_update(new: &Value, old: &Value) -> Vec<Cause> {
         let at = |of: &Value| of.get("spec").and_then(|spec| spec.at(names())).cloned().unwrap_or_default();
         if at(new) != at(old) && (established || !only_established) {
             let field = format!("spec.{}", names().collect::<Vec<_>>().join("."));
-            faults.push(fault::invalid(field, &at(new), "field is immutable"));
+            errors.push(FieldError::invalid(field, &at(new), "field is immutable"));
         }
     }
     let spec = new.get("spec").unwrap_or(&Value::Null);
@@ -53,23 +53,25 @@ pub fn check_update(new: &Value, old: &Value) -> Vec<Cause> {
             let detail = format!(
                 "missing from spec.versions; {stored} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in {stored} and removes {stored} from status.storedVersions"
             );
-            faults.push(fault::invalid(
+            errors.push(FieldError::invalid(
                 format!("status.storedVersions[{at}]"),
                 &stored.clone().into(),
                 &detail,
             ));
         }
     }
-    faults
+    errors
 }
 
-fn check_spec(object: &Value, faults: &mut Vec<Cause>) {
+fn check_spec(object: &Value, errors: &mut Vec<FieldError>) {
     let spec = object.get("spec").unwrap_or(&Value::Null);
     let group = spec.text("group");
     match group.as_str() {
-        "" => faults.push(fault::required("spec.group", "")),
-        text if !is_subdomain(text) => faults.push(fault::invalid("spec.group", &text.into(), DOMAIN_FAULT)),
-        text if !text.contains('.') => faults.push(fault::invalid(
+        "" => errors.push(FieldError::required("spec.group", "")),
+        text if !is_subdomain(text) => {
+            errors.push(FieldError::invalid("spec.group", &text.into(), DOMAIN_FAULT))
+        }
+        text if !text.contains('.') => errors.push(FieldError::invalid(
             "spec.group",
             &text.into(),
             "should be a domain with at least one dot",
@@ -77,24 +79,24 @@ fn check_spec(object: &Value, faults: &mut Vec<Cause>) {
         _ => {}
     }
     match spec.text("scope").as_str() {
-        "" => faults.push(fault::required("spec.scope", "")),
+        "" => errors.push(FieldError::required("spec.scope", "")),
         "Cluster" | "Namespaced" => {}
         other => {
             let allowed = ["Cluster", "Namespaced"].map(Value::from);
-            faults.push(fault::not_supported("spec.scope", &other.into(), &allowed));
+            errors.push(FieldError::not_supported("spec.scope", &other.into(), &allowed));
         }
     }
     if spec.flag("preserveUnknownFields") {
         let detail = "must be false in order to use defaults and structural schemas; set x-kubernetes-preserve-unknown-fields in the schema instead";
-        faults.push(fault::invalid("spec.preserveUnknownFields", &true.into(), detail));
+        errors.push(FieldError::invalid("spec.preserveUnknownFields", &true.into(), detail));
     }
-    check_versions(spec, faults);
-    check_names(spec.get("names").unwrap_or(&Value::Null), faults);
-    check_conversion(spec.get("conversion").unwrap_or(&Value::Null), faults);
-    schema_check::check(spec, faults);
+    check_versions(spec, errors);
+    check_names(spec.get("names").unwrap_or(&Value::Null), errors);
+    check_conversion(spec.get("conversion").unwrap_or(&Value::Null), errors);
+    schema_check::check(spec, errors);
 }
 
-fn check_versions(spec: &Value, faults: &mut Vec<Cause>) {
+fn check_versions(spec: &Value, errors: &mut Vec<FieldError>) {
     let versions = spec.items("versions");
     let mut seen: Vec<Text> = Vec::new();
     for (at, version) in versions.iter().enumerate() {
@@ -102,11 +104,13 @@ fn check_versions(spec: &Value, faults: &mut Vec<Cause>) {
         let name = version.text("name");
         match is_label(&name) {
             true => {}
-            false if name.is_empty() => faults.push(fault::required(format!("{path}.name"), "")),
-            false => faults.push(fault::invalid(format!("{path}.name"), &name.clone().into(), LABEL_FAULT)),
+            false if name.is_empty() => errors.push(FieldError::required(format!("{path}.name"), "")),
+            false => {
+                errors.push(FieldError::invalid(format!("{path}.name"), &name.clone().into(), LABEL_FAULT))
+            }
         }
         if seen.contains(&name) {
-            faults.push(fault::invalid(
+            errors.push(FieldError::invalid(
                 "spec.versions",
                 &name.clone().into(),
                 "must contain unique version names",
@@ -115,37 +119,37 @@ fn check_versions(spec: &Value, faults: &mut Vec<Cause>) {
         let warning = version.get("deprecationWarning").filter(|words| !words.is_null());
         if version.flag("deprecated") && warning.is_some_and(|words| words.as_str() == Some("")) {
             let detail = "must not be an empty string; leave it out for the usual words";
-            faults.push(fault::invalid(format!("{path}.deprecationWarning"), &"".into(), detail));
+            errors.push(FieldError::invalid(format!("{path}.deprecationWarning"), &"".into(), detail));
         } else if version.flag("deprecated") {
-            check_warning(&version.text("deprecationWarning"), &path, faults);
+            check_warning(&version.text("deprecationWarning"), &path, errors);
         } else if version.get("deprecationWarning").is_some_and(|words| !words.is_null()) {
             let value = version.get("deprecationWarning").cloned().unwrap_or_default();
             let detail = "can only be set for deprecated versions";
-            faults.push(fault::invalid(format!("{path}.deprecationWarning"), &value, detail));
+            errors.push(FieldError::invalid(format!("{path}.deprecationWarning"), &value, detail));
         }
-        check_subresources(version.get("subresources").unwrap_or(&Value::Null), &path, faults);
+        check_subresources(version.get("subresources").unwrap_or(&Value::Null), &path, errors);
         for (index, column) in version.items("additionalPrinterColumns").iter().enumerate() {
-            check_column(column, &format!("{path}.additionalPrinterColumns[{index}]"), faults);
+            check_column(column, &format!("{path}.additionalPrinterColumns[{index}]"), errors);
         }
-        check_selectable(version, &path, faults);
+        check_selectable(version, &path, errors);
         seen.push(name);
     }
     if versions.iter().filter(|version| version.flag("storage")).count() != 1 {
         let names = Value::array(seen.into_iter().map(Value::from));
         let detail = "must have exactly one version marked as storage version";
-        faults.push(fault::invalid("spec.versions", &names, detail));
+        errors.push(FieldError::invalid("spec.versions", &names, detail));
     }
 }
 
-fn check_warning(words: &str, path: &str, faults: &mut Vec<Cause>) {
+fn check_warning(words: &str, path: &str, errors: &mut Vec<FieldError>) {
     if words.len() > 256 || words.chars().any(char::is_control) {
         let detail = "must only contain printable characters, and no more than 256 bytes";
-        faults.push(fault::invalid(format!("{path}.deprecationWarning"), &words.into(), detail));
+        errors.push(FieldError::invalid(format!("{path}.deprecationWarning"), &words.into(), detail));
     }
 }
 
-fn check_names(names: &Value, faults: &mut Vec<Cause>) {
-    let label = |field: String, text: &Text, kind: Case, faults: &mut Vec<Cause>| {
+fn check_names(names: &Value, errors: &mut Vec<FieldError>) {
+    let label = |field: String, text: &Text, kind: Case, errors: &mut Vec<FieldError>| {
         let (written, detail) = match kind {
             Case::Lower => (text.clone(), LABEL_FAULT.to_string()),
             Case::Mixed => (
@@ -154,26 +158,26 @@ fn check_names(names: &Value, faults: &mut Vec<Cause>) {
             ),
         };
         if text.is_empty() {
-            faults.push(fault::required(field, ""));
+            errors.push(FieldError::required(field, ""));
         } else if !is_label(&written) {
-            faults.push(fault::invalid(field, &text.clone().into(), &detail));
+            errors.push(FieldError::invalid(field, &text.clone().into(), &detail));
         }
     };
     let (kind, list_kind) = (names.text("kind"), names.text("listKind"));
-    label("spec.names.plural".into(), &names.text("plural"), Case::Lower, faults);
-    label("spec.names.kind".into(), &kind, Case::Mixed, faults);
+    label("spec.names.plural".into(), &names.text("plural"), Case::Lower, errors);
+    label("spec.names.kind".into(), &kind, Case::Mixed, errors);
     for (name, case) in [("singular", Case::Lower), ("listKind", Case::Mixed)] {
         if names.get(name).is_some_and(|value| !value.is_null()) {
-            label(format!("spec.names.{name}"), &names.text(name), case, faults);
+            label(format!("spec.names.{name}"), &names.text(name), case, errors);
         }
     }
     for list in ["shortNames", "categories"] {
         for (at, word) in names.texts(list).iter().enumerate() {
-            label(format!("spec.names.{list}[{at}]"), word, Case::Lower, faults);
+            label(format!("spec.names.{list}[{at}]"), word, Case::Lower, errors);
         }
     }
     if !kind.is_empty() && kind == list_kind {
-        faults.push(fault::invalid(
+        errors.push(FieldError::invalid(
             "spec.names.listKind",
             &kind.into(),
             "kind and listKind may not be the same",
@@ -187,7 +191,7 @@ enum Case {
     Mixed,
 }
 
-fn check_subresources(of: &Value, path: &str, faults: &mut Vec<Cause>) {
+fn check_subresources(of: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let Some(scale) = of.get("scale").filter(|scale| !scale.is_null()) else { return };
     for (name, roots, is_required) in [
         ("specReplicasPath", &["spec"][..], true),
@@ -197,9 +201,9 @@ fn check_subresources(of: &Value, path: &str, faults: &mut Vec<Cause>) {
         let (field, text) = (format!("{path}.subresources.scale.{name}"), scale.text(name));
         let root = SimplePath::parse(&text).and_then(|path| path.names.first().cloned());
         match root {
-            None if text.is_empty() && is_required => faults.push(fault::required(field, "")),
+            None if text.is_empty() && is_required => errors.push(FieldError::required(field, "")),
             None if text.is_empty() => {}
-            None => faults.push(fault::invalid(
+            None => errors.push(FieldError::invalid(
                 field,
                 &text.into(),
                 "must be a simple json path with names and dots",
@@ -207,39 +211,39 @@ fn check_subresources(of: &Value, path: &str, faults: &mut Vec<Cause>) {
             Some(root) if roots.contains(&root.as_str()) && text.len() > root.len() + 1 => {}
             Some(_) => {
                 let detail = format!("should be a json path under .{}", roots.join(" or ."));
-                faults.push(fault::invalid(field, &text.into(), &detail));
+                errors.push(FieldError::invalid(field, &text.into(), &detail));
             }
         }
     }
 }
 
-fn check_column(column: &Value, path: &str, faults: &mut Vec<Cause>) {
+fn check_column(column: &Value, path: &str, errors: &mut Vec<FieldError>) {
     for name in ["name", "type", "jsonPath"] {
         if column.text(name).is_empty() {
-            faults.push(fault::required(format!("{path}.{name}"), ""));
+            errors.push(FieldError::required(format!("{path}.{name}"), ""));
         }
     }
     let (of, format, text) = (column.text("type"), column.text("format"), column.text("jsonPath"));
     if !of.is_empty() && !COLUMN_TYPES.contains(&of.as_str()) {
         let detail = format!("must be one of {}", COLUMN_TYPES.join(","));
-        faults.push(fault::invalid(format!("{path}.type"), &of.into(), &detail));
+        errors.push(FieldError::invalid(format!("{path}.type"), &of.into(), &detail));
     }
     if !format.is_empty() && !COLUMN_FORMATS.contains(&format.as_str()) {
         let detail = format!("must be one of {}", COLUMN_FORMATS.join(","));
-        faults.push(fault::invalid(format!("{path}.format"), &format.into(), &detail));
+        errors.push(FieldError::invalid(format!("{path}.format"), &format.into(), &detail));
     }
     if !text.is_empty() && !text.starts_with('.') {
         let detail = "must be a simple json path starting with .";
-        faults.push(fault::invalid(format!("{path}.jsonPath"), &text.into(), detail));
+        errors.push(FieldError::invalid(format!("{path}.jsonPath"), &text.into(), detail));
     } else if let (false, Err(why)) = (text.is_empty(), JsonPath::parse(&text)) {
-        faults.push(fault::invalid(format!("{path}.jsonPath"), &text.into(), &why));
+        errors.push(FieldError::invalid(format!("{path}.jsonPath"), &text.into(), &why));
     }
 }
 
-fn check_selectable(version: &Value, path: &str, faults: &mut Vec<Cause>) {
+fn check_selectable(version: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let fields = version.items("selectableFields");
     if fields.len() > MOST_SELECTABLE {
-        faults.push(fault::too_many(
+        errors.push(FieldError::too_many(
             format!("{path}.selectableFields"),
             fields.len(),
             MOST_SELECTABLE as u64,
@@ -252,22 +256,22 @@ fn check_selectable(version: &Value, path: &str, faults: &mut Vec<Cause>) {
         let path = format!("{path}.selectableFields[{at}].jsonPath");
         let Some(simple) = SimplePath::parse(&text) else {
             let fault = match text.is_empty() {
-                true => fault::required(path, ""),
-                false => fault::invalid(
+                true => FieldError::required(path, ""),
+                false => FieldError::invalid(
                     path,
                     &text.into(),
                     "must be a simple json path with names and dots, such as .spec.color",
                 ),
             };
-            faults.push(fault);
+            errors.push(fault);
             continue;
         };
         if text.contains('[') {
             let detail = "must have names and dots alone, array notation is not allowed";
-            faults.push(fault::invalid(path.clone(), &text.clone().into(), detail));
+            errors.push(FieldError::invalid(path.clone(), &text.clone().into(), detail));
         }
         if simple.names.first().is_some_and(|name| name == "metadata") {
-            faults.push(fault::invalid(
+            errors.push(FieldError::invalid(
                 path.clone(),
                 &text.clone().into(),
                 "must not point to fields in metadata",
@@ -278,7 +282,7 @@ fn check_selectable(version: &Value, path: &str, faults: &mut Vec<Cause>) {
             schema.at(["properties", name.as_str()]).or_else(each)
         });
         match target.map(|schema| schema.text("type")) {
-            None => faults.push(fault::invalid(
+            None => errors.push(FieldError::invalid(
                 path.clone(),
                 &text.clone().into(),
                 "does not refer to a valid field",
@@ -286,50 +290,50 @@ fn check_selectable(version: &Value, path: &str, faults: &mut Vec<Cause>) {
             Some(of) if matches!(of.as_str(), "string" | "integer" | "boolean") => {}
             Some(_) => {
                 let detail = "must point to a field of type string, boolean or integer";
-                faults.push(fault::invalid(path.clone(), &text.clone().into(), detail));
+                errors.push(FieldError::invalid(path.clone(), &text.clone().into(), detail));
             }
         }
         if seen.contains(&text) {
-            faults.push(fault::duplicate(path, &text.clone().into()));
+            errors.push(FieldError::duplicate(path, &text.clone().into()));
         }
         seen.push(text);
     }
 }
 
-fn check_conversion(of: &Value, faults: &mut Vec<Cause>) {
+fn check_conversion(of: &Value, errors: &mut Vec<FieldError>) {
     let webhook = of.get("webhook").filter(|webhook| !webhook.is_null());
     match of.text("strategy").as_str() {
         "" if of.is_null() => {}
-        "" => faults.push(fault::required("spec.conversion.strategy", "")),
+        "" => errors.push(FieldError::required("spec.conversion.strategy", "")),
         "None" => {
             if webhook.is_some() {
                 let detail = "should not be set when strategy is not set to Webhook";
-                faults.push(fault::forbidden("spec.conversion.webhook", detail));
+                errors.push(FieldError::forbidden("spec.conversion.webhook", detail));
             }
         }
-        "Webhook" => check_webhook(webhook.unwrap_or(&Value::Null), faults),
+        "Webhook" => check_webhook(webhook.unwrap_or(&Value::Null), errors),
         other => {
             let allowed = ["None", "Webhook"].map(Value::from);
-            faults.push(fault::not_supported("spec.conversion.strategy", &other.into(), &allowed));
+            errors.push(FieldError::not_supported("spec.conversion.strategy", &other.into(), &allowed));
         }
     }
 }
 
-fn check_webhook(webhook: &Value, faults: &mut Vec<Cause>) {
+fn check_webhook(webhook: &Value, errors: &mut Vec<FieldError>) {
     let client = webhook.get("clientConfig").unwrap_or(&Value::Null);
     let path = "spec.conversion.webhook.clientConfig";
     let (url, service) = (client.text("url"), client.get("service").filter(|service| !service.is_null()));
     match (url.as_str(), service) {
-        ("", None) => faults.push(fault::required(path, "exactly one of url or service is required")),
+        ("", None) => errors.push(FieldError::required(path, "exactly one of url or service is required")),
         ("", Some(service)) => {
             for name in ["namespace", "name"] {
                 if service.text(name).is_empty() {
-                    faults.push(fault::required(format!("{path}.service.{name}"), ""));
+                    errors.push(FieldError::required(format!("{path}.service.{name}"), ""));
                 }
             }
             let port = service.get("port").and_then(Value::as_i64).unwrap_or(443);
             if !(1..=65535).contains(&port) {
-                faults.push(fault::invalid(
+                errors.push(FieldError::invalid(
                     format!("{path}.service.port"),
                     &port.into(),
                     "must be between 1 and 65535, inclusive",
@@ -337,18 +341,20 @@ fn check_webhook(webhook: &Value, faults: &mut Vec<Cause>) {
             }
             let route = service.text("path");
             if !route.is_empty() && !route.starts_with('/') {
-                faults.push(fault::invalid(
+                errors.push(FieldError::invalid(
                     format!("{path}.service.path"),
                     &route.into(),
                     "must start with a '/'",
                 ));
             }
         }
-        (_, Some(_)) => faults.push(fault::required(path, "exactly one of url or service is required")),
+        (_, Some(_)) => errors.push(FieldError::required(path, "exactly one of url or service is required")),
         (url, None) => {
             let wrong = webhook_url_faults(url);
-            faults.extend(
-                wrong.into_iter().map(|detail| fault::invalid(format!("{path}.url"), &url.into(), detail)),
+            errors.extend(
+                wrong
+                    .into_iter()
+                    .map(|detail| FieldError::invalid(format!("{path}.url"), &url.into(), detail)),
             );
         }
     }
@@ -356,23 +362,23 @@ fn check_webhook(webhook: &Value, faults: &mut Vec<Cause>) {
     for (at, version) in versions.iter().enumerate() {
         let field = || format!("spec.conversion.webhook.conversionReviewVersions[{at}]");
         if versions.iter().take(at).any(|other| other == version) {
-            faults.push(fault::invalid(field(), &version.clone().into(), "duplicate version"));
+            errors.push(FieldError::invalid(field(), &version.clone().into(), "duplicate version"));
         } else if !is_label(version) {
-            faults.push(fault::invalid(field(), &version.clone().into(), LABEL_FAULT));
+            errors.push(FieldError::invalid(field(), &version.clone().into(), LABEL_FAULT));
         }
     }
     if versions.is_empty() {
-        faults.push(fault::required("spec.conversion.webhook.conversionReviewVersions", ""));
+        errors.push(FieldError::required("spec.conversion.webhook.conversionReviewVersions", ""));
     } else if !versions.iter().any(|version| version == "v1" || version == "v1beta1") {
         let shown = Value::array(versions.iter().map(|version| Value::from(version.clone())));
         let detail = "must include at least one of v1, v1beta1";
-        faults.push(fault::invalid("spec.conversion.webhook.conversionReviewVersions", &shown, detail));
+        errors.push(FieldError::invalid("spec.conversion.webhook.conversionReviewVersions", &shown, detail));
     }
 }
 
 /// A webhook is at `https://host[:port][/path]`.
 /// Groups of the Kubernetes project need its approval.
-fn check_approval(object: &Value, faults: &mut Vec<Cause>) {
+fn check_approval(object: &Value, errors: &mut Vec<FieldError>) {
     let group = object.at(["spec", "group"]).and_then(Value::as_str).unwrap_or_default();
     let is_protected = ["k8s.io", "kubernetes.io"]
         .iter()
@@ -383,12 +389,12 @@ fn check_approval(object: &Value, faults: &mut Vec<Cause>) {
     if !is_protected || approval.starts_with("https://") || approval.starts_with("unapproved") {
         return;
     }
-    faults.push(match approval {
-        "" => fault::required(
+    errors.push(match approval {
+        "" => FieldError::required(
             path,
             "protected groups must have approval annotation \"api-approved.kubernetes.io\", see https://github.com/kubernetes/enhancements/pull/1111",
         ),
-        other => fault::invalid(
+        other => FieldError::invalid(
             path,
             &other.into(),
             "protected groups must have approval annotation \"api-approved.kubernetes.io\" with either a URL or a reason starting with \"unapproved\"",

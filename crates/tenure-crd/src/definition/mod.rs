@@ -11,7 +11,7 @@ mod version;
 pub use accept::{CLEANUP_FINALIZER, NamesInUse, accept, terminating};
 pub use change::merge_changes;
 pub use check::{check_create, check_update};
-pub use version::{Scale, Version};
+pub use version::Version;
 
 use super::node::Node;
 use std::sync::Arc;

@@ -4,7 +4,10 @@
 use super::{Definition, Version};
 use ring::digest::{SHA256, digest};
 use std::cmp::Reverse;
-use tenure_meta::{Bumps, Group, Resource, StatusOnCreate, Strategy, Subresource, base64};
+use tenure_meta::{
+    GenerationTriggers, Group, Resource, SelectableField, StatusOnCreate, StrategyOptions, Subresource,
+    base64,
+};
 use tenure_value::Text;
 
 const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
@@ -47,16 +50,22 @@ impl Definition {
             subresources: self.subresources(version),
             storage_version_hash: storage_version_hash(&self.group, storage, &self.names.kind),
             storage: (self.group.clone(), storage.clone()),
-            strategy: Strategy {
+            selectable_fields: version
+                .selectable
+                .iter()
+                .map(|path| SelectableField::new(path.selector()))
+                .collect(),
+            strategy: StrategyOptions {
                 generation: true,
-                bumps: Bumps { content: true, annotations: false, status: !version.has_status },
+                bumps: GenerationTriggers { content: true, annotations: false, status: !version.has_status },
                 status_on_create: match version.has_status {
                     true => StatusOnCreate::Dropped,
                     false => StatusOnCreate::Taken,
                 },
                 status_keeps: [].into(),
                 unconditional_update: false,
-                ..Strategy::default()
+                plain_finalizers: true,
+                ..StrategyOptions::default()
             },
         }
     }

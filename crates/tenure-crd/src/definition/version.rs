@@ -3,7 +3,7 @@
 
 use super::shared_node;
 use crate::{
-    fault, fill, metadata,
+    fill, metadata,
     node::Node,
     path::SimplePath,
     prune,
@@ -12,21 +12,10 @@ use crate::{
     validate,
 };
 use std::sync::Arc;
-use tenure_meta::{Before, Cause, DecodeError, Decoded, FieldPath, Row, Timestamp};
+use tenure_meta::{DecodeError, Decoded, FieldError, FieldPath, Previous, Row, ScalePaths, Timestamp};
 use tenure_value::{Text, Value};
 
 const RULES_NOT_CHECKED: &str = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
-
-/// Where the scale of an object is found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scale {
-    /// The names on the way to the wanted replicas.
-    pub spec: Box<[Text]>,
-    /// The names on the way to the present replicas.
-    pub status: Box<[Text]>,
-    /// The names on the way to the selector of what is scaled; empty where there is none.
-    pub selector: Box<[Text]>,
-}
 
 /// What becomes of a `null` that may not be and has no default.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,7 +40,7 @@ pub struct Version {
     /// Whether objects have a status that only its own endpoint writes.
     pub has_status: bool,
     /// Where the scale is, if objects have one.
-    pub scale: Option<Scale>,
+    pub scale: Option<ScalePaths>,
     /// The columns of a table after the name.
     pub columns: Box<[Column]>,
     /// The paths by which lists can be selected: `.spec.color`.
@@ -80,7 +69,7 @@ impl Version {
             deprecation,
             has_status: version.at(["subresources", "status"]).is_some_and(|status| !status.is_null()),
             scale: version.at(["subresources", "scale"]).filter(|scale| !scale.is_null()).map(|scale| {
-                Scale {
+                ScalePaths {
                     spec: path(scale, "specReplicasPath"),
                     status: path(scale, "statusReplicasPath"),
                     selector: path(scale, "labelSelectorPath"),
@@ -107,19 +96,19 @@ impl Version {
     /// complained of, metadata in its canonical form, a `null` that may not be and has no default left out,
     /// defaults filled in. The memory of the body is shared wherever nothing changes.
     pub fn complete(&self, body: &Value) -> Result<Decoded, Box<DecodeError>> {
-        self.decode(body, Before::NOTHING, Nulls::Dropped)
+        self.decode(body, Previous::UNKNOWN, Nulls::Dropped)
     }
 
     /// Reads a body that takes the place of a live object, of which the parts that are still the same memory have been
     /// read by this version already.
-    pub fn complete_after(&self, body: &Value, before: Before<'_>) -> Result<Decoded, Box<DecodeError>> {
+    pub fn complete_after(&self, body: &Value, before: Previous<'_>) -> Result<Decoded, Box<DecodeError>> {
         self.decode(body, before, Nulls::Dropped)
     }
 
     /// Reads the result of an apply in the same way, except that a `null` stays: whoever applies one where none
     /// may be is told so by validation.
     pub fn complete_applied(&self, body: &Value) -> Result<Decoded, Box<DecodeError>> {
-        self.decode(body, Before::NOTHING, Nulls::Kept)
+        self.decode(body, Previous::UNKNOWN, Nulls::Kept)
     }
 
     /// Reads the result of an apply to a live object, of which the parts that are still the same memory have been read
@@ -127,73 +116,73 @@ impl Version {
     pub fn complete_applied_after(
         &self,
         body: &Value,
-        before: Before<'_>,
+        before: Previous<'_>,
     ) -> Result<Decoded, Box<DecodeError>> {
         self.decode(body, before, Nulls::Kept)
     }
 
-    fn decode(&self, body: &Value, before: Before<'_>, nulls: Nulls) -> Result<Decoded, Box<DecodeError>> {
-        let Decoded { mut value, mut complaints, warnings } = metadata::decode(body, before)?;
+    fn decode(&self, body: &Value, before: Previous<'_>, nulls: Nulls) -> Result<Decoded, Box<DecodeError>> {
+        let Decoded { mut value, mut strict_errors, warnings } = metadata::decode(body, before)?;
         let mut dropped = Vec::new();
         let root = FieldPath::root();
         value = prune::prune(&self.node, &value, before, &root, &mut dropped).unwrap_or(value);
         if nulls == Nulls::Dropped {
             value = fill::drop_nulls(&self.node, &value, before).unwrap_or(value);
         }
-        metadata::decode_embedded(&self.node, &mut value, &root, &mut complaints)?;
-        complaints.extend(dropped.iter().map(|path| format!("unknown field \"{path}\"")));
-        complaints.sort();
-        complaints.dedup();
+        metadata::decode_embedded(&self.node, &mut value, &root, &mut strict_errors)?;
+        strict_errors.extend(dropped.iter().map(|path| format!("unknown field \"{path}\"")));
+        strict_errors.sort();
+        strict_errors.dedup();
         value = fill::fill(&self.node, &value, before).unwrap_or(value);
-        Ok(Decoded { value, complaints, warnings })
+        Ok(Decoded { value, strict_errors, warnings })
     }
 
     /// Returns an object of the store as it reads under today's schema: what is unknown now dropped, new defaults
     /// filled in, a `null` that may not be any more left out. For the version of storage.
     pub fn read_stored(&self, object: &Value) -> Value {
         let value = self.trim(object);
-        fill::fill(&self.node, &value, Before::NOTHING).unwrap_or(value)
+        fill::fill(&self.node, &value, Previous::UNKNOWN).unwrap_or(value)
     }
 
     /// Returns a complete object as the next read will give it: without each `null` that may not be, which is all that
     /// reading changes of such an object. What is still the live memory has none.
-    pub fn without_nulls(&self, object: Value, before: Before<'_>) -> Value {
+    pub fn without_nulls(&self, object: Value, before: Previous<'_>) -> Value {
         fill::drop_nulls(&self.node, &object, before).unwrap_or(object)
     }
 
     /// Returns an object without what this version does not know. An object that comes from another version gets no
     /// further defaults: they are those of the version that it was written and stored in.
     pub(super) fn trim(&self, object: &Value) -> Value {
-        let value = prune::prune(&self.node, object, Before::NOTHING, &FieldPath::root(), &mut Vec::new());
+        let value = prune::prune(&self.node, object, Previous::UNKNOWN, &FieldPath::root(), &mut Vec::new());
         let value = value.unwrap_or_else(|| object.clone());
-        fill::drop_nulls(&self.node, &value, Before::NOTHING).unwrap_or(value)
+        fill::drop_nulls(&self.node, &value, Previous::UNKNOWN).unwrap_or(value)
     }
 
     /// Returns what is wrong with the content of a new object; its own metadata is checked as that of every
     /// kind.
-    pub fn validate_create(&self, object: &Value) -> Vec<Cause> {
+    pub fn validate_create(&self, object: &Value) -> Vec<FieldError> {
         self.validate(object, None)
     }
 
     /// Returns what is wrong with the content of an object that replaces another. What is unchanged is not
     /// held against it, except by rules that compare the two.
-    pub fn validate_update(&self, object: &Value, old: &Value) -> Vec<Cause> {
+    pub fn validate_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
         self.validate(object, Some(old))
     }
 
-    fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<Cause> {
-        let mut faults = Vec::new();
+    fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+        let mut errors = Vec::new();
         let root = FieldPath::root();
-        validate::check(&self.node, object, old, &root, &mut faults);
+        validate::check(&self.node, object, old, &root, &mut errors);
         if !self.node.rules_within {
-            return faults;
+            return errors;
         }
-        if !faults.is_empty() {
-            faults.push(fault::invalid("<nil>", &Value::Null, RULES_NOT_CHECKED));
-            return faults;
+        if !errors.is_empty() {
+            errors.push(FieldError::invalid("<nil>", &Value::Null, RULES_NOT_CHECKED));
+            return errors;
         }
-        rules::check(&self.node, object, old, &root, &mut Budget::of_object(), &mut faults);
-        faults
+        rules::check(&self.node, object, old, &root, &mut Budget::of_object(), &mut errors);
+        errors
     }
 
     /// Whether a rule compares objects with what they were.
@@ -251,9 +240,9 @@ mod tests {
         ];
         let mut changed = vec![live.clone(), with("a", new.clone()), with("a", Value::Null), with("b", new)];
         changed.extend(lists.map(|items| with("l", Value::array(items))));
-        let before = Before::of(&live);
+        let before = Previous::of(&live);
         for object in changed {
-            let known = |decoded: Decoded| (decoded.value, decoded.complaints);
+            let known = |decoded: Decoded| (decoded.value, decoded.strict_errors);
             assert_eq!(
                 version.complete_after(&object, before).map(known),
                 version.complete(&object).map(known),

@@ -5,12 +5,12 @@ use super::{
     MOST_BYTES, REASONS, Rule, macros, parse,
     types::{Scope, Type, type_of},
 };
-use crate::{fault, node::Additional, node::ListKind, node::Node, node::NodeType, path::SimplePath};
+use crate::{node::Additional, node::ListKind, node::Node, node::NodeType, path::SimplePath};
 use kube_cel::cel::{
     IdedExpr,
     common::ast::{EntryExpr, Expr, LiteralValue, operators},
 };
-use tenure_meta::{Cause, FieldPath, Row};
+use tenure_meta::{FieldError, FieldPath, Row};
 use tenure_value::Value;
 
 /// What one rule may cost at most, on all the values that it is run on.
@@ -21,16 +21,16 @@ const PER_SCHEMA: u64 = 100_000_000;
 const REQUEST_BYTES: u64 = 3 << 20;
 
 /// Checks the rules of a schema.
-pub fn check_definition(node: &Node, schema: &Value, root: &str, faults: &mut Vec<Cause>) {
+pub fn check_definition(node: &Node, schema: &Value, root: &str, errors: &mut Vec<FieldError>) {
     let path = FieldPath::root();
-    let mut check = Check { faults, total: 0 };
+    let mut check = Check { errors, total: 0 };
     check.node(node, schema, 1, Past::Known, &path.field(root));
     if check.total > PER_SCHEMA {
         let detail = format!(
             "x-kubernetes-validations estimated cost total for entire OpenAPIv3 schema exceeds budget by factor of {} (try simplifying the rules, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)",
             factor(check.total, PER_SCHEMA)
         );
-        check.faults.push(fault::forbidden(root, &detail));
+        check.errors.push(FieldError::forbidden(root, &detail));
     }
 }
 
@@ -43,7 +43,7 @@ enum Past {
 }
 
 struct Check<'f> {
-    faults: &'f mut Vec<Cause>,
+    errors: &'f mut Vec<FieldError>,
     total: u64,
 }
 
@@ -93,20 +93,22 @@ impl Check<'_> {
         let source = Value::from(rule.source.clone());
         self.words(rule, written, node, path);
         if rule.source.trim().is_empty() {
-            return self.faults.push(fault::required(path.field("rule"), "rule is not specified"));
+            return self.errors.push(FieldError::required(path.field("rule"), "rule is not specified"));
         }
         let failed = |why: &str| format!("compilation failed: {why}");
         let program = match rule.program() {
             Ok(program) => program,
-            Err(why) => return self.faults.push(fault::invalid(path.field("rule"), &source, &failed(why))),
+            Err(why) => {
+                return self.errors.push(FieldError::invalid(path.field("rule"), &source, &failed(why)));
+            }
         };
         if program.is_transition && past == Past::Unknown {
             let detail = "oldSelf cannot be used on the uncorrelatable portion of the schema: items of lists that are not of x-kubernetes-list-type map have no old value";
-            self.faults.push(fault::invalid(path.field("rule"), &source, detail));
+            self.errors.push(FieldError::invalid(path.field("rule"), &source, detail));
         }
         if rule.optional_old_self && !program.is_transition {
             let detail = "may not be set if oldSelf is not used in rule";
-            self.faults.push(fault::invalid(path.field("optionalOldSelf"), &true.into(), detail));
+            self.errors.push(FieldError::invalid(path.field("optionalOldSelf"), &true.into(), detail));
         }
         let old = match rule.optional_old_self {
             true => Type::Optional(Box::new(Type::of(node))),
@@ -115,10 +117,12 @@ impl Check<'_> {
         let mut scope: Scope<'_> = vec![("self".into(), Type::of(node)), ("oldSelf".into(), old)];
         match type_of(&program.rule, &mut scope) {
             Ok(Type::Bool | Type::Dyn) => {}
-            Ok(_) => self.faults.push(fault::invalid(path.field("rule"), &source, "must evaluate to a bool")),
+            Ok(_) => {
+                self.errors.push(FieldError::invalid(path.field("rule"), &source, "must evaluate to a bool"))
+            }
             Err(misfit) => {
                 let why = failed(&misfit.told(&rule.source));
-                return self.faults.push(fault::invalid(path.field("rule"), &source, &why));
+                return self.errors.push(FieldError::invalid(path.field("rule"), &source, &why));
             }
         }
         let cost = Estimate { scope: scope.clone() }.of(&program.rule, &mut Sizes::around(node)).cost;
@@ -141,13 +145,13 @@ impl Check<'_> {
             Ok(message) => message,
             Err(why) => {
                 let detail = format!("messageExpression compilation failed: {why}");
-                return self.faults.push(fault::invalid(path, &source, &detail));
+                return self.errors.push(FieldError::invalid(path, &source, &detail));
             }
         };
         match type_of(&message, &mut scope) {
             Ok(Type::Text | Type::Dyn) => {}
             Ok(_) => {
-                self.faults.push(fault::invalid(
+                self.errors.push(FieldError::invalid(
                     path,
                     &source,
                     "messageExpression must evaluate to a string",
@@ -156,7 +160,7 @@ impl Check<'_> {
             Err(misfit) => {
                 let why = misfit.told(&rule.message_expression);
                 let detail = format!("messageExpression compilation failed: {why}");
-                return self.faults.push(fault::invalid(path, &source, &detail));
+                return self.errors.push(FieldError::invalid(path, &source, &detail));
             }
         }
         let cost = Estimate { scope }.of(&message, &mut Sizes::around(node)).cost;
@@ -170,7 +174,7 @@ impl Check<'_> {
                 "{what} exceeds budget by factor of {} (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)",
                 factor(cost, PER_RULE)
             );
-            self.faults.push(fault::forbidden(path, &detail));
+            self.errors.push(FieldError::forbidden(path, &detail));
         }
     }
 
@@ -179,14 +183,14 @@ impl Check<'_> {
         let message = Value::from(rule.message.clone());
         let given = |name: &str| written.get(name).is_some_and(|value| !value.is_null());
         if given("message") && rule.message.trim().is_empty() {
-            self.faults.push(fault::invalid(
+            self.errors.push(FieldError::invalid(
                 path.field("message"),
                 &message,
                 "message must be non-empty if specified",
             ));
         }
         if rule.message.trim().contains('\n') {
-            self.faults.push(fault::invalid(
+            self.errors.push(FieldError::invalid(
                 path.field("message"),
                 &message,
                 "message must not contain line breaks",
@@ -195,14 +199,14 @@ impl Check<'_> {
         if rule.source.trim().contains('\n') && rule.message.is_empty() && rule.message_expression.is_empty()
         {
             let detail = "message must be specified if rule contains line breaks";
-            self.faults.push(fault::required(path.field("message"), detail));
+            self.errors.push(FieldError::required(path.field("message"), detail));
         }
         if rule.source.len() > MOST_BYTES {
-            self.faults.push(fault::too_long(path.field("rule"), MOST_BYTES as u64));
+            self.errors.push(FieldError::too_long(path.field("rule"), MOST_BYTES as u64));
         }
         if !rule.reason.is_empty() && !REASONS.contains(&rule.reason.as_str()) {
             let allowed = REASONS.map(Value::from);
-            self.faults.push(fault::not_supported(
+            self.errors.push(FieldError::not_supported(
                 path.field("reason"),
                 &rule.reason.clone().into(),
                 &allowed,
@@ -218,7 +222,7 @@ impl Check<'_> {
                 None => "fieldPath must be a path of names below this place, such as .foo.bar",
             };
             let value = rule.field_path.clone().into();
-            self.faults.push(fault::invalid(path.field("fieldPath"), &value, detail));
+            self.errors.push(FieldError::invalid(path.field("fieldPath"), &value, detail));
         }
     }
 }

@@ -18,14 +18,13 @@ pub use types::{AUTHORITY, Type, type_of};
 pub use value::Val;
 
 use super::{
-    fault,
     node::Node,
     path::SimplePath,
     validate::{Correlated, MOST_FAULTS},
 };
 use kube_cel::cel::{IdedExpr, parser::Parser};
 use std::sync::OnceLock;
-use tenure_meta::{Cause, FieldPath, Row};
+use tenure_meta::{FieldError, FieldPath, Row};
 use tenure_value::{Text, Value};
 
 /// How long an expression may be, in bytes.
@@ -118,9 +117,9 @@ pub fn check(
     old: Option<&Value>,
     path: &FieldPath<'_>,
     budget: &mut Budget,
-    faults: &mut Vec<Cause>,
+    errors: &mut Vec<FieldError>,
 ) {
-    if !node.rules_within || value.is_null() || faults.len() >= MOST_FAULTS {
+    if !node.rules_within || value.is_null() || errors.len() >= MOST_FAULTS {
         return;
     }
     let unchanged = old.is_some_and(|old| old == value);
@@ -128,7 +127,7 @@ pub fn check(
         if budget.is_spent() {
             return;
         }
-        check_rule(rule, node, value, old.filter(|old| !old.is_null()), unchanged, path, budget, faults);
+        check_rule(rule, node, value, old.filter(|old| !old.is_null()), unchanged, path, budget, errors);
     }
     match value {
         Value::Object(fields) => {
@@ -136,7 +135,7 @@ pub fn check(
             for (name, value) in fields {
                 let Some(of) = node.under(name) else { continue };
                 let old = before.and_then(|before| before.get(name));
-                check(of, value, old, &path.field(name), budget, faults);
+                check(of, value, old, &path.field(name), budget, errors);
             }
         }
         Value::Array(items) => {
@@ -146,7 +145,7 @@ pub fn check(
                 // What stands in an unchanged list is unchanged, whether or not its items have a past.
                 let before =
                     correlated.before(at, item).or(Some(item).filter(|_| unchanged && !of.has_transitions()));
-                check(of, item, before, &path.index(at), budget, faults);
+                check(of, item, before, &path.index(at), budget, errors);
             }
         }
         _ => {}
@@ -162,7 +161,7 @@ fn check_rule(
     unchanged: bool,
     path: &FieldPath<'_>,
     budget: &mut Budget,
-    faults: &mut Vec<Cause>,
+    errors: &mut Vec<FieldError>,
 ) {
     let place = match SimplePath::parse(&rule.field_path) {
         Some(below) => {
@@ -175,7 +174,7 @@ fn check_rule(
     let program = match rule.program() {
         Ok(program) => program,
         Err(why) => {
-            return faults.push(fault::invalid(
+            return errors.push(FieldError::invalid(
                 place,
                 &shown(value),
                 &format!("{why} in rule: {}", rule.source),
@@ -214,11 +213,11 @@ fn check_rule(
             )
         }
     };
-    faults.push(match rule.reason.as_str() {
-        "FieldValueForbidden" => fault::forbidden(place, &words),
-        "FieldValueRequired" => fault::required(place, &words),
-        "FieldValueDuplicate" => fault::duplicate(place, &shown(value)),
-        _ => fault::invalid(place, &shown(value), &words),
+    errors.push(match rule.reason.as_str() {
+        "FieldValueForbidden" => FieldError::forbidden(place, &words),
+        "FieldValueRequired" => FieldError::required(place, &words),
+        "FieldValueDuplicate" => FieldError::duplicate(place, &shown(value)),
+        _ => FieldError::invalid(place, &shown(value), &words),
     });
 }
 

@@ -7,8 +7,9 @@ use kube_cel::cel::parser::Parser;
 pub(super) fn find(source: &str, part: u64) -> Option<(usize, usize)> {
     // The parser tells where the parts stand only beside what it complains of. A character that no expression has, on
     // a line of its own behind the expression, gives it something to complain of and leaves the parts as they are.
-    let complaints = Parser::new().enable_optional_syntax(true).parse(&format!("{source}\n\u{1}")).err()?;
-    let places = complaints.errors.first()?.source_info.as_ref()?;
+    let strict_errors =
+        Parser::new().enable_optional_syntax(true).parse(&format!("{source}\n\u{1}")).err()?;
+    let places = strict_errors.errors.first()?.source_info.as_ref()?;
     let before = source.get(..places.offset_for(part)?.0 as usize)?;
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;

@@ -3,7 +3,7 @@
 
 use super::shape::{Absent, FieldShape, ScalarShape, Shape, ShapeId, Shapes, StructShape};
 use crate::{
-    Before, Change, FieldPath, Quantity, Rebuild, Timestamp, base64, map_items, quantity, time::Precision,
+    Change, FieldPath, Previous, Quantity, Rebuild, Timestamp, base64, map_items, quantity, time::Precision,
 };
 use tenure_schema::UnknownFields;
 use tenure_value::{Object, Value};
@@ -14,7 +14,7 @@ pub struct Decoded {
     /// The content as the type holds it; the same memory as the document where nothing differs.
     pub value: Value,
     /// What was left out, as strict decoding and warnings word it: `unknown field "spec.nope"`.
-    pub complaints: Vec<String>,
+    pub strict_errors: Vec<String>,
     /// What was mended, whatever the validation of fields; always a warning, never an error.
     pub warnings: Vec<String>,
 }
@@ -38,7 +38,7 @@ enum Rounding {
 
 struct Decoder<'s> {
     shapes: &'s Shapes,
-    complaints: Vec<String>,
+    strict_errors: Vec<String>,
 }
 
 type Changed = Result<Option<Value>, Box<DecodeError>>;
@@ -48,7 +48,7 @@ pub fn decode(
     shapes: &Shapes,
     shape: ShapeId,
     value: &Value,
-    before: Before<'_>,
+    before: Previous<'_>,
 ) -> Result<Decoded, Box<DecodeError>> {
     decode_at(shapes, shape, value, before, "", &FieldPath::root())
 }
@@ -58,18 +58,18 @@ pub fn decode_at(
     shapes: &Shapes,
     shape: ShapeId,
     value: &Value,
-    before: Before<'_>,
+    before: Previous<'_>,
     owner: &str,
     path: &FieldPath<'_>,
 ) -> Result<Decoded, Box<DecodeError>> {
-    let mut decoder = Decoder { shapes, complaints: Vec::new() };
+    let mut decoder = Decoder { shapes, strict_errors: Vec::new() };
     let empty = Value::from(Object::default());
     let value = if value.is_null() { &empty } else { value };
     let changed =
         decoder.value(shape, value, path, Place { owner, rounding: Rounding::Thousandths }, before)?;
     Ok(Decoded {
         value: changed.unwrap_or_else(|| value.clone()),
-        complaints: decoder.complaints,
+        strict_errors: decoder.strict_errors,
         warnings: Vec::new(),
     })
 }
@@ -89,9 +89,9 @@ impl Decoder<'_> {
         value: &Value,
         path: &FieldPath<'_>,
         place: Place<'_>,
-        before: Before<'_>,
+        before: Previous<'_>,
     ) -> Changed {
-        if before.still_is(value) {
+        if before.is_unchanged(value) {
             return Ok(None);
         }
         let shapes = self.shapes;
@@ -147,7 +147,7 @@ impl Decoder<'_> {
         of: &StructShape,
         fields: &Object,
         path: &FieldPath<'_>,
-        before: Before<'_>,
+        before: Previous<'_>,
     ) -> Changed {
         let mut walk = Rebuild::new(fields.fields());
         if let Some(changes) = before.changes(fields) {
@@ -170,7 +170,7 @@ impl Decoder<'_> {
                 }
                 None if of.unknown == UnknownFields::Preserved => walk.keep(),
                 None => {
-                    self.complaints.push(format!("unknown field \"{}\"", path.field(name)));
+                    self.strict_errors.push(format!("unknown field \"{}\"", path.field(name)));
                     walk.skip();
                 }
             }
@@ -184,7 +184,7 @@ impl Decoder<'_> {
         (of, field): (&StructShape, &FieldShape),
         value: &Value,
         path: &FieldPath<'_>,
-        before: Before<'_>,
+        before: Previous<'_>,
         walk: &mut Rebuild<'_>,
     ) -> Result<(), Box<DecodeError>> {
         match value {

@@ -2,7 +2,7 @@
 //! it: what is always shown is added, zeros and empty lists and maps are dropped.
 
 use super::shape::{Absent, FieldShape, ScalarShape, Shape, ShapeId, Shapes, Shown, StructShape, is_zero};
-use crate::{Before, Change, Edit, Rebuild, map_items};
+use crate::{Change, Edit, Previous, Rebuild, map_items};
 use tenure_value::{Object, Value};
 
 /// What runs at every struct of an object, parents before children.
@@ -48,8 +48,8 @@ pub struct Encoder<'s> {
 
 impl Encoder<'_> {
     /// Returns the changed value; nothing where nothing changes.
-    pub fn value(&mut self, shape: ShapeId, value: &Value, before: Before<'_>) -> Option<Value> {
-        if before.still_is(value) {
+    pub fn value(&mut self, shape: ShapeId, value: &Value, before: Previous<'_>) -> Option<Value> {
+        if before.is_unchanged(value) {
             return None;
         }
         let shapes = self.shapes;
@@ -80,7 +80,7 @@ impl Encoder<'_> {
         shape: ShapeId,
         of: &StructShape,
         fields: &Object,
-        before: Before<'_>,
+        before: Previous<'_>,
     ) -> Option<Object> {
         let mut edit = Edit::new(fields);
         if self.walk != Walk::Encode {
@@ -92,7 +92,7 @@ impl Encoder<'_> {
     }
 
     /// Walks the parts of a node, in step with the type.
-    fn parts(&mut self, of: &StructShape, fields: &Object, before: Before<'_>) -> Option<Object> {
+    fn parts(&mut self, of: &StructShape, fields: &Object, before: Previous<'_>) -> Option<Object> {
         let mut walk = Rebuild::new(fields.fields());
         if let Some(changes) = before.changes(fields) {
             for Change { place, name, value, before } in changes {
@@ -119,7 +119,7 @@ impl Encoder<'_> {
         walk.finish()
     }
 
-    fn field(&mut self, field: &FieldShape, value: &Value, before: Before<'_>, walk: &mut Rebuild<'_>) {
+    fn field(&mut self, field: &FieldShape, value: &Value, before: Previous<'_>, walk: &mut Rebuild<'_>) {
         let changed = self.value(field.of, value, before);
         if self.walk == Walk::Rules {
             return walk.replace_if(changed);
@@ -165,7 +165,7 @@ impl Encoder<'_> {
                 Absent::Value(value) => walk.insert(&field.name, value.clone()),
                 Absent::Struct => {
                     let empty = Value::from(self.shapes.empty(field.of));
-                    let shown = self.value(field.of, &empty, Before::NOTHING).unwrap_or(empty);
+                    let shown = self.value(field.of, &empty, Previous::UNKNOWN).unwrap_or(empty);
                     walk.insert(&field.name, shown);
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::one_reference_per_owner;
 use crate::{
-    Before, FieldPath,
+    FieldPath, Previous,
     codec::{DecodeError, EmptyLists, Encoder, NoRules, ShapeId, Shapes, Walk, decode_at},
 };
 use std::sync::LazyLock;
@@ -22,7 +22,7 @@ pub struct Canonical {
     /// The metadata in the form in which the API shows it.
     pub value: Option<Value>,
     /// What was left out: `unknown field "metadata.nope"`.
-    pub complaints: Vec<String>,
+    pub strict_errors: Vec<String>,
     /// What was changed.
     pub warnings: Vec<String>,
 }
@@ -44,11 +44,11 @@ pub fn canonical(metadata: Option<&Value>) -> Result<Canonical, Box<DecodeError>
     };
     let path = FieldPath::root();
     let path = path.field("metadata");
-    let decoded = decode_at(shapes, *shape, metadata, Before::NOTHING, "PartialObjectMetadata", &path)?;
+    let decoded = decode_at(shapes, *shape, metadata, Previous::UNKNOWN, "PartialObjectMetadata", &path)?;
     let (object, warnings) = one_reference_per_owner(Value::object([("metadata", decoded.value)]));
     let value = object.get("metadata").cloned().unwrap_or_default();
     let rules = &mut NoRules;
     let mut encoder = Encoder { shapes, walk: Walk::Encode, empty_lists: EmptyLists::AsGiven, rules };
-    let value = encoder.value(*shape, &value, Before::NOTHING).unwrap_or(value);
-    Ok(Canonical { value: Some(value), complaints: decoded.complaints, warnings })
+    let value = encoder.value(*shape, &value, Previous::UNKNOWN).unwrap_or(value);
+    Ok(Canonical { value: Some(value), strict_errors: decoded.strict_errors, warnings })
 }

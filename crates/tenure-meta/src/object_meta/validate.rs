@@ -1,7 +1,7 @@
 //! What every object has in common: its name, labels, annotations, finalizers and owners, and which of them an
 //! update may touch.
 
-use crate::{FaultKind, FieldError, FieldPath, Names, Resource, Scope, format};
+use crate::{FieldError, FieldErrorKind, FieldPath, NameFormat, Resource, Scope, format};
 use tenure_value::{Object, Value};
 
 /// How long all annotations of an object may be together.
@@ -10,17 +10,6 @@ const MOST_ANNOTATION_BYTES: usize = 256 * 1024;
 const MOST_MANAGER_BYTES: usize = 128;
 /// The finalizer of definitions that still have objects.
 pub const CRD_CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
-/// Kinds whose finalizers need no domain, as those of custom objects.
-const FREE_FINALIZERS: [&str; 8] = [
-    "APIService",
-    "EndpointSlice",
-    "Event",
-    "Lease",
-    "MutatingWebhookConfiguration",
-    "PodDisruptionBudget",
-    "RuntimeClass",
-    "ValidatingWebhookConfiguration",
-];
 
 fn metadata(object: &Value) -> Object {
     object.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default()
@@ -45,7 +34,7 @@ pub fn check_embedded(metadata: &Object) -> Vec<FieldError> {
     let named = |of: Object, name: &str| if of.contains(name) { of } else { of.with(name, "x") };
     let metadata = named(named(metadata.clone(), "name"), "namespace");
     let object = Value::object([("metadata", Value::from(metadata))]);
-    let rules = Rules { names: Names::Subdomain, scope: Scope::Namespaced, free_finalizers: true };
+    let rules = Rules { names: NameFormat::Subdomain, scope: Scope::Namespaced, plain_finalizers: true };
     let mut errors = Vec::new();
     check_new(&rules, &object, &mut errors);
     errors
@@ -53,10 +42,10 @@ pub fn check_embedded(metadata: &Object) -> Vec<FieldError> {
 
 /// What the kind of an object says of its metadata.
 struct Rules {
-    names: Names,
+    names: NameFormat,
     scope: Scope,
     /// Whether finalizers need no domain.
-    free_finalizers: bool,
+    plain_finalizers: bool,
 }
 
 impl Rules {
@@ -64,7 +53,7 @@ impl Rules {
         Rules {
             names: resource.strategy.names,
             scope: resource.scope,
-            free_finalizers: resource.of.is_none() || FREE_FINALIZERS.contains(&resource.kind.as_str()),
+            plain_finalizers: resource.strategy.plain_finalizers,
         }
     }
 }
@@ -80,7 +69,7 @@ fn check_new(rules: &Rules, object: &Value, errors: &mut Vec<FieldError>) {
     }
     match name {
         "" => errors.push(FieldError::new(
-            FaultKind::Required,
+            FieldErrorKind::Required,
             "metadata.name",
             &Value::Null,
             "name or generateName is required",
@@ -91,7 +80,7 @@ fn check_new(rules: &Rules, object: &Value, errors: &mut Vec<FieldError>) {
     let namespace = text(&of, "namespace");
     match rules.scope {
         Scope::Namespaced if namespace.is_empty() => {
-            errors.push(FieldError::new(FaultKind::Required, "metadata.namespace", &Value::Null, ""))
+            errors.push(FieldError::new(FieldErrorKind::Required, "metadata.namespace", &Value::Null, ""))
         }
         Scope::Namespaced => {
             let fault = format::dns_label(namespace);
@@ -105,14 +94,14 @@ fn check_new(rules: &Rules, object: &Value, errors: &mut Vec<FieldError>) {
 }
 
 /// Kinds whose name follows from what they hold.
-fn named_by_content(names: Names, object: &Value, name: &str, errors: &mut Vec<FieldError>) {
+fn named_by_content(names: NameFormat, object: &Value, name: &str, errors: &mut Vec<FieldError>) {
     let at = |path: &[&str]| object.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default();
     let (expected, words) = match names {
-        Names::Definition => (
+        NameFormat::Definition => (
             format!("{}.{}", at(&["spec", "names", "plural"]), at(&["spec", "group"])),
             "spec.names.plural+\".\"+spec.group",
         ),
-        Names::Service => (
+        NameFormat::Service => (
             format!("{}.{}", at(&["spec", "version"]), at(&["spec", "group"])),
             "spec.version+\".\"+spec.group",
         ),
@@ -135,7 +124,7 @@ fn parts(rules: &Rules, of: &Object, errors: &mut Vec<FieldError>) {
         let name = finalizer.as_str().unwrap_or_default();
         if let Some(fault) = format::qualified_name(name) {
             errors.push(FieldError::invalid("metadata.finalizers", finalizer, fault));
-        } else if !rules.free_finalizers
+        } else if !rules.plain_finalizers
             && !name.contains('/')
             && !format::STANDARD_FINALIZERS.contains(&name)
             && name != CRD_CLEANUP_FINALIZER
@@ -156,7 +145,7 @@ fn parts(rules: &Rules, of: &Object, errors: &mut Vec<FieldError>) {
         if manager.len() > MOST_MANAGER_BYTES {
             let path = format!("metadata.managedFields[{at}].manager");
             let detail = format!("may not be more than {MOST_MANAGER_BYTES} bytes");
-            errors.push(FieldError::new(FaultKind::TooLong, &path, &Value::Null, detail));
+            errors.push(FieldError::new(FieldErrorKind::TooLong, &path, &Value::Null, detail));
         }
     }
 }
@@ -189,7 +178,7 @@ pub fn annotations(path: &str, annotations: Option<&Value>, errors: &mut Vec<Fie
     }
     if bytes > MOST_ANNOTATION_BYTES {
         let detail = format!("may not be more than {MOST_ANNOTATION_BYTES} bytes");
-        errors.push(FieldError::new(FaultKind::TooLong, path, &Value::Null, detail));
+        errors.push(FieldError::new(FieldErrorKind::TooLong, path, &Value::Null, detail));
     }
 }
 
@@ -243,7 +232,12 @@ pub fn check_update(resource: &Resource, old: &Value, new: &Value, errors: &mut 
             let detail = format!(
                 "no new finalizers can be added if the object is being deleted, found new finalizers {fresh:?}"
             );
-            errors.push(FieldError::new(FaultKind::Forbidden, "metadata.finalizers", &Value::Null, detail));
+            errors.push(FieldError::new(
+                FieldErrorKind::Forbidden,
+                "metadata.finalizers",
+                &Value::Null,
+                detail,
+            ));
         }
     }
     let immutable =

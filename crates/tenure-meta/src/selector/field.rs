@@ -1,6 +1,6 @@
 //! Field selectors: `metadata.name=a,status.phase!=Running`. Only the fields that a kind lists may be asked for.
 
-use crate::ApiError;
+use crate::{ApiError, row::Row};
 use tenure_value::{Text, Value};
 
 /// A conjunction of requirements on fields.
@@ -9,9 +9,47 @@ pub struct FieldSelector(Vec<Requirement>);
 
 #[derive(Clone, Debug, PartialEq)]
 struct Requirement {
-    field: Text,
+    field: SelectableField,
     value: Text,
     equal: bool,
+}
+
+/// A field by which lists of a resource can be selected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SelectableField {
+    /// The name in selectors: `spec.nodeName`.
+    pub name: Text,
+    /// Where the value stands in objects; the first path at which one stands counts.
+    pub paths: Box<[Text]>,
+    /// What an absent value counts as.
+    pub absent: Text,
+}
+
+impl SelectableField {
+    /// Returns a field whose name is its path, and whose absent value is the empty string.
+    pub fn new(name: impl Into<Text>) -> SelectableField {
+        let name = name.into();
+        SelectableField { paths: [name.clone()].into(), name, absent: Text::default() }
+    }
+
+    /// Reads a row of data: a name, or an object with `name` and, where they differ, `paths` and `absent`.
+    pub fn from_row(row: &Value) -> SelectableField {
+        let name = row.as_str().map_or_else(|| row.text("name"), Text::new);
+        let paths = row.texts("paths");
+        let paths = if paths.is_empty() { [name.clone()].into() } else { paths };
+        SelectableField { name, paths, absent: row.text("absent") }
+    }
+
+    /// Returns the value in an object as a selector writes it.
+    fn value(&self, object: &Value) -> Text {
+        let found = self.paths.iter().filter_map(|path| object.at(path.split('.')));
+        match found.into_iter().find(|value| value.as_str() != Some("")) {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Bool(flag)) => Text::new(flag.to_string()),
+            Some(Value::Int(number)) => Text::from(number.to_string()),
+            _ => self.absent.clone(),
+        }
+    }
 }
 
 impl FieldSelector {
@@ -29,18 +67,25 @@ impl FieldSelector {
             .map(FieldSelector)
     }
 
-    /// Refuses fields that the kind does not offer.
-    pub fn check(&self, offered: &[Text]) -> Result<(), ApiError> {
-        let unknown = self.0.iter().find(|of| !is_metadata(&of.field) && !offered.contains(&of.field));
-        unknown.map_or(Ok(()), |of| {
-            let mut known: Vec<String> = vec!["\"metadata.name\"".into(), "\"metadata.namespace\"".into()];
-            known.extend(offered.iter().map(|field| format!("{field:?}")));
-            Err(ApiError::bad_request(format!(
-                "{:?} is not a known field selector: only {}",
-                of.field,
-                known.join(", ")
-            )))
-        })
+    /// Returns the selector for the objects of a resource; an unknown field is an error.
+    pub fn resolve(mut self, fields: &[SelectableField]) -> Result<FieldSelector, ApiError> {
+        for requirement in &mut self.0 {
+            let name = &requirement.field.name;
+            if is_metadata(name) {
+                continue;
+            }
+            let Some(field) = fields.iter().find(|field| field.name == *name) else {
+                let mut known: Vec<String> =
+                    vec!["\"metadata.name\"".into(), "\"metadata.namespace\"".into()];
+                known.extend(fields.iter().map(|field| format!("{:?}", field.name)));
+                return Err(ApiError::bad_request(format!(
+                    "{name:?} is not a known field selector: only {}",
+                    known.join(", ")
+                )));
+            };
+            requirement.field = field.clone();
+        }
+        Ok(self)
     }
 
     /// Whether every object is meant.
@@ -50,14 +95,14 @@ impl FieldSelector {
 
     /// Returns the one name that the selector asks for, if it does.
     pub fn name(&self) -> Option<&Text> {
-        self.0.iter().find(|of| of.equal && of.field == "metadata.name").map(|of| &of.value)
+        self.0.iter().find(|of| of.equal && of.field.name == "metadata.name").map(|of| &of.value)
     }
 
     /// Decides on an object from its name and namespace; nothing if other fields are asked for too.
     pub fn decide(&self, name: &str, namespace: &str) -> Option<bool> {
         let mut known = true;
         for of in &self.0 {
-            let is = match of.field.as_str() {
+            let is = match of.field.name.as_str() {
                 "metadata.name" => name,
                 "metadata.namespace" => namespace,
                 _ => {
@@ -74,31 +119,12 @@ impl FieldSelector {
 
     /// Whether an object is meant; an absent field counts as its zero value, printed.
     pub fn matches(&self, object: &Value) -> bool {
-        self.0.iter().all(|of| (shown(object, &of.field) == of.value.as_str()) == of.equal)
+        self.0.iter().all(|of| (of.field.value(object) == of.value) == of.equal)
     }
 }
 
 fn is_metadata(field: &str) -> bool {
     matches!(field, "metadata.name" | "metadata.namespace")
-}
-
-/// Fields that selectors call by another name than objects do; the first place where something stands holds.
-const ELSEWHERE: [(&str, &[&str]); 2] =
-    [("source", &["source.component", "reportingComponent"]), ("status.successful", &["status.succeeded"])];
-
-/// Returns the value of a field as a selector writes it.
-fn shown(object: &Value, field: &str) -> String {
-    let places = ELSEWHERE.iter().find(|(name, _)| *name == field).map(|(_, places)| *places);
-    let places = places.unwrap_or(std::slice::from_ref(&field));
-    let found = places.iter().filter_map(|place| object.at(place.split('.')));
-    match found.into_iter().find(|value| value.as_str() != Some("")) {
-        Some(Value::String(text)) => text.to_string(),
-        Some(Value::Bool(flag)) => flag.to_string(),
-        Some(Value::Int(number)) => number.to_string(),
-        None if field == "spec.unschedulable" || field == "spec.hostNetwork" => "false".into(),
-        None if field == "status.replicas" || field == "status.successful" => "0".into(),
-        _ => String::new(),
-    }
 }
 
 /// Splits at commas that no backslash protects; the terms keep their backslashes.
@@ -126,7 +152,7 @@ fn requirement(term: &str) -> Option<Requirement> {
         .strip_prefix("!=")
         .map(|value| (false, value))
         .or_else(|| rest.strip_prefix("==").or(rest.strip_prefix('=')).map(|value| (true, value)))?;
-    Some(Requirement { field: Text::new(field), value: unescape(value)?, equal })
+    Some(Requirement { field: SelectableField::new(field), value: unescape(value)?, equal })
 }
 
 fn unescape(value: &str) -> Option<Text> {
@@ -165,7 +191,13 @@ mod tests {
     }
 
     #[test]
-    fn some_fields_stand_elsewhere_in_the_object() {
+    fn a_field_has_paths_and_a_value_that_stands_for_absence() {
+        let fields = [
+            r#"{"name":"source","paths":["source.component","reportingComponent"]}"#,
+            r#"{"name":"status.successful","paths":["status.succeeded"],"absent":"0"}"#,
+            r#""reportingComponent""#,
+        ];
+        let fields = fields.map(|row| SelectableField::from_row(&row.parse().unwrap()));
         for (object, text) in [
             (r#"{"source":{"component":"c"},"reportingComponent":"r"}"#, "source=c"),
             (r#"{"source":{},"reportingComponent":"r"}"#, "source=r,reportingComponent=r"),
@@ -173,7 +205,7 @@ mod tests {
             (r#"{"status":{}}"#, "status.successful=0,source="),
         ] {
             let object: Value = object.parse().unwrap();
-            assert!(FieldSelector::parse(text).unwrap().matches(&object), "{text}");
+            assert!(FieldSelector::parse(text).unwrap().resolve(&fields).unwrap().matches(&object), "{text}");
         }
     }
 
@@ -194,12 +226,12 @@ mod tests {
 
     #[test]
     fn fields_that_are_not_offered_are_refused() {
-        let failure = FieldSelector::parse("spec.x=y").unwrap().check(&[]).unwrap_err();
+        let failure = FieldSelector::parse("spec.x=y").unwrap().resolve(&[]).unwrap_err();
         assert_eq!(
             failure.message,
             "\"spec.x\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
         );
-        assert!(FieldSelector::parse("spec.x=y").unwrap().check(&["spec.x".into()]).is_ok());
+        assert!(FieldSelector::parse("spec.x=y").unwrap().resolve(&[SelectableField::new("spec.x")]).is_ok());
         for text in ["x", "a=b=c", "a=\\x"] {
             assert!(FieldSelector::parse(text).is_err(), "{text}");
         }

@@ -3,5 +3,5 @@
 mod field;
 mod label;
 
-pub use field::FieldSelector;
+pub use field::{FieldSelector, SelectableField};
 pub use label::{LabelSelector, selector_text};

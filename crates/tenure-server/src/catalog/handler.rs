@@ -6,17 +6,17 @@ use crate::{
     catalog::CustomKind,
     custom::{self, Conversion, Definition, Version},
     kinds::{
-        self, Before, Column, DecodeError, Decoded, FieldError, Identity, Kinds, Resource, Surroundings,
+        self, Column, CreateContext, DecodeError, Decoded, FieldError, Identity, Kinds, Previous, Resource,
         scalar::Timestamp,
     },
     object::Stored,
     objects::conversion::Conversions,
     server::Server,
-    subresources::scale::ScalePaths,
 };
 use std::sync::{Arc, OnceLock};
 use tenure_apply::{Emptied, Evolution, Requested, Reset, Versions};
 use tenure_fields::{FieldSet, PathElement};
+use tenure_meta::{ScalePaths, SelectableField};
 use tenure_schema::{Schema, TypeRef};
 use tenure_store::Revision;
 use tenure_value::{Object, Text, Value};
@@ -44,73 +44,15 @@ impl Endpoint {
         }
     }
 
-    fn of_kind(&self) -> kinds::Endpoint {
+    fn of_kind(&self) -> kinds::Endpoint<'_> {
         match self {
             Endpoint::Main => kinds::Endpoint::Main,
             Endpoint::Status => kinds::Endpoint::Status,
-            Endpoint::Scale => kinds::Endpoint::Part(kinds::Part::Spec),
-            Endpoint::Other(name) => kinds::Endpoint::Part(kinds::Part::of(name)),
+            Endpoint::Scale => kinds::Endpoint::Scale,
+            Endpoint::Other(name) => kinds::Endpoint::Other(name),
         }
     }
 }
-
-/// The fields by which lists of built-in kinds can be chosen from, besides name and namespace.
-const SELECTABLE: [(&str, &str, &[&str]); 10] = [
-    (
-        "",
-        "pods",
-        &[
-            "spec.nodeName",
-            "spec.restartPolicy",
-            "spec.schedulerName",
-            "spec.serviceAccountName",
-            "spec.hostNetwork",
-            "status.phase",
-            "status.podIP",
-            "status.nominatedNodeName",
-        ],
-    ),
-    ("", "nodes", &["spec.unschedulable"]),
-    ("", "namespaces", &["status.phase"]),
-    ("", "secrets", &["type"]),
-    (
-        "",
-        "events",
-        &[
-            "involvedObject.kind",
-            "involvedObject.namespace",
-            "involvedObject.name",
-            "involvedObject.uid",
-            "involvedObject.apiVersion",
-            "involvedObject.resourceVersion",
-            "involvedObject.fieldPath",
-            "reason",
-            "reportingComponent",
-            "source",
-            "type",
-        ],
-    ),
-    (
-        "events.k8s.io",
-        "events",
-        &[
-            "regarding.kind",
-            "regarding.namespace",
-            "regarding.name",
-            "regarding.uid",
-            "regarding.apiVersion",
-            "regarding.resourceVersion",
-            "regarding.fieldPath",
-            "reason",
-            "reportingController",
-            "type",
-        ],
-    ),
-    ("", "replicationcontrollers", &["status.replicas"]),
-    ("apps", "replicasets", &["status.replicas"]),
-    ("batch", "jobs", &["status.successful"]),
-    ("certificates.k8s.io", "certificatesigningrequests", &["spec.signerName"]),
-];
 
 /// Fields that an endpoint takes from the live object.
 pub(crate) enum ResetFields {
@@ -286,8 +228,8 @@ impl Served {
     }
 
     /// Returns what the rules of the kind have seen of a live object.
-    fn seen<'v>(&self, live: Option<&'v Value>) -> Before<'v> {
-        live.filter(|_| self.reads_as_written()).map_or(Before::NOTHING, Before::of)
+    fn seen<'v>(&self, live: Option<&'v Value>) -> Previous<'v> {
+        live.filter(|_| self.reads_as_written()).map_or(Previous::UNKNOWN, Previous::of)
     }
 
     /// Reads a document that takes the place of a live object, if there is one, as an object of the kind, with its
@@ -330,11 +272,11 @@ impl Served {
 
     /// Returns a new object with what every object is given at its creation.
     pub fn identify(&self, object: &Value, identity: &Identity) -> Value {
-        self.kinds.identify(&self.resource, object, identity)
+        tenure_meta::update::with_system_metadata(&self.resource, object, identity)
     }
 
     /// Returns a new object with all that its kind fills in.
-    pub fn prepare_create(&self, object: &Value, around: &mut dyn Surroundings) -> Value {
+    pub fn prepare_create(&self, object: &Value, around: &mut dyn CreateContext) -> Value {
         match self.version() {
             Some(version) if version.has_status => {
                 Value::Object(object.as_object().cloned().unwrap_or_default().without("status"))
@@ -350,7 +292,7 @@ impl Served {
         endpoint: &Endpoint,
         old: &Value,
         new: &Value,
-        around: &mut dyn Surroundings,
+        around: &mut dyn CreateContext,
     ) -> Value {
         self.kinds.prepare_update(&self.resource, endpoint.of_kind(), old, new, around)
     }
@@ -359,9 +301,9 @@ impl Served {
     pub fn validate_create(&self, object: &Value) -> Vec<Cause> {
         let mut causes = causes(&self.kinds.validate_create(&self.resource, object));
         if let Some(version) = self.version() {
-            causes.extend(version.validate_create(object));
+            causes.extend(self::causes(&version.validate_create(object)));
         } else if self.is_definition() {
-            causes.extend(custom::check_create(object));
+            causes.extend(self::causes(&custom::check_create(object)));
         }
         causes
     }
@@ -372,9 +314,9 @@ impl Served {
         let faults = self.kinds.validate_update_after(&self.resource, endpoint_of_kind, old, new, seen);
         let mut causes = causes(&faults);
         if let Some(version) = self.version() {
-            causes.extend(version.validate_update(new, old));
+            causes.extend(self::causes(&version.validate_update(new, old)));
         } else if self.is_definition() && *endpoint == Endpoint::Main {
-            causes.extend(custom::check_update(new, old));
+            causes.extend(self::causes(&custom::check_update(new, old)));
         }
         causes
     }
@@ -479,13 +421,8 @@ impl Served {
 
     /// Returns where the replicas of an object are, and what they are chosen by.
     pub fn scale_paths(&self) -> ScalePaths {
-        if let Some(scale) = self.version().and_then(|version| version.scale.as_ref()) {
-            let path = |names: &[Text]| names.to_vec();
-            return ScalePaths {
-                spec: path(&scale.spec),
-                status: path(&scale.status),
-                selector: path(&scale.selector),
-            };
+        if let Some(scale) = self.version().and_then(|version| version.scale.clone()) {
+            return scale;
         }
         let path = |names: [&str; 2]| names.map(Text::new).into();
         ScalePaths {
@@ -495,14 +432,9 @@ impl Served {
         }
     }
 
-    /// Returns the fields by which a list can be chosen from, besides name and namespace.
-    pub fn selectable_fields(&self) -> Vec<Text> {
-        if let Some(version) = self.version() {
-            return version.selectable.iter().map(|path| path.selector().into()).collect();
-        }
-        let own = (self.resource.group.as_str(), self.resource.name.as_str());
-        let row = SELECTABLE.iter().find(|(group, name, _)| (*group, *name) == own);
-        row.map_or(Vec::new(), |(_, _, fields)| fields.iter().map(Text::new).collect())
+    /// Returns the fields by which a list can be selected, besides name and namespace.
+    pub fn selectable_fields(&self) -> &[SelectableField] {
+        &self.resource.selectable_fields
     }
 
     /// Returns an object as an item of a list: items of built-in kinds do not repeat what the list says.

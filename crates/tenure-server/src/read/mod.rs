@@ -232,7 +232,7 @@ impl Selection {
         let text = |name: &str| request.query.get(name).map_or("", |value| value.as_str()).to_string();
         let labels = LabelSelector::parse(&text("labelSelector"))?;
         let fields = FieldSelector::parse(&text("fieldSelector"))?;
-        fields.check(&target.served.selectable_fields())?;
+        let fields = fields.resolve(target.served.selectable_fields())?;
         let name = (!target.name.is_empty()).then(|| target.name.to_string());
         Ok(Selection { labels, fields, name })
     }

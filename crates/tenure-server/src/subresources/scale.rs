@@ -22,16 +22,6 @@ use tenure_meta::selector_text;
 use tenure_schema::{Schema, TypeRef};
 use tenure_value::{Object, Text, Value};
 
-/// Where the numbers and the selector are in the object.
-pub(crate) struct ScalePaths {
-    /// The replicas that are wanted.
-    pub spec: Vec<Text>,
-    /// The replicas that there are.
-    pub status: Vec<Text>,
-    /// The selector of what is counted: a text, or the selector of a built-in kind.
-    pub selector: Vec<Text>,
-}
-
 /// The kind of a scale.
 const KIND: &str = "Scale";
 

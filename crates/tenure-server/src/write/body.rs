@@ -13,14 +13,14 @@ pub(crate) const LIMITS: Limits = Limits { bytes: 3 * 1024 * 1024, depth: 200, n
 pub(crate) struct Read {
     pub value: Value,
     /// `duplicate field "metadata.name"` and the like.
-    pub complaints: Vec<String>,
+    pub strict_errors: Vec<String>,
 }
 
 impl Read {
     /// Returns what is odd about the text, for a body that stands for an object.
     pub fn about(&self, target: &Target, text: &Bytes, encoding: Encoding) -> Complaints {
         let typed = encoding == Encoding::Json && !target.served.is_custom();
-        Complaints { duplicates: self.complaints.clone(), text: typed.then(|| text.clone()) }
+        Complaints { duplicates: self.strict_errors.clone(), text: typed.then(|| text.clone()) }
     }
 }
 
@@ -43,12 +43,12 @@ pub(crate) fn parse(bytes: &Bytes, encoding: Encoding) -> Result<Read, String> {
         }
         Encoding::Protobuf => {
             let value = protobuf::decode(bytes, &LIMITS).map_err(|error| format!("protobuf: {error}"))?;
-            return Ok(Read { value, complaints: Vec::new() });
+            return Ok(Read { value, strict_errors: Vec::new() });
         }
     };
-    let complaints =
+    let strict_errors =
         duplicates.iter().map(|duplicate| format!("duplicate field {:?}", duplicate.path())).collect();
-    Ok(Read { value: as_read_by_clients(value), complaints })
+    Ok(Read { value: as_read_by_clients(value), strict_errors })
 }
 
 /// Checks that a body is text; what is none would be stored as something else than was sent.
@@ -65,7 +65,7 @@ pub(crate) fn parse_applied(bytes: &Bytes) -> Result<Read, String> {
     let told = |duplicate: &Duplicate| {
         format!("line {}: key {:?} already set in map", duplicate.again.line, duplicate.name)
     };
-    Ok(Read { value: as_read_by_clients(value), complaints: duplicates.iter().map(told).collect() })
+    Ok(Read { value: as_read_by_clients(value), strict_errors: duplicates.iter().map(told).collect() })
 }
 
 /// An integer above the signed range is a float to every client that reads JSON as Kubernetes does.

@@ -3,7 +3,7 @@
 use crate::{
     Answer, Failure,
     kinds::{
-        Scope, Surroundings,
+        CreateContext, Scope,
         scalar::{Timestamp, time::Precision},
     },
     object::{Stored, key, meta_text, metadata, with_metadata},
@@ -246,7 +246,7 @@ impl Server {
     }
 }
 
-impl Surroundings for Around {
+impl CreateContext for Around {
     fn now(&self) -> Timestamp {
         self.now
     }

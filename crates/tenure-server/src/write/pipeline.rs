@@ -123,16 +123,16 @@ pub(crate) struct Body {
 
 impl<'a> Writing<'a> {
     /// Reads a document as an object of the target's kind that takes the place of the live one, if there is one;
-    /// `complaints` are those about its text.
+    /// `strict_errors` are those about its text.
     pub fn body(
         &self,
         document: &Value,
         live: Option<&Stored>,
-        complaints: &Complaints,
+        strict_errors: &Complaints,
     ) -> Result<Body, Failure> {
         let mut warnings = Vec::new();
         metadata_checks::check(document)?;
-        let object = self.complete(&bare(document), live, complaints, &mut warnings)?;
+        let object = self.complete(&bare(document), live, strict_errors, &mut warnings)?;
         Ok(Body {
             object,
             managers: document.at(["metadata", "managedFields"]).cloned(),
@@ -530,17 +530,17 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// Reads a body as an object of its kind; `complaints` are those about its text.
+    /// Reads a body as an object of its kind; `strict_errors` are those about its text.
     fn complete(
         &self,
         body: &Value,
         live: Option<&Stored>,
-        complaints: &Complaints,
+        strict_errors: &Complaints,
         warnings: &mut Vec<String>,
     ) -> Result<Value, Failure> {
         let body = self.unscoped(body);
         let decoded = self.target.served.complete(&body, live.map(|live| &live.object), self.now);
-        self.complained(&body, decoded, complaints, warnings)
+        self.complained(&body, decoded, strict_errors, warnings)
     }
 
     /// Reads what an apply made as an object of its kind.
@@ -572,18 +572,18 @@ impl<'a> Writing<'a> {
         &self,
         body: &Value,
         decoded: Result<Decoded, Box<DecodeError>>,
-        complaints: &Complaints,
+        strict_errors: &Complaints,
         warnings: &mut Vec<String>,
     ) -> Result<Value, Failure> {
         let served = &self.target.served;
         let decoded = decoded.map_err(|error| served.cannot_handle(body, &error.to_string()))?;
         match self.options.validation {
-            _ if decoded.complaints.is_empty() && complaints.duplicates.is_empty() => {}
+            _ if decoded.strict_errors.is_empty() && strict_errors.duplicates.is_empty() => {}
             FieldValidation::Ignore => {}
-            FieldValidation::Warn => warnings.extend(complaints.with(decoded.complaints)),
+            FieldValidation::Warn => warnings.extend(strict_errors.with(decoded.strict_errors)),
             FieldValidation::Strict => {
-                let complaints = complaints.with(decoded.complaints);
-                let why = format!("strict decoding error: {}", complaints.join(", "));
+                let strict_errors = strict_errors.with(decoded.strict_errors);
+                let why = format!("strict decoding error: {}", strict_errors.join(", "));
                 return Err(served.cannot_handle(body, &why));
             }
         }

@@ -16,7 +16,7 @@ pub(crate) struct Complaints {
 }
 
 impl Complaints {
-    /// Returns all complaints, with those about unknown fields.
+    /// Returns all strict_errors, with those about unknown fields.
     pub fn with(&self, unknown: Vec<String>) -> Vec<String> {
         match &self.text {
             Some(text) if !(unknown.is_empty() && self.duplicates.is_empty()) => {
@@ -27,7 +27,7 @@ impl Complaints {
     }
 }
 
-/// Brings complaints into the order of the text; what stands in an unknown field is not looked at.
+/// Brings strict_errors into the order of the text; what stands in an unknown field is not looked at.
 fn in_order(text: &[u8], duplicates: &[String], unknown: &[String]) -> Vec<String> {
     let mut order = Order {
         duplicates: duplicates.iter().collect(),
@@ -150,7 +150,7 @@ mod tests {
         let words = |of: &[&str], what: &str| -> Vec<String> {
             of.iter().map(|path| format!("{what} field \"{path}\"")).collect()
         };
-        let complaints = Complaints {
+        let strict_errors = Complaints {
             duplicates: words(
                 &["spec.unknown1.a", "spec.twice", "spec.unknownTwice", "spec.list[1].b"],
                 "duplicate",
@@ -160,7 +160,7 @@ mod tests {
         let unknown =
             words(&["spec.last", "spec.list[1].c", "spec.unknown1", "spec.unknownTwice"], "unknown");
         assert_eq!(
-            complaints.with(unknown.clone()),
+            strict_errors.with(unknown.clone()),
             [
                 "unknown field \"spec.unknown1\"",
                 "duplicate field \"spec.twice\"",
@@ -170,7 +170,7 @@ mod tests {
                 "unknown field \"spec.last\"",
             ]
         );
-        let plain = Complaints { text: None, ..complaints };
+        let plain = Complaints { text: None, ..strict_errors };
         assert_eq!(plain.with(unknown).len(), 8);
     }
 }

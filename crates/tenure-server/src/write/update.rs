@@ -99,7 +99,7 @@ impl Server {
                     Err(_) if self.read(target).await?.is_none() => return Err(target.not_found()),
                     patch => patch?,
                 };
-                let odd = Complaints { duplicates: patch.complaints, text: None };
+                let odd = Complaints { duplicates: patch.strict_errors, text: None };
                 let writing = Writing::new(self, target, request, options);
                 writing
                     .change(|live| {
@@ -125,7 +125,7 @@ impl Server {
         request: &Request,
         options: WriteOptions,
     ) -> Result<crate::write::pipeline::Written, Failure> {
-        let (config, complaints) = self.applied_config(target, request, &options)?;
+        let (config, strict_errors) = self.applied_config(target, request, &options)?;
         let forced = forced(target, request, &config)?;
         let (version, uid) =
             (meta_text(&config, "resourceVersion").to_string(), meta_text(&config, "uid").to_string());
@@ -171,7 +171,7 @@ impl Server {
                 }
             })
             .await?;
-        written.warnings.extend(complaints);
+        written.warnings.extend(strict_errors);
         Ok(written)
     }
 
@@ -184,14 +184,14 @@ impl Server {
     ) -> Result<(Value, Vec<String>), Failure> {
         let read = body::parse_applied(&request.body)
             .map_err(|why| Failure::bad_request(format!("error decoding YAML: {why}")))?;
-        let complaints = match (options.validation, read.complaints.is_empty()) {
+        let strict_errors = match (options.validation, read.strict_errors.is_empty()) {
             (FieldValidation::Strict, false) => {
-                let lines = read.complaints.join("\n  ");
+                let lines = read.strict_errors.join("\n  ");
                 return Err(Failure::bad_request(format!(
                     "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {lines}"
                 )));
             }
-            (FieldValidation::Warn, _) => read.complaints,
+            (FieldValidation::Warn, _) => read.strict_errors,
             _ => Vec::new(),
         };
         let config = match read.value {
@@ -205,7 +205,7 @@ impl Server {
             }
         };
         target.served.check_applied_kind(&config)?;
-        Ok((config, complaints))
+        Ok((config, strict_errors))
     }
 }
 
@@ -282,7 +282,7 @@ pub(crate) fn patch_body(request: &Request, options: &WriteOptions) -> Result<bo
     let mut read = body::parse(&request.body, Encoding::Json)
         .map_err(|why| Failure::bad_request(format!("error decoding patch: {why}")))?;
     if options.validation == FieldValidation::Ignore {
-        read.complaints.clear();
+        read.strict_errors.clear();
     }
     Ok(read)
 }

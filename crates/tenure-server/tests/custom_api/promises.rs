@@ -232,7 +232,7 @@ fn strict_validation_names_every_unknown_and_repeated_field() {
     )
     .replace(r#""name":"p""#, r#""name":"p","odd":1"#);
     let free = part("b.example.com", "q", r#","a":1,"a":2"#);
-    for (path, body, complaints) in [
+    for (path, body, strict_errors) in [
         (
             deployments.to_string(),
             deployment,
@@ -248,7 +248,7 @@ fn strict_validation_names_every_unknown_and_repeated_field() {
         let strict = server.post(&format!("{path}?fieldValidation=Strict"), body);
         assert_eq!(strict.code, 400, "{path}");
         assert!(
-            strict.says("message").ends_with(&format!("strict decoding error: {complaints}")),
+            strict.says("message").ends_with(&format!("strict decoding error: {strict_errors}")),
             "{}",
             strict.text()
         );
@@ -260,7 +260,7 @@ fn strict_validation_names_every_unknown_and_repeated_field() {
             .filter(|(name, _)| name.eq_ignore_ascii_case("warning"))
             .map(|(_, value)| unquoted(value))
             .collect();
-        assert_eq!(warnings.join(", "), complaints, "{path}");
+        assert_eq!(warnings.join(", "), strict_errors, "{path}");
         let ignored = server.post(&format!("{path}?fieldValidation=Ignore&dryRun=All"), body);
         assert_eq!((ignored.code, ignored.header("warning")), (201, None), "{path}");
     }

@@ -5,37 +5,37 @@ use tenure_value::{Object, Text, Value};
 
 /// What stood at a place of the live object, if that is known; it must have been completed and found valid.
 #[derive(Clone, Copy, Debug)]
-pub struct Before<'v>(Option<&'v Value>);
+pub struct Previous<'v>(Option<&'v Value>);
 
 /// A field that is not what it was.
 pub struct Change<'n, 'v> {
     pub place: usize,
     pub name: &'n Text,
     pub value: &'n Value,
-    pub before: Before<'v>,
+    pub before: Previous<'v>,
 }
 
-impl<'v> Before<'v> {
+impl<'v> Previous<'v> {
     /// Nothing is known.
-    pub const NOTHING: Before<'static> = Before(None);
+    pub const UNKNOWN: Previous<'static> = Previous(None);
 
     /// The live object stood here.
-    pub fn of(live: &'v Value) -> Before<'v> {
-        Before(Some(live))
+    pub fn of(live: &'v Value) -> Previous<'v> {
+        Previous(Some(live))
     }
 
     /// Returns what stood at a field that has this place among its siblings and this value now; most have the place
     /// they had, and of scalars nothing is to be gained.
-    pub fn field<N: AsRef<str> + ?Sized>(self, place: usize, name: &N, now: &Value) -> Before<'v>
+    pub fn field<N: AsRef<str> + ?Sized>(self, place: usize, name: &N, now: &Value) -> Previous<'v>
     where
         Text: PartialEq<N>,
     {
         if now.is_scalar() {
-            return Before::NOTHING;
+            return Previous::UNKNOWN;
         }
         let fields = self.0.and_then(Value::as_object);
         let same = fields.and_then(|fields| fields.fields().get(place)).filter(|(of, _)| of == name);
-        Before(same.map(|(_, value)| value).or_else(|| fields.and_then(|fields| fields.get(name))))
+        Previous(same.map(|(_, value)| value).or_else(|| fields.and_then(|fields| fields.get(name))))
     }
 
     /// Returns the fields that are not what they were, with their places and what they were, if the names are what they
@@ -55,17 +55,17 @@ impl<'v> Before<'v> {
             place,
             name,
             value: now,
-            before: Before(Some(before)),
+            before: Previous(Some(before)),
         }))
     }
 
     /// Returns what stood at a place of a list.
-    pub fn item(self, at: usize) -> Before<'v> {
-        Before(self.0.and_then(Value::as_array).and_then(|items| items.get(at)))
+    pub fn item(self, at: usize) -> Previous<'v> {
+        Previous(self.0.and_then(Value::as_array).and_then(|items| items.get(at)))
     }
 
     /// Whether it stands there still.
-    pub fn still_is(self, now: &Value) -> bool {
+    pub fn is_unchanged(self, now: &Value) -> bool {
         self.0.is_some_and(|before| before.ptr_eq(now))
     }
 }
@@ -78,18 +78,18 @@ mod tests {
     fn only_the_same_memory_at_the_same_place_is_left_out() {
         let live: Value = r#"{"a":{"x":1},"b":[{"x":1},{"x":1}],"c":1}"#.parse().unwrap();
         let part = |names: &[&str]| live.at(names.iter().copied()).unwrap();
-        let before = Before::of(&live);
-        assert!(before.still_is(&live));
+        let before = Previous::of(&live);
+        assert!(before.is_unchanged(&live));
         for place in 0..4 {
-            assert!(before.field(place, "a", part(&["a"])).still_is(part(&["a"])));
-            assert!(!before.field(place, "a", part(&["a"])).still_is(&r#"{"x":1}"#.parse().unwrap()));
-            assert!(!before.field(place, "c", part(&["c"])).still_is(part(&["c"])));
+            assert!(before.field(place, "a", part(&["a"])).is_unchanged(part(&["a"])));
+            assert!(!before.field(place, "a", part(&["a"])).is_unchanged(&r#"{"x":1}"#.parse().unwrap()));
+            assert!(!before.field(place, "c", part(&["c"])).is_unchanged(part(&["c"])));
         }
         let items = part(&["b"]).as_array().unwrap();
         let list = before.field(1, "b", part(&["b"]));
-        assert!(list.item(1).still_is(&items[1]));
-        assert!(!list.item(0).still_is(&items[1]) && !list.item(2).still_is(&items[1]));
-        assert!(!Before::NOTHING.field(0, "a", part(&["a"])).still_is(part(&["a"])));
+        assert!(list.item(1).is_unchanged(&items[1]));
+        assert!(!list.item(0).is_unchanged(&items[1]) && !list.item(2).is_unchanged(&items[1]));
+        assert!(!Previous::UNKNOWN.field(0, "a", part(&["a"])).is_unchanged(part(&["a"])));
     }
 
     #[test]
@@ -97,7 +97,7 @@ mod tests {
         let live: Value = r#"{"a":{"x":1},"b":1,"c":"t","d":null}"#.parse().unwrap();
         let fields = live.as_object().unwrap();
         let told = |now: &Object| -> Option<Vec<(usize, String)>> {
-            let changes = Before::of(&live).changes(now)?;
+            let changes = Previous::of(&live).changes(now)?;
             Some(changes.map(|change| (change.place, change.name.to_string())).collect())
         };
         assert_eq!(told(fields), Some(vec![]));
@@ -107,6 +107,6 @@ mod tests {
         assert_eq!(told(&copied), Some(vec![(0, "a".into())]));
         assert_eq!(told(&fields.without("d")), None);
         assert_eq!(told(&fields.without("d").with("e", 1)), None);
-        assert!(Before::NOTHING.changes(fields).is_none());
+        assert!(Previous::UNKNOWN.changes(fields).is_none());
     }
 }

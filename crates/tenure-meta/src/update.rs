@@ -1,0 +1,128 @@
+//! What every update does whatever the kind: fields that a request may not change are carried over from the live
+//! object, and the generation counts changes.
+
+use crate::{Resource, Timestamp, time::Precision};
+use tenure_value::{Object, Text, Value};
+
+/// What the server gives an object at its creation.
+#[derive(Clone, Debug)]
+pub struct SystemMetadata {
+    /// The name, generated where the request gave a prefix only.
+    pub name: Text,
+    /// The namespace; none for objects of the cluster.
+    pub namespace: Option<Text>,
+    /// The uid.
+    pub uid: Text,
+    /// The time of creation.
+    pub now: Timestamp,
+}
+
+/// Fields of metadata that no client writes.
+const SERVER_OWNED: [&str; 3] = ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"];
+
+/// Returns a new object with the metadata that the server gives it.
+pub fn with_system_metadata(resource: &Resource, object: &Value, system: &SystemMetadata) -> Value {
+    let Some(fields) = object.as_object() else { return object.clone() };
+    let metadata = fields.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+    let metadata = SERVER_OWNED.iter().fold(metadata, |metadata, name| metadata.without(name));
+    let metadata = metadata
+        .with("name", system.name.clone())
+        .with("uid", system.uid.clone())
+        .with("creationTimestamp", system.now.format(Precision::Seconds));
+    let metadata = match &system.namespace {
+        Some(namespace) => metadata.with("namespace", namespace.clone()),
+        None => metadata.without("namespace"),
+    };
+    let metadata = match resource.strategy.generation {
+        true => metadata.with("generation", 1),
+        false => metadata,
+    };
+    fields.with("metadata", metadata).into()
+}
+
+/// Returns the value at a path of names.
+pub fn at<'o>(object: &'o Object, path: &[&str]) -> Option<&'o Value> {
+    let (first, rest) = path.split_first()?;
+    rest.iter().try_fold(object.get(first)?, |value, name| value.get(name))
+}
+
+/// Returns an object with one of its fields as another object has it.
+pub fn carry_field(to: &Object, from: &Object, name: &str) -> Object {
+    match (from.get(name), to.get(name)) {
+        (Some(old), Some(new)) if old == new => to.clone(),
+        (Some(value), _) => to.with(name, value.clone()),
+        (None, _) => to.without(name),
+    }
+}
+
+/// Returns an object with a field of its metadata set or removed.
+pub fn with_metadata(object: &Object, name: &str, value: Option<Value>) -> Object {
+    let metadata = object.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+    if metadata.get(name) == value.as_ref() {
+        return object.clone();
+    }
+    let metadata = match value {
+        Some(value) => metadata.with(name, value),
+        None => metadata.without(name),
+    };
+    object.with("metadata", metadata)
+}
+
+/// Returns what a write to `/status` makes of an object: the live one with the status of the request and the metadata
+/// that the resource lets through there.
+pub fn status_update(resource: &Resource, old: &Object, new: &Object) -> Object {
+    let mut result = carry_field(old, new, "status");
+    for name in resource.strategy.status_keeps.iter() {
+        let value = at(new, &["metadata", name]).cloned();
+        result = with_metadata(&result, name, value);
+    }
+    for name in ["uid", "resourceVersion", "managedFields", "deletionTimestamp", "deletionGracePeriodSeconds"]
+    {
+        if let Some(value) = at(new, &["metadata", name]) {
+            result = with_metadata(&result, name, Some(value.clone()));
+        }
+    }
+    result
+}
+
+/// Returns an object with the metadata of the live one that no update changes.
+pub fn carry_system_metadata(new: &Object, old: &Object) -> Object {
+    let live = |name: &str| at(old, &["metadata", name]).cloned();
+    let mut result = new.clone();
+    for name in ["generation", "creationTimestamp"] {
+        result = with_metadata(&result, name, live(name));
+    }
+    result = with_metadata(&result, "selfLink", None);
+    if let Some(time) = live("deletionTimestamp") {
+        result = with_metadata(&result, "deletionTimestamp", Some(time));
+    }
+    for name in ["uid", "namespace", "deletionGracePeriodSeconds"] {
+        if at(&result, &["metadata", name]).is_none_or(|value| value.as_str() == Some("")) {
+            result = with_metadata(&result, name, live(name));
+        }
+    }
+    result
+}
+
+/// Returns an object with its generation raised where the change is one that the resource counts.
+pub fn with_generation(resource: &Resource, old: &Object, new: Object) -> Object {
+    if !raises_generation(resource, old, &new) {
+        return new;
+    }
+    let generation = at(old, &["metadata", "generation"]).and_then(Value::as_i64).unwrap_or(0);
+    with_metadata(&new, "generation", Some((generation + 1).into()))
+}
+
+/// Walks what is neither metadata nor status nor the names of the kind.
+fn content(object: &Object) -> impl Iterator<Item = &(Text, Value)> {
+    let outside = ["apiVersion", "kind", "metadata", "status"];
+    object.fields().iter().filter(move |(name, _)| !outside.contains(&name.as_str()))
+}
+
+/// Whether a change touches what raises the generation.
+fn raises_generation(resource: &Resource, old: &Object, new: &Object) -> bool {
+    let bumps = resource.strategy.bumps;
+    bumps.content && !content(old).eq(content(new))
+        || bumps.status && old.get("status") != new.get("status")
+        || bumps.annotations && at(old, &["metadata", "annotations"]) != at(new, &["metadata", "annotations"])
+}
