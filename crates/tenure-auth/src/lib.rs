@@ -29,6 +29,7 @@
 //! ```
 
 mod attributes;
+pub mod audit;
 pub mod authentication;
 pub mod rbac;
 mod user;

@@ -19,4 +19,5 @@ pub use field_rule::{
 };
 pub use policy::{Binding, Decision, Grant, Policy, Role, RoleRef, WritePermission};
 pub use rule::PolicyRule;
+pub(crate) use rule::url_covers;
 pub use subject::Subject;

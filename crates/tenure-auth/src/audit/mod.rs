@@ -1,0 +1,9 @@
+//! What is recorded of a request: a policy decides how much, and events carry it.
+//!
+//! Writing events to a file or a webhook is for the server.
+
+mod event;
+mod policy;
+
+pub use event::{Event, ObjectReference, ResponseStatus, Stage};
+pub use policy::{Level, Policy, PolicyError, Selection};
