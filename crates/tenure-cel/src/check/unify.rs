@@ -1,0 +1,149 @@
+//! Type parameters of calls: which types they stand for.
+
+use crate::types::Type;
+
+/// What type parameters stand for so far. Attempts that fail are undone by [`Solution::rollback`].
+#[derive(Default)]
+pub(super) struct Solution {
+    vars: Vec<Option<Type>>,
+    /// What changed, with what was there before.
+    log: Vec<(u32, Option<Type>)>,
+}
+
+impl Solution {
+    pub fn fresh(&mut self) -> Type {
+        self.vars.push(None);
+        Type::Var(u32::try_from(self.vars.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    fn get(&self, var: u32) -> Option<&Type> {
+        self.vars.get(var as usize)?.as_ref()
+    }
+
+    fn set(&mut self, var: u32, ty: Type) {
+        if let Some(slot) = self.vars.get_mut(var as usize) {
+            self.log.push((var, slot.replace(ty)));
+        }
+    }
+
+    pub fn mark(&self) -> usize {
+        self.log.len()
+    }
+
+    pub fn rollback(&mut self, mark: usize) {
+        while self.log.len() > mark {
+            let Some((var, before)) = self.log.pop() else { return };
+            if let Some(slot) = self.vars.get_mut(var as usize) {
+                *slot = before;
+            }
+        }
+    }
+
+    /// Whether a value of one type can be used where another is wanted; on success, parameters are bound.
+    pub fn is_assignable(&mut self, from: &Type, to: &Type) -> bool {
+        let mark = self.mark();
+        let fits = self.assign(from, to);
+        if !fits {
+            self.rollback(mark);
+        }
+        fits
+    }
+
+    fn assign(&mut self, from: &Type, to: &Type) -> bool {
+        if let Type::Var(var) = to {
+            match self.bind(from, *var) {
+                (true, _) => return true,
+                (false, true) => return false,
+                (false, false) => {}
+            }
+        }
+        if let Type::Var(var) = from {
+            return self.bind(to, *var).0;
+        }
+        if from.is_dyn_or_error() || to.is_dyn_or_error() {
+            return true;
+        }
+        match (from, to) {
+            (Type::Null, other) | (other, Type::Null) => is_nullable(other),
+            (Type::Type, Type::Type) => true,
+            (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => self.assign(a, b),
+            (Type::Map(k, v), Type::Map(l, w)) => self.assign(k, l) && self.assign(v, w),
+            (a, b) => a == b,
+        }
+    }
+
+    /// Tries to let a parameter stand for a type: whether it can, and whether it stood for one already.
+    fn bind(&mut self, ty: &Type, var: u32) -> (bool, bool) {
+        if *ty == Type::Var(var) {
+            return (true, true);
+        }
+        match self.get(var).cloned() {
+            Some(bound) => {
+                if *ty == bound {
+                    return (true, true);
+                }
+                if !self.assign(ty, &bound) {
+                    return (false, true);
+                }
+                let general = most_general(ty, &bound);
+                if !self.occurs(var, &general) {
+                    self.set(var, general);
+                }
+                (true, true)
+            }
+            None if self.occurs(var, ty) => (false, false),
+            None => {
+                self.set(var, ty.clone());
+                (true, false)
+            }
+        }
+    }
+
+    fn occurs(&self, var: u32, within: &Type) -> bool {
+        match within {
+            Type::Var(other) => *other == var || self.get(*other).is_some_and(|ty| self.occurs(var, ty)),
+            Type::List(of) | Type::Optional(of) => self.occurs(var, of),
+            Type::Map(key, value) => self.occurs(var, key) || self.occurs(var, value),
+            _ => false,
+        }
+    }
+
+    /// Replaces parameters by what they stand for; those that stand for nothing become `dyn` if asked.
+    pub fn resolve(&self, ty: &Type, unbound_to_dyn: bool) -> Type {
+        match ty {
+            Type::Var(var) => match self.get(*var) {
+                Some(bound) => self.resolve(bound, unbound_to_dyn),
+                None if unbound_to_dyn => Type::Dyn,
+                None => ty.clone(),
+            },
+            Type::List(of) => Type::list(self.resolve(of, unbound_to_dyn)),
+            Type::Optional(of) => Type::optional(self.resolve(of, unbound_to_dyn)),
+            Type::Map(key, value) => {
+                Type::map(self.resolve(key, unbound_to_dyn), self.resolve(value, unbound_to_dyn))
+            }
+            other => other.clone(),
+        }
+    }
+}
+
+fn is_nullable(ty: &Type) -> bool {
+    matches!(
+        ty,
+        Type::Null | Type::Object(_) | Type::Named(_) | Type::Optional(_) | Type::Duration | Type::Timestamp
+    )
+}
+
+/// Returns the less specific of two types that fit together.
+pub(super) fn most_general(a: &Type, b: &Type) -> Type {
+    if is_less_specific(a, b) { a.clone() } else { b.clone() }
+}
+
+fn is_less_specific(a: &Type, b: &Type) -> bool {
+    match (a, b) {
+        (Type::Dyn | Type::Var(_), _) => true,
+        (_, Type::Dyn | Type::Var(_)) => false,
+        (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => is_less_specific(a, b),
+        (Type::Map(k, v), Type::Map(l, w)) => is_less_specific(k, l) && is_less_specific(v, w),
+        (a, b) => a == b,
+    }
+}

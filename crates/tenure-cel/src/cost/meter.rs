@@ -1,0 +1,69 @@
+//! Counts what an evaluation costs and holds, and stops it at its limits. Work is charged before it is done.
+
+use crate::Error;
+
+/// What one evaluation may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How much it may cost.
+    pub cost: u64,
+    /// How many bytes the values that it makes may take.
+    pub bytes: usize,
+}
+
+impl Limits {
+    /// No limit on costs: for expressions that are trusted.
+    pub const fn unlimited_cost() -> Limits {
+        Limits { cost: u64::MAX, ..Limits::new() }
+    }
+
+    /// What Kubernetes allows one evaluation.
+    pub const fn new() -> Limits {
+        Limits { cost: 1_000_000, bytes: 128 << 20 }
+    }
+
+    /// Lowers the limit on costs to what is left of a budget.
+    pub fn within(self, budget: u64) -> Limits {
+        Limits { cost: self.cost.min(budget), ..self }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits::new()
+    }
+}
+
+/// Counts costs and bytes against limits.
+#[derive(Debug)]
+pub struct Meter {
+    limits: Limits,
+    cost: u64,
+    bytes: usize,
+}
+
+impl Meter {
+    /// Starts to count.
+    pub fn new(limits: Limits) -> Meter {
+        Meter { limits, cost: 0, bytes: 0 }
+    }
+
+    /// Charges work that is about to be done.
+    #[inline]
+    pub fn charge(&mut self, cost: u64) -> Result<(), Error> {
+        self.cost = self.cost.saturating_add(cost);
+        if self.cost > self.limits.cost { Err(Error::CostLimit) } else { Ok(()) }
+    }
+
+    /// Counts bytes that are about to be allocated.
+    #[inline]
+    pub fn allocate(&mut self, bytes: usize) -> Result<(), Error> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > self.limits.bytes { Err(Error::SizeLimit(self.limits.bytes)) } else { Ok(()) }
+    }
+
+    /// Returns what was charged so far.
+    pub fn cost(&self) -> u64 {
+        self.cost
+    }
+}

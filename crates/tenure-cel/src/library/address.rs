@@ -1,0 +1,251 @@
+//! IP addresses and networks.
+
+use super::{Row, fail, no_such_overload};
+use crate::{
+    cost::Cost,
+    env::Outcome,
+    value::{Opaque, Val},
+};
+use std::{any::Any, net::IpAddr};
+
+const ONE: Cost = Cost::Fixed(1);
+const PARSE: Cost = Cost::Scan(1.0);
+
+pub(super) const FUNCTIONS: &[Row] = &[
+    ("ip(string): net.IP", PARSE, |_, args| match args {
+        [Val::String(text)] => {
+            parse_address(text).map_or_else(fail, |address| Ok(Val::opaque(Address(address))))
+        }
+        _ => no_such_overload(),
+    }),
+    ("isIP(string): bool", PARSE, |_, args| match args {
+        [Val::String(text)] => Ok(Val::Bool(parse_address(text).is_ok())),
+        _ => no_such_overload(),
+    }),
+    ("ip.isCanonical(string): bool", Cost::Scan(2.0), |_, args| match args {
+        [Val::String(text)] => parse_address(text)
+            .map_or_else(fail, |address| Ok(Val::Bool(address.to_string() == text.as_str()))),
+        _ => no_such_overload(),
+    }),
+    ("string(net.IP): string", ONE, |_, args| of_address(args, |of| Val::String(of.to_string().into()))),
+    ("net.IP.family(): int", ONE, |_, args| {
+        of_address(args, |of| Val::Int(if of.is_ipv4() { 4 } else { 6 }))
+    }),
+    ("net.IP.isUnspecified(): bool", ONE, |_, args| of_address(args, |of| Val::Bool(of.is_unspecified()))),
+    ("net.IP.isLoopback(): bool", ONE, |_, args| of_address(args, |of| Val::Bool(of.is_loopback()))),
+    ("net.IP.isLinkLocalMulticast(): bool", ONE, |_, args| {
+        of_address(args, |of| Val::Bool(is_local_multicast(of)))
+    }),
+    ("net.IP.isLinkLocalUnicast(): bool", ONE, |_, args| {
+        of_address(args, |of| Val::Bool(is_local_unicast(of)))
+    }),
+    ("net.IP.isGlobalUnicast(): bool", ONE, |_, args| {
+        of_address(args, |of| Val::Bool(is_global_unicast(of)))
+    }),
+    ("cidr(string): net.CIDR", PARSE, |_, args| match args {
+        [Val::String(text)] => parse_network(text).map_or_else(fail, |network| Ok(Val::opaque(network))),
+        _ => no_such_overload(),
+    }),
+    ("isCIDR(string): bool", PARSE, |_, args| match args {
+        [Val::String(text)] => Ok(Val::Bool(parse_network(text).is_ok())),
+        _ => no_such_overload(),
+    }),
+    ("string(net.CIDR): string", ONE, |_, args| {
+        of_network(args, |of| Ok(Val::String(format!("{}/{}", of.address, of.length).into())))
+    }),
+    ("net.CIDR.ip(): net.IP", ONE, |_, args| of_network(args, |of| Ok(Val::opaque(Address(of.address))))),
+    ("net.CIDR.prefixLength(): int", ONE, |_, args| {
+        of_network(args, |of| Ok(Val::Int(i64::from(of.length))))
+    }),
+    ("net.CIDR.masked(): net.CIDR", ONE, |_, args| {
+        of_network(args, |of| {
+            Ok(Val::opaque(Network { address: mask(of.address, of.length), length: of.length }))
+        })
+    }),
+    ("net.CIDR.containsIP(net.IP): bool", Cost::ContainsAddress(false), |_, args| {
+        of_network(args, |of| match args.get(1).and_then(Val::downcast::<Address>) {
+            Some(address) => Ok(Val::Bool(of.contains(address.0, u8::MAX))),
+            None => no_such_overload(),
+        })
+    }),
+    ("net.CIDR.containsIP(string): bool", Cost::ContainsAddress(true), |_, args| {
+        of_network(args, |of| match args.get(1) {
+            Some(Val::String(text)) => {
+                parse_address(text).map_or_else(fail, |address| Ok(Val::Bool(of.contains(address, u8::MAX))))
+            }
+            _ => no_such_overload(),
+        })
+    }),
+    ("net.CIDR.containsCIDR(net.CIDR): bool", Cost::ContainsNetwork(false), |_, args| {
+        of_network(args, |of| match args.get(1).and_then(Val::downcast::<Network>) {
+            Some(other) => Ok(Val::Bool(of.contains(other.address, other.length))),
+            None => no_such_overload(),
+        })
+    }),
+    ("net.CIDR.containsCIDR(string): bool", Cost::ContainsNetwork(true), |_, args| {
+        of_network(args, |of| match args.get(1) {
+            Some(Val::String(text)) => parse_network(text)
+                .map_or_else(fail, |other| Ok(Val::Bool(of.contains(other.address, other.length)))),
+            _ => no_such_overload(),
+        })
+    }),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Address(IpAddr);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Network {
+    address: IpAddr,
+    length: u8,
+}
+
+impl Network {
+    /// Whether an address, or a network of a longer prefix, is within this one.
+    fn contains(&self, address: IpAddr, length: u8) -> bool {
+        self.address.is_ipv4() == address.is_ipv4()
+            && length >= self.length
+            && mask(address, self.length) == mask(self.address, self.length)
+    }
+}
+
+/// Clears the bits behind a prefix.
+fn mask(address: IpAddr, length: u8) -> IpAddr {
+    match address {
+        IpAddr::V4(of) => {
+            let keep = u32::MAX.checked_shl(32 - u32::from(length.min(32))).unwrap_or(0);
+            IpAddr::V4((of.to_bits() & keep).into())
+        }
+        IpAddr::V6(of) => {
+            let keep = u128::MAX.checked_shl(128 - u32::from(length.min(128))).unwrap_or(0);
+            IpAddr::V6((of.to_bits() & keep).into())
+        }
+    }
+}
+
+fn parse_address(text: &str) -> Result<IpAddr, String> {
+    let failed =
+        |why: String| format!("IP Address {text:?} parse error during conversion from string: {why}");
+    if let Some((before, _)) = text.split_once('%')
+        && before.parse::<std::net::Ipv6Addr>().is_ok()
+    {
+        return Err(format!("IP address {text:?} with zone value is not allowed"));
+    }
+    let address =
+        text.parse::<IpAddr>().map_err(|_| failed(format!("ParseAddr({text:?}): {}", why_not(text))))?;
+    match address {
+        IpAddr::V6(of) if of.to_ipv4_mapped().is_some() => {
+            Err(format!("IPv4-mapped IPv6 address {text:?} is not allowed"))
+        }
+        other => Ok(other),
+    }
+}
+
+/// Says what is wrong with an address.
+fn why_not(text: &str) -> &'static str {
+    let dot = text.find('.');
+    if text.find(':').is_some_and(|colon| dot.is_none_or(|dot| colon < dot)) {
+        return "unable to parse IP";
+    }
+    if dot.is_none() {
+        return "unable to parse IP";
+    }
+    let parts: Vec<&str> = text.split('.').collect();
+    for part in &parts {
+        if let Some(why) = match *part {
+            part if !part.bytes().all(|byte| byte.is_ascii_digit()) => Some("unexpected character"),
+            "" => Some("IPv4 field must have at least one digit"),
+            part if part.len() > 1 && part.starts_with('0') => Some("IPv4 field has octet with leading zero"),
+            part if part.parse::<u8>().is_err() => Some("IPv4 field has value >255"),
+            _ => None,
+        } {
+            return why;
+        }
+    }
+    if parts.len() < 4 { "IPv4 address too short" } else { "IPv4 address too long" }
+}
+
+fn parse_network(text: &str) -> Result<Network, String> {
+    let failed = |why: &str| {
+        Err(format!(
+            "network address parse error during conversion from string: netip.ParsePrefix({text:?}): {why}"
+        ))
+    };
+    let Some((address, length)) = text.rsplit_once('/') else { return failed("no '/'") };
+    let Ok(address) = address.parse::<IpAddr>() else { return failed(why_not(address)) };
+    if matches!(address, IpAddr::V6(of) if of.to_ipv4_mapped().is_some()) {
+        return Err(format!("IPv4-mapped IPv6 address {text:?} is not allowed"));
+    }
+    let digits =
+        length.bytes().all(|byte| byte.is_ascii_digit()) && !(length.len() > 1 && length.starts_with('0'));
+    match length.parse::<u8>() {
+        Ok(length) if digits && length <= if address.is_ipv4() { 32 } else { 128 } => {
+            Ok(Network { address, length })
+        }
+        Ok(_) if digits => failed("prefix length out of range"),
+        _ => failed(&format!("bad bits after slash: {length:?}")),
+    }
+}
+
+fn is_local_multicast(of: &IpAddr) -> bool {
+    match of {
+        IpAddr::V4(of) => matches!(of.octets(), [224, 0, 0, _]),
+        IpAddr::V6(of) => of.segments()[0] & 0xff0f == 0xff02,
+    }
+}
+
+fn is_local_unicast(of: &IpAddr) -> bool {
+    match of {
+        IpAddr::V4(of) => of.is_link_local(),
+        IpAddr::V6(of) => of.segments()[0] & 0xffc0 == 0xfe80,
+    }
+}
+
+fn is_global_unicast(of: &IpAddr) -> bool {
+    let is_broadcast = matches!(of, IpAddr::V4(of) if of.is_broadcast());
+    !(is_broadcast || of.is_unspecified() || of.is_loopback() || of.is_multicast() || is_local_unicast(of))
+}
+
+impl Opaque for Address {
+    fn type_name(&self) -> &str {
+        "net.IP"
+    }
+
+    fn equals(&self, other: &dyn Opaque) -> bool {
+        other.as_any().downcast_ref::<Address>() == Some(self)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn size(&self) -> Option<u64> {
+        Some(if self.0.is_ipv4() { 4 } else { 16 })
+    }
+}
+
+impl Opaque for Network {
+    fn type_name(&self) -> &str {
+        "net.CIDR"
+    }
+
+    fn equals(&self, other: &dyn Opaque) -> bool {
+        other.as_any().downcast_ref::<Network>() == Some(self)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn size(&self) -> Option<u64> {
+        Some(u64::from(self.length).div_ceil(8))
+    }
+}
+
+fn of_address<'v>(args: &[Val<'v>], result: fn(&IpAddr) -> Val<'static>) -> Outcome<'v> {
+    args.first().and_then(Val::downcast::<Address>).map_or_else(no_such_overload, |of| Ok(result(&of.0)))
+}
+
+fn of_network<'v>(args: &[Val<'v>], result: impl FnOnce(&Network) -> Outcome<'v>) -> Outcome<'v> {
+    args.first().and_then(Val::downcast::<Network>).map_or_else(no_such_overload, result)
+}

@@ -1,0 +1,41 @@
+//! Lists as sets.
+
+use super::{Row, no_such_overload};
+use crate::{
+    Error,
+    cost::Cost,
+    value::{Index, List, Val},
+};
+
+pub(super) const FUNCTIONS: &[Row] = &[
+    ("sets.contains(list(T), list(T)): bool", Cost::Sets(1.0), |_, args| match args {
+        [Val::List(a), Val::List(b)] => contains_all(a, b).map(Val::Bool),
+        _ => no_such_overload(),
+    }),
+    ("sets.equivalent(list(T), list(T)): bool", Cost::Sets(2.0), |_, args| match args {
+        [Val::List(a), Val::List(b)] => Ok(Val::Bool(contains_all(a, b)? && contains_all(b, a)?)),
+        _ => no_such_overload(),
+    }),
+    ("sets.intersects(list(T), list(T)): bool", Cost::Sets(1.0), |_, args| match args {
+        [Val::List(a), Val::List(b)] => {
+            let index = Index::new(b)?;
+            for item in a.iter() {
+                if index.contains(&item?)? {
+                    return Ok(Val::Bool(true));
+                }
+            }
+            Ok(Val::Bool(false))
+        }
+        _ => no_such_overload(),
+    }),
+];
+
+fn contains_all<'v>(list: &List<'v>, items: &List<'v>) -> Result<bool, Error> {
+    let index = Index::new(list)?;
+    for item in items.iter() {
+        if !index.contains(&item?)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

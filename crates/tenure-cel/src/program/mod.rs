@@ -1,0 +1,83 @@
+//! Programs: expressions that are ready to run.
+
+mod compile;
+mod evaluate;
+mod node;
+
+pub(crate) use compile::compile;
+pub use evaluate::{Evaluation, Variables};
+
+use crate::{
+    cost::{Limits, Meter},
+    types::Type,
+    value::Val,
+};
+use node::{Node, NodeId};
+
+/// A compiled expression. It can be run any number of times, by many threads.
+#[derive(Debug)]
+pub struct Program {
+    nodes: Vec<Node>,
+    root: NodeId,
+    /// How many values the loops hold at once.
+    locals: usize,
+    result_type: Type,
+    estimated_cost: u64,
+    /// For each variable of the environment, whether the expression reads it.
+    reads: Vec<bool>,
+}
+
+impl Program {
+    /// Returns the type of the result.
+    pub fn result_type(&self) -> &Type {
+        &self.result_type
+    }
+
+    /// Returns the most that the expression can cost on values within their declared bounds.
+    ///
+    /// ```
+    /// use tenure_cel::{Decl, Env};
+    ///
+    /// let env = |names| Env::kubernetes().with_variable("self", names);
+    /// let names = Decl::list(Decl::string().max_length(10));
+    /// let cost = |names| env(names).compile("self.all(n, n.contains('abc'))").unwrap().estimated_cost();
+    /// assert_eq!(cost(names.clone().max_items(10)), 82);
+    /// assert!(cost(names) > 8_000_000);
+    /// ```
+    pub fn estimated_cost(&self) -> u64 {
+        self.estimated_cost
+    }
+
+    /// Whether the expression reads a variable, by the order in which variables were added.
+    pub fn reads(&self, variable: usize) -> bool {
+        self.reads.get(variable).copied().unwrap_or(false)
+    }
+
+    /// Runs the expression over the values of its variables, in the order in which they were added.
+    ///
+    /// ```
+    /// use tenure_cel::{Decl, Env, Limits, Val};
+    /// use tenure_value::Value;
+    ///
+    /// let replicas = Decl::object("self", [("replicas", Decl::int(), false)]);
+    /// let program = Env::kubernetes().with_variable("self", replicas.clone()).compile("self.replicas <= 5")?;
+    /// let document: Value = r#"{"replicas": 7}"#.parse().unwrap();
+    /// let evaluation = program.eval(&[Val::from_document(&document, Some(&replicas))?], Limits::new());
+    /// assert!(matches!(evaluation.result, Ok(Val::Bool(false))));
+    /// assert_eq!(evaluation.cost, 3);
+    /// # Ok::<(), tenure_cel::Error>(())
+    /// ```
+    pub fn eval<'v>(&self, variables: &dyn Variables<'v>, limits: Limits) -> Evaluation<'v> {
+        let mut meter = Meter::new(limits);
+        let result = evaluate::run(self, variables, &mut meter);
+        Evaluation { result, cost: meter.cost() }
+    }
+
+    /// Returns the result of an expression that reads no variable and has only constants.
+    pub fn constant(&self) -> Option<&Val<'static>> {
+        match self.nodes.get(self.root.index()) {
+            Some(Node::Const(value)) => Some(value),
+            _ => None,
+        }
+    }
+}

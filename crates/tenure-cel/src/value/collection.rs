@@ -1,0 +1,193 @@
+//! Lists and maps: parts of documents, or made by an expression.
+
+use super::{Declared, Val};
+use crate::{Error, types::Decl};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+use tenure_value::{Array, Object, Text};
+
+/// A list.
+#[derive(Clone, Debug)]
+pub enum List<'v> {
+    /// A list of a document, with what is declared of it.
+    Document(&'v Array, Option<&'v Decl>),
+    /// A list that an expression made.
+    Made(Arc<Vec<Val<'v>>>),
+}
+
+/// A map, or an object with named fields.
+#[derive(Clone, Debug)]
+pub enum Map<'v> {
+    /// An object of a document, with what is declared of it.
+    Document(&'v Object, Option<&'v Decl>),
+    /// A map that an expression made.
+    Made(Arc<BTreeMap<MapKey, Val<'v>>>),
+    /// An object of a named type that an expression made.
+    Struct(Text, Arc<BTreeMap<MapKey, Val<'v>>>),
+}
+
+/// A key of a map that an expression made. Integers of both types are the same key where their amounts are.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MapKey {
+    /// `true` or `false`.
+    Bool(bool),
+    /// An integer of either type.
+    Integer(i128),
+    /// A text.
+    String(Text),
+}
+
+impl MapKey {
+    /// Returns the key that a value is; none where it cannot be one.
+    pub fn new(value: &Val<'_>) -> Option<MapKey> {
+        match value {
+            Val::Bool(flag) => Some(MapKey::Bool(*flag)),
+            Val::String(text) => Some(MapKey::String(text.clone())),
+            Val::Double(number) if number.fract() == 0.0 && number.abs() < 4e19 => {
+                Some(MapKey::Integer(*number as i128))
+            }
+            number => number.as_integer().map(MapKey::Integer),
+        }
+    }
+
+    /// Returns the key as a value.
+    pub fn to_val<'v>(&self) -> Val<'v> {
+        match self {
+            MapKey::Bool(flag) => Val::Bool(*flag),
+            MapKey::String(text) => Val::String(text.clone()),
+            MapKey::Integer(number) => match i64::try_from(*number) {
+                Ok(number) => Val::Int(number),
+                Err(_) => Val::UInt(u64::try_from(*number).unwrap_or(u64::MAX)),
+            },
+        }
+    }
+}
+
+impl<'v> List<'v> {
+    /// Returns how many items there are.
+    pub fn len(&self) -> usize {
+        match self {
+            List::Document(array, _) => array.len(),
+            List::Made(items) => items.len(),
+        }
+    }
+
+    /// Whether there is no item.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns an item; an error where a document does not hold what is declared.
+    pub fn get(&self, at: usize) -> Option<Result<Val<'v>, Error>> {
+        match self {
+            List::Document(array, decl) => {
+                let item = array.get(at)?;
+                Some(Val::from_document(item, decl.and_then(Decl::element)))
+            }
+            List::Made(items) => items.get(at).cloned().map(Ok),
+        }
+    }
+
+    /// Walks the items.
+    pub fn iter(&self) -> impl Iterator<Item = Result<Val<'v>, Error>> + '_ {
+        (0..self.len()).filter_map(|at| self.get(at))
+    }
+
+    /// Returns the items.
+    pub fn to_vec(&self) -> Result<Vec<Val<'v>>, Error> {
+        match self {
+            List::Made(items) => Ok(items.to_vec()),
+            List::Document(..) => self.iter().collect(),
+        }
+    }
+
+    pub(crate) fn declared(&self) -> Declared<'v> {
+        match self {
+            List::Document(_, decl) => *decl,
+            List::Made(_) => None,
+        }
+    }
+}
+
+impl<'v> Map<'v> {
+    /// Returns how many entries there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Map::Document(object, None) => object.len(),
+            Map::Document(object, Some(decl)) if decl.is_map() => object.len(),
+            Map::Document(object, Some(decl)) => {
+                decl.fields().iter().filter(|field| object.contains(&field.property)).count()
+            }
+            Map::Made(entries) | Map::Struct(_, entries) => entries.len(),
+        }
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(crate) fn type_name(&self) -> &str {
+        match self {
+            Map::Document(_, Some(decl)) => decl.object_name().unwrap_or("map"),
+            Map::Struct(name, _) => name,
+            _ => "map",
+        }
+    }
+
+    /// Returns the value of a named field or of a text as key.
+    pub fn get(&self, name: &str) -> Option<Result<Val<'v>, Error>> {
+        match self {
+            Map::Document(object, None) => Some(Val::from_document(object.get(name)?, None)),
+            Map::Document(object, Some(decl)) => match decl.object_name() {
+                Some(_) => {
+                    let field = decl.field(name)?;
+                    Some(Val::from_document(object.get(&field.property)?, Some(&field.decl)))
+                }
+                None => Some(Val::from_document(object.get(name)?, decl.element())),
+            },
+            // A search needs an owned key; short texts are copied without an allocation.
+            Map::Made(entries) | Map::Struct(_, entries) => {
+                entries.get(&MapKey::String(name.into())).cloned().map(Ok)
+            }
+        }
+    }
+
+    /// Returns the value of a key.
+    pub fn find(&self, key: &Val<'_>) -> Option<Result<Val<'v>, Error>> {
+        match (self, key) {
+            (_, Val::String(name)) => self.get(name),
+            (Map::Made(entries) | Map::Struct(_, entries), key) => {
+                entries.get(&MapKey::new(key)?).cloned().map(Ok)
+            }
+            _ => None,
+        }
+    }
+
+    /// Walks the keys, in their order.
+    pub fn keys(&self) -> Vec<Val<'v>> {
+        match self {
+            Map::Document(object, Some(decl)) if decl.object_name().is_some() => {
+                let held = decl.fields().iter().filter(|field| object.contains(&field.property));
+                held.map(|field| Val::String(field.name.clone())).collect()
+            }
+            Map::Document(object, _) => object.iter().map(|(name, _)| Val::String(name.clone())).collect(),
+            Map::Made(entries) | Map::Struct(_, entries) => entries.keys().map(MapKey::to_val).collect(),
+        }
+    }
+
+    /// Returns the entries, in the order of the keys.
+    pub fn entries(&self) -> Result<Cow<'_, BTreeMap<MapKey, Val<'v>>>, Error> {
+        match self {
+            Map::Made(entries) | Map::Struct(_, entries) => Ok(Cow::Borrowed(entries)),
+            Map::Document(..) => {
+                let mut entries = BTreeMap::new();
+                for key in self.keys() {
+                    if let (Some(value), Some(key)) = (self.find(&key), MapKey::new(&key)) {
+                        entries.insert(key, value?);
+                    }
+                }
+                Ok(Cow::Owned(entries))
+            }
+        }
+    }
+}

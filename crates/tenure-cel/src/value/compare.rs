@@ -1,0 +1,208 @@
+//! Equality and order of values.
+
+use super::{List, Map, MapKey, Val};
+use crate::{Error, types::ListSemantics};
+use std::{
+    cmp::Ordering,
+    collections::{BTreeSet, HashMap, HashSet},
+};
+use tenure_value::Value;
+
+impl<'v> Val<'v> {
+    /// Whether both are equal: numbers by amount, sets and keyed lists whatever their order. Values of different types
+    /// are not equal.
+    pub fn equals(&self, other: &Val<'v>) -> Result<bool, Error> {
+        Ok(match (self, other) {
+            (Val::Null, Val::Null) => true,
+            (Val::Bool(a), Val::Bool(b)) => a == b,
+            (Val::Int(a), Val::Int(b)) => a == b,
+            (Val::String(a), Val::String(b)) | (Val::Type(a), Val::Type(b)) => a == b,
+            (Val::Bytes(a), Val::Bytes(b)) => a == b,
+            (Val::Timestamp(a), Val::Timestamp(b)) => a == b,
+            (Val::Duration(a), Val::Duration(b)) => a == b,
+            (Val::Optional(a), Val::Optional(b)) => match (a, b) {
+                (Some(a), Some(b)) => a.equals(b)?,
+                (a, b) => a.is_none() && b.is_none(),
+            },
+            (Val::Opaque(a), Val::Opaque(b)) => a.type_name() == b.type_name() && a.equals(&**b),
+            (Val::List(a), Val::List(b)) => lists_equal(a, b)?,
+            (Val::Map(a), Val::Map(b)) => maps_equal(a, b)?,
+            (a, b) if a.is_number() && b.is_number() => a.compare_numbers(b) == Some(Ordering::Equal),
+            _ => false,
+        })
+    }
+
+    /// Returns which of two values of one ordered type comes first; none where they have no order.
+    pub fn compare(&self, other: &Val<'_>) -> Option<Ordering> {
+        Some(match (self, other) {
+            (Val::Bool(a), Val::Bool(b)) => a.cmp(b),
+            (Val::String(a), Val::String(b)) => a.cmp(b),
+            (Val::Bytes(a), Val::Bytes(b)) => a.cmp(b),
+            (Val::Timestamp(a), Val::Timestamp(b)) => a.cmp(b),
+            (Val::Duration(a), Val::Duration(b)) => a.cmp(b),
+            (a, b) => return a.compare_numbers(b),
+        })
+    }
+
+    /// Returns a key that equal values share, where values of this kind have one; the rest is compared one by one.
+    pub(crate) fn hash_key(&self) -> Option<MapKey> {
+        match self {
+            Val::Double(number) if number.fract() != 0.0 => None,
+            other => MapKey::new(other),
+        }
+    }
+}
+
+fn lists_equal<'v>(a: &List<'v>, b: &List<'v>) -> Result<bool, Error> {
+    if a.len() != b.len() {
+        return Ok(false);
+    }
+    if let (List::Document(left, m), List::Document(right, n)) = (a, b)
+        && left.ptr_eq(right)
+        && m.map(std::ptr::from_ref) == n.map(std::ptr::from_ref)
+    {
+        return Ok(true);
+    }
+    let semantics = a.declared().or(b.declared()).and_then(|decl| decl.semantics());
+    match semantics {
+        None | Some(ListSemantics::Ordered) => {
+            for (x, y) in a.iter().zip(b.iter()) {
+                if !x?.equals(&y?)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        }
+        Some(ListSemantics::Set) => sets_equal(a, b),
+        Some(ListSemantics::Keyed(keys)) => keyed_equal(a, b, keys),
+    }
+}
+
+/// Compares sets: every item of each is in the other.
+fn sets_equal<'v>(a: &List<'v>, b: &List<'v>) -> Result<bool, Error> {
+    let index = Index::new(b)?;
+    for item in a.iter() {
+        if !index.contains(&item?)? {
+            return Ok(false);
+        }
+    }
+    let index = Index::new(a)?;
+    for item in b.iter() {
+        if !index.contains(&item?)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Compares keyed lists: each item with the one of the same key.
+fn keyed_equal<'v>(a: &List<'v>, b: &List<'v>, keys: &[tenure_value::Text]) -> Result<bool, Error> {
+    let mut by_key: HashMap<Vec<Option<Value>>, Val<'v>> = HashMap::with_capacity(b.len());
+    for item in b.iter() {
+        let item = item?;
+        by_key.insert(key_of(&item, keys), item);
+    }
+    if by_key.len() != b.len() {
+        return Ok(false);
+    }
+    for item in a.iter() {
+        let item = item?;
+        match by_key.get(&key_of(&item, keys)) {
+            Some(other) if item.equals(other)? => {}
+            _ => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+/// Returns the values of an item's keys.
+pub(crate) fn key_of(item: &Val<'_>, keys: &[tenure_value::Text]) -> Vec<Option<Value>> {
+    keys.iter()
+        .map(|key| match item {
+            Val::Map(Map::Document(object, _)) => object.get(key).cloned(),
+            _ => None,
+        })
+        .collect()
+}
+
+fn maps_equal<'v>(a: &Map<'v>, b: &Map<'v>) -> Result<bool, Error> {
+    if let (Map::Struct(m, _), Map::Struct(n, _)) = (a, b)
+        && m != n
+    {
+        return Ok(false);
+    }
+    if a.len() != b.len() {
+        return Ok(false);
+    }
+    for key in a.keys() {
+        match (a.find(&key), b.find(&key)) {
+            (Some(x), Some(y)) => {
+                if !x?.equals(&y?)? {
+                    return Ok(false);
+                }
+            }
+            _ => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+/// The items of a list, prepared for looking up many values.
+#[derive(Default)]
+pub(crate) struct Index<'v> {
+    keyed: BTreeSet<MapKey>,
+    /// Lists and objects of documents.
+    documents: HashSet<Value>,
+    /// What is compared one by one.
+    rest: Vec<Val<'v>>,
+}
+
+impl<'v> Index<'v> {
+    pub fn new(list: &List<'v>) -> Result<Index<'v>, Error> {
+        let mut index = Index::default();
+        for item in list.iter() {
+            index.add(&item?);
+        }
+        Ok(index)
+    }
+
+    pub fn add(&mut self, item: &Val<'v>) {
+        match (item.hash_key(), item.as_document()) {
+            (Some(key), _) => drop(self.keyed.insert(key)),
+            (None, Some(document)) => {
+                if self.documents.insert(document) {
+                    self.rest.push(item.clone());
+                }
+            }
+            (None, None) => self.rest.push(item.clone()),
+        }
+    }
+
+    pub fn contains(&self, value: &Val<'v>) -> Result<bool, Error> {
+        if let Some(key) = value.hash_key() {
+            return Ok(self.keyed.contains(&key));
+        }
+        if let Some(document) = value.as_document()
+            && (self.documents.contains(&document) || self.documents.len() == self.rest.len())
+        {
+            return Ok(self.documents.contains(&document));
+        }
+        for item in &self.rest {
+            if item.equals(value)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Val<'_> {
+    /// Returns the list or object of a document that this is.
+    fn as_document(&self) -> Option<Value> {
+        match self {
+            Val::List(List::Document(array, _)) => Some(Value::Array((*array).clone())),
+            Val::Map(Map::Document(object, _)) => Some(Value::Object((*object).clone())),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Between documents and values.
+
+use super::{Duration, List, Map, MapKey, Timestamp, Val};
+use crate::{
+    Error,
+    types::{Decl, Type},
+};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use tenure_value::Value;
+
+impl<'v> Val<'v> {
+    /// Returns a part of a document as a value. What is declared of it decides how texts and numbers are read.
+    ///
+    /// ```
+    /// use tenure_cel::{Decl, Val};
+    /// use tenure_value::Value;
+    ///
+    /// let text = Value::from("1h30m");
+    /// let decl = Decl::duration();
+    /// assert!(matches!(Val::from_document(&text, Some(&decl)), Ok(Val::Duration(_))));
+    /// assert!(matches!(Val::from_document(&text, None), Ok(Val::String(_))));
+    /// ```
+    pub fn from_document(value: &'v Value, decl: Option<&'v Decl>) -> Result<Val<'v>, Error> {
+        Ok(match value {
+            Value::Null => Val::Null,
+            Value::Bool(flag) => Val::Bool(*flag),
+            Value::Int(number) => match decl.and_then(Decl::simple_type) {
+                Some(Type::Double) => Val::Double(*number as f64),
+                _ => Val::Int(*number),
+            },
+            Value::UInt(number) => match decl.and_then(Decl::simple_type) {
+                Some(Type::Double) => Val::Double(*number as f64),
+                _ => Val::UInt(*number),
+            },
+            Value::Float(number) => match decl.and_then(Decl::simple_type) {
+                Some(Type::Int) if number.fract() == 0.0 && number.abs() < 9e18 => Val::Int(*number as i64),
+                _ => Val::Double(*number),
+            },
+            Value::String(text) => match decl.and_then(Decl::simple_type) {
+                Some(Type::Timestamp) => {
+                    let read = Timestamp::parse_document(text).or_else(|| Timestamp::parse_date(text));
+                    Val::Timestamp(read.ok_or_else(|| invalid("date-time", text))?)
+                }
+                Some(Type::Duration) => {
+                    Val::Duration(Duration::parse_document(text).ok_or_else(|| invalid("duration", text))?)
+                }
+                Some(Type::Bytes) => {
+                    let bytes = STANDARD.decode(text.as_bytes()).map_err(|_| invalid("base64", text))?;
+                    Val::Bytes(bytes.into())
+                }
+                _ => Val::String(text.clone()),
+            },
+            Value::Array(array) => Val::List(List::Document(array, decl)),
+            Value::Object(object) => Val::Map(Map::Document(object, decl)),
+        })
+    }
+
+    /// Returns the document that this value is: bytes in base64, times and lengths of time as texts. An error where
+    /// documents cannot hold it.
+    pub fn to_document(&self) -> Result<Value, Error> {
+        Ok(match self {
+            Val::Null => Value::Null,
+            Val::Bool(flag) => Value::Bool(*flag),
+            Val::Int(number) => Value::Int(*number),
+            Val::UInt(number) => Value::from(*number),
+            Val::Double(number) if number.is_finite() => Value::Float(*number),
+            Val::Double(number) => {
+                return Err(Error::evaluate(format!("{number} cannot be part of a document")));
+            }
+            Val::String(text) => Value::String(text.clone()),
+            Val::Bytes(bytes) => Value::from(STANDARD.encode(bytes)),
+            Val::Timestamp(of) => Value::from(of.to_string()),
+            Val::Duration(of) => Value::from(of.to_string()),
+            Val::List(List::Document(array, _)) => Value::Array((*array).clone()),
+            Val::List(list) => {
+                let items = list.iter().map(|item| item?.to_document());
+                Value::array(items.collect::<Result<Vec<_>, Error>>()?)
+            }
+            Val::Map(Map::Document(object, _)) => Value::Object((*object).clone()),
+            Val::Map(map) => {
+                let entries = map.entries()?;
+                let fields = entries.iter().map(|(key, value)| match key {
+                    MapKey::String(name) => Ok((name.clone(), value.to_document()?)),
+                    _ => Err(Error::evaluate("a map in a document has texts as keys")),
+                });
+                Value::object(fields.collect::<Result<Vec<_>, Error>>()?)
+            }
+            Val::Optional(Some(value)) => value.to_document()?,
+            Val::Optional(None) => Value::Null,
+            Val::Type(_) | Val::Opaque(_) => {
+                return Err(Error::evaluate(format!(
+                    "a value of type '{}' cannot be part of a document",
+                    self.type_name()
+                )));
+            }
+        })
+    }
+}
+
+fn invalid(what: &str, text: &str) -> Error {
+    let shown: String = text.chars().take(100).collect();
+    Error::evaluate(format!("Invalid {what} {shown:?}"))
+}
