@@ -6,7 +6,7 @@ use crate::{
     types::{Decl, Type},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
-use tenure_value::Value;
+use tenure_value::{Float, Value};
 
 impl<'v> Val<'v> {
     /// Returns a part of a document as a value. What is declared of it decides how texts and numbers are read.
@@ -29,12 +29,14 @@ impl<'v> Val<'v> {
                 _ => Val::Int(*number),
             },
             Value::UInt(number) => match decl.and_then(Decl::simple_type) {
-                Some(Type::Double) => Val::Double(*number as f64),
-                _ => Val::UInt(*number),
+                Some(Type::Double) => Val::Double(number.get() as f64),
+                _ => Val::UInt(number.get()),
             },
-            Value::Float(number) => match decl.and_then(Decl::simple_type) {
-                Some(Type::Int) if number.fract() == 0.0 && number.abs() < 9e18 => Val::Int(*number as i64),
-                _ => Val::Double(*number),
+            Value::Float(number) => match (decl.and_then(Decl::simple_type), number.get()) {
+                (Some(Type::Int), number) if number.fract() == 0.0 && number.abs() < 9e18 => {
+                    Val::Int(number as i64)
+                }
+                (_, number) => Val::Double(number),
             },
             Value::String(text) => match decl.and_then(Decl::simple_type) {
                 Some(Type::Timestamp) => {
