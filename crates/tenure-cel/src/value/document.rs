@@ -65,10 +65,10 @@ impl<'v> Val<'v> {
             Val::Bool(flag) => Value::Bool(*flag),
             Val::Int(number) => Value::Int(*number),
             Val::UInt(number) => Value::from(*number),
-            Val::Double(number) if number.is_finite() => Value::Float(*number),
-            Val::Double(number) => {
-                return Err(Error::evaluate(format!("{number} cannot be part of a document")));
-            }
+            Val::Double(number) => match Float::new(*number) {
+                Some(number) => Value::Float(number),
+                None => return Err(Error::evaluate(format!("{number} cannot be part of a document"))),
+            },
             Val::String(text) => Value::String(text.clone()),
             Val::Bytes(bytes) => Value::from(STANDARD.encode(bytes)),
             Val::Timestamp(of) => Value::from(of.to_string()),
