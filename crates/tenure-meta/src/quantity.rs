@@ -51,7 +51,17 @@ const SUFFIXES: [(&str, Notation, i32); 16] = [
 ];
 
 impl Quantity {
-    /// Reads an amount; nothing if the text is not one.
+    /// Nothing.
+    pub const ZERO: Quantity = Quantity::whole(0);
+    /// One.
+    pub const ONE: Quantity = Quantity::whole(1);
+
+    /// Returns a whole number.
+    pub const fn whole(number: i64) -> Quantity {
+        Quantity { nanos: number as i128 * BILLION, notation: Notation::Decimal }
+    }
+
+    /// Reads an amount; `None` if the text is not one.
     pub fn parse(text: &str) -> Option<Quantity> {
         let (negative, unsigned) = match text.as_bytes().first()? {
             b'-' => (true, &text[1..]),
@@ -96,6 +106,11 @@ impl Quantity {
     pub fn plus(self, other: Quantity) -> Quantity {
         let notation = if self.nanos == 0 { other.notation } else { self.notation };
         Quantity { nanos: (self.nanos + other.nanos).clamp(-MOST, MOST), notation }
+    }
+
+    /// Returns the difference, written as the first is unless that is zero.
+    pub fn minus(self, other: Quantity) -> Quantity {
+        self.plus(Quantity { nanos: -other.nanos, ..other })
     }
 
     /// Returns the canonical text.
