@@ -2,19 +2,21 @@
 //! first used, so that starting costs nothing for kinds nobody asks for.
 
 use crate::{
-    object::{Rule, Rules},
-    pack::{DEFAULTS, VALIDATION},
-    registry,
+    convert::Conversions,
+    data::{DEFAULTS, Data, DataError, members, only_known},
+    defaulting::{Rule, Rules},
+    registry::try_registry,
+    table::Tables,
     validate::Checks,
 };
 use std::sync::LazyLock;
 use tenure_meta::{
-    CreateContext, DecodeError, Decoded, Edit, Previous, Registry, Resource, Timestamp,
-    codec::{EmptyLists, Encoder, NoRules, ShapeId, Shapes, Walk, decode},
+    CreateContext, DecodeError, Decoded, Edit, Previous, Registry, Resource, Row, Timestamp,
+    codec::{EmptyLists, Encoder, NoRules, Shape, ShapeId, Shapes, Walk, decode},
     object_meta::one_reference_per_owner,
 };
 use tenure_schema::Schema;
-use tenure_value::{Text, Value};
+use tenure_value::{Object, Text, Value};
 
 /// The built-in kinds: which there are, and what becomes of their objects.
 pub struct Kinds {
@@ -22,19 +24,44 @@ pub struct Kinds {
     shapes: Shapes,
     rules: Rules,
     checks: Checks,
+    pub(crate) tables: Tables,
+    pub(crate) conversions: Conversions,
 }
 
 impl Kinds {
     /// Returns the built-in kinds.
+    ///
+    /// # Panics
+    ///
+    /// Where the data files of this crate are wrong; [`Kinds::check`] tells it as an error.
     pub fn builtin() -> &'static Kinds {
-        static BUILTIN: LazyLock<Kinds> = LazyLock::new(|| {
-            let encoding = DEFAULTS.get("encoding").unwrap_or(&Value::Null);
-            let shapes = Shapes::new(Schema::builtin(), encoding);
-            let rules = Rules::new(&shapes, &DEFAULTS);
-            let checks = Checks::new(&shapes, &VALIDATION);
-            Kinds { registry: registry(), shapes, rules, checks }
-        });
-        &BUILTIN
+        Kinds::try_builtin().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Compiles all rows of the data files; call it when a program starts.
+    pub fn check() -> Result<(), DataError> {
+        Kinds::try_builtin().map(|_| ())
+    }
+
+    fn try_builtin() -> Result<&'static Kinds, DataError> {
+        static BUILTIN: LazyLock<Result<Kinds, DataError>> =
+            LazyLock::new(|| Kinds::compile(Data::builtin()?));
+        BUILTIN.as_ref().map_err(DataError::clone)
+    }
+
+    fn compile(data: &'static Data) -> Result<Kinds, DataError> {
+        let registry = try_registry()?;
+        members(DEFAULTS, &data.defaults, "encoding")?;
+        let shapes = Shapes::new(Schema::builtin(), data.defaults.get("encoding").unwrap_or(&Value::Null));
+        check_encoding(&shapes, &data.defaults)?;
+        Ok(Kinds {
+            registry,
+            rules: Rules::new(&shapes, &data.defaults)?,
+            checks: Checks::new(&shapes, registry, &data.validation)?,
+            tables: Tables::new(registry, &data.tables)?,
+            conversions: Conversions::new(registry, &data.conversions)?,
+            shapes,
+        })
     }
 
     /// Returns the resources.
@@ -88,9 +115,9 @@ impl Kinds {
     /// its resource fill in. Name, namespace and uid stand in its metadata already.
     pub fn create(&self, resource: &Resource, object: &Value, around: &mut dyn CreateContext) -> Value {
         let Some(shape) = self.shape_of(resource) else { return object.clone() };
-        let Some(rules) = self.rules.create_of(&self.shapes, shape) else { return object.clone() };
-        let all = rules.admission.iter().chain(&rules.create);
-        let value = all.fold(object.clone(), |value, rule| run(rule, value, around));
+        let rules = self.rules.create_of(shape).into_iter();
+        let rules = rules.flat_map(|rules| rules.admission.iter().chain(&rules.create));
+        let value = rules.fold(object.clone(), |value, rule| run(rule, value, around));
         self.walk(shape, value, Previous::UNKNOWN, Walk::RulesAndEncode, around)
     }
 
@@ -137,7 +164,7 @@ impl Kinds {
         around: &mut dyn CreateContext,
     ) -> Value {
         let Some(shape) = self.shape_of(resource) else { return object.clone() };
-        let Some(rules) = self.rules.create_of(&self.shapes, shape) else { return object.clone() };
+        let Some(rules) = self.rules.create_of(shape) else { return object.clone() };
         rules
             .create
             .iter()
@@ -153,7 +180,7 @@ impl Kinds {
         around: &mut dyn CreateContext,
     ) -> Value {
         let Some(shape) = self.shape_of(resource) else { return object.clone() };
-        let Some(rules) = self.rules.create_of(&self.shapes, shape) else { return object.clone() };
+        let Some(rules) = self.rules.create_of(shape) else { return object.clone() };
         rules.admission.iter().fold(object.clone(), |value, rule| run(rule, value, around))
     }
 
@@ -169,6 +196,24 @@ impl Kinds {
         let mut encoder = Encoder { shapes: &self.shapes, walk, empty_lists: EmptyLists::AsGiven, rules };
         encoder.value(shape, &value, before).unwrap_or(value)
     }
+}
+
+/// Checks that the rows on how values are encoded name types and fields that there are.
+fn check_encoding(shapes: &Shapes, document: &Value) -> Result<(), DataError> {
+    const MEMBERS: [&str; 5] = ["always", "exactQuantities", "keepZero", "null", "omit"];
+    for (name, row) in members(DEFAULTS, document, "encoding")? {
+        let wrong = |reason: String| DataError::new(DEFAULTS, name, reason);
+        only_known(row, &MEMBERS).map_err(wrong)?;
+        let shape = shapes.named(name).ok_or_else(|| wrong("the schema has no such type".into()))?;
+        let Shape::Struct(of) = shapes.get(shape) else { return Err(wrong("the type has no fields".into())) };
+        let always = row.get("always").and_then(Value::as_object).map(Object::fields).unwrap_or_default();
+        let always = always.iter().map(|(name, _)| name.clone());
+        let lists = MEMBERS.iter().flat_map(|list| row.texts(list));
+        if let Some(unknown) = always.chain(lists).find(|field| of.field(field).is_none()) {
+            return Err(wrong(format!("the type has no field {unknown:?}")));
+        }
+    }
+    Ok(())
 }
 
 /// Gives an object the names of its kind, whatever the body says: what it was read as, it is.
@@ -221,7 +266,6 @@ impl CreateContext for OnlyTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tenure_meta::Row;
 
     /// Returns a value with a change at every place of it, one at a time, of one kind after the other: gone, another
     /// value, `null`, one more field.
@@ -284,5 +328,105 @@ mod tests {
             }
         }
         assert!(compared > 10_000, "{compared}");
+    }
+
+    /// Returns the data files with one of them replaced.
+    fn data(file: &str, document: &str) -> &'static Data {
+        let builtin = Data::builtin().unwrap();
+        let of = |name: &str, builtin: &Value| match name == file {
+            true => document.parse().unwrap(),
+            false => builtin.clone(),
+        };
+        Box::leak(Box::new(Data {
+            resources: builtin.resources.clone(),
+            defaults: of(DEFAULTS, &builtin.defaults),
+            validation: of("validation.json", &builtin.validation),
+            tables: of("tables.json", &builtin.tables),
+            conversions: of("conversions.json", &builtin.conversions),
+        }))
+    }
+
+    #[test]
+    fn every_bad_row_of_the_data_is_an_error_that_names_it() {
+        Kinds::check().unwrap();
+        let rule = |row: &str| format!(r#"{{"encoding":{{}},"rules":[{row}]}}"#);
+        let pod = r#""type":"io.k8s.api.core.v1.PodSpec","phase":"default""#;
+        let check = |row: &str| {
+            format!(r#"{{"optional":{{}},"updates":{{}},"types":{{"core.v1.PodSpec":[{row}]}}}}"#)
+        };
+        let change =
+            |row: &str| format!(r#"{{"optional":{{}},"types":{{}},"updates":{{"v1 Pod":[{row}]}}}}"#);
+        let cell = |row: &str| format!(r#"{{"tables":{{}},"plain":[{{"name":"A","cell":{row}}}]}}"#);
+        let conversion = |row: &str| format!(r#"{{"conversions":[{row}]}}"#);
+        let cases = [
+            (DEFAULTS, r#"{"encoding":{}}"#.into(), "rules: expected a list"),
+            (DEFAULTS, r#"{"encoding":{"a.B":{}},"rules":[]}"#.into(), "a.B: the schema has no such type"),
+            (
+                DEFAULTS,
+                r#"{"encoding":{"io.k8s.api.core.v1.PodSpec":{"keepZero":["nope"]}},"rules":[]}"#.into(),
+                "the type has no field \"nope\"",
+            ),
+            (DEFAULTS, rule(r#"{"type":"a.B","phase":"default","path":"a","value":1}"#), "no such type"),
+            (
+                DEFAULTS,
+                rule(&format!(r#"{{{pod},"path":"nope","value":1}}"#)),
+                "PodSpec has no field \"nope\"",
+            ),
+            (DEFAULTS, rule(&format!(r#"{{{pod},"path":"hostname"}}"#)), "does not say what to do"),
+            (DEFAULTS, rule(&format!(r#"{{{pod},"path":"hostname","fn":"nope"}}"#)), "no function \"nope\""),
+            (
+                DEFAULTS,
+                rule(&format!(r#"{{{pod},"path":"hostname","valeu":1}}"#)),
+                "unknown member \"valeu\"",
+            ),
+            (
+                DEFAULTS,
+                rule(&format!(r#"{{{pod},"path":"hostname","value":1,"when":[["is","hostname",1]]}}"#)),
+                "unknown condition \"is\"",
+            ),
+            (
+                DEFAULTS,
+                rule(&format!(
+                    r#"{{{pod},"path":"tolerations","append":{{}},"unless":"it tolerates this"}}"#
+                )),
+                "unknown unless",
+            ),
+            (
+                "validation.json",
+                check(r#"{"at":"nope","required":true}"#),
+                "PodSpec[0]: PodSpec has no field",
+            ),
+            ("validation.json", check(r#"{"at":"hostname"}"#), "the row checks nothing"),
+            ("validation.json", check(r#"{"at":"hostname","format":"nope"}"#), "there is no format \"nope\""),
+            ("validation.json", check(r#"{"at":"hostname","fn":"nope"}"#), "there is no function \"nope\""),
+            ("validation.json", check(r#"{"at":"hostname","min":"1"}"#), "min must be an integer"),
+            (
+                "validation.json",
+                check(r#"{"at":"hostname","required":true,"when":[["eq","hostname"]]}"#),
+                "\"eq\" needs a value",
+            ),
+            (
+                "validation.json",
+                change(r#"{"at":"spec","when":[["was","spec"]]}"#),
+                "unknown condition \"was\"",
+            ),
+            ("validation.json", change(r#"{"detail":"x"}"#), "the row names no field"),
+            ("tables.json", cell("{}"), "plain[0]: the cell shows nothing"),
+            ("tables.json", cell(r#"{"fn":"nope"}"#), "there is no function \"nope\""),
+            ("tables.json", cell(r#"{"template":"{a"}"#), "no closing brace"),
+            ("conversions.json", conversion(r#"{"between":["v1 Pod"]}"#), "between must name two kinds"),
+            (
+                "conversions.json",
+                conversion(r#"{"between":["v1 Pod","v2 Pod"]}"#),
+                "no kind \"v2 Pod\" is served",
+            ),
+        ];
+        for (file, document, reason) in cases {
+            let error = Kinds::compile(data(file, &document)).map(|_| ()).unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("data/{file}: ")) && error.contains(reason),
+                "{document}: {error}"
+            );
+        }
     }
 }

@@ -4,10 +4,10 @@
 
 pub mod allocate;
 mod convert;
+mod data;
+mod defaulting;
 mod discovery;
 mod engine;
-mod object;
-mod pack;
 mod part;
 mod registry;
 mod service;
@@ -16,6 +16,7 @@ mod table;
 mod update;
 mod validate;
 
+pub use data::DataError;
 pub use discovery::{Root, api_group, api_group_list, api_resource_list, api_versions, group_discovery_list};
 pub use engine::Kinds;
 pub use part::Part;

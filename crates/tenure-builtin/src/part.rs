@@ -2,7 +2,7 @@
 //! and which changes of it are refused. The checks of a change of the whole object do not hold here; each part has
 //! its own.
 
-use crate::object::qos_class;
+use crate::defaulting::qos_class;
 use tenure_meta::{
     Endpoint, FieldError, FieldErrorKind, Timestamp, time::Precision, update::carry_field as carry,
 };

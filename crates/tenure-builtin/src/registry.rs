@@ -1,25 +1,57 @@
 //! The built-in resources: rows of `data/resources.json`.
 
-use crate::pack::RESOURCES;
+use crate::data::{self, Data, DataError, RESOURCES};
 use std::sync::{Arc, LazyLock};
 use tenure_meta::{Group, Registry, Resource, Row};
+use tenure_value::Value;
 
 /// Returns the built-in resources.
+///
+/// # Panics
+///
+/// Where the data files of this crate are wrong; [`Kinds::check`](crate::Kinds::check) tells it as an error.
 pub fn registry() -> &'static Registry {
-    static BUILTIN: LazyLock<Registry> = LazyLock::new(|| {
-        let groups = RESOURCES.items("groups").iter();
-        let groups = groups.map(|row| Group { name: row.text("group"), versions: row.texts("versions") });
-        let resources = RESOURCES.items("resources").iter();
-        let resources = resources.map(|row| Arc::new(Resource::from_row(row)));
-        Registry::new(groups.collect(), resources.collect())
+    try_registry().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Returns the built-in resources, or what is wrong with the data.
+pub(crate) fn try_registry() -> Result<&'static Registry, DataError> {
+    static BUILTIN: LazyLock<Result<Registry, DataError>> =
+        LazyLock::new(|| compile(&Data::builtin()?.resources));
+    BUILTIN.as_ref().map_err(DataError::clone)
+}
+
+fn compile(document: &Value) -> Result<Registry, DataError> {
+    let groups = data::rows(RESOURCES, document, "groups")?.iter();
+    let groups = groups.map(|row| Group { name: row.text("group"), versions: row.texts("versions") });
+    let rows = data::rows(RESOURCES, document, "resources")?.iter();
+    let resources = rows.map(|row| {
+        let name = format!("{}/{} {}", row.text("group"), row.text("version"), row.text("resource"));
+        Resource::from_row(row).map(Arc::new).map_err(|reason| DataError::new(RESOURCES, name, reason))
     });
-    &BUILTIN
+    Ok(Registry::new(groups.collect(), resources.collect::<Result<_, _>>()?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use tenure_meta::Scope;
+
+    #[test]
+    fn a_bad_row_is_an_error_that_names_it() {
+        for (row, reason) in [
+            (r#""scope":"Galaxy""#, "unknown scope \"Galaxy\"; known are Namespaced, Cluster"),
+            (r#""scope":"Cluster","strategy":{"names":"nope"}"#, "unknown names \"nope\""),
+            (r#""scope":"Cluster","strategy":{"bumps":["all"]}"#, "unknown bumps \"all\""),
+            (r#""scope":"Cluster","strateggy":{}"#, "unknown member \"strateggy\""),
+        ] {
+            let text = format!(
+                r#"{{"groups":[],"resources":[{{"group":"g","version":"v1","resource":"as","kind":"A",{row}}}]}}"#
+            );
+            let error = compile(&text.parse().unwrap()).unwrap_err().to_string();
+            assert!(error.starts_with("data/resources.json: g/v1 as: ") && error.contains(reason), "{error}");
+        }
+    }
 
     #[test]
     fn resources_are_found_by_path_and_by_kind() {

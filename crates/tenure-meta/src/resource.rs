@@ -129,39 +129,94 @@ pub struct StrategyOptions {
 
 impl Default for StrategyOptions {
     fn default() -> StrategyOptions {
-        StrategyOptions::from_row(&Value::Null)
+        StrategyOptions {
+            names: NameFormat::default(),
+            generation: false,
+            bumps: GenerationTriggers::default(),
+            status_on_create: StatusOnCreate::default(),
+            status_keeps: ["labels", "annotations", "finalizers", "ownerReferences"].map(Text::new).into(),
+            resets: Box::default(),
+            counter: None,
+            refills: Refills::Nothing,
+            keeps: Box::default(),
+            unconditional_update: true,
+            create_on_update: false,
+            delete_returns_object: false,
+            orphans: false,
+            childless: false,
+            plain_finalizers: false,
+            graceful_deletion: false,
+        }
+    }
+}
+
+/// Finds what a word of the data stands for.
+fn word<T: Copy>(member: &str, word: &str, known: &[(&str, T)]) -> Result<T, String> {
+    let found = known.iter().find(|(of, _)| *of == word).map(|(_, of)| *of);
+    found.ok_or_else(|| {
+        let known: Vec<&str> = known.iter().map(|(of, _)| *of).collect();
+        format!("unknown {member} {word:?}; known are {}", known.join(", "))
+    })
+}
+
+/// Refuses members of a row that have no meaning.
+fn only_known(row: &Value, known: &[&str]) -> Result<(), String> {
+    let fields = row.as_object().ok_or_else(|| format!("expected an object, got {}", row.kind()))?;
+    match fields.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+        Some((name, _)) => Err(format!("unknown member {name:?}; known are {}", known.join(", "))),
+        None => Ok(()),
     }
 }
 
 impl StrategyOptions {
-    fn from_row(row: &Value) -> StrategyOptions {
-        let word = row.text("names");
-        let bumps = row.texts("bumps");
-        let bumps = |of: &str| bumps.iter().any(|word| word == of);
-        StrategyOptions {
-            names: NAMES.iter().find(|(name, _)| *name == word).map(|(_, of)| *of).unwrap_or_default(),
+    /// Reads a row of data.
+    fn from_row(row: &Value) -> Result<StrategyOptions, String> {
+        const MEMBERS: [&str; 16] = [
+            "bumps",
+            "childless",
+            "counter",
+            "createOnUpdate",
+            "deleteReturnsObject",
+            "generation",
+            "gracefulDeletion",
+            "keeps",
+            "names",
+            "orphans",
+            "plainFinalizers",
+            "refills",
+            "resets",
+            "statusKeeps",
+            "statusOnCreate",
+            "unconditionalUpdate",
+        ];
+        const REFILLS: [(&str, Refills); 3] =
+            [("allotted", Refills::Allotted), ("created", Refills::Created), ("admitted", Refills::Admitted)];
+        only_known(row, &MEMBERS)?;
+        let default = StrategyOptions::default();
+        let mut bumps = GenerationTriggers::default();
+        for name in row.texts("bumps") {
+            match name.as_str() {
+                "content" => bumps.content = true,
+                "annotations" => bumps.annotations = true,
+                other => return Err(format!("unknown bumps {other:?}; known are content, annotations")),
+            }
+        }
+        let text = |name: &str| row.get(name).and_then(Value::as_str);
+        Ok(StrategyOptions {
+            names: text("names").map_or(Ok(default.names), |name| word("names", name, &NAMES))?,
             generation: row.flag("generation"),
-            bumps: GenerationTriggers {
-                content: bumps("content"),
-                annotations: bumps("annotations"),
-                status: false,
-            },
+            bumps,
             status_on_create: match row.flag("statusOnCreate") {
                 true => StatusOnCreate::Taken,
                 false => StatusOnCreate::Dropped,
             },
             status_keeps: match row.get("statusKeeps") {
                 Some(_) => row.texts("statusKeeps"),
-                None => ["labels", "annotations", "finalizers", "ownerReferences"].map(Text::new).into(),
+                None => default.status_keeps,
             },
             resets: row.texts("resets"),
             counter: row.get("counter").map(|of| (of.text("annotation"), of.text("of"))),
-            refills: match row.text("refills").as_str() {
-                "allotted" => Refills::Allotted,
-                "created" => Refills::Created,
-                "admitted" => Refills::Admitted,
-                _ => Refills::Nothing,
-            },
+            refills: text("refills").map_or(Ok(default.refills), |name| word("refills", name, &REFILLS))?,
             keeps: row.texts("keeps"),
             unconditional_update: row.get("unconditionalUpdate").and_then(Value::as_bool).unwrap_or(true),
             create_on_update: row.flag("createOnUpdate"),
@@ -170,7 +225,7 @@ impl StrategyOptions {
             childless: row.flag("childless"),
             plain_finalizers: row.flag("plainFinalizers"),
             graceful_deletion: row.flag("gracefulDeletion"),
-        }
+        })
     }
 }
 
@@ -253,11 +308,34 @@ impl Resource {
     }
 
     /// Reads a row of data.
-    pub fn from_row(row: &Value) -> Resource {
+    pub fn from_row(row: &Value) -> Result<Resource, String> {
+        const MEMBERS: [&str; 14] = [
+            "categories",
+            "group",
+            "kind",
+            "resource",
+            "scope",
+            "selectableFields",
+            "shortNames",
+            "singular",
+            "storage",
+            "storageVersionHash",
+            "strategy",
+            "subresources",
+            "verbs",
+            "version",
+        ];
+        const SCOPES: [(&str, Scope); 2] = [("Namespaced", Scope::Namespaced), ("Cluster", Scope::Cluster)];
+        only_known(row, &MEMBERS)?;
+        for name in ["version", "resource", "kind", "scope"] {
+            if row.text(name).is_empty() {
+                return Err(format!("{name} is missing"));
+            }
+        }
         let (group, version) = (row.text("group"), row.text("version"));
         let verbs = |row: &Value| row.text("verbs").split_whitespace().map(Text::new).collect();
         let (api_version, kind) = (api_version(&group, &version), row.text("kind"));
-        Resource {
+        Ok(Resource {
             of: Schema::builtin().kind(&api_version, &kind).map(TypeRef::id),
             api_version,
             name: row.text("resource"),
@@ -265,7 +343,7 @@ impl Resource {
             singular: row.text("singular"),
             short_names: row.texts("shortNames"),
             categories: row.texts("categories"),
-            scope: if row.text("scope") == "Cluster" { Scope::Cluster } else { Scope::Namespaced },
+            scope: word("scope", &row.text("scope"), &SCOPES)?,
             verbs: verbs(row),
             subresources: row
                 .items("subresources")
@@ -284,10 +362,10 @@ impl Resource {
                 _ => (group.clone(), version.clone()),
             },
             selectable_fields: row.items("selectableFields").iter().map(SelectableField::from_row).collect(),
-            strategy: row.get("strategy").map(StrategyOptions::from_row).unwrap_or_default(),
+            strategy: row.get("strategy").map(StrategyOptions::from_row).transpose()?.unwrap_or_default(),
             group,
             version,
-        }
+        })
     }
 }
 

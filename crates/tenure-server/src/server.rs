@@ -90,6 +90,7 @@ impl Request {
 impl Server {
     /// Makes the API over a store; the first namespaces come into being.
     pub async fn open(store: Arc<dyn Store>, access: Access) -> Result<Arc<Server>, Failure> {
+        crate::kinds::Kinds::check().map_err(|error| Failure::internal(error.to_string()))?;
         let api = Arc::new(Server {
             store,
             issuer: access.issuer(),

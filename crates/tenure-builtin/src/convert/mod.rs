@@ -3,9 +3,11 @@
 
 mod autoscaler;
 
-use super::{Kinds, pack::CONVERSIONS};
-use std::sync::LazyLock;
-use tenure_meta::{Resource, Row};
+use crate::{
+    Kinds,
+    data::{self, CONVERSIONS, DataError, only_known},
+};
+use tenure_meta::{Registry, Resource, Row};
 use tenure_value::{Object, Text, Value};
 
 /// How the two versions of a kind differ.
@@ -25,24 +27,49 @@ struct Functions {
 const FUNCTIONS: [(&str, Functions); 1] =
     [("autoscaler", Functions { there: autoscaler::to_v1, back: autoscaler::to_v2 })];
 
-static ALL: LazyLock<Vec<Conversion>> = LazyLock::new(|| {
-    let conversion = |row: &Value| {
-        let [one, other] = &*row.texts("between") else { return None };
-        let pair = |row: &Value| match row.as_array().map(|pair| pair.items()) {
-            Some([Value::String(one), Value::String(other)]) => Some((one.clone(), other.clone())),
-            _ => None,
-        };
-        let named = row.get("fn").and_then(Value::as_str);
-        Some(Conversion {
-            between: (one.clone(), other.clone()),
-            renames: row.items("renames").iter().filter_map(pair).collect(),
-            function: FUNCTIONS.iter().find(|(name, _)| Some(*name) == named).map(|(_, of)| *of),
-        })
-    };
-    CONVERSIONS.items("conversions").iter().filter_map(conversion).collect()
-});
+/// All conversions between versions of built-in kinds.
+pub(crate) struct Conversions(Vec<Conversion>);
+
+impl Conversions {
+    /// Compiles the rows of the data.
+    pub(crate) fn new(registry: &Registry, document: &Value) -> Result<Conversions, DataError> {
+        let rows = data::rows(CONVERSIONS, document, "conversions")?.iter().enumerate();
+        let conversions = rows.map(|(at, row)| {
+            let wrong = |reason| DataError::new(CONVERSIONS, format!("conversions[{at}]"), reason);
+            Conversion::compile(registry, row).map_err(wrong)
+        });
+        conversions.collect::<Result<_, _>>().map(Conversions)
+    }
+
+    fn find(&self, one: &str, other: &str) -> Option<&Conversion> {
+        self.0.iter().find(|of| of.between.0 == one && of.between.1 == other)
+    }
+}
 
 impl Conversion {
+    fn compile(registry: &Registry, row: &Value) -> Result<Conversion, String> {
+        only_known(row, &["between", "fn", "renames"])?;
+        let between = row.texts("between");
+        let [one, other] = &*between else { return Err("between must name two kinds".into()) };
+        for name in [one, other] {
+            let known = name.split_once(' ').and_then(|(version, kind)| registry.of_kind(version, kind));
+            known.ok_or_else(|| format!("no kind {name:?} is served"))?;
+        }
+        let pair = |row: &Value| match row.as_array().map(|pair| pair.items()) {
+            Some([Value::String(one), Value::String(other)]) => Ok((one.clone(), other.clone())),
+            _ => Err(format!("a rename is two names, not {row}")),
+        };
+        let function = match row.get("fn").and_then(Value::as_str) {
+            None => None,
+            Some(name) => {
+                let found = FUNCTIONS.iter().find(|(of, _)| *of == name).map(|(_, functions)| *functions);
+                Some(found.ok_or_else(|| format!("there is no function {name:?}"))?)
+            }
+        };
+        let renames = row.items("renames").iter().map(pair).collect::<Result<_, _>>()?;
+        Ok(Conversion { between: (one.clone(), other.clone()), renames, function })
+    }
+
     fn there(&self, object: &Object) -> Object {
         let renamed = rename(object, self.renames.iter().map(|(one, other)| (one, other)));
         self.function.map_or(renamed.clone(), |function| (function.there)(&renamed))
@@ -72,8 +99,7 @@ impl Kinds {
         let fields = object.as_object().ok_or("an object is converted, not a list or a scalar")?;
         let name = |of: &Resource| format!("{} {}", of.api_version, of.kind);
         let (here, there) = (name(from), name(to));
-        let find =
-            |one: &str, other: &str| ALL.iter().find(|of| of.between.0 == one && of.between.1 == other);
+        let find = |one: &str, other: &str| self.conversions.find(one, other);
         let converted = if let Some(conversion) = find(&here, &there) {
             conversion.there(fields)
         } else if let Some(conversion) = find(&there, &here) {

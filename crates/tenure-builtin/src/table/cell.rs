@@ -1,11 +1,15 @@
 //! Cells as data: a rule that takes a value from the object and says how to show it.
 
 use super::{describe, function};
-use tenure_meta::{
-    Row, Timestamp,
-    time::{self, Precision},
-};
+use crate::data::only_known;
+use tenure_meta::{Row, Timestamp};
 use tenure_value::{Text, Value};
+
+/// The members that a row may have.
+const MEMBERS: [&str; 15] = [
+    "age", "count", "flag", "fn", "join", "labels", "most", "none", "number", "path", "ratio", "selector",
+    "template", "with", "word",
+];
 
 /// How a cell is made.
 #[derive(Debug)]
@@ -77,43 +81,49 @@ impl Path {
 }
 
 impl Cell {
-    pub(super) fn compile(row: &Value) -> Cell {
-        let path = |name: &str| row.get(name).and_then(Value::as_str).map(Path::new);
+    /// Compiles a row of data.
+    pub(super) fn compile(row: &Value) -> Result<Cell, String> {
+        only_known(row, &MEMBERS)?;
+        let text = |name: &str| row.get(name).and_then(Value::as_str);
+        let path = |name: &str| text(name).map(Path::new);
         let none = || row.text("none");
-        if let Some(path) = path("path") {
-            return Cell::Path(path, row.get("none").cloned().unwrap_or_else(|| "".into()));
-        }
-        if let Some(path) = path("number") {
-            return Cell::Number(path);
-        }
-        if let Some(path) = path("flag") {
-            return Cell::Flag(path, row.flag("word"));
-        }
-        if let Some(path) = path("age") {
-            return Cell::Age(path, none());
-        }
-        if let [of, all] = &*row.texts("ratio") {
-            return Cell::Ratio(Path::new(of), Path::new(all));
-        }
-        if row.get("count").is_some() {
-            return Cell::Count(row.texts("count").iter().map(|path| Path::new(path)).collect());
-        }
-        if let Some(path) = path("join") {
-            let separator = row.get("with").and_then(Value::as_str).map_or(",".into(), Text::new);
-            let most = row.get("most").and_then(Value::as_i64).map_or(usize::MAX, |most| most as usize);
-            return Cell::Join { path, separator, most, none: none() };
-        }
-        if let Some(path) = path("selector") {
-            return Cell::Selector(path);
-        }
-        if let Some(path) = path("labels") {
-            return Cell::Labels(path);
-        }
-        if let Some(template) = row.get("template").and_then(Value::as_str) {
-            return Cell::Template(parts(template), none());
-        }
-        let function = row.get("fn").and_then(Value::as_str).and_then(function::Function::named);
-        function.map_or_else(|| Cell::Path(Path::new("metadata.name"), "".into()), Cell::Call)
+        Ok(if let Some(path) = path("path") {
+            Cell::Path(path, row.get("none").cloned().unwrap_or_else(|| "".into()))
+        } else if let Some(path) = path("number") {
+            Cell::Number(path)
+        } else if let Some(path) = path("flag") {
+            Cell::Flag(path, row.flag("word"))
+        } else if let Some(path) = path("age") {
+            Cell::Age(path, none())
+        } else if row.get("ratio").is_some() {
+            match &*row.texts("ratio") {
+                [of, all] => Cell::Ratio(Path::new(of), Path::new(all)),
+                _ => return Err("a ratio has two paths".into()),
+            }
+        } else if row.get("count").is_some() {
+            Cell::Count(row.texts("count").iter().map(|path| Path::new(path)).collect())
+        } else if let Some(path) = path("join") {
+            let most = match row.get("most") {
+                None => usize::MAX,
+                Some(most) => most
+                    .as_i64()
+                    .and_then(|most| usize::try_from(most).ok())
+                    .ok_or("most must be a number of items")?,
+            };
+            Cell::Join { path, separator: text("with").unwrap_or(",").into(), most, none: none() }
+        } else if let Some(path) = path("selector") {
+            Cell::Selector(path)
+        } else if let Some(path) = path("labels") {
+            Cell::Labels(path)
+        } else if let Some(template) = text("template") {
+            Cell::Template(parts(template)?, none())
+        } else if let Some(name) = text("fn") {
+            Cell::Call(
+                function::Function::named(name).ok_or_else(|| format!("there is no function {name:?}"))?,
+            )
+        } else {
+            return Err("the cell shows nothing".into());
+        })
     }
 
     /// Makes the cell of an object.
@@ -125,7 +135,9 @@ impl Cell {
                 let flag = path.find(object) == Some(&Value::Bool(true));
                 if *word { Value::from(if flag { "True" } else { "False" }) } else { flag.into() }
             }
-            Cell::Age(path, none) => age(path.find(object), now).map_or(none.clone(), Text::from).into(),
+            Cell::Age(path, none) => {
+                describe::age(path.find(object), now).map_or(none.clone(), Text::from).into()
+            }
             Cell::Ratio(of, all) => {
                 let number = |path: &Path| path.find(object).and_then(Value::as_i64).unwrap_or(0);
                 format!("{}/{}", number(of), number(all)).into()
@@ -151,24 +163,18 @@ impl Cell {
     }
 }
 
-/// Returns how long ago a time was; nothing for no time.
-pub(super) fn age(value: Option<&Value>, now: Timestamp) -> Option<String> {
-    let text = value?.as_str()?;
-    let then = Timestamp::parse(text, Precision::Seconds)?;
-    Some(time::age(now.seconds_since(then)))
-}
-
-fn parts(template: &str) -> Box<[Part]> {
+fn parts(template: &str) -> Result<Box<[Part]>, String> {
     let mut parts = Vec::new();
     let mut rest = template;
     while let Some((text, after)) = rest.split_once('{') {
-        let (path, after) = after.split_once('}').unwrap_or((after, ""));
+        let (path, after) =
+            after.split_once('}').ok_or_else(|| format!("no closing brace in {template:?}"))?;
         parts.push(Part::Text(text.into()));
         parts.push(Part::Path(Path::new(path)));
         rest = after;
     }
     parts.push(Part::Text(rest.into()));
-    parts.into()
+    Ok(parts.into())
 }
 
 fn template(parts: &[Part], object: &Value) -> Option<String> {

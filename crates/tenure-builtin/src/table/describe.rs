@@ -1,5 +1,9 @@
 //! Texts that several cells share: lists that are cut short, labels, selectors, access modes.
 
+use tenure_meta::{
+    Timestamp,
+    time::{self, Precision},
+};
 use tenure_value::{Object, Value};
 
 /// Returns a scalar as people write it.
@@ -68,4 +72,11 @@ pub(super) fn access_modes(modes: Option<&Value>) -> String {
     let short: Vec<&str> =
         ACCESS_MODES.iter().filter(|(mode, _)| has(mode)).map(|(_, short)| *short).collect();
     short.join(",")
+}
+
+/// Returns how long ago a time was; nothing for no time.
+pub(super) fn age(value: Option<&Value>, now: Timestamp) -> Option<String> {
+    let text = value?.as_str()?;
+    let then = Timestamp::parse(text, Precision::Seconds)?;
+    Some(time::age(now.seconds_since(then)))
 }

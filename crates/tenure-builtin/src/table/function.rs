@@ -1,7 +1,7 @@
 //! The cells that weigh several parts of an object, by name.
 
 use super::{
-    cell, describe,
+    describe,
     pod::{self, Summary},
 };
 use tenure_meta::{
@@ -325,7 +325,7 @@ fn either<'o>(object: &'o Value, paths: &[&[&str]]) -> Option<&'o Value> {
 
 /// Returns how long ago an event was first and last seen.
 fn event_times(event: &Value, now: Timestamp) -> (String, String) {
-    let age = |paths: &[&[&str]]| cell::age(either(event, paths), now);
+    let age = |paths: &[&[&str]]| describe::age(either(event, paths), now);
     let unknown = || "<unknown>".to_string();
     let first =
         age(&[&["firstTimestamp"], &["deprecatedFirstTimestamp"], &["eventTime"]]).unwrap_or_else(unknown);

@@ -6,10 +6,13 @@ mod describe;
 mod function;
 mod pod;
 
-use super::{Kinds, pack::TABLES};
+use crate::{
+    Kinds,
+    data::{self, DataError, TABLES, only_known},
+};
 use cell::Cell;
-use std::{collections::HashMap, sync::LazyLock};
-use tenure_meta::{Resource, Row, Timestamp};
+use std::{collections::HashMap, sync::Arc};
+use tenure_meta::{Registry, Resource, Row, Timestamp};
 use tenure_value::{Text, Value};
 
 /// A column of a table.
@@ -58,34 +61,57 @@ impl Table {
         self.cells.iter().map(|cell| cell.show(object, now)).collect()
     }
 
-    fn from_rows(rows: &[Value]) -> Table {
-        let column = |row: &Value| Column {
-            name: row.text("name"),
-            kind: row.get("type").and_then(Value::as_str).map_or("string".into(), Text::new),
-            format: row.text("format"),
-            description: row.text("description"),
-            priority: row.get("priority").and_then(Value::as_i64).unwrap_or(0),
-        };
-        Table {
-            columns: rows.iter().map(column).collect(),
-            cells: rows.iter().map(|row| Cell::compile(row.get("cell").unwrap_or(&Value::Null))).collect(),
+    fn compile(name: &str, rows: &Value) -> Result<Table, DataError> {
+        let wrong = |at: usize, reason: String| DataError::new(TABLES, format!("{name}[{at}]"), reason);
+        let rows = rows.as_array().map(|rows| rows.items()).unwrap_or_default();
+        if rows.is_empty() {
+            return Err(DataError::new(TABLES, name, "expected a list of columns"));
         }
+        let (mut columns, mut cells) = (Vec::new(), Vec::new());
+        for (at, row) in rows.iter().enumerate() {
+            let known = ["cell", "description", "format", "name", "priority", "type"];
+            only_known(row, &known).map_err(|reason| wrong(at, reason))?;
+            let cell = row.get("cell").ok_or_else(|| wrong(at, "the column has no cell".into()))?;
+            cells.push(Cell::compile(cell).map_err(|reason| wrong(at, reason))?);
+            columns.push(Column {
+                name: row.text("name"),
+                kind: row.get("type").and_then(Value::as_str).map_or("string".into(), Text::new),
+                format: row.text("format"),
+                description: row.text("description"),
+                priority: row.get("priority").and_then(Value::as_i64).unwrap_or(0),
+            });
+        }
+        Ok(Table { columns: columns.into(), cells: cells.into() })
     }
 }
 
-/// The tables of resources that have none of their own: a name and a time.
-static PLAIN: LazyLock<Table> = LazyLock::new(|| Table::from_rows(TABLES.items("plain")));
+/// The tables of all resources.
+pub(crate) struct Tables {
+    /// The table of resources that have none of their own: a name and a time.
+    plain: Table,
+    by_resource: HashMap<Text, Table>,
+}
 
-static BY_RESOURCE: LazyLock<HashMap<Text, Table>> = LazyLock::new(|| {
-    let tables = TABLES.get("tables").and_then(Value::as_object).map(|of| of.fields()).unwrap_or_default();
-    let table = |rows: &Value| Table::from_rows(rows.as_array().map(|rows| rows.items()).unwrap_or_default());
-    tables.iter().map(|(name, rows)| (name.clone(), table(rows))).collect()
-});
+impl Tables {
+    /// Compiles the rows of the data.
+    pub(crate) fn new(registry: &Registry, document: &Value) -> Result<Tables, DataError> {
+        let plain = Table::compile("plain", document.get("plain").unwrap_or(&Value::Null))?;
+        let mut by_resource = HashMap::new();
+        for (name, rows) in data::members(TABLES, document, "tables")? {
+            let is_served = |of: &Arc<Resource>| name == &format!("{} {}", of.api_version, of.name);
+            if !registry.resources().iter().any(is_served) {
+                return Err(DataError::new(TABLES, name, "no such resource is served"));
+            }
+            by_resource.insert(name.clone(), Table::compile(name, rows)?);
+        }
+        Ok(Tables { plain, by_resource })
+    }
+}
 
 impl Kinds {
     /// Returns the table of a resource.
-    pub fn table(&self, resource: &Resource) -> &'static Table {
+    pub fn table(&self, resource: &Resource) -> &Table {
         let name = format!("{} {}", resource.api_version, resource.name);
-        BY_RESOURCE.get(name.as_str()).unwrap_or(&PLAIN)
+        self.tables.by_resource.get(name.as_str()).unwrap_or(&self.tables.plain)
     }
 }

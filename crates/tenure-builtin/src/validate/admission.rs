@@ -1,7 +1,7 @@
 //! Those who have a say in what is written: that a webhook can be reached and asked, and that the expressions of
 //! conditions and policies can be run.
 
-use super::function::Context;
+use super::context::Context;
 use tenure_crd::rules::{Type, expression_fault as fault};
 use tenure_meta::Row;
 use tenure_meta::{FieldError, FieldErrorKind, format};

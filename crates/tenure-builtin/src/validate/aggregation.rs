@@ -1,6 +1,6 @@
 //! Extensions of the API that other servers would answer: how they are reached, and who vouches for them.
 
-use super::function::Context;
+use super::context::Context;
 use tenure_meta::{FieldError, FieldErrorKind};
 use tenure_value::Value;
 

@@ -1,23 +1,24 @@
 //! Checks compiled from data and from the schema: at a node of a type, a field is required, is one of some
 //! values, has a syntax, lies in a range, is unique among its siblings. One walk over an object runs all.
 
-use super::{
-    format::FORMATS,
-    function::{self, Function},
+use super::{context::Context, format::FORMATS, function::Function, update::UpdateRules};
+use crate::{
+    data::{self, DataError, VALIDATION, only_known},
+    defaulting::{Condition, Place, Target},
 };
-use crate::object::{Condition, Place, condition_of, place};
 use std::{collections::HashMap, sync::OnceLock};
-use tenure_meta::Endpoint;
-use tenure_meta::codec::{Absent, Shape, ShapeId, Shapes, StructShape, is_absent};
-use tenure_meta::{Edit, FieldError, FieldErrorKind, FieldPath, Previous, Row, format::Format};
+use tenure_meta::{
+    Edit, Endpoint, FieldError, FieldErrorKind, FieldPath, Previous, Registry, Row,
+    codec::{Absent, Shape, ShapeId, Shapes, StructShape, is_absent},
+    format::Format,
+};
 use tenure_value::{Object, Text, Value};
 
-/// All checks, compiled by type when first needed.
+/// All checks. Those of types that no row names are made of the schema when first met.
 pub(crate) struct Checks {
-    by_type: HashMap<&'static str, &'static [Value]>,
     /// Fields that the schema calls required although nothing checks them.
-    optional: HashMap<&'static str, &'static [Value]>,
-    pub(super) updates: &'static Value,
+    optional: HashMap<ShapeId, Box<[Text]>>,
+    pub(super) updates: UpdateRules,
     cells: Box<[OnceLock<Box<[Check]>>]>,
 }
 
@@ -53,44 +54,77 @@ enum Test {
     Call(Function),
 }
 
+/// The prefixes that rows leave out of the names of types.
+const PREFIXES: [&str; 2] = ["io.k8s.api.", "io.k8s.apimachinery.pkg.apis."];
+
 impl Checks {
-    pub(crate) fn new(shapes: &Shapes, data: &'static Value) -> Checks {
-        let lists = |name: &str| -> HashMap<&'static str, &'static [Value]> {
-            let rows = data.get(name).and_then(Value::as_object).map(Object::fields).unwrap_or_default();
-            rows.iter()
-                .map(|(name, rows)| {
-                    (name.as_str(), rows.as_array().map(|rows| rows.items()).unwrap_or_default())
-                })
-                .collect()
+    /// Compiles the rows of the data.
+    pub(crate) fn new(shapes: &Shapes, registry: &Registry, document: &Value) -> Result<Checks, DataError> {
+        let find = |name: &str| {
+            let full = PREFIXES.iter().map(|prefix| format!("{prefix}{name}"));
+            let mut names = full.chain([name.to_string()]);
+            let shape = names.find_map(|name| shapes.named(&name));
+            shape.ok_or_else(|| DataError::new(VALIDATION, name, "the schema has no such type"))
         };
-        Checks {
-            by_type: lists("types"),
-            optional: lists("optional"),
-            updates: data.get("updates").unwrap_or(&Value::Null),
-            cells: (0..shapes.len()).map(|_| OnceLock::new()).collect(),
+        let mut optional = HashMap::new();
+        for (name, fields) in data::members(VALIDATION, document, "optional")? {
+            let shape = find(name)?;
+            let Shape::Struct(of) = shapes.get(shape) else {
+                return Err(DataError::new(VALIDATION, name, "the type has no fields"));
+            };
+            let fields = fields.as_array().map(|fields| fields.items()).unwrap_or_default().iter();
+            let names: Box<[Text]> = fields.filter_map(|name| name.as_str().map(Text::new)).collect();
+            if let Some(unknown) = names.iter().find(|name| of.field(*name).is_none()) {
+                return Err(DataError::new(VALIDATION, name, format!("the type has no field {unknown:?}")));
+            }
+            optional.insert(shape, names);
         }
+        let checks = Checks {
+            optional,
+            updates: UpdateRules::new(registry, document)?,
+            cells: (0..shapes.len()).map(|_| OnceLock::new()).collect(),
+        };
+        for (name, rows) in data::members(VALIDATION, document, "types")? {
+            let shape = find(name)?;
+            let Shape::Struct(of) = shapes.get(shape) else {
+                return Err(DataError::new(VALIDATION, name, "the type has no fields"));
+            };
+            let rows = rows.as_array().ok_or_else(|| DataError::new(VALIDATION, name, "expected a list"))?;
+            let mut compiled = Vec::new();
+            for (at, row) in rows.iter().enumerate() {
+                let tests = tests(shapes, of, row);
+                compiled.extend(
+                    tests.map_err(|reason| DataError::new(VALIDATION, format!("{name}[{at}]"), reason))?,
+                );
+            }
+            if let Some(cell) = checks.cells.get(shape.0 as usize) {
+                let _ = cell.set(checks.with_schema(shapes, shape, of, compiled));
+            }
+        }
+        Ok(checks)
     }
 
     fn of(&self, shapes: &Shapes, id: ShapeId, shape: &StructShape) -> &[Check] {
         match self.cells.get(id.0 as usize) {
-            Some(cell) => cell.get_or_init(|| self.compile(shapes, id, shape)),
+            Some(cell) => cell.get_or_init(|| self.with_schema(shapes, id, shape, Vec::new())),
             None => &[],
         }
     }
 
-    fn compile(&self, shapes: &Shapes, id: ShapeId, shape: &StructShape) -> Box<[Check]> {
+    /// Returns the checks of the data with those that follow from the schema.
+    fn with_schema(
+        &self,
+        shapes: &Shapes,
+        id: ShapeId,
+        shape: &StructShape,
+        mut checks: Vec<Check>,
+    ) -> Box<[Check]> {
         let name = shapes.name(id);
-        let short = name
-            .strip_prefix("io.k8s.api.")
-            .or(name.strip_prefix("io.k8s.apimachinery.pkg.apis."))
-            .unwrap_or(name);
-        let rows = self.by_type.get(short).copied().unwrap_or_default();
-        let mut checks: Vec<Check> = rows.iter().flat_map(|row| tests(shapes, shape, row)).collect();
         // Only the types of the kinds' own groups follow the schema; metadata has its own rules.
         if !name.starts_with("io.k8s.api.") {
             return checks.into();
         }
-        let optional = self.optional.get(short).copied().unwrap_or_default();
+        let optional = self.optional.get(&id).map(|names| &names[..]).unwrap_or_default();
         let said = |field: &Text, test: fn(&Test) -> bool, checks: &[Check]| {
             checks
                 .iter()
@@ -110,7 +144,7 @@ impl Checks {
                 Shape::Any => false,
                 _ => field.absent != Absent::Struct,
             };
-            let waived = optional.iter().any(|name| name.as_str() == Some(&field.name));
+            let waived = optional.contains(&field.name);
             let required = field.required && whole && !waived;
             if required && !said(&field.name, |test| matches!(test, Test::Required), &checks) {
                 checks.push(from_schema(Test::Required));
@@ -126,15 +160,65 @@ impl Checks {
     }
 }
 
+/// The members that a row may have.
+const MEMBERS: [&str; 21] = [
+    "at",
+    "atMost",
+    "atMostOneOf",
+    "detail",
+    "each",
+    "eachIn",
+    "fn",
+    "forbidden",
+    "format",
+    "in",
+    "keys",
+    "max",
+    "min",
+    "mostBytes",
+    "mostItems",
+    "oneOf",
+    "required",
+    "someOf",
+    "uniqueBy",
+    "values",
+    "when",
+];
+
 /// Compiles the tests of a row.
-fn tests(shapes: &Shapes, shape: &StructShape, row: &Value) -> Vec<Check> {
-    let path = row.text("at");
-    let format = |name: &str| {
-        FORMATS.iter().find(|(of, _)| Some(*of) == row.get(name).and_then(Value::as_str)).map(|(_, f)| *f)
+fn tests(shapes: &Shapes, shape: &StructShape, row: &Value) -> Result<Vec<Check>, String> {
+    only_known(row, &MEMBERS)?;
+    let node = &Target::Struct(shape);
+    let place = |path: &str| Place::compile(shapes, node, path);
+    let text = |name: &str| match row.get(name) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.as_str())),
+        Some(other) => Err(format!("{name} must be a string, not {other}")),
     };
-    let number = |name: &str| row.get(name).and_then(Value::as_i64);
-    let items = |name: &str| row.get(name).and_then(Value::as_array).map(|items| items.items().into());
-    let size = |name: &str| number(name).and_then(|number| usize::try_from(number).ok());
+    let format = |name: &str| {
+        let Some(wanted) = text(name)? else { return Ok(None) };
+        let found = FORMATS.iter().find(|(of, _)| *of == wanted).map(|(_, format)| *format);
+        found.map(Some).ok_or_else(|| format!("there is no format {wanted:?}"))
+    };
+    let number = |name: &str| match row.get(name) {
+        None => Ok(None),
+        Some(Value::Int(number)) => Ok(Some(*number)),
+        Some(other) => Err(format!("{name} must be an integer, not {other}")),
+    };
+    let size = |name: &str| -> Result<Option<usize>, String> {
+        let number = number(name)?.map(|number| usize::try_from(number).map_err(|error| error.to_string()));
+        number.transpose()
+    };
+    let items = |name: &str| match row.get(name) {
+        None => Ok(None),
+        Some(Value::Array(items)) => Ok(Some(Box::<[Value]>::from(items.items()))),
+        Some(other) => Err(format!("{name} must be a list, not {other}")),
+    };
+    let names = |name: &str| -> Result<Option<Box<[Text]>>, String> {
+        let Some(items) = items(name)? else { return Ok(None) };
+        let texts: Box<[Text]> = items.iter().filter_map(|item| item.as_str().map(Text::new)).collect();
+        (texts.len() == items.len()).then_some(Some(texts)).ok_or_else(|| format!("{name} must list names"))
+    };
     let mut tests = Vec::new();
     if row.flag("required") {
         tests.push(Test::Required);
@@ -142,41 +226,47 @@ fn tests(shapes: &Shapes, shape: &StructShape, row: &Value) -> Vec<Check> {
     if row.flag("forbidden") {
         tests.push(Test::Forbidden);
     }
-    tests.extend(items("in").map(Test::In));
-    tests.extend(items("eachIn").map(Test::EachIn));
-    tests.extend(format("format").map(Test::Format));
-    tests.extend(format("each").map(Test::EachFormat));
-    tests.extend(format("keys").map(Test::Keys));
-    tests.extend(format("values").map(Test::Values));
-    if number("min").is_some() || number("max").is_some() {
-        tests.push(Test::Range(number("min").unwrap_or(i64::MIN), number("max").unwrap_or(i64::MAX)));
+    tests.extend(items("in")?.map(Test::In));
+    tests.extend(items("eachIn")?.map(Test::EachIn));
+    tests.extend(format("format")?.map(Test::Format));
+    tests.extend(format("each")?.map(Test::EachFormat));
+    tests.extend(format("keys")?.map(Test::Keys));
+    tests.extend(format("values")?.map(Test::Values));
+    let (min, max) = (number("min")?, number("max")?);
+    if min.is_some() || max.is_some() {
+        tests.push(Test::Range(min.unwrap_or(i64::MIN), max.unwrap_or(i64::MAX)));
     }
-    if row.get("uniqueBy").is_some() {
-        tests.push(Test::Unique(row.texts("uniqueBy")));
-    }
+    tests.extend(names("uniqueBy")?.map(Test::Unique));
     for (name, least, most) in [("oneOf", 1, 1), ("atMostOneOf", 0, 1), ("someOf", 1, usize::MAX)] {
-        if row.get(name).is_some() {
-            tests.push(Test::Count(row.texts(name), least, most));
+        let Some(names) = names(name)? else { continue };
+        if let Some(unknown) = names.iter().find(|name| shape.field(*name).is_none()) {
+            return Err(format!("{} has no field {unknown:?}", shape.name));
         }
+        tests.push(Test::Count(names, least, most));
     }
-    tests.extend(size("mostItems").map(Test::MostItems));
-    tests.extend(size("mostBytes").map(Test::MostBytes));
-    tests.extend(
-        row.get("atMost").and_then(Value::as_str).map(|path| Test::AtMost(place(shapes, Some(shape), path))),
-    );
-    tests.extend(row.get("fn").and_then(Value::as_str).and_then(Function::named).map(Test::Call));
-    let conditions = || {
-        row.items("when")
-            .iter()
-            .filter_map(|words| condition_of(shapes, Some(shape), words.as_array()?))
-            .collect()
-    };
-    let check = |test| Check {
-        at: place(shapes, Some(shape), &path),
-        when: conditions(),
-        test,
-        detail: row.text("detail"),
-        from_schema: false,
+    tests.extend(size("mostItems")?.map(Test::MostItems));
+    tests.extend(size("mostBytes")?.map(Test::MostBytes));
+    if let Some(path) = text("atMost")? {
+        tests.push(Test::AtMost(place(path)?));
+    }
+    if let Some(name) = text("fn")? {
+        tests
+            .push(Test::Call(Function::named(name).ok_or_else(|| format!("there is no function {name:?}"))?));
+    }
+    if tests.is_empty() {
+        return Err("the row checks nothing".into());
+    }
+    let path = text("at")?.unwrap_or_default();
+    let detail = text("detail")?.unwrap_or_default();
+    let check = |test| {
+        let when = row.items("when").iter().map(|condition| Condition::compile(shapes, node, condition));
+        Ok(Check {
+            at: place(path)?,
+            when: when.collect::<Result<_, String>>()?,
+            test,
+            detail: detail.into(),
+            from_schema: false,
+        })
     };
     tests.into_iter().map(check).collect()
 }
@@ -260,7 +350,7 @@ impl Walk<'_> {
         let report = Report { check, path, errors: self.errors };
         match (&check.test, given) {
             (Test::Call(function), _) => {
-                let context = function::Context { root: self.root, node: fields, path };
+                let context = Context { root: self.root, node: fields, path };
                 function.call(&context, self.errors);
             }
             (Test::Count(names, least, most), _) => count(names, *least, *most, fields, report),

@@ -1,6 +1,6 @@
 //! What config maps and secrets hold: their keys, how much it is, and what the types of secrets ask for.
 
-use super::function::Context;
+use super::context::Context;
 use tenure_meta::{FieldError, FieldErrorKind, format};
 use tenure_value::Value;
 

@@ -1,7 +1,7 @@
 //! What events say: where they live, and what those with a time of their own and those of the newer kind must and must
 //! not say besides.
 
-use super::function::Context;
+use super::context::Context;
 use tenure_meta::{FieldError, FieldErrorKind, format};
 use tenure_value::Value;
 

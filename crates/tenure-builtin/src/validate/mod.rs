@@ -6,6 +6,7 @@ mod admission;
 mod aggregation;
 mod check;
 mod content;
+mod context;
 mod cron;
 mod event;
 mod format;
@@ -71,7 +72,7 @@ impl Kinds {
             }
         };
         if whole {
-            update::check(self.checks(), resource, old, new, &mut errors);
+            self.checks().updates.check(resource, old, new, &mut errors);
         }
         errors
     }

@@ -1,6 +1,6 @@
 //! Where pods and volumes may be: terms that select nodes, and topologies that volumes are made for.
 
-use super::function::Context;
+use super::context::Context;
 use tenure_meta::{FieldError, FieldErrorKind, Row, format};
 use tenure_value::Value;
 

@@ -1,7 +1,7 @@
 //! What the parts of a pod say about each other: containers and their names, volumes and what mounts them,
 //! ports of the host, tolerations.
 
-use super::{function::Context, quota, source};
+use super::{context::Context, quota, source};
 use tenure_meta::{FieldError, FieldErrorKind, format, object_meta};
 use tenure_value::{Object, Value};
 

@@ -1,6 +1,6 @@
 //! What a namespace may use: the names of resources in quotas and limits, and what their amounts may be.
 
-use super::function::Context;
+use super::context::Context;
 use tenure_meta::{FieldError, FieldErrorKind, Quantity, format};
 use tenure_value::Value;
 

@@ -1,6 +1,6 @@
 //! Amounts: that requests stay within limits, that names of resources are known, that storage is asked for.
 
-use super::function::Context;
+use super::context::Context;
 use tenure_meta::{FieldError, FieldErrorKind, Quantity, format};
 use tenure_value::{Object, Value};
 

@@ -1,6 +1,6 @@
 //! Label selectors inside objects: that they are well formed, and that a workload selects its own pods.
 
-use super::function::Context;
+use super::context::Context;
 use tenure_meta::{FieldError, FieldErrorKind, format, object_meta};
 use tenure_value::{Object, Value};
 

@@ -1,6 +1,6 @@
 //! Which services are valid: ports, addresses and policies depend on the type.
 
-use super::{function::Context, pod};
+use super::{context::Context, pod};
 use std::net::IpAddr;
 use tenure_meta::{FieldError, FieldErrorKind, format, object_meta};
 use tenure_value::Value;

@@ -1,7 +1,7 @@
 //! Where pods take values and files from: fields of the pod, amounts of a container, volumes put together of
 //! several sources. What may be shown as a variable and what as a file differs.
 
-use super::function::Context;
+use super::context::Context;
 use tenure_meta::{FieldError, FieldErrorKind, Quantity};
 use tenure_value::Value;
 

@@ -1,8 +1,9 @@
 //! Which changes are refused: fields that stay as they are, by kind, as data; and the few kinds whose spec may
 //! change in some of its fields only.
 
-use super::check::Checks;
-use tenure_meta::{FieldError, FieldErrorKind, Quantity, Resource, Row};
+use crate::data::{self, DataError, VALIDATION, only_known};
+use std::collections::HashMap;
+use tenure_meta::{FieldError, FieldErrorKind, Quantity, Registry, Resource, Row};
 use tenure_value::{Object, Text, Value};
 
 type Function = fn(&Value, &Value) -> Option<FieldError>;
@@ -25,25 +26,178 @@ fn claimed_storage(old: &Value, new: &Value) -> Option<FieldError> {
     })
 }
 
-/// Checks a change against the rows of its kind.
-pub(super) fn check(
-    checks: &Checks,
-    resource: &Resource,
-    old: &Value,
-    new: &Value,
-    errors: &mut Vec<FieldError>,
-) {
-    let rows = checks.updates.items(&format!("{} {}", resource.api_version, resource.kind));
-    for row in rows {
-        if let Some((_, function)) = FUNCTIONS.iter().find(|(name, _)| row.text("fn") == *name) {
-            errors.extend(function(old, new));
-            continue;
+/// The changes that kinds refuse, by API version and kind.
+pub(crate) struct UpdateRules(HashMap<Text, Box<[UpdateRule]>>);
+
+/// A change that is refused.
+struct UpdateRule {
+    when: Box<[Condition]>,
+    refusal: Refusal,
+}
+
+enum Refusal {
+    Call(Function),
+    Field {
+        /// The field that stays as it is.
+        at: Text,
+        /// Parts of it that may change.
+        except: Box<[Text]>,
+        same: Same,
+        kind: FieldErrorKind,
+        detail: Text,
+        /// The path that errors name.
+        named: Text,
+    },
+}
+
+/// When a field counts as unchanged.
+enum Same {
+    Equal,
+    /// Items that are still there, told apart by a key, are as they were.
+    KeptItems(Text),
+    /// Every item is still there, whatever its fields of these names have become.
+    AllItems(Box<[Text]>),
+}
+
+/// A condition on the old object, or on the new one.
+struct Condition {
+    of_new: bool,
+    path: Text,
+    test: ConditionTest,
+}
+
+enum ConditionTest {
+    Present,
+    Absent,
+    Eq(Value),
+    Ne(Value),
+    Changed,
+    Same,
+}
+
+/// The members that a row may have.
+const MEMBERS: [&str; 9] =
+    ["as", "at", "detail", "except", "fn", "forbidden", "keepsItemsBut", "key", "when"];
+
+impl UpdateRules {
+    /// Compiles the rows of the data.
+    pub(crate) fn new(registry: &Registry, document: &Value) -> Result<UpdateRules, DataError> {
+        let mut all = HashMap::new();
+        for (name, rows) in data::members(VALIDATION, document, "updates")? {
+            let known = name.split_once(' ').and_then(|(version, kind)| registry.of_kind(version, kind));
+            if known.is_none() {
+                return Err(DataError::new(VALIDATION, name, "no such kind is served"));
+            }
+            let rows = rows.as_array().ok_or_else(|| DataError::new(VALIDATION, name, "expected a list"))?;
+            let compile = |(at, row): (usize, &Value)| {
+                let wrong = |reason| DataError::new(VALIDATION, format!("updates of {name}[{at}]"), reason);
+                UpdateRule::compile(row).map_err(wrong)
+            };
+            let rules = rows.iter().enumerate().map(compile).collect::<Result<_, _>>()?;
+            all.insert(name.clone(), rules);
         }
-        if row.items("when").iter().all(|condition| holds(condition, old, new))
-            && let Some(error) = refused(row, old, new)
-        {
-            errors.push(error);
+        Ok(UpdateRules(all))
+    }
+
+    /// Checks a change against the rows of its kind.
+    pub(super) fn check(&self, resource: &Resource, old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
+        let name = format!("{} {}", resource.api_version, resource.kind);
+        let Some(rules) = self.0.get(name.as_str()) else { return };
+        for rule in rules {
+            if rule.when.iter().all(|condition| condition.holds(old, new)) {
+                errors.extend(rule.refusal.check(old, new));
+            }
         }
+    }
+}
+
+impl UpdateRule {
+    fn compile(row: &Value) -> Result<UpdateRule, String> {
+        only_known(row, &MEMBERS)?;
+        let conditions = row.items("when").iter().map(Condition::compile);
+        let when = conditions.collect::<Result<_, String>>()?;
+        if let Some(name) = row.get("fn").and_then(Value::as_str) {
+            let function = FUNCTIONS.iter().find(|(of, _)| *of == name).map(|(_, function)| *function);
+            let function = function.ok_or_else(|| format!("there is no function {name:?}"))?;
+            return Ok(UpdateRule { when, refusal: Refusal::Call(function) });
+        }
+        let at = row.get("at").and_then(Value::as_str).map(Text::new).ok_or("the row names no field")?;
+        let (kind, usual) = match row.flag("forbidden") {
+            true => (FieldErrorKind::Forbidden, "may not be changed"),
+            false => (FieldErrorKind::Invalid, "field is immutable"),
+        };
+        let same = match (row.get("key").and_then(Value::as_str), row.get("keepsItemsBut")) {
+            (Some(key), None) => Same::KeptItems(key.into()),
+            (None, Some(_)) => Same::AllItems(row.texts("keepsItemsBut")),
+            (None, None) => Same::Equal,
+            (Some(_), Some(_)) => return Err("key and keepsItemsBut exclude each other".into()),
+        };
+        let refusal = Refusal::Field {
+            named: row.get("as").and_then(Value::as_str).map_or(at.clone(), Text::new),
+            at,
+            except: row.texts("except"),
+            same,
+            kind,
+            detail: row.get("detail").and_then(Value::as_str).unwrap_or(usual).into(),
+        };
+        Ok(UpdateRule { when, refusal })
+    }
+}
+
+impl Condition {
+    /// Compiles `[op, path, value]`; `new-` before the word looks at the new object.
+    fn compile(row: &Value) -> Result<Condition, String> {
+        let words = row.as_array().map(|words| words.items()).unwrap_or_default();
+        let text = |at: usize| words.get(at).and_then(Value::as_str);
+        let (Some(word), Some(path)) = (text(0), text(1)) else {
+            return Err(format!("a condition is [op, path, value], not {row}"));
+        };
+        let value = || words.get(2).cloned().ok_or_else(|| format!("{word:?} needs a value: {row}"));
+        let test = match word.strip_prefix("new-").unwrap_or(word) {
+            "present" => ConditionTest::Present,
+            "absent" => ConditionTest::Absent,
+            "eq" => ConditionTest::Eq(value()?),
+            "ne" => ConditionTest::Ne(value()?),
+            "changed" => ConditionTest::Changed,
+            "same" => ConditionTest::Same,
+            _ => return Err(format!("unknown condition {word:?}: {row}")),
+        };
+        Ok(Condition { of_new: word.starts_with("new-"), path: path.into(), test })
+    }
+
+    fn holds(&self, old: &Value, new: &Value) -> bool {
+        let value = at(if self.of_new { new } else { old }, &self.path);
+        match &self.test {
+            ConditionTest::Present => !is_empty(value),
+            ConditionTest::Absent => is_empty(value),
+            ConditionTest::Eq(wanted) => value == wanted,
+            ConditionTest::Ne(wanted) => value != wanted,
+            ConditionTest::Changed => at(old, &self.path) != at(new, &self.path),
+            ConditionTest::Same => at(old, &self.path) == at(new, &self.path),
+        }
+    }
+}
+
+impl Refusal {
+    /// Returns the error of a change.
+    fn check(&self, old: &Value, new: &Value) -> Option<FieldError> {
+        let (path, except, same, kind, detail, named) = match self {
+            Refusal::Call(function) => return function(old, new),
+            Refusal::Field { at, except, same, kind, detail, named } => {
+                (at, except, same, kind, detail, named)
+            }
+        };
+        let (was, is) = (at(old, path), at(new, path));
+        let (was, is) = match except.is_empty() {
+            true => (was.clone(), is.clone()),
+            false => (without(was, except), without(is, except)),
+        };
+        let same = match same {
+            Same::Equal => was == is || is_empty(&was) && is_empty(&is),
+            Same::KeptItems(key) => kept_items(&was, &is, key),
+            Same::AllItems(changeable) => has_all_items(&was, &is, changeable),
+        };
+        (!same).then(|| FieldError::new(*kind, named, &is, detail))
     }
 }
 
@@ -63,52 +217,6 @@ fn is_empty(value: &Value) -> bool {
         Value::Object(fields) => fields.is_empty(),
         _ => false,
     }
-}
-
-/// Conditions are `[op, path, value]` on the old object; `new-` before the word looks at the new one.
-fn holds(condition: &Value, old: &Value, new: &Value) -> bool {
-    let words = condition.as_array().map(|words| words.items()).unwrap_or_default();
-    let text = |at: usize| words.get(at).and_then(Value::as_str).unwrap_or_default();
-    let (object, op) = match text(0).strip_prefix("new-") {
-        Some(op) => (new, op),
-        None => (old, text(0)),
-    };
-    let value = at(object, text(1));
-    match op {
-        "present" => !is_empty(value),
-        "absent" => is_empty(value),
-        "eq" => words.get(2) == Some(value),
-        "ne" => words.get(2) != Some(value),
-        "changed" => at(old, text(1)) != at(new, text(1)),
-        "same" => at(old, text(1)) == at(new, text(1)),
-        _ => false,
-    }
-}
-
-/// Returns the fault of a changed field.
-fn refused(row: &Value, old: &Value, new: &Value) -> Option<FieldError> {
-    let path = row.text("at");
-    let (was, is) = (at(old, &path), at(new, &path));
-    let changeable = row.texts("except");
-    let (was, is) = match changeable.is_empty() {
-        true => (was.clone(), is.clone()),
-        false => (without(was, &changeable), without(is, &changeable)),
-    };
-    let same = match (row.get("key").and_then(Value::as_str), row.get("keepsItemsBut")) {
-        (Some(key), _) => kept_items(&was, &is, key),
-        (None, Some(_)) => has_all_items(&was, &is, &row.texts("keepsItemsBut")),
-        (None, None) => was == is || is_empty(&was) && is_empty(&is),
-    };
-    if same {
-        return None;
-    }
-    let (kind, usual) = match row.flag("forbidden") {
-        true => (FieldErrorKind::Forbidden, "may not be changed"),
-        false => (FieldErrorKind::Invalid, "field is immutable"),
-    };
-    let detail = row.text("detail");
-    let named = row.get("as").and_then(Value::as_str).map_or(path, Text::new);
-    Some(FieldError::new(kind, &named, &is, if detail.is_empty() { usual } else { &detail }))
 }
 
 /// Whether every item that is still there, told apart by a key, is as it was.

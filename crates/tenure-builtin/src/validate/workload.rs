@@ -1,6 +1,6 @@
 //! Rules of single kinds that compare several of their fields.
 
-use super::{function::Context, pod};
+use super::{context::Context, pod};
 use tenure_meta::{FieldError, FieldErrorKind, Quantity, format};
 use tenure_value::{Object, Value};
 

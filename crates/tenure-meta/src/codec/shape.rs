@@ -212,6 +212,11 @@ impl Shapes {
         name.map(|name| name.as_str()).unwrap_or_default()
     }
 
+    /// Returns the shape of the type of a definition.
+    pub fn named(&self, name: &str) -> Option<ShapeId> {
+        self.schema.named(name).map(|of| self.number(of.id()))
+    }
+
     /// Returns how many shapes there are.
     pub fn len(&self) -> usize {
         self.cells.len()

@@ -2,15 +2,40 @@
 //! compiled once per type, so that running it looks at a few fields and compares nothing with text.
 
 use super::{
+    condition::{Condition, Place, Target, follow},
     function::{self, Function},
-    image,
 };
+use crate::data::only_known;
 use tenure_meta::{
     CreateContext, Edit, Row,
-    codec::{FieldShape, Shape, Shapes, StructShape, is_absent, is_zero},
+    codec::{FieldShape, Shapes, StructShape, is_absent, is_zero},
     map_items,
 };
 use tenure_value::{Object, Text, Value};
+
+/// The members that a row may have.
+const MEMBERS: [&str; 20] = [
+    "alsoReplaces",
+    "append",
+    "copy",
+    "create",
+    "ensureKeys",
+    "firstOf",
+    "fn",
+    "force",
+    "itemField",
+    "mergeBase64",
+    "mergeKeys",
+    "onlyMissing",
+    "path",
+    "phase",
+    "remove",
+    "type",
+    "unless",
+    "value",
+    "when",
+    "wrapList",
+];
 
 /// A compiled rule.
 #[derive(Debug)]
@@ -36,27 +61,6 @@ pub(crate) struct Rule {
 enum Step {
     Field(Text),
     Each,
-}
-
-/// A field below a node.
-#[derive(Debug)]
-pub(crate) struct Place {
-    pub(crate) steps: Box<[Text]>,
-    pub(crate) keeps_zero: bool,
-}
-
-#[derive(Debug)]
-pub(crate) enum Condition {
-    Absent(Place),
-    Present(Place),
-    Missing(Place),
-    Eq(Place, Value),
-    Ne(Place, Value),
-    In(Place, Box<[Value]>),
-    Same(Place, Place),
-    NoFieldsExcept(Box<[Text]>),
-    TagLatest(Place),
-    NotTagLatest(Place),
 }
 
 /// A literal, or one with words in it that stand for something of the request.
@@ -128,39 +132,41 @@ impl Rule {
         })
     }
 
-    /// Compiles a row of data for a type; nothing if the row makes no sense.
-    pub(crate) fn compile(shapes: &Shapes, node: &StructShape, row: &Value) -> Option<Rule> {
+    /// Compiles a row of data for a type.
+    pub(crate) fn compile(shapes: &Shapes, node: &StructShape, row: &Value) -> Result<Rule, String> {
+        only_known(row, &MEMBERS)?;
         let path = row.text("path");
         let (parent, target) = path.rsplit_once('.').unwrap_or(("", &path));
+        let target = target.trim_end_matches("[]");
         let mut parents = Vec::new();
-        let mut beside = Some(node);
+        let node = &Target::Struct(node);
+        let mut beside = Target::Struct(node.of_struct().ok_or("the type has no fields")?);
         for segment in parent.split('.').filter(|segment| !segment.is_empty()) {
             let (name, each) = segment.strip_suffix("[]").map_or((segment, false), |name| (name, true));
             parents.push(Step::Field(name.into()));
-            beside = beside.and_then(|of| below(shapes, of, name));
+            beside = follow(shapes, &beside, name)?;
             if each {
                 parents.push(Step::Each);
             }
         }
         let (mut when, mut when_beside) = (Vec::new(), Vec::new());
         for condition in row.items("when") {
-            let words = condition.as_array()?.items();
-            let at_target = words.get(1).and_then(Value::as_str).is_some_and(|path| path.starts_with("./"));
-            match at_target {
-                true => when_beside.push(condition_of(shapes, beside, words)?),
-                false => when.push(condition_of(shapes, Some(node), words)?),
+            let path = condition.as_array().and_then(|words| words.items().get(1)).and_then(Value::as_str);
+            match path.is_some_and(|path| path.starts_with("./")) {
+                true => when_beside.push(Condition::compile(shapes, &beside, condition)?),
+                false => when.push(Condition::compile(shapes, node, condition)?),
             }
         }
-        Some(Rule {
+        Ok(Rule {
             parents: parents.into(),
-            target: target.trim_end_matches("[]").into(),
-            keeps_zero: beside.and_then(|of| of.field(target)).is_some_and(|field| field.keeps_zero),
+            target: target.into(),
+            keeps_zero: Place::compile(shapes, &beside, target)?.keeps_zero,
             creates: row.flag("create"),
             force: row.flag("force"),
             also_replaces: row.items("alsoReplaces").into(),
             when: when.into(),
             when_beside: when_beside.into(),
-            action: action_of(shapes, node, beside, row)?,
+            action: action_of(shapes, node, &beside, row)?,
         })
     }
 
@@ -352,36 +358,6 @@ fn set_if_different(parent: &mut Edit<'_>, name: &Text, value: Value) {
     }
 }
 
-impl Place {
-    pub(crate) fn find<'n>(&self, node: &'n Edit<'_>) -> Option<&'n Value> {
-        match &*self.steps {
-            [] => None,
-            [first, rest @ ..] => rest.iter().try_fold(node.get(first)?, |value, name| value.get(name)),
-        }
-    }
-
-    pub(crate) fn present<'n>(&self, node: &'n Edit<'_>) -> Option<&'n Value> {
-        self.find(node).filter(|value| !is_absent(Some(value), self.keeps_zero))
-    }
-}
-
-impl Condition {
-    pub(crate) fn holds(&self, node: &Edit<'_>) -> bool {
-        match self {
-            Condition::Absent(place) => place.present(node).is_none(),
-            Condition::Present(place) => place.present(node).is_some(),
-            Condition::Missing(place) => place.find(node).is_none_or(Value::is_null),
-            Condition::Eq(place, value) => place.find(node) == Some(value),
-            Condition::Ne(place, value) => place.find(node) != Some(value),
-            Condition::In(place, values) => place.find(node).is_some_and(|value| values.contains(value)),
-            Condition::Same(one, other) => one.present(node) == other.present(node),
-            Condition::NoFieldsExcept(names) => node.fields().iter().all(|(name, _)| names.contains(name)),
-            Condition::TagLatest(place) => image::is_latest(place.find(node)),
-            Condition::NotTagLatest(place) => !image::is_latest(place.find(node)),
-        }
-    }
-}
-
 impl Unless {
     fn holds(&self, present: &Value, item: &Value) -> bool {
         let same = |name: &str| present.get(name) == item.get(name);
@@ -397,97 +373,39 @@ impl Unless {
     }
 }
 
-fn below<'s>(shapes: &'s Shapes, of: &StructShape, name: &str) -> Option<&'s StructShape> {
-    let mut id = of.field(name)?.of;
-    loop {
-        match shapes.get(id) {
-            Shape::Struct(of) => return Some(of),
-            Shape::List(item) => id = *item,
-            _ => return None,
-        }
-    }
-}
-
-/// Resolves a path; `./` is what the given type stands for already.
-pub(crate) fn place(shapes: &Shapes, from: Option<&StructShape>, path: &str) -> Place {
-    let steps: Box<[Text]> = path.trim_start_matches("./").split('.').map(Text::new).collect();
-    let (last, parents) =
-        steps.split_last().map_or(("", &[][..]), |(last, parents)| (last.as_str(), parents));
-    let owner = match parents {
-        [] => None,
-        [first, rest @ ..] => {
-            let first = from.and_then(|of| below(shapes, of, first));
-            rest.iter().fold(first, |of, name| of.and_then(|of| below(shapes, of, name)))
-        }
-    };
-    let owner = if parents.is_empty() {
-        from.and_then(|of| of.field(last))
-    } else {
-        owner.and_then(|of| of.field(last))
-    };
-    let keeps_zero = owner.is_some_and(|field| field.keeps_zero);
-    Place { steps, keeps_zero }
-}
-
-pub(crate) fn condition_of(
-    shapes: &Shapes,
-    from: Option<&StructShape>,
-    words: &[Value],
-) -> Option<Condition> {
-    let op = words.first()?.as_str()?;
-    let path = words.get(1)?.as_str()?;
-    let at = || place(shapes, from, path);
-    let value = || words.get(2).cloned();
-    let values = || value()?.as_array().map(|items| items.items().into());
-    Some(match op {
-        "absent" => Condition::Absent(at()),
-        "present" => Condition::Present(at()),
-        "missing" => Condition::Missing(at()),
-        "eq" => Condition::Eq(at(), value()?),
-        "ne" => Condition::Ne(at(), value()?),
-        "in" => Condition::In(at(), values()?),
-        "same" => Condition::Same(at(), place(shapes, from, value()?.as_str()?)),
-        "noFieldsExcept" => Condition::NoFieldsExcept(
-            value()?.as_array()?.iter().filter_map(|v| v.as_str().map(Text::new)).collect(),
-        ),
-        "tagLatest" => Condition::TagLatest(at()),
-        "notTagLatest" => Condition::NotTagLatest(at()),
-        _ => return None,
-    })
-}
-
-fn action_of(
-    shapes: &Shapes,
-    node: &StructShape,
-    beside: Option<&StructShape>,
-    row: &Value,
-) -> Option<Action> {
+fn action_of(shapes: &Shapes, node: &Target<'_>, beside: &Target<'_>, row: &Value) -> Result<Action, String> {
     let text = |name: &str| row.get(name).and_then(Value::as_str);
-    let source = |path: &str| match path.starts_with("./") {
-        true => Source::Beside(place(shapes, beside, path)),
-        false => Source::Node(place(shapes, Some(node), path)),
+    let source = |path: &str| -> Result<Source, String> {
+        Ok(match path.starts_with("./") {
+            true => Source::Beside(Place::compile(shapes, beside, path)?),
+            false => Source::Node(Place::compile(shapes, node, path)?),
+        })
     };
     let item_field = || text("itemField").map(Text::new);
-    Some(if let Some(value) = row.get("value") {
+    Ok(if let Some(value) = row.get("value") {
         Action::Put(literal(value))
     } else if let Some(path) = text("copy") {
-        Action::Copy(source(path))
+        Action::Copy(source(path)?)
     } else if let Some(path) = text("mergeKeys") {
-        Action::MergeKeys(source(path))
+        Action::MergeKeys(source(path)?)
     } else if let Some(path) = text("mergeBase64") {
-        Action::MergeBase64(source(path))
+        Action::MergeBase64(source(path)?)
     } else if row.flag("remove") {
         Action::Remove
     } else if let Some(name) = text("fn") {
-        Action::Call(Function::named(name)?)
+        Action::Call(Function::named(name).ok_or_else(|| format!("there is no function {name:?}"))?)
     } else if let Some(keys) = row.get("ensureKeys") {
         Action::EnsureKeys { keys: literal(keys), only_missing: row.flag("onlyMissing") }
     } else if let Some(item) = row.get("append") {
-        let unless = text("unless").unwrap_or_default();
-        let unless = match () {
-            () if unless.contains("tolerates") => Unless::ToleratesKey,
-            () if unless.contains("key and effect") => Unless::SameKeyAndEffect,
-            () => Unless::Present,
+        let unless = match text("unless").unwrap_or_default() {
+            "present" => Unless::Present,
+            "sameKeyAndEffect" => Unless::SameKeyAndEffect,
+            "toleratesKey" => Unless::ToleratesKey,
+            other => {
+                return Err(format!(
+                    "unknown unless {other:?}; known are present, sameKeyAndEffect, toleratesKey"
+                ));
+            }
         };
         Action::Append { item: item.clone(), unless }
     } else if let Some(list) = text("wrapList") {
@@ -496,7 +414,7 @@ fn action_of(
     } else if let Some(list) = text("firstOf") {
         Action::FirstOf { beside: list.into(), item_field: item_field() }
     } else {
-        return None;
+        return Err("the row does not say what to do".into());
     })
 }
 

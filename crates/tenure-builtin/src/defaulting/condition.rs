@@ -1,0 +1,150 @@
+//! Places below a node, and conditions on them, as rows of data write them.
+
+use super::image;
+use tenure_meta::{
+    Edit,
+    codec::{Shape, Shapes, StructShape, is_absent},
+};
+use tenure_value::{Text, Value};
+
+/// A field below a node.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) steps: Box<[Text]>,
+    /// Whether an explicit zero counts as given.
+    pub(crate) keeps_zero: bool,
+}
+
+/// A condition on a node.
+#[derive(Debug)]
+pub(crate) enum Condition {
+    Absent(Place),
+    Present(Place),
+    Missing(Place),
+    Eq(Place, Value),
+    Ne(Place, Value),
+    In(Place, Box<[Value]>),
+    Same(Place, Place),
+    NoFieldsExcept(Box<[Text]>),
+    TagLatest(Place),
+    NotTagLatest(Place),
+}
+
+/// What a path leads to.
+pub(crate) enum Target<'s> {
+    /// A struct, or the items of a list of them.
+    Struct(&'s StructShape),
+    /// Something whose fields the schema does not name.
+    Open,
+}
+
+impl<'s> Target<'s> {
+    /// Returns the struct, if it is one.
+    pub(crate) fn of_struct(&self) -> Option<&'s StructShape> {
+        match self {
+            Target::Struct(of) => Some(of),
+            Target::Open => None,
+        }
+    }
+}
+
+/// Follows a field of a struct.
+pub(crate) fn follow<'s>(shapes: &'s Shapes, of: &Target<'_>, name: &str) -> Result<Target<'s>, String> {
+    let Target::Struct(of) = of else { return Ok(Target::Open) };
+    let field = of.field(name).ok_or_else(|| format!("{} has no field {name:?}", of.name))?;
+    let mut id = field.of;
+    loop {
+        match shapes.get(id) {
+            Shape::Struct(of) => return Ok(Target::Struct(of)),
+            Shape::List(item) => id = *item,
+            _ => return Ok(Target::Open),
+        }
+    }
+}
+
+impl Place {
+    /// Resolves a path; `./` is what the given type stands for already.
+    pub(crate) fn compile(shapes: &Shapes, from: &Target<'_>, path: &str) -> Result<Place, String> {
+        let steps: Box<[Text]> = path.trim_start_matches("./").split('.').map(Text::new).collect();
+        let Some((last, parents)) = steps.split_last() else { return Err("the path is empty".into()) };
+        let mut at = match from {
+            Target::Struct(of) => Target::Struct(*of),
+            Target::Open => Target::Open,
+        };
+        for name in parents {
+            at = follow(shapes, &at, name)?;
+        }
+        let keeps_zero = match at.of_struct() {
+            // A row about a whole node has an empty path.
+            Some(_) if last.is_empty() => false,
+            Some(of) => {
+                let field = of.field(last).ok_or_else(|| format!("{} has no field {last:?}", of.name))?;
+                field.keeps_zero
+            }
+            None => false,
+        };
+        Ok(Place { steps, keeps_zero })
+    }
+
+    pub(crate) fn find<'n>(&self, node: &'n Edit<'_>) -> Option<&'n Value> {
+        match &*self.steps {
+            [] => None,
+            [first, rest @ ..] => rest.iter().try_fold(node.get(first)?, |value, name| value.get(name)),
+        }
+    }
+
+    pub(crate) fn present<'n>(&self, node: &'n Edit<'_>) -> Option<&'n Value> {
+        self.find(node).filter(|value| !is_absent(Some(value), self.keeps_zero))
+    }
+}
+
+impl Condition {
+    /// Compiles `[op, path, value]`.
+    pub(crate) fn compile(shapes: &Shapes, from: &Target<'_>, row: &Value) -> Result<Condition, String> {
+        let words = row.as_array().map(|words| words.items()).unwrap_or_default();
+        let (Some(op), Some(path)) =
+            (words.first().and_then(Value::as_str), words.get(1).and_then(Value::as_str))
+        else {
+            return Err(format!("a condition is [op, path, value], not {row}"));
+        };
+        let at = || Place::compile(shapes, from, path);
+        let value = || words.get(2).cloned().ok_or_else(|| format!("{op:?} needs a value: {row}"));
+        let values = || {
+            let value = value()?;
+            let items = value.as_array().ok_or_else(|| format!("{op:?} needs a list: {row}"))?;
+            Ok::<Box<[Value]>, String>(items.items().into())
+        };
+        let text =
+            |value: &Value| value.as_str().map(Text::new).ok_or_else(|| format!("{op:?} needs names: {row}"));
+        Ok(match op {
+            "absent" => Condition::Absent(at()?),
+            "present" => Condition::Present(at()?),
+            "missing" => Condition::Missing(at()?),
+            "eq" => Condition::Eq(at()?, value()?),
+            "ne" => Condition::Ne(at()?, value()?),
+            "in" => Condition::In(at()?, values()?),
+            "same" => Condition::Same(at()?, Place::compile(shapes, from, &text(&value()?)?)?),
+            "noFieldsExcept" => {
+                Condition::NoFieldsExcept(values()?.iter().map(text).collect::<Result<_, _>>()?)
+            }
+            "tagLatest" => Condition::TagLatest(at()?),
+            "notTagLatest" => Condition::NotTagLatest(at()?),
+            _ => return Err(format!("unknown condition {op:?}: {row}")),
+        })
+    }
+
+    pub(crate) fn holds(&self, node: &Edit<'_>) -> bool {
+        match self {
+            Condition::Absent(place) => place.present(node).is_none(),
+            Condition::Present(place) => place.present(node).is_some(),
+            Condition::Missing(place) => place.find(node).is_none_or(Value::is_null),
+            Condition::Eq(place, value) => place.find(node) == Some(value),
+            Condition::Ne(place, value) => place.find(node) != Some(value),
+            Condition::In(place, values) => place.find(node).is_some_and(|value| values.contains(value)),
+            Condition::Same(one, other) => one.present(node) == other.present(node),
+            Condition::NoFieldsExcept(names) => node.fields().iter().all(|(name, _)| names.contains(name)),
+            Condition::TagLatest(place) => image::is_latest(place.find(node)),
+            Condition::NotTagLatest(place) => !image::is_latest(place.find(node)),
+        }
+    }
+}

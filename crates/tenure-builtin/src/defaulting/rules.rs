@@ -1,0 +1,103 @@
+//! The defaulting rules by type.
+
+use super::rule::Rule;
+use crate::data::{self, DEFAULTS, DataError};
+use std::{collections::HashMap, sync::OnceLock};
+use tenure_meta::{
+    CreateContext, Edit, Row,
+    codec::{NodeRules, Shape, ShapeId, Shapes},
+};
+use tenure_value::Value;
+
+/// The rules of all types.
+pub(crate) struct Rules {
+    /// The rules of the default phase. Those of types without rows are made of the schema when first met.
+    default: Box<[OnceLock<Box<[Rule]>>]>,
+    /// The rules of the phases that run at the root of a created object.
+    create: HashMap<ShapeId, CreateRules>,
+}
+
+/// What runs at the root of an object that is created.
+#[derive(Default)]
+pub(crate) struct CreateRules {
+    pub(crate) admission: Vec<Rule>,
+    pub(crate) create: Vec<Rule>,
+}
+
+impl Rules {
+    /// Compiles the rows of the data.
+    pub(crate) fn new(shapes: &Shapes, document: &Value) -> Result<Rules, DataError> {
+        let default: Box<[OnceLock<Box<[Rule]>>]> = (0..shapes.len()).map(|_| OnceLock::new()).collect();
+        let mut by_type: HashMap<ShapeId, Vec<Rule>> = HashMap::new();
+        let mut create: HashMap<ShapeId, CreateRules> = HashMap::new();
+        for (at, row) in data::rows(DEFAULTS, document, "rules")?.iter().enumerate() {
+            let (name, path) = (row.text("type"), row.text("path"));
+            let wrong =
+                |reason: String| DataError::new(DEFAULTS, format!("rules[{at}] ({name} {path})"), reason);
+            let shape = shapes.named(&name).ok_or_else(|| wrong("the schema has no such type".into()))?;
+            let Shape::Struct(of) = shapes.get(shape) else {
+                return Err(wrong("the type has no fields".into()));
+            };
+            let rule = Rule::compile(shapes, of, row).map_err(wrong)?;
+            match row.text("phase").as_str() {
+                "default" => by_type.entry(shape).or_default().push(rule),
+                "admission" => create.entry(shape).or_default().admission.push(rule),
+                "create" => create.entry(shape).or_default().create.push(rule),
+                other => {
+                    return Err(wrong(format!(
+                        "unknown phase {other:?}; known are default, admission, create"
+                    )));
+                }
+            }
+        }
+        for (shape, rules) in by_type {
+            if let Some(cell) = default.get(shape.0 as usize) {
+                let _ = cell.set(of_schema(shapes, shape).chain(rules).collect());
+            }
+        }
+        Ok(Rules { default, create })
+    }
+
+    /// Returns the rules of the default phase: what the schema gives as default, then those of the data.
+    fn default_of(&self, shapes: &Shapes, shape: ShapeId) -> &[Rule] {
+        let Some(cell) = self.default.get(shape.0 as usize) else { return &[] };
+        cell.get_or_init(|| of_schema(shapes, shape).collect())
+    }
+
+    /// Returns the rules that run when an object is created.
+    pub(crate) fn create_of(&self, shape: ShapeId) -> Option<&CreateRules> {
+        self.create.get(&shape)
+    }
+
+    /// Returns the rules of the default phase with what they take from outside.
+    pub(crate) fn with<'r>(
+        &'r self,
+        shapes: &'r Shapes,
+        context: &'r mut dyn CreateContext,
+    ) -> impl NodeRules + 'r {
+        DefaultRules { rules: self, shapes, context }
+    }
+}
+
+/// Returns the rules of the defaults that stand in the schema.
+fn of_schema(shapes: &Shapes, shape: ShapeId) -> impl Iterator<Item = Rule> {
+    let fields = match shapes.get(shape) {
+        Shape::Struct(of) => &of.fields[..],
+        _ => &[],
+    };
+    fields.iter().filter_map(Rule::of_schema)
+}
+
+struct DefaultRules<'r> {
+    rules: &'r Rules,
+    shapes: &'r Shapes,
+    context: &'r mut dyn CreateContext,
+}
+
+impl NodeRules for DefaultRules<'_> {
+    fn run(&mut self, shape: ShapeId, node: &mut Edit<'_>) {
+        for rule in self.rules.default_of(self.shapes, shape) {
+            rule.run(node, self.context);
+        }
+    }
+}

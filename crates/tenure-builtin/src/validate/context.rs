@@ -1,0 +1,54 @@
+//! What a function that validates a node is given.
+
+use tenure_meta::{FieldError, FieldErrorKind, FieldPath};
+use tenure_value::{Object, Text, Value};
+
+/// Where a function looks.
+pub(crate) struct Context<'c> {
+    /// The whole object.
+    pub root: &'c Value,
+    /// The node of the check's type.
+    pub node: &'c Object,
+    /// The way to the node.
+    pub path: &'c FieldPath<'c>,
+}
+
+impl Context<'_> {
+    /// Returns a field of the node.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.node.get(name).filter(|value| !value.is_null())
+    }
+
+    /// Returns a string of the node; empty where there is none.
+    pub fn text(&self, name: &str) -> &str {
+        self.get(name).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Returns an integer of the node.
+    pub fn number(&self, name: &str) -> Option<i64> {
+        self.get(name).and_then(Value::as_i64)
+    }
+
+    /// Follows names down from the node.
+    pub fn at(&self, path: &[&str]) -> Option<&Value> {
+        let (first, rest) = path.split_first()?;
+        rest.iter().try_fold(self.get(first)?, |value, name| value.get(name))
+    }
+
+    /// Returns the items of a list of the node.
+    pub fn items(&self, name: &str) -> &[Value] {
+        self.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
+    }
+
+    /// Returns the fields of a map of the node.
+    pub fn fields(&self, name: &str) -> &[(Text, Value)] {
+        self.get(name).and_then(Value::as_object).map(Object::fields).unwrap_or_default()
+    }
+
+    /// Makes a fault below the node.
+    pub fn fault(&self, below: &str, kind: FieldErrorKind, value: &Value, detail: &str) -> FieldError {
+        let base = self.path.to_string();
+        let dot = if base.is_empty() || below.is_empty() || below.starts_with('[') { "" } else { "." };
+        FieldError::new(kind, &format!("{base}{dot}{below}"), value, detail)
+    }
+}
