@@ -47,10 +47,11 @@ impl<'s> Subject<'s> {
             manager,
             api_version: self.api_version,
             subresource: "",
-            now: Timestamp::from_unix(1_800_000_000),
+            now: Some(Timestamp::from_unix(1_800_000_000)),
             versions: &self.versions,
             reset: Reset::Fields(&self.reset),
             empty: &self.empty,
+            behavior: tenure_apply::Behavior::default(),
         }
     }
 

@@ -1,10 +1,13 @@
-//! Conflicts that explain themselves: what is contested, who owns it, what stands there and what was
-//! proposed. The text and its order are those that clients of Kubernetes know.
+//! Conflicts: the contested fields with their owners, their live values and the proposed ones. The text and its order
+//! are those of Kubernetes.
 
 use crate::{Identity, Manager, Operation, Timestamp};
-use std::fmt;
+use std::{collections::HashMap, fmt};
 use tenure_fields::{FieldSet, Path};
-use tenure_value::{Text, Value};
+use tenure_value::{
+    Text, Value,
+    json::{self, Style},
+};
 
 /// One of those who own a contested field.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,10 +35,24 @@ impl Owner {
         }
     }
 
-    /// Returns the owner's place among the owners of a message.
-    fn rank(&self) -> (String, &str, &str, &str) {
-        // The closing quote takes part, as it does where managers are compared in their written form.
-        (format!("{}\"", self.name), self.operation.as_str(), &self.api_version, &self.subresource)
+    /// Returns the identifier by which Kubernetes orders managers in a message: the JSON of the entry without time and
+    /// fields. The version is part of it for updaters only.
+    fn identifier(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(64 + self.name.len() + self.subresource.len());
+        let mut text = |name: &str, value: &str| {
+            if !value.is_empty() {
+                out.extend_from_slice(name.as_bytes());
+                json::write_text(value, Style::Kubernetes, &mut out);
+            }
+        };
+        text("{\"manager\":", &self.name);
+        text(",\"operation\":", self.operation.as_str());
+        if self.operation == Operation::Update {
+            text(",\"apiVersion\":", &self.api_version);
+        }
+        text(",\"subresource\":", &self.subresource);
+        out.push(b'}');
+        out
     }
 }
 
@@ -68,8 +85,8 @@ pub struct Conflict {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conflicts {
     list: Vec<Conflict>,
-    /// Per owner, the places of its conflicts in the order in which they are told.
-    told: Vec<(Owner, Vec<usize>)>,
+    /// For each owner its conflicts, as positions in the list, in the order of the message.
+    by_owner: Vec<(Owner, Vec<usize>)>,
 }
 
 /// One line of a conflict's `details.causes`.
@@ -82,35 +99,38 @@ pub struct Cause {
 }
 
 impl Conflicts {
-    /// Gathers what each owner contests, if anything; each owner's fields come in the order in which they are
-    /// told, and their own lists of owners are filled in here.
+    /// Gathers what each owner contests, if anything; each owner's fields come in the order of the message,
+    /// and their lists of owners are filled in here.
     pub fn gather(contested: Vec<(Owner, Vec<Conflict>)>) -> Option<Conflicts> {
         let mut contested: Vec<_> =
             contested.into_iter().filter(|(_, conflicts)| !conflicts.is_empty()).collect();
         if contested.is_empty() {
             return None;
         }
-        contested.sort_by(|(a, _), (b, _)| a.rank().cmp(&b.rank()));
+        contested.sort_by_cached_key(|(owner, _)| owner.identifier());
+        // A path is contested more than once if several own it, and with other values at another version.
+        let mut places_of: HashMap<Path, Vec<usize>> = HashMap::new();
         let mut list: Vec<Conflict> = Vec::new();
-        let mut told = Vec::with_capacity(contested.len());
+        let mut by_owner = Vec::with_capacity(contested.len());
         for (owner, conflicts) in contested {
             let mut places = Vec::with_capacity(conflicts.len());
             for conflict in conflicts {
-                let same = |other: &Conflict| {
-                    other.path == conflict.path
-                        && other.live == conflict.live
-                        && other.proposed == conflict.proposed
+                let known = places_of.entry(conflict.path.clone()).or_default();
+                let same = |at: &&usize| {
+                    let other: &Conflict = &list[**at];
+                    other.live == conflict.live && other.proposed == conflict.proposed
                 };
-                let at = list.iter().position(same).unwrap_or_else(|| {
+                let at = known.iter().find(same).copied().unwrap_or_else(|| {
                     list.push(conflict);
+                    known.push(list.len() - 1);
                     list.len() - 1
                 });
                 list[at].owners.push(owner.clone());
                 places.push(at);
             }
-            told.push((owner, places));
+            by_owner.push((owner, places));
         }
-        Some(Conflicts { list, told })
+        Some(Conflicts { list, by_owner })
     }
 
     /// Returns the conflicts over other fields than these.
@@ -121,7 +141,7 @@ impl Conflicts {
             let conflicts = places.map(|conflict| Conflict { owners: Vec::new(), ..conflict.clone() });
             (owner.clone(), conflicts.collect())
         };
-        Conflicts::gather(self.told.iter().map(left).collect())
+        Conflicts::gather(self.by_owner.iter().map(left).collect())
     }
 
     /// Walks the contested fields.
@@ -137,7 +157,7 @@ impl Conflicts {
                 |at: &usize| Cause { field: self.list[*at].path.to_string(), message: message.clone() };
             places.iter().map(cause).collect::<Vec<_>>()
         };
-        self.told.iter().flat_map(of).collect()
+        self.by_owner.iter().flat_map(of).collect()
     }
 }
 
@@ -152,14 +172,14 @@ impl<'a> IntoIterator for &'a Conflicts {
 
 impl fmt::Display for Conflicts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let causes: usize = self.told.iter().map(|(_, places)| places.len()).sum();
-        if let ([(owner, places)], 1) = (self.told.as_slice(), causes) {
+        let causes: usize = self.by_owner.iter().map(|(_, places)| places.len()).sum();
+        if let ([(owner, places)], 1) = (self.by_owner.as_slice(), causes) {
             let path = places.first().and_then(|at| self.list.get(*at)).map(|conflict| &conflict.path);
             let path = path.map(Path::to_string).unwrap_or_default();
             return write!(f, "Apply failed with 1 conflict: conflict with {}: {path}", owner.identity());
         }
         write!(f, "Apply failed with {causes} conflicts: ")?;
-        for (at, (owner, places)) in self.told.iter().enumerate() {
+        for (at, (owner, places)) in self.by_owner.iter().enumerate() {
             let line = if at == 0 { "" } else { "\n" };
             write!(f, "{line}conflicts with {}:", owner.identity())?;
             for at in places {

@@ -7,6 +7,7 @@ use tenure_value::{Kind, Text};
 
 /// Why a write cannot be carried out.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ApplyError {
     /// Others own fields that this apply would change; the writer may force, change or leave them out.
     #[error("{0}")]
@@ -81,6 +82,29 @@ pub enum ApplyError {
         /// The version.
         api_version: Text,
     },
+    /// The configuration does not say what it is.
+    #[error("{field}: required; a configuration needs apiVersion and kind")]
+    NoKind {
+        /// The missing field.
+        field: &'static str,
+    },
+    /// The kind has no type in the schema.
+    #[error("no type is known for {kind} of {api_version}; set the schema that defines it")]
+    UnknownKind {
+        /// The version.
+        api_version: Text,
+        /// The kind.
+        kind: Text,
+    },
+    /// A typed object cannot be turned into a document, or back.
+    #[error("{0}")]
+    Document(tenure_value::Error),
+    /// A manager is at a version that the kind no longer has.
+    #[error("request to convert CR to an invalid group/version: {api_version}")]
+    RemovedVersion {
+        /// The version.
+        api_version: Text,
+    },
     /// The caller's converter failed on a version that exists.
     #[error("cannot convert the object to {api_version}: {problem}")]
     Conversion {
@@ -98,14 +122,14 @@ fn last(_: &Path, element: &PathElement) -> String {
 
 /// An error on its way up: the steps towards it are added as the walk returns.
 #[derive(Debug)]
-pub(crate) struct Fault {
+pub(crate) struct Mismatch {
     reversed: Vec<PathElement>,
-    what: FaultKind,
+    what: MismatchKind,
 }
 
 /// What is wrong, before its path is known.
 #[derive(Debug)]
-pub(crate) enum FaultKind {
+pub(crate) enum MismatchKind {
     UnknownField,
     WrongType { expected: &'static str, found: Kind },
     NoKey { index: usize, keys: String },
@@ -113,31 +137,31 @@ pub(crate) enum FaultKind {
     Duplicate { element: PathElement, first: usize, second: usize },
 }
 
-impl From<FaultKind> for Box<Fault> {
-    fn from(what: FaultKind) -> Box<Fault> {
-        Box::new(Fault { reversed: Vec::new(), what })
+impl From<MismatchKind> for Box<Mismatch> {
+    fn from(what: MismatchKind) -> Box<Mismatch> {
+        Box::new(Mismatch { reversed: Vec::new(), what })
     }
 }
 
-impl Fault {
+impl Mismatch {
     /// Adds the step that leads to where the error was found.
-    pub(crate) fn under(mut self: Box<Fault>, element: PathElement) -> Box<Fault> {
+    pub(crate) fn under(mut self: Box<Mismatch>, element: PathElement) -> Box<Mismatch> {
         self.reversed.push(element);
         self
     }
 }
 
-impl From<Box<Fault>> for ApplyError {
-    fn from(fault: Box<Fault>) -> ApplyError {
-        let path: Path = fault.reversed.into_iter().rev().collect();
-        match fault.what {
-            FaultKind::UnknownField => ApplyError::UnknownField { path },
-            FaultKind::WrongType { expected, found } => ApplyError::WrongType { path, expected, found },
-            FaultKind::NoKey { index, keys } => ApplyError::NoKey { path, index, keys },
-            FaultKind::BadItem { index, expected, found } => {
+impl From<Box<Mismatch>> for ApplyError {
+    fn from(mismatch: Box<Mismatch>) -> ApplyError {
+        let path: Path = mismatch.reversed.into_iter().rev().collect();
+        match mismatch.what {
+            MismatchKind::UnknownField => ApplyError::UnknownField { path },
+            MismatchKind::WrongType { expected, found } => ApplyError::WrongType { path, expected, found },
+            MismatchKind::NoKey { index, keys } => ApplyError::NoKey { path, index, keys },
+            MismatchKind::BadItem { index, expected, found } => {
                 ApplyError::BadItem { path, index, expected, found }
             }
-            FaultKind::Duplicate { element, first, second } => {
+            MismatchKind::Duplicate { element, first, second } => {
                 ApplyError::Duplicate { path, element, first, second }
             }
         }

@@ -1,100 +1,80 @@
-//! Ownership: several managers shape one object, and every write decides what the object becomes, who owns
-//! each field afterwards, and whether someone must be asked first.
+//! Server-side apply and field ownership for Kubernetes objects, as a library: no server, no cluster, no I/O.
 //!
-//! [`apply`] is for those who declare all they want of an object, [`update`] for every other write. Both take
-//! the live object with its managers and give the next state; the time, the manager's name, the types and
-//! the way between versions are arguments, so the same inputs always give the same answer. After either, the
-//! caller fills in defaults, validates, and [settles](State::settle) the state: an unchanged one need not be
-//! stored.
+//! [`Applier`] is the short way. It takes typed objects, such as those of `k8s-openapi`, or [`Value`]s:
 //!
 //! ```
-//! use tenure_apply::{
-//!     ApplyError, Force, Live, Managers, Presence, Reset, SingleVersion, Timestamp, Write, apply,
-//! };
-//! use tenure_schema::Schema;
-//! use tenure_value::{Limits, Value, json};
+//! # #[cfg(feature = "builtin")] {
+//! use tenure_apply::{Applier, ApplyError};
+//! use tenure_value::Value;
 //!
-//! let read = |text: &str| json::parse(text.as_bytes(), &Limits::default());
-//! let kind = Schema::builtin().kind("v1", "ConfigMap").ok_or("no such kind")?;
-//! let versions = SingleVersion::new("v1", kind);
-//! let empty = read(r#"{"apiVersion": "v1", "kind": "ConfigMap"}"#)?;
-//! let write = |manager: &'static str| Write {
-//!     manager,
-//!     api_version: "v1",
-//!     subresource: "",
-//!     now: Timestamp::from_unix(1_800_000_000),
-//!     versions: &versions,
-//!     reset: Reset::Nothing,
-//!     empty: &empty,
+//! let config = |replicas: i64| -> Value {
+//!     format!(r#"{{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {{"name": "web"}},
+//!         "spec": {{"replicas": {replicas}}}}}"#).parse().unwrap()
 //! };
-//! let config = |value: &str| {
-//!     read(&format!(
-//!         r#"{{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {{"name": "a"}}, "data": {{"k": "{value}"}}}}"#
-//!     ))
+//! let live = Applier::new("alice").apply(None, &config(1))?.object;
+//!
+//! let Err(ApplyError::Conflicts(conflicts)) = Applier::new("bob").apply(&live, &config(2)) else {
+//!     panic!("alice owns the field");
 //! };
+//! assert_eq!(conflicts.to_string(), r#"Apply failed with 1 conflict: conflict with "alice": .spec.replicas"#);
 //!
-//! let new = Live { object: &empty, managers: &Managers::default(), presence: Presence::New };
-//! let state = apply(new, &config("v")?, &write("alice"), Force::No)?;
-//! assert_eq!(state.object.at(["data", "k"]), Some(&Value::from("v")));
-//!
-//! let Err(ApplyError::Conflicts(conflicts)) = apply(state.live(), &config("w")?, &write("bob"), Force::No) else {
-//!     panic!("alice must be asked");
-//! };
-//! assert_eq!(conflicts.to_string(), r#"Apply failed with 1 conflict: conflict with "alice": .data.k"#);
-//!
-//! let taken = apply(state.live(), &config("w")?, &write("bob"), Force::All)?;
+//! let taken = Applier::new("bob").force().apply(&live, &config(2))?;
 //! assert_eq!(taken.managers.iter().map(|manager| manager.name.as_str()).collect::<Vec<_>>(), ["bob"]);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }
+//! # Ok::<(), tenure_apply::ApplyError>(())
 //! ```
+//!
+//! Servers use the functions behind it: [`apply`] for server-side apply and [`update`] for every other write. Both take
+//! the live object with its managers and return the next state. The time, the manager's name, the types and the
+//! conversion between versions are arguments, so the same inputs always give the same result. Afterwards the caller
+//! fills in defaults, validates, and [settles](State::settle) the state: an unchanged one need not be stored.
+//!
+//! The crate knows nothing of HTTP, storage, validation and defaults. Where Kubernetes and Tenure differ, [`Behavior`]
+//! decides.
+//!
+//! [`Value`]: tenure_value::Value
 
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod adopt;
+mod applier;
 mod apply;
-mod cap;
-mod compare;
+mod behavior;
 mod conflict;
-mod contest;
-mod declare;
+mod document;
 mod error;
-mod extract;
-mod handover;
-mod items;
-mod last_applied;
-mod ledger;
+mod inspect;
+#[cfg(feature = "k8s-openapi")]
+mod k8s_openapi;
 mod manager;
 mod managers;
-mod merge;
-mod prune;
-mod reconcile;
-mod report;
 mod reset;
-mod restate;
 mod scale;
-mod shape;
-mod strip;
 mod time;
-mod trace;
+mod tracking;
+mod transfer;
 mod update;
 mod versions;
 mod write;
 
-pub use adopt::{Adoption, adopt};
-pub use apply::{BEFORE_FIRST_APPLY, Force, apply};
-pub use cap::{ANCIENT_CHANGES, MAX_UPDATERS};
-pub use compare::Difference;
+pub use applier::{Applied, Applier};
+pub use apply::{BEFORE_FIRST_APPLY, Decision, Force, LAST_APPLIED, Rule, Trace, apply, apply_traced};
+pub use behavior::Behavior;
 pub use conflict::{Cause, Conflict, Conflicts, Owner};
+pub use document::Difference;
 pub use error::ApplyError;
-pub use extract::extract;
-pub use handover::{release, transfer};
-pub use last_applied::LAST_APPLIED;
+pub use inspect::{FieldOwners, OwnershipChange, extract, ownership, ownership_by_place, ownership_changes};
 pub use manager::{Identity, Manager, Operation};
 pub use managers::{MAX_MANAGERS, Managers};
-pub use report::{FieldOwners, OwnershipChange, ownership, ownership_by_place, ownership_changes};
 pub use reset::Reset;
 pub use scale::{ReplicasAt, SCALE_VERSION, from_scale, to_scale};
 pub use time::Timestamp;
-pub use trace::{Decision, Rule, Trace, apply_traced};
+pub use tracking::MAX_UPDATERS;
+pub use transfer::{Adoption, adopt, release, transfer};
 pub use update::{Requested, update};
 pub use versions::{Emptied, Evolution, SingleVersion, Versions};
 pub use write::{Live, Presence, Settled, State, Write};
+
+/// The examples of the README are tests.
+#[cfg(all(doctest, feature = "builtin"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

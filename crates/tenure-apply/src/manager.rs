@@ -2,7 +2,7 @@
 //! writes belong to one manager when their identities agree; an applier is the same at every apiVersion.
 
 use crate::Timestamp;
-use std::fmt;
+use std::{cmp::Ordering, fmt};
 use tenure_fields::FieldSet;
 use tenure_value::Text;
 
@@ -80,6 +80,19 @@ impl Manager {
             api_version: &self.api_version,
             subresource: &self.subresource,
         }
+    }
+
+    /// Compares two managers by everything but time and fields.
+    pub(crate) fn order_by_identity(&self, other: &Manager) -> Ordering {
+        let key = |manager: &Manager| {
+            (
+                manager.name.clone(),
+                manager.operation,
+                manager.api_version.clone(),
+                manager.subresource.clone(),
+            )
+        };
+        key(self).cmp(&key(other))
     }
 
     /// Returns this manager owning other fields.

@@ -2,6 +2,7 @@
 //! them: appliers first, then by time, name, version and endpoint.
 
 use crate::{ApplyError, Identity, Manager, Operation, Timestamp};
+use std::collections::HashMap;
 use tenure_fields::{FieldSet, fields_v1};
 use tenure_value::{
     Object, ObjectBuilder, Text, Value,
@@ -11,6 +12,9 @@ use tenure_value::{
 /// How many entries of `managedFields` are read; far more than any object has, and few enough to be told apart
 /// one by one.
 pub const MAX_MANAGERS: usize = 5_000;
+
+/// Up to this number of managers comparing all of them beats an index.
+const FEW: usize = 16;
 
 /// The managers of one object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,7 +54,19 @@ impl Managers {
         let same = |a: &Manager, b: &Manager| {
             a.identity().is(&b.identity()) && a.api_version == b.api_version && a.fields == b.fields
         };
-        self.len() == other.len() && self.iter().all(|a| other.iter().any(|b| same(a, b)))
+        if self.len() != other.len() {
+            return false;
+        }
+        if self.iter().zip(other).all(|(a, b)| same(a, b)) {
+            return true;
+        }
+        // Times decide the order, so the same managers may stand in another one.
+        let by_identity = |managers: &Managers| {
+            let mut sorted = managers.0.clone();
+            sorted.sort_by(|a, b| a.order_by_identity(b));
+            sorted
+        };
+        by_identity(self).iter().zip(&by_identity(other)).all(|(a, b)| same(a, b))
     }
 
     /// Returns the union of what all of them own at one version.
@@ -60,6 +76,7 @@ impl Managers {
             .fold(FieldSet::default(), |owned, manager| owned.union(&manager.fields))
     }
 
+    /// Adds a manager, or replaces the one of the same identity.
     pub(crate) fn put(&mut self, manager: Manager) {
         match self.0.iter_mut().find(|other| other.identity().is(&manager.identity())) {
             Some(other) => *other = manager,
@@ -67,9 +84,30 @@ impl Managers {
         }
     }
 
-    pub(crate) fn remove(&mut self, identity: &Identity<'_>) -> Option<Manager> {
-        let at = self.0.iter().position(|manager| manager.identity().is(identity))?;
-        Some(self.0.remove(at))
+    /// Adds a manager of whose identity there is none yet.
+    pub(crate) fn push(&mut self, manager: Manager) {
+        self.0.push(manager);
+    }
+
+    /// Returns managers of different identities; of several with one identity the last counts.
+    pub(crate) fn unique(managers: Vec<Manager>) -> Managers {
+        let mut unique = Managers(Vec::with_capacity(managers.len()));
+        if managers.len() <= FEW {
+            managers.into_iter().for_each(|manager| unique.put(manager));
+            return unique;
+        }
+        let mut places: HashMap<(Text, Operation, Text, Option<Text>), usize> =
+            HashMap::with_capacity(managers.len());
+        for manager in managers {
+            let version = (manager.operation == Operation::Update).then(|| manager.api_version.clone());
+            let key = (manager.name.clone(), manager.operation, manager.subresource.clone(), version);
+            let at = *places.entry(key).or_insert(unique.0.len());
+            match unique.0.get_mut(at) {
+                Some(other) => *other = manager,
+                None => unique.0.push(manager),
+            }
+        }
+        unique
     }
 
     pub(crate) fn sort(&mut self) {

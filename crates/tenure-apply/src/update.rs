@@ -1,12 +1,7 @@
 //! Ownership after any write but an apply: whoever changes a field takes it, what is gone nobody owns, and
 //! what did not change stays as it was. Updates never ask.
 
-use crate::{
-    ApplyError, Evolution, Live, Manager, Managers, Operation, Presence, State, Versions, Write,
-    cap::cap,
-    ledger::{self, Ledger},
-    strip::strip,
-};
+use crate::{ApplyError, Evolution, Live, Manager, Managers, Presence, State, Versions, Write, tracking};
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
@@ -48,7 +43,11 @@ pub fn update(
     if managers.is_empty() && live.presence == Presence::Stored {
         return Ok(State { object: new.clone(), managers });
     }
-    let managers = track(live.object, new, &managers, write, write.manager)?;
+    let managers = match tracking::track(live.object, new, &managers, write, write.manager) {
+        // Kubernetes writes the object all the same, without managers.
+        Err(ApplyError::RemovedVersion { .. }) => Managers::default(),
+        tracked => tracked?,
+    };
     Ok(State { object: new.clone(), managers })
 }
 
@@ -98,7 +97,7 @@ fn sound(managers: Managers, live: Live<'_>, write: &Write<'_>) -> Result<Manage
         .cloned()
         .collect();
     let unknown = managers.len() - known.len();
-    let known = ledger::current(live.object, &known, &write)?;
+    let known = tracking::current(live.object, &known, &write)?;
     Ok(if unknown == 0 {
         known
     } else {
@@ -108,43 +107,4 @@ fn sound(managers: Managers, live: Live<'_>, write: &Write<'_>) -> Result<Manage
 
 fn unknown_of<'m>(managers: &'m Managers, write: &'m Write<'_>) -> impl Iterator<Item = &'m Manager> {
     managers.iter().filter(|manager| write.versions.type_of(&manager.api_version).is_none())
-}
-
-/// Returns the managers after a change of the object by one of them.
-pub(crate) fn track(
-    old: &Value,
-    new: &Value,
-    managers: &Managers,
-    write: &Write<'_>,
-    name: &str,
-) -> Result<Managers, ApplyError> {
-    let managers = ledger::current(old, managers, write)?;
-    write.ty()?;
-    let mut ledger = Ledger::new(write, old, new);
-    let mut after = Managers::default();
-    for manager in &managers {
-        if let Some(difference) = ledger.difference(&manager.api_version)? {
-            let fields = manager.fields.difference(&difference.written).difference(&difference.removed);
-            if !fields.is_empty() {
-                after.put(manager.with_fields(fields));
-            }
-        }
-    }
-    let taken = ledger.difference(write.api_version)?.map(|difference| strip(&difference.written));
-    let taken = taken.unwrap_or_default();
-    if !taken.is_empty() {
-        let identity = Write { manager: name, ..*write }.identity(Operation::Update);
-        let owned = after.get(&identity).map(|manager| manager.fields.clone()).unwrap_or_default();
-        after.put(Manager {
-            name: identity.name.into(),
-            operation: Operation::Update,
-            api_version: identity.api_version.into(),
-            subresource: identity.subresource.into(),
-            time: Some(write.now),
-            fields: owned.union(&taken),
-        });
-    }
-    cap(&mut after);
-    after.sort();
-    Ok(after)
 }

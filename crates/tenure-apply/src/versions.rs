@@ -32,6 +32,7 @@ pub trait Versions {
 
 /// What becomes of a part that has lost all its contents while somebody still owns the part itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Emptied {
     /// It stays, empty: custom resources, whose schema may refuse to be without it.
     Stays,
@@ -39,6 +40,8 @@ pub enum Emptied {
     /// owning it, as recorded. One of several parts that exclude each other, a volume's source for one, can so be
     /// given up for another.
     IsNull,
+    /// It is `null` if anything in it is owned, as in Kubernetes.
+    AlwaysNull,
 }
 
 /// Whether the schema of a kind can change between two writes.

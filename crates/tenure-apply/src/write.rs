@@ -1,7 +1,7 @@
 //! What every write has in common: who writes, when, through which endpoint, and what the caller knows of
 //! the kind. And the state that a write finds and leaves.
 
-use crate::{ApplyError, Identity, Managers, Operation, Reset, Timestamp, Versions};
+use crate::{ApplyError, Behavior, Identity, Managers, Operation, Reset, Timestamp, Versions};
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
@@ -43,8 +43,8 @@ pub struct Write<'a> {
     pub api_version: &'a str,
     /// The endpoint; empty for the object itself.
     pub subresource: &'a str,
-    /// The time of the write.
-    pub now: Timestamp,
+    /// The time of the write, which the manager's entry shows; `None` leaves it out.
+    pub now: Option<Timestamp>,
     /// The kind's versions.
     pub versions: &'a dyn Versions,
     /// Fields that this endpoint takes from the live object whatever the request says; nobody comes to
@@ -52,6 +52,8 @@ pub struct Write<'a> {
     pub reset: Reset<'a>,
     /// The object of this kind in which nothing is set, as the caller writes it out.
     pub empty: &'a Value,
+    /// Where this write follows Kubernetes, and where it improves on it.
+    pub behavior: Behavior,
 }
 
 impl<'a> Write<'a> {

@@ -1,5 +1,5 @@
-//! Many paths into one set. The builder keeps plain vectors that grow in place; in ascending order, which
-//! is how documents and encodings give them, a path costs its length.
+//! Many paths into one set. Paths that come in ascending order, which is how documents and encodings give them, cost
+//! their length; others are sorted at the end, so that no order costs more than sorting.
 
 use crate::{FieldSet, Node, PathElement};
 
@@ -30,29 +30,29 @@ impl FieldSetBuilder {
         }
     }
 
+    /// Returns the node of an element: the last one, or a new one that [`FieldSetBuilder::finish`] may have to merge
+    /// with an earlier one of the same element.
     fn descend(&mut self, element: &PathElement) -> &mut Unfinished {
-        let last = self.nodes.last().map(|last| last.element.cmp(element));
-        let at = match last {
-            Some(std::cmp::Ordering::Equal) => self.nodes.len() - 1,
-            Some(std::cmp::Ordering::Greater) => {
-                match self.nodes.binary_search_by(|node| node.element.cmp(element)) {
-                    Ok(at) => at,
-                    Err(at) => {
-                        self.nodes.insert(at, Unfinished::at(element));
-                        at
-                    }
-                }
-            }
-            Some(std::cmp::Ordering::Less) | None => {
-                self.nodes.push(Unfinished::at(element));
-                self.nodes.len() - 1
-            }
-        };
-        &mut self.nodes[at]
+        if self.nodes.last().is_none_or(|last| last.element != *element) {
+            self.nodes.push(Unfinished::at(element));
+        }
+        let last = self.nodes.len() - 1;
+        &mut self.nodes[last]
     }
 
     /// Returns the set.
-    pub fn finish(self) -> FieldSet {
+    pub fn finish(mut self) -> FieldSet {
+        if !self.nodes.is_sorted_by(|a, b| a.element < b.element) {
+            self.nodes.sort_by(|a, b| a.element.cmp(&b.element));
+            self.nodes.dedup_by(|later, kept| {
+                let same = later.element == kept.element;
+                if same {
+                    kept.included |= later.included;
+                    kept.below.nodes.append(&mut later.below.nodes);
+                }
+                same
+            });
+        }
         let node = |node: Unfinished| Node {
             element: node.element,
             included: node.included,

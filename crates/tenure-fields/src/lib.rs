@@ -27,3 +27,8 @@ pub use path::{Path, PathElement};
 pub use set::{FieldSet, Node};
 pub use text::Quoted;
 pub use walk::Paths;
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -4,13 +4,14 @@
 //! document under a type looks at OpenAPI again. Walk with a [`TypeRef`]: it is `Copy`, and every step
 //! down (a field, an item, a map's value) gives the next one.
 //!
-//! The types of the built-in kinds are a pack inside the crate, [`Schema::builtin`]; a type of it is
-//! decoded when first used. [`openapi`] compiles types from documents, [`crd`] from definitions of custom
+//! The types of the built-in kinds are a pack inside the crate (feature `builtin`, on by default), `Schema::builtin`; a
+//! type of it is decoded when first used. [`openapi`] compiles types from documents, [`crd`] from definitions of custom
 //! resources.
 
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod audit;
+#[cfg(feature = "builtin")]
 pub mod builtin;
 pub mod crd;
 mod error;
@@ -35,3 +36,8 @@ pub use topology::{
 };
 pub use type_path::{Located, TypePath, TypeStep};
 pub use type_ref::TypeRef;
+
+/// The examples of the README are tests.
+#[cfg(all(doctest, feature = "builtin"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -27,6 +27,7 @@ impl Schema {
     /// let deployment = Schema::builtin().kind("apps/v1", "Deployment").unwrap();
     /// assert!(deployment.field("spec").is_some());
     /// ```
+    #[cfg(feature = "builtin")]
     pub fn builtin() -> &'static Schema {
         crate::builtin::schema()
     }

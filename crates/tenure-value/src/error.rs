@@ -34,6 +34,7 @@ impl fmt::Display for Position {
 
 /// Why a text is not a document, or a document is not the type it should be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The text breaks the grammar.
     #[error("{position}{}: {problem}", within(.path))]
@@ -79,6 +80,14 @@ pub enum Error {
         /// How many values there may be.
         limit: usize,
     },
+    /// Aliases make the document larger than the limit.
+    #[error("{position}: aliases expand the document to more than {limit} bytes")]
+    ExpandedTooLarge {
+        /// Where the limit was passed.
+        position: Position,
+        /// How many bytes names and scalars may have together.
+        limit: usize,
+    },
     /// A typed value has no document, or a document does not fit the type.
     #[error("{path}{}{problem}", if .path.is_empty() { "" } else { ": " })]
     Conversion {
@@ -102,6 +111,9 @@ impl Error {
             Error::TooLarge { .. } => self.to_string(),
             Error::TooDeep { limit, .. } => format!("more than {limit} lists and objects inside one another"),
             Error::TooManyNodes { limit, .. } => format!("the document has more than {limit} values"),
+            Error::ExpandedTooLarge { limit, .. } => {
+                format!("aliases expand the document to more than {limit} bytes")
+            }
         }
     }
 
@@ -111,7 +123,8 @@ impl Error {
             Error::Syntax { position, .. }
             | Error::Number { position, .. }
             | Error::TooDeep { position, .. }
-            | Error::TooManyNodes { position, .. } => Some(*position),
+            | Error::TooManyNodes { position, .. }
+            | Error::ExpandedTooLarge { position, .. } => Some(*position),
             Error::TooLarge { .. } | Error::Conversion { .. } => None,
         }
     }

@@ -61,3 +61,8 @@ pub use value::{Kind, Value};
 pub mod private {
     pub use crate::{order::beginning, stack::Stack};
 }
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,10 +1,19 @@
 //! Bounds on what a parser accepts. They are set where input enters; everything behind a parser may
 //! rely on them, recursion over the tree (dropping it included) above all.
 
-/// How large, how deep and how rich a document may be.
+/// How large and how deep a document may be, and how many values it may have.
+///
+/// ```
+/// use tenure_value::{Limits, yaml};
+///
+/// let limits = Limits { bytes: 100, ..Limits::default() };
+/// let bomb = b"a: &a xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\nb: [*a, *a, *a]\n";
+/// let error = yaml::parse(bomb, &limits).unwrap_err();
+/// assert_eq!(error.to_string(), "line 2, column 9: aliases expand the document to more than 100 bytes");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest text, in bytes.
+    /// The longest text, in bytes; also the most bytes that names and scalars may have once YAML aliases are expanded.
     pub bytes: usize,
     /// How many lists and objects may be inside one another.
     pub depth: usize,

@@ -74,10 +74,11 @@ pub fn check(input: &Value) {
             manager: "fuzz",
             api_version: VERSION,
             subresource: "",
-            now: Timestamp::from_unix(1),
+            now: Some(Timestamp::from_unix(1)),
             versions: &kind,
             reset,
             empty: &empty,
+            behavior: tenure_apply::Behavior::default(),
         };
         let live = Live { object: &live, managers: &managers, presence };
         applied(live, &config, &write);

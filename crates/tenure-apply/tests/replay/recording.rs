@@ -263,7 +263,10 @@ pub fn unmasked(recorded: &Value, sources: &[Option<&Value>]) -> Value {
             let below: Vec<Option<&Value>> =
                 sources.iter().map(|source| source.and_then(|source| source.get(name))).collect();
             let value = match value.as_str() {
-                Some("TIME") if TIMES.contains(&name.as_str()) => {
+                Some(masked)
+                    if masked == "TIME" && TIMES.contains(&name.as_str())
+                        || masked == "UID" && name == "uid" =>
+                {
                     below.iter().flatten().next().map_or_else(|| value.clone(), |source| (*source).clone())
                 }
                 _ => unmasked(value, &below),

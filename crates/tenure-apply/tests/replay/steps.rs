@@ -7,8 +7,8 @@ use crate::{
     zeros,
 };
 use tenure_apply::{
-    ApplyError, Force, Live, Managers, Operation, Presence, Requested, SCALE_VERSION, SingleVersion, State,
-    Timestamp, Write, apply, from_scale, to_scale, update,
+    ApplyError, Behavior, Force, Live, Managers, Operation, Presence, Requested, SCALE_VERSION,
+    SingleVersion, State, Timestamp, Write, apply, from_scale, to_scale, update,
 };
 use tenure_fields::Path;
 use tenure_schema::Schema;
@@ -23,11 +23,11 @@ pub enum Verdict {
     Differs(&'static str),
 }
 
-pub fn replay(scenario: &Scenario) -> Verdict {
+pub fn replay(scenario: &Scenario, behavior: Behavior) -> Verdict {
     let mut world = World::default();
     let (mut concerned, mut difference) = (false, None);
     for (at, step) in scenario.steps.iter().enumerate() {
-        match Replayed::new(&mut world, step, at, &mut difference).run() {
+        match Replayed::new(&mut world, step, at, behavior, &mut difference).run() {
             Ok(drove) => concerned |= drove,
             Err(why) => return Verdict::Failed(format!("step {at} {} {}: {why}", step.verb, step.path)),
         }
@@ -43,6 +43,7 @@ struct Replayed<'a> {
     world: &'a mut World,
     step: &'a Step,
     now: Timestamp,
+    behavior: Behavior,
     /// Set to the entry of `docs/differences.md` where the engine does better than the recorded server.
     difference: &'a mut Option<&'static str>,
 }
@@ -55,9 +56,11 @@ impl<'a> Replayed<'a> {
         world: &'a mut World,
         step: &'a Step,
         at: usize,
+        behavior: Behavior,
         difference: &'a mut Option<&'static str>,
     ) -> Replayed<'a> {
-        Replayed { world, step, now: Timestamp::from_unix(1_000_000_000 + at as i64), difference }
+        let now = Timestamp::from_unix(1_000_000_000 + at as i64);
+        Replayed { world, step, now, behavior, difference }
     }
 
     fn run(mut self) -> Drove {
@@ -184,10 +187,11 @@ impl<'a> Replayed<'a> {
             manager: &step.manager,
             api_version: &target.api_version,
             subresource: &target.subresource,
-            now: self.now,
+            now: Some(self.now),
             versions: &kind,
             reset: resets.borrowed(),
             empty: &empty,
+            behavior: self.behavior,
         };
         let stored = stored.map(|stored| at_version(stored, &kind, &target.api_version)).transpose()?;
         let live = match &stored {
@@ -249,10 +253,11 @@ impl<'a> Replayed<'a> {
             manager: &step.manager,
             api_version: &target.api_version,
             subresource: &target.subresource,
-            now: self.now,
+            now: Some(self.now),
             versions: &kind,
             reset: resets.borrowed(),
             empty: &empty,
+            behavior: self.behavior,
         };
         let key = target.key(&name);
         let stored = self.world.stored.get(&key).cloned();
@@ -386,10 +391,11 @@ impl<'a> Replayed<'a> {
             manager: &step.manager,
             api_version: SCALE_VERSION,
             subresource: "scale",
-            now: self.now,
+            now: Some(self.now),
             versions: &versions,
             reset: tenure_apply::Reset::Nothing,
             empty: &empty,
+            behavior: self.behavior,
         };
         let outcome = if step.media_type == "apply-patch+yaml" {
             apply(live, &after, &write, if step.force { Force::All } else { Force::No })

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use tenure_apply::{Emptied, Evolution, Live, Managers, Presence, Versions};
 use tenure_fields::{FieldSet, Path, PathElement};
-use tenure_schema::{Schema, Slot, Type, TypeRef, crd};
-use tenure_value::{Object, ObjectBuilder, Text, Value};
+use tenure_schema::{Schema, TypeRef, builtin, crd};
+use tenure_value::{Object, Text, Value};
 
 /// A request's path taken apart.
 pub struct Target {
@@ -129,17 +129,9 @@ impl Versions for Kind<'_> {
 impl Kind<'_> {
     /// Returns the object of this kind in which nothing is set, as it is written out.
     pub fn empty(&self, api_version: &str) -> Value {
-        let base = Object::default().with("apiVersion", api_version).with("kind", self.kind.as_str());
-        let object = match (self.custom, self.type_of(api_version)) {
-            (None, Some(of)) => match zero(of) {
-                Value::Object(zero) => {
-                    base.iter().fold(zero, |zero, (name, value)| zero.with(name.clone(), value.clone()))
-                }
-                _ => base,
-            },
-            _ => base,
-        };
-        Value::Object(object)
+        let builtin = builtin::empty_object(api_version, &self.kind).filter(|_| self.custom.is_none());
+        let named = [("apiVersion", Value::from(api_version)), ("kind", Value::from(self.kind.as_str()))];
+        builtin.unwrap_or_else(|| Value::object(named))
     }
 
     /// Returns the fields that an endpoint of this kind resets; of `AllBut`, the ones it does not.
@@ -220,23 +212,6 @@ impl Resets {
             Resets::AllBut(fields) => tenure_apply::Reset::AllBut(fields),
         }
     }
-}
-
-/// A built-in type writes out what it cannot leave out: zeros with a default, and `null` where it requires
-/// something that has none.
-fn zero(of: TypeRef<'_>) -> Value {
-    let Type::Struct(fields) = of.get() else { return Value::Object(Object::default()) };
-    let mut object = ObjectBuilder::with_capacity(4);
-    for field in &fields.fields {
-        let Slot { default, .. } = &field.slot;
-        match default {
-            Some(Value::Object(_)) => object.push(field.name.clone(), zero(of.slot(&field.slot))),
-            Some(value) => object.push(field.name.clone(), value.clone()),
-            None if field.required => object.push(field.name.clone(), Value::Null),
-            None => {}
-        }
-    }
-    Value::Object(object.finish())
 }
 
 impl Stored {

@@ -5,8 +5,8 @@ use crate::{
     story::{Story, value},
 };
 use tenure_apply::{
-    ANCIENT_CHANGES, BEFORE_FIRST_APPLY, Live, MAX_UPDATERS, Manager, Managers, Operation, Presence,
-    Requested, Reset, SCALE_VERSION, SingleVersion, Timestamp, Write, from_scale, to_scale, update,
+    BEFORE_FIRST_APPLY, Live, MAX_UPDATERS, Manager, Managers, Operation, Presence, Requested, Reset,
+    SCALE_VERSION, SingleVersion, Timestamp, Write, from_scale, to_scale, update,
 };
 use tenure_fields::Path;
 use tenure_schema::Schema;
@@ -69,10 +69,11 @@ fn update_asking_for(requested: Requested<'_>, data: &str) -> Managers {
         manager: "edit",
         api_version: "v1",
         subresource: "",
-        now: Timestamp::from_unix(7),
+        now: Some(Timestamp::from_unix(7)),
         versions: &versions,
         reset: Reset::Nothing,
         empty: &empty,
+        behavior: tenure_apply::Behavior::default(),
     };
     let new = value(&format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a}}, data: {data}}}"));
     let live = Live { object: &object, managers: &managers, presence: Presence::Stored };
@@ -130,7 +131,7 @@ fn beyond_the_cap_the_oldest_updaters_become_one() {
     let managers = &story.state().managers;
     assert_eq!(managers.len(), MAX_UPDATERS);
     let oldest = managers.iter().next().expect("managers");
-    assert_eq!((oldest.name.as_str(), oldest.operation), (ANCIENT_CHANGES, Operation::Update));
+    assert_eq!((oldest.name.as_str(), oldest.operation), ("ancient-changes", Operation::Update));
     assert_eq!(
         format!("{:?}", oldest.fields),
         "{\"f:spec\":{\".\":{},\"f:map\":{\".\":{},\"f:k00\":{},\"f:k01\":{},\"f:k02\":{},\"f:k03\":{}}}}"
@@ -174,10 +175,11 @@ fn a_scale_shows_who_holds_the_number_and_carries_it_back() {
         manager: "scaler",
         api_version: "apps/v1",
         subresource: "scale",
-        now: Timestamp::from_unix(2),
+        now: Some(Timestamp::from_unix(2)),
         versions: &versions,
         reset: Reset::Nothing,
         empty: &empty,
+        behavior: tenure_apply::Behavior::default(),
     };
     assert_eq!(from_scale(&parent, &scale, &at, &write), parent, "nothing changed");
     let taken = Managers::new([Manager {

@@ -123,10 +123,11 @@ impl Story {
             manager,
             api_version: version,
             subresource: self.subresource,
-            now: Timestamp::from_unix(self.now),
+            now: Some(Timestamp::from_unix(self.now)),
             versions: &kind,
             reset: Reset::Fields(&self.reset),
             empty: &empty,
+            behavior: tenure_apply::Behavior::default(),
         })
     }
 

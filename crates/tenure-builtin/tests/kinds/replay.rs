@@ -159,10 +159,11 @@ impl Step<'_> {
             manager: text(self.query, "fieldManager"),
             api_version: &resource.api_version,
             subresource,
-            now: tenure_apply::Timestamp::from_unix(1_704_067_200),
+            now: Some(tenure_apply::Timestamp::from_unix(1_704_067_200)),
             versions: &versions,
             reset: Reset::Fields(&fields),
             empty: &empty,
+            behavior: tenure_apply::Behavior::default(),
         };
         let force = if self.query.get("force").is_some_and(|force| force.to_string().contains("true")) {
             Force::All

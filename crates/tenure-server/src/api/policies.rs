@@ -107,9 +107,10 @@ impl Admission<'_> {
             manager: "policy",
             api_version: &api_version,
             subresource: "",
-            now: tenure_apply::Timestamp::from_unix(0),
+            now: Some(tenure_apply::Timestamp::from_unix(0)),
             versions: &versions,
             reset: Reset::Nothing,
+            behavior: tenure_apply::Behavior::default(),
             empty: &Value::object([
                 ("apiVersion", api_version.clone().into()),
                 ("kind", kind.clone().into()),

@@ -196,10 +196,11 @@ impl<'a> Writing<'a> {
             manager: &self.manager,
             api_version: &served.resource.api_version,
             subresource,
-            now: tenure_apply::Timestamp::from_unix(self.now.seconds),
+            now: Some(tenure_apply::Timestamp::from_unix(self.now.seconds)),
             versions: &versions,
             reset: reset.borrowed(),
             empty: &empty,
+            behavior: tenure_apply::Behavior::default(),
         })
     }
 

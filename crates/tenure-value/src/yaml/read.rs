@@ -1,11 +1,10 @@
-//! YAML events to the tree, without recursion. An alias shares the tree of its anchor, so it costs no memory;
-//! it still counts as many values as it stands for, so that whoever walks the document is not
-//! surprised.
+//! YAML events to the tree, without recursion. An alias shares the tree of its anchor, so it costs no memory here. It
+//! counts as all the values and bytes that it stands for, because whoever walks or writes the document meets them all.
 
 use super::{message, scalar};
 use crate::{Duplicate, Error, Limits, Object, Position, Text, Value};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, StrInput, Tag};
-use std::{borrow::Cow, collections::HashMap, fmt::Write};
+use std::{borrow::Cow, cell::Cell, collections::HashMap, fmt::Write};
 
 /// Reads the first document of a stream; of two fields with one name the later wins. A stream without
 /// any holds `null`.
@@ -71,27 +70,46 @@ struct Reader<'a> {
     lines: Vec<&'a str>,
     limits: Limits,
     nodes: usize,
+    /// The bytes of all names and scalars so far, aliases expanded.
+    bytes: usize,
     open: Vec<Open>,
     anchors: HashMap<usize, Anchored>,
     duplicates: Vec<Duplicate>,
-    /// Where the parser stopped behind tabs that are no mistake.
+    /// Where the parser stopped behind tabs that are not a mistake.
     tabs: Option<usize>,
+    /// The last place that was looked at in [`Reader::lines`].
+    last_place: Cell<LinePlace>,
+}
+
+/// A character of a line, by its number and by the bytes before it.
+#[derive(Clone, Copy, Default)]
+struct LinePlace {
+    line: usize,
+    column: usize,
+    offset: usize,
 }
 
 /// What an anchor names.
 #[derive(Clone)]
 struct Anchored {
     value: Value,
-    nodes: usize,
+    size: Size,
     depth: usize,
+}
+
+/// How much a value is, with its aliases expanded.
+#[derive(Clone, Copy)]
+struct Size {
+    nodes: usize,
+    bytes: usize,
 }
 
 /// A sequence or mapping whose end has not been read.
 struct Open {
     content: Content,
     anchor: usize,
-    /// The count of values before it.
-    nodes: usize,
+    /// What was counted before it.
+    before: Size,
     /// How many levels it has at most, itself included.
     depth: usize,
     /// Whether it stands in brackets or braces, or inside one that does.
@@ -127,10 +145,12 @@ impl<'a> Reader<'a> {
             lines: if text.contains('\t') { text.split('\n').collect() } else { Vec::new() },
             limits: *limits,
             nodes: 0,
+            bytes: 0,
             open: Vec::new(),
             anchors: HashMap::new(),
             duplicates: Vec::new(),
             tabs: None,
+            last_place: Cell::default(),
         })
     }
 
@@ -184,9 +204,21 @@ impl<'a> Reader<'a> {
 
     /// Returns what stands before a place in its line, and the character there.
     fn line_at(&self, at: Marker) -> (&'a str, Option<char>) {
-        let line = self.lines.get(at.line().saturating_sub(1)).copied().unwrap_or_default();
-        match line.char_indices().nth(at.col()) {
-            Some((offset, character)) => (line.get(..offset).unwrap_or_default(), Some(character)),
+        let number = at.line().saturating_sub(1);
+        let line = self.lines.get(number).copied().unwrap_or_default();
+        // Places come in ascending order, so a long line is walked once and not once for every place in it.
+        let last = self.last_place.get();
+        let (from, offset) = match last {
+            LinePlace { line, column, offset } if line == number && column <= at.col() => (column, offset),
+            _ => (0, 0),
+        };
+        let rest = line.get(offset..).unwrap_or_default();
+        match rest.char_indices().nth(at.col() - from) {
+            Some((further, character)) => {
+                let offset = offset + further;
+                self.last_place.set(LinePlace { line: number, column: at.col(), offset });
+                (line.get(..offset).unwrap_or_default(), Some(character))
+            }
             None => (line, None),
         }
     }
@@ -214,18 +246,19 @@ impl<'a> Reader<'a> {
             None => Ok(Value::from(text)),
         };
         let value = resolved.map_err(|problem| self.problem(problem, at))?;
-        self.remember(anchor, &value, 1, 0);
-        self.place(value, 1, 0, at)
+        let size = Size { nodes: 1, bytes: text.len() };
+        self.remember(anchor, &value, size, 0);
+        self.place(value, size, 0, at)
     }
 
     fn alias(&mut self, anchor: usize, at: Marker) -> Result<Option<Value>, Error> {
-        let Some(Anchored { value, nodes, depth }) = self.anchors.get(&anchor).cloned() else {
+        let Some(Anchored { value, size, depth }) = self.anchors.get(&anchor).cloned() else {
             return Err(self.problem("an anchor's value contains itself".to_owned(), at));
         };
         if self.open.len() + depth > self.limits.depth {
             return Err(self.too_deep(at));
         }
-        self.place(value, nodes, depth, at)
+        self.place(value, size, depth, at)
     }
 
     fn enter(&mut self, content: Content, anchor: usize, at: Marker) -> Result<(), Error> {
@@ -234,38 +267,38 @@ impl<'a> Reader<'a> {
         }
         let within = self.open.last().is_some_and(|open| open.flow);
         let flow = within || matches!(self.line_at(at).1, Some('[' | '{'));
-        self.open.push(Open { content, anchor, nodes: self.nodes, depth: 1, flow });
+        let before = Size { nodes: self.nodes, bytes: self.bytes };
+        self.open.push(Open { content, anchor, before, depth: 1, flow });
         Ok(())
     }
 
     fn close(&mut self, at: Marker) -> Result<Option<Value>, Error> {
-        let Some(Open { content, anchor, nodes, depth, .. }) = self.open.pop() else { return Ok(None) };
+        let Some(Open { content, anchor, before, depth, .. }) = self.open.pop() else { return Ok(None) };
         let value = match content {
             Content::Sequence(items) => Value::array(items),
             Content::Mapping { fields, .. } => Value::Object(self.object(fields)),
         };
-        let nodes = self.nodes - nodes + 1;
-        self.remember(anchor, &value, nodes, depth);
-        self.place(value, 1, depth, at)
+        let size = Size { nodes: self.nodes - before.nodes + 1, bytes: self.bytes - before.bytes };
+        self.remember(anchor, &value, size, depth);
+        // What is inside has been counted.
+        self.place(value, Size { nodes: 1, bytes: 0 }, depth, at)
     }
 
-    fn remember(&mut self, anchor: usize, value: &Value, nodes: usize, depth: usize) {
+    fn remember(&mut self, anchor: usize, value: &Value, size: Size, depth: usize) {
         if anchor != 0 {
-            self.anchors.insert(anchor, Anchored { value: value.clone(), nodes, depth });
+            self.anchors.insert(anchor, Anchored { value: value.clone(), size, depth });
         }
     }
 
     /// Puts a value where it belongs; returns it if it is the document.
-    fn place(
-        &mut self,
-        value: Value,
-        nodes: usize,
-        depth: usize,
-        at: Marker,
-    ) -> Result<Option<Value>, Error> {
-        self.nodes = self.nodes.saturating_add(nodes);
+    fn place(&mut self, value: Value, size: Size, depth: usize, at: Marker) -> Result<Option<Value>, Error> {
+        self.nodes = self.nodes.saturating_add(size.nodes);
+        self.bytes = self.bytes.saturating_add(size.bytes);
         if self.nodes > self.limits.nodes {
             return Err(Error::TooManyNodes { position: self.position(at), limit: self.limits.nodes });
+        }
+        if self.bytes > self.limits.bytes {
+            return Err(Error::ExpandedTooLarge { position: self.position(at), limit: self.limits.bytes });
         }
         let Some(open) = self.open.last_mut() else { return Ok(Some(value)) };
         open.depth = open.depth.max(depth + 1);

@@ -51,10 +51,11 @@ pub fn plan(draft: &Draft, base: &Base, applier: &Applier) -> Plan {
         manager: &applier.manager,
         api_version,
         subresource: "",
-        now: applier.now,
+        now: Some(applier.now),
         versions: &versions,
         reset: Reset::Fields(&status),
         empty: &empty,
+        behavior: tenure_apply::Behavior::default(),
     };
     let nobody = Managers::default();
     let live = match &base.live {

@@ -3,17 +3,17 @@
 //! same, it is shared, so that applying the same thing again allocates nothing.
 
 use crate::{
-    error::{Fault, FaultKind},
-    items,
-    shape::below,
+    document::granularity::below,
+    document::items::{self, Places},
+    error::{Mismatch, MismatchKind},
 };
 use tenure_fields::{FieldSet, Node, PathElement};
 use tenure_schema::{ListTopology, Relation, ScalarKind, Type, TypeRef, UnknownFields};
 use tenure_value::{Object, Value};
 
 /// Returns the fields that a configuration declares.
-pub(crate) fn declared(config: &Value, ty: TypeRef<'_>, last: &FieldSet) -> Result<FieldSet, Box<Fault>> {
-    Walk { nodes: Vec::new() }.value(config, ty, last).map(|declared| declared.below)
+pub(super) fn declared(config: &Value, ty: TypeRef<'_>, last: &FieldSet) -> Result<FieldSet, Box<Mismatch>> {
+    Declaration { nodes: Vec::new() }.value(config, ty, last).map(|declared| declared.below)
 }
 
 /// What a value declares.
@@ -27,13 +27,13 @@ impl Declared {
     const WHOLE: Declared = Declared { whole: true, below: FieldSet::EMPTY };
 }
 
-struct Walk {
+struct Declaration {
     /// The nodes of all levels that are being made, the innermost last.
     nodes: Vec<Node>,
 }
 
-impl Walk {
-    fn value(&mut self, value: &Value, ty: TypeRef<'_>, last: &FieldSet) -> Result<Declared, Box<Fault>> {
+impl Declaration {
+    fn value(&mut self, value: &Value, ty: TypeRef<'_>, last: &FieldSet) -> Result<Declared, Box<Mismatch>> {
         match (ty.get(), value) {
             (_, Value::Null) => Ok(Declared::WHOLE),
             (Type::Struct(of), Value::Object(object)) if of.relation == Relation::Granular => self.object(
@@ -70,7 +70,7 @@ impl Walk {
         object: &Object,
         type_of: impl Fn(&str) -> Option<(TypeRef<'s>, Standing)>,
         last: &FieldSet,
-    ) -> Result<Declared, Box<Fault>> {
+    ) -> Result<Declared, Box<Mismatch>> {
         if object.is_empty() {
             return Ok(Declared::WHOLE);
         }
@@ -79,11 +79,11 @@ impl Walk {
         for (name, value) in object {
             let step = || PathElement::Field(name.clone());
             let Some((child, standing)) = type_of(name) else {
-                return Err(Box::<Fault>::from(FaultKind::UnknownField).under(step()));
+                return Err(Box::<Mismatch>::from(MismatchKind::UnknownField).under(step()));
             };
             let known = level.seek(name);
             let last = known.map_or(&FieldSet::EMPTY, |node| &node.children);
-            let declared = self.value(value, child, last).map_err(|fault| fault.under(step()))?;
+            let declared = self.value(value, child, last).map_err(|mismatch| mismatch.under(step()))?;
             let included = declared.whole || standing == Standing::Entry;
             if included || !declared.below.is_empty() {
                 let element = known.map_or_else(step, |node| node.element.clone());
@@ -104,62 +104,44 @@ impl Walk {
         topology: &ListTopology,
         of: TypeRef<'_>,
         last: &FieldSet,
-    ) -> Result<FieldSet, Box<Fault>> {
-        if let Some(same) = self.list_as_before(array, topology, of, last)? {
-            return Ok(same);
-        }
-        let mut elements = Vec::with_capacity(array.len());
+    ) -> Result<FieldSet, Box<Mismatch>> {
+        // Every item is read once: its result serves whether or not the list declares its last set again.
+        let mut nodes = Places::new(last.nodes());
+        let mut declared: Vec<(PathElement, usize, FieldSet)> = Vec::with_capacity(array.len());
+        let mut as_before = last.nodes().len() == array.len();
         for (index, item) in array.iter().enumerate() {
-            elements.push((items::element(item, topology, index).map_err(Box::<Fault>::from)?, index));
-        }
-        if !elements.is_sorted_by(|(a, _), (b, _)| a < b) {
-            elements.sort();
-            if let Some(pair) = elements.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-                let (element, first, second) = (pair[0].0.clone(), pair[0].1, pair[1].1);
-                return Err(FaultKind::Duplicate { element, first, second }.into());
-            }
-        }
-        let base = self.nodes.len();
-        for (element, index) in elements {
-            let known = last.node(&element);
-            let last = known.map_or(&FieldSet::EMPTY, |node| &node.children);
-            let declared = self.value(&array[index], of, last);
-            let children = declared.map_err(|fault| fault.under(element.clone()))?.below;
-            self.nodes.push(Node { element, included: true, children });
-        }
-        Ok(FieldSet::from_nodes(self.nodes.drain(base..)))
-    }
-
-    /// Returns the last set of a list, if the list still declares exactly that.
-    fn list_as_before(
-        &mut self,
-        array: &[Value],
-        topology: &ListTopology,
-        of: TypeRef<'_>,
-        last: &FieldSet,
-    ) -> Result<Option<FieldSet>, Box<Fault>> {
-        let nodes = last.nodes();
-        if nodes.len() != array.len() || nodes.is_empty() {
-            return Ok(None);
-        }
-        let mut places = items::Places::new(nodes);
-        for item in array {
-            let Some(node) = places.take(item, topology).filter(|node| node.included) else {
-                return Ok(None);
+            let node = nodes.take(item, topology);
+            let element = match node {
+                Some(node) => node.element.clone(),
+                None => items::element(item, topology, index).map_err(Box::<Mismatch>::from)?,
             };
-            let declared = self.value(item, of, &node.children);
-            let children = declared.map_err(|fault| fault.under(node.element.clone()))?.below;
-            if !children.ptr_eq(&node.children) {
-                return Ok(None);
+            let known = node.or_else(|| last.node(&element));
+            let last = known.map_or(&FieldSet::EMPTY, |node| &node.children);
+            let children = match self.value(item, of, last) {
+                Ok(declared) => declared.below,
+                Err(mismatch) => return Err(mismatch.under(element)),
+            };
+            as_before &= node.is_some_and(|node| node.included && children.ptr_eq(&node.children));
+            declared.push((element, index, children));
+        }
+        if as_before {
+            return Ok(last.clone());
+        }
+        if !declared.is_sorted_by(|(a, ..), (b, ..)| a < b) {
+            declared.sort_by(|(a, first, _), (b, second, _)| a.cmp(b).then(first.cmp(second)));
+            if let Some(pair) = declared.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+                let (element, first, second) = (pair[0].0.clone(), pair[0].1, pair[1].1);
+                return Err(MismatchKind::Duplicate { element, first, second }.into());
             }
         }
-        Ok(Some(last.clone()))
+        let node = |(element, _, children)| Node { element, included: true, children };
+        Ok(FieldSet::from_nodes(declared.into_iter().map(node)))
     }
 }
 
 /// Whether a type names a field, so that owning something below it says nothing of the field itself.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Standing {
+pub(super) enum Standing {
     Named,
     Entry,
 }
@@ -209,25 +191,27 @@ impl<'a> Level<'a> {
 }
 
 /// Checks a value whose parts nobody owns on their own, and everything inside it.
-pub(crate) fn check(value: &Value, ty: TypeRef<'_>) -> Result<(), Box<Fault>> {
+pub(super) fn check(value: &Value, ty: TypeRef<'_>) -> Result<(), Box<Mismatch>> {
     match (ty.get(), value) {
         (_, Value::Null) | (Type::Untyped, _) => Ok(()),
         (Type::Struct(of), Value::Object(object)) => object.iter().try_for_each(|(name, value)| {
             let step = || PathElement::Field(name.clone());
             match of.field(name) {
-                Some(_) => check(value, below(ty, name)).map_err(|fault| fault.under(step())),
+                Some(_) => check(value, below(ty, name)).map_err(|mismatch| mismatch.under(step())),
                 None if of.unknown == UnknownFields::Preserved => Ok(()),
-                None => Err(Box::<Fault>::from(FaultKind::UnknownField).under(step())),
+                None => Err(Box::<Mismatch>::from(MismatchKind::UnknownField).under(step())),
             }
         }),
         (Type::Map(of), Value::Object(object)) => object.iter().try_for_each(|(name, value)| {
-            check(value, ty.slot(&of.value)).map_err(|fault| fault.under(PathElement::Field(name.clone())))
+            check(value, ty.slot(&of.value))
+                .map_err(|mismatch| mismatch.under(PathElement::Field(name.clone())))
         }),
         (Type::List(of), Value::Array(array)) => array.iter().enumerate().try_for_each(|(index, item)| {
-            check(item, ty.slot(&of.item)).map_err(|fault| fault.under(PathElement::Index(index as i64)))
+            check(item, ty.slot(&of.item))
+                .map_err(|mismatch| mismatch.under(PathElement::Index(index as i64)))
         }),
         (Type::Scalar(of), value) if fits(of.kind, value) => Ok(()),
-        (of, value) => Err(FaultKind::WrongType { expected: expected(of), found: value.kind() }.into()),
+        (of, value) => Err(MismatchKind::WrongType { expected: expected(of), found: value.kind() }.into()),
     }
 }
 

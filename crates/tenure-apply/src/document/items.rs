@@ -1,19 +1,23 @@
 //! Which item of a list is which. The element that leads to an item costs an allocation, so the common
 //! questions (are these two one item, where in a sorted set is this item) are answered without making one.
 
-use crate::error::FaultKind;
+use crate::error::MismatchKind;
 use std::cmp::Ordering;
 use tenure_fields::{Node, PathElement};
 use tenure_schema::{Key, ListTopology};
 use tenure_value::{Object, Text, Value};
 
 /// Returns the element that leads to an item, or what keeps it from having one.
-pub(crate) fn element(item: &Value, topology: &ListTopology, index: usize) -> Result<PathElement, FaultKind> {
+pub(crate) fn element(
+    item: &Value,
+    topology: &ListTopology,
+    index: usize,
+) -> Result<PathElement, MismatchKind> {
     let found = item.kind();
     match topology {
         ListTopology::Keyed(keys) => {
             let expected = "an object, since items are told apart by their keys";
-            let object = item.as_object().ok_or(FaultKind::BadItem { index, expected, found })?;
+            let object = item.as_object().ok_or(MismatchKind::BadItem { index, expected, found })?;
             let mut parts = Vec::with_capacity(keys.len());
             for key in keys {
                 if let Some(value) = part(object, key) {
@@ -22,27 +26,45 @@ pub(crate) fn element(item: &Value, topology: &ListTopology, index: usize) -> Re
             }
             if parts.is_empty() {
                 let keys = keys.iter().map(|key| format!("{:?}", key.name)).collect::<Vec<_>>().join(", ");
-                return Err(FaultKind::NoKey { index, keys });
+                return Err(MismatchKind::NoKey { index, keys });
             }
             Ok(PathElement::Key(Object::from_unsorted(parts)))
         }
         ListTopology::Set if item.is_scalar() && !item.is_null() => Ok(PathElement::Value(item.clone())),
         ListTopology::Set => {
             let expected = "a string, number or boolean, since items are told apart by their value";
-            Err(FaultKind::BadItem { index, expected, found })
+            Err(MismatchKind::BadItem { index, expected, found })
         }
         ListTopology::Atomic => Ok(PathElement::Index(index as i64)),
     }
 }
 
+/// What a merge key that is `null` in an item stands for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NullKeys {
+    /// The key's default, as it will once defaults are filled in.
+    Defaults,
+    /// Itself.
+    Distinct,
+}
+
+impl From<bool> for NullKeys {
+    fn from(are_defaults: bool) -> NullKeys {
+        if are_defaults { NullKeys::Defaults } else { NullKeys::Distinct }
+    }
+}
+
 /// Returns the element by which an applied item finds its live counterpart: a key that is `null` there
-/// stands for its default, as it will once defaults are filled in.
+/// may stand for its default.
 pub(crate) fn matching_element(
     item: &Value,
     topology: &ListTopology,
     index: usize,
-) -> Result<PathElement, FaultKind> {
-    if let (ListTopology::Keyed(keys), Some(object)) = (topology, item.as_object()) {
+    null_keys: NullKeys,
+) -> Result<PathElement, MismatchKind> {
+    if let (NullKeys::Defaults, ListTopology::Keyed(keys), Some(object)) =
+        (null_keys, topology, item.as_object())
+    {
         let nulls = |key: &&Key| key.default.is_some() && object.get(&key.name).is_some_and(Value::is_null);
         if keys.iter().any(|key| nulls(&key)) {
             let without =
@@ -54,12 +76,20 @@ pub(crate) fn matching_element(
 }
 
 /// Whether an applied item and a live one are certainly the same item.
-pub(crate) fn certainly_same(applied: &Value, live: &Value, topology: &ListTopology) -> bool {
+pub(crate) fn certainly_same(
+    applied: &Value,
+    live: &Value,
+    topology: &ListTopology,
+    null_keys: NullKeys,
+) -> bool {
     match (topology, applied, live) {
         (ListTopology::Keyed(keys), Value::Object(applied), Value::Object(live)) => {
             let mut any = false;
             keys.iter().all(|key| {
-                let (a, b) = (effective(applied, key), effective(live, key));
+                let (a, b) = match null_keys {
+                    NullKeys::Defaults => (effective(applied, key), effective(live, key)),
+                    NullKeys::Distinct => (part(applied, key), part(live, key)),
+                };
                 any |= a.is_some();
                 a == b
             }) && any
@@ -141,6 +171,55 @@ impl<'n> Places<'n> {
         let taken = self.taken.get_mut(at).is_some_and(|taken| std::mem::replace(taken, true));
         self.nodes.get(at).filter(|_| !taken)
     }
+}
+
+/// Finds the items of a list by their elements. Lists are mostly in the order of their sets, so the item after the last
+/// one found is tried first; a long list in another order is indexed once.
+pub(crate) struct ItemFinder<'v> {
+    items: &'v [Value],
+    next: usize,
+    /// The items by their elements, once one was not where it was tried.
+    order: Option<Vec<(PathElement, usize)>>,
+}
+
+/// Up to this length looking at every item beats sorting them.
+const FEW: usize = 16;
+
+impl<'v> ItemFinder<'v> {
+    pub(crate) fn new(items: &'v [Value]) -> ItemFinder<'v> {
+        ItemFinder { items, next: 0, order: None }
+    }
+
+    /// Returns the first item that an element leads to.
+    pub(crate) fn find(&mut self, element: &PathElement, topology: &ListTopology) -> Option<&'v Value> {
+        let at = match self.items.get(self.next) {
+            Some(item) if is_at(element, item, topology) => self.next,
+            _ => self.search(element, topology)?,
+        };
+        self.next = at + 1;
+        self.items.get(at)
+    }
+
+    fn search(&mut self, element: &PathElement, topology: &ListTopology) -> Option<usize> {
+        if self.items.len() <= FEW {
+            return self.items.iter().position(|item| is_at(element, item, topology));
+        }
+        let order = self.order.get_or_insert_with(|| {
+            let own = |item: &Value| self::element(item, topology, 0).ok();
+            let mut order: Vec<_> =
+                (0..).zip(self.items).filter_map(|(at, item)| Some((own(item)?, at))).collect();
+            order.sort();
+            order
+        });
+        let at = order.partition_point(|(other, _)| other < element);
+        order.get(at).filter(|(other, _)| other == element).map(|(_, at)| *at)
+    }
+}
+
+/// Whether an element leads to an item.
+fn is_at(element: &PathElement, item: &Value, topology: &ListTopology) -> bool {
+    leads_to(element, item, topology)
+        .unwrap_or_else(|| self::element(item, topology, 0).is_ok_and(|other| other == *element))
 }
 
 /// The values are of kinds whose order only elements define.

@@ -2,8 +2,8 @@
 //! the keys that tell their list items apart and the names that tell the object apart.
 
 use crate::{
-    items,
-    shape::{Shape, below, shape},
+    document::granularity::{Granularity, below, granularity},
+    document::items,
 };
 use tenure_fields::{FieldSet, Node, PathElement};
 use tenure_schema::{ListTopology, TypeRef};
@@ -37,8 +37,8 @@ pub fn extract(object: &Value, fields: &FieldSet, ty: TypeRef<'_>) -> Value {
 
 /// Returns what a set owns inside a value, or nothing where that is nothing.
 fn parts(value: &Value, fields: &FieldSet, ty: TypeRef<'_>) -> Option<Value> {
-    match (shape(ty), value) {
-        (Shape::Granular | Shape::Deduced, Value::Object(object)) => {
+    match (granularity(ty), value) {
+        (Granularity::Granular | Granularity::Deduced, Value::Object(object)) => {
             let mut owned = ObjectBuilder::with_capacity(fields.nodes().len());
             for (name, value) in object {
                 let node = fields.node(&PathElement::Field(name.clone()));
@@ -49,7 +49,7 @@ fn parts(value: &Value, fields: &FieldSet, ty: TypeRef<'_>) -> Option<Value> {
             let owned = owned.finish();
             (!owned.is_empty()).then_some(Value::Object(owned))
         }
-        (Shape::Items(topology, of), Value::Array(array)) => {
+        (Granularity::Items(topology, of), Value::Array(array)) => {
             let owned: Vec<Value> = array
                 .iter()
                 .enumerate()
@@ -70,10 +70,10 @@ fn place(value: &Value, node: &Node, ty: TypeRef<'_>) -> Option<Value> {
         return Some(part);
     }
     let owned = node.included.then_some(value)?;
-    Some(match (shape(ty), owned) {
+    Some(match (granularity(ty), owned) {
         // Held as such, with nothing in it: that is how it was declared.
-        (Shape::Granular | Shape::Deduced, Value::Object(_)) => Value::Object(Object::default()),
-        (Shape::Items(..), Value::Array(_)) => Value::array([]),
+        (Granularity::Granular | Granularity::Deduced, Value::Object(_)) => Value::Object(Object::default()),
+        (Granularity::Items(..), Value::Array(_)) => Value::array([]),
         (_, whole) => whole.clone(),
     })
 }

@@ -5,24 +5,30 @@
 //! "Named" below: a struct's field counts as owned when anything below it is owned.
 
 use crate::{
-    Emptied, items,
-    shape::{Shape, below, names, shape},
+    Emptied,
+    document::granularity::{Granularity, below, granularity, names},
+    document::items::{self, ItemFinder},
 };
 use tenure_fields::{FieldSet, Node, PathElement};
 use tenure_schema::{ListTopology, Type, TypeRef};
 use tenure_value::{Array, Object, Value};
 
-/// Returns the merged object without what only the last set still asked for. `owned` is what all managers
-/// own now, the applier's new declaration included.
-pub(crate) fn prune(
-    merged: &Value,
-    ty: TypeRef<'_>,
-    last: &FieldSet,
-    owned: &FieldSet,
-    emptied: Emptied,
-) -> Value {
-    let fate = Fate { declared: false, doomed: false, emptied };
-    inside(merged, ty, last, owned, fate).unwrap_or_else(|| merged.clone())
+/// How an apply removes what its manager no longer declares.
+#[derive(Clone, Copy)]
+pub(super) struct Prune {
+    /// What becomes of an owned part that has lost all its contents.
+    pub emptied: Emptied,
+    /// Whether a list item goes entirely if the rest would lack a required field.
+    pub remove_incomplete_items: bool,
+}
+
+impl Prune {
+    /// Returns the merged object without what only the last set still contains. `owned` is what all managers own now,
+    /// including the applier's new declaration.
+    pub(super) fn prune(self, merged: &Value, ty: TypeRef<'_>, last: &FieldSet, owned: &FieldSet) -> Value {
+        let fate = Fate { declared: false, doomed: false, rules: self };
+        inside(merged, ty, last, owned, fate).unwrap_or_else(|| merged.clone())
+    }
 }
 
 /// What the way down to a place has decided.
@@ -32,8 +38,7 @@ struct Fate {
     declared: bool,
     /// Nobody owns this place or one above it, so whatever the applier declared here goes.
     doomed: bool,
-    /// What becomes of a part that is emptied although someone owns it.
-    emptied: Emptied,
+    rules: Prune,
 }
 
 impl Fate {
@@ -64,9 +69,13 @@ fn inside(value: &Value, ty: TypeRef<'_>, last: &FieldSet, owned: &FieldSet, fat
     if last.is_empty() {
         return None;
     }
-    match (shape(ty), value) {
-        (Shape::Granular | Shape::Deduced, Value::Object(object)) => fields(object, ty, last, owned, fate),
-        (Shape::Items(topology, of), Value::Array(array)) => list(array, topology, of, last, owned, fate),
+    match (granularity(ty), value) {
+        (Granularity::Granular | Granularity::Deduced, Value::Object(object)) => {
+            fields(object, ty, last, owned, fate)
+        }
+        (Granularity::Items(topology, of), Value::Array(array)) => {
+            list(array, topology, of, last, owned, fate)
+        }
         _ => None,
     }
 }
@@ -82,7 +91,11 @@ fn fields(object: &Object, ty: TypeRef<'_>, last: &FieldSet, owned: &FieldSet, f
                 let named = named && appears(value, of);
                 match place(value, of, node, owned.node(&element), named, fate) {
                     Left::Other(rest) if is_empty(&rest) && named => {
-                        emptied(rest, owned.node(&element), ty, name, fate.emptied)
+                        emptied(rest, owned.node(&element), ty, name, fate.rules.emptied)
+                    }
+                    // An entry of a map is not removed for lack of contents.
+                    Left::Other(rest) if is_empty(&rest) && fate.rules.emptied == Emptied::AlwaysNull => {
+                        Left::Other(Value::Null)
                     }
                     outcome => outcome,
                 }
@@ -107,7 +120,7 @@ fn fields(object: &Object, ty: TypeRef<'_>, last: &FieldSet, owned: &FieldSet, f
 
 /// Whether a named field shows in the set of its object at all: a list without items does not.
 fn appears(value: &Value, ty: TypeRef<'_>) -> bool {
-    !matches!((shape(ty), value), (Shape::Items(..), Value::Array(array)) if array.is_empty())
+    !matches!((granularity(ty), value), (Granularity::Items(..), Value::Array(array)) if array.is_empty())
 }
 
 fn place(value: &Value, ty: TypeRef<'_>, last: &Node, owned: Option<&Node>, named: bool, fate: Fate) -> Left {
@@ -122,15 +135,21 @@ fn place(value: &Value, ty: TypeRef<'_>, last: &Node, owned: Option<&Node>, name
     }
 }
 
-/// Returns what is left of a field that has lost its contents: it stays if its struct needs it, and if someone owns
-/// the field itself, it depends on the kind.
-fn emptied(rest: Value, owned: Option<&Node>, ty: TypeRef<'_>, name: &str, of_kind: Emptied) -> Left {
-    let required = ty.field(name).is_some_and(|field| field.required);
-    match (owned.is_some_and(|node| node.included), of_kind) {
+/// Returns what is left of a named field that has lost its contents.
+fn emptied(rest: Value, owned: Option<&Node>, ty: TypeRef<'_>, name: &str, policy: Emptied) -> Left {
+    let field = ty.field(name);
+    let nullable = field.is_some_and(|field| field.slot.nullable);
+    let required = field.is_some_and(|field| field.required);
+    let owned_itself = owned.is_some_and(|node| node.included);
+    match policy {
+        Emptied::AlwaysNull if owned.is_some() => Left::Other(Value::Null),
+        Emptied::AlwaysNull => Left::Nothing,
+        // Whoever declared the field and nothing in it may have declared `null`.
+        _ if owned_itself && nullable => Left::Other(Value::Null),
         _ if required => Left::Other(rest),
-        (true, Emptied::Stays) => Left::Other(rest),
-        (true, Emptied::IsNull) => Left::Other(Value::Null),
-        (false, _) => Left::Nothing,
+        Emptied::Stays if owned_itself => Left::Other(rest),
+        Emptied::IsNull if owned_itself => Left::Other(Value::Null),
+        Emptied::Stays | Emptied::IsNull => Left::Nothing,
     }
 }
 
@@ -164,7 +183,16 @@ fn list(
                 let owned = owned.node(&node.element);
                 match place(item, of, node, owned, false, fate) {
                     // The applier gave the item up and others own a part of it.
-                    Left::Other(rest) if node.included && is_stump(&rest, item, of) => Left::Nothing,
+                    Left::Other(rest)
+                        if fate.rules.remove_incomplete_items
+                            && node.included
+                            && is_incomplete(&rest, item, of) =>
+                    {
+                        Left::Nothing
+                    }
+                    Left::Other(rest) if is_empty(&rest) && fate.rules.emptied == Emptied::AlwaysNull => {
+                        Left::Other(Value::Null)
+                    }
                     outcome => outcome,
                 }
             }
@@ -186,7 +214,7 @@ fn list(
 
 /// Whether what is left of an item lacks a field that its type requires and that it had before: such an
 /// item could never be written, so it goes with the field.
-fn is_stump(rest: &Value, item: &Value, ty: TypeRef<'_>) -> bool {
+fn is_incomplete(rest: &Value, item: &Value, ty: TypeRef<'_>) -> bool {
     let Type::Struct(of) = ty.get() else { return false };
     let there = |value: &Value, name: &str| value.get(name).is_some_and(|value| !value.is_null());
     of.fields.iter().any(|field| {
@@ -199,7 +227,13 @@ fn is_stump(rest: &Value, item: &Value, ty: TypeRef<'_>) -> bool {
 
 /// Returns the full object without those places that the applier declared last and a pruned one lacks: what
 /// nobody ever owned stays, also inside something that only managers at other versions own.
-pub(crate) fn reinstate(full: &Value, pruned: Option<&Value>, ty: TypeRef<'_>, last: &FieldSet) -> Value {
+pub(super) fn reinstate(
+    full: &Value,
+    pruned: Option<&Value>,
+    ty: TypeRef<'_>,
+    last: &FieldSet,
+    emptied: Emptied,
+) -> Value {
     if last.is_empty() || pruned.is_some_and(|pruned| full.ptr_eq(pruned)) {
         return full.clone();
     }
@@ -208,10 +242,10 @@ pub(crate) fn reinstate(full: &Value, pruned: Option<&Value>, ty: TypeRef<'_>, l
         if pruned.is_none() && counts(Some(node), named) {
             return None;
         }
-        Some(reinstate(value, pruned, of, &node.children))
+        Some(reinstate(value, pruned, of, &node.children, emptied))
     };
-    match (shape(ty), full) {
-        (Shape::Granular | Shape::Deduced, Value::Object(full)) => {
+    let whole = match (granularity(ty), full) {
+        (Granularity::Granular | Granularity::Deduced, Value::Object(full)) => {
             let parts = full.iter().filter_map(|(name, value)| {
                 let (node, of) = (last.node(&PathElement::Field(name.clone())), below(ty, name));
                 let then = pruned.and_then(|pruned| pruned.get(name));
@@ -220,27 +254,30 @@ pub(crate) fn reinstate(full: &Value, pruned: Option<&Value>, ty: TypeRef<'_>, l
             });
             Value::Object(Object::from_sorted(parts))
         }
-        (Shape::Items(topology, of), Value::Array(full)) => {
+        (Granularity::Items(topology, of), Value::Array(full)) => {
             let pruned = pruned.and_then(Value::as_array).map(|array| array.items()).unwrap_or_default();
-            let then =
-                |item: &Value| pruned.iter().find(|other| items::certainly_same(item, other, topology));
+            let mut then = ItemFinder::new(pruned);
             Value::array(full.iter().enumerate().filter_map(|(index, item)| {
                 let element = items::element(item, topology, index).ok();
                 let node = element.as_ref().and_then(|element| last.node(element));
-                left(item, then(item), of, node, false)
+                let then = element.as_ref().and_then(|element| then.find(element, topology));
+                left(item, then, of, node, false)
             }))
         }
         _ => pruned.unwrap_or(full).clone(),
-    }
+    };
+    let lost_contents = is_empty(&whole) && !is_empty(full);
+    let is_null = emptied == Emptied::AlwaysNull || pruned.is_some_and(Value::is_null);
+    if lost_contents && is_null { Value::Null } else { whole }
 }
 
 /// Returns a pruned object with those parts of the full one put back that managers at another version own.
-pub(crate) fn restore(full: &Value, pruned: &Value, ty: TypeRef<'_>, owned: &FieldSet) -> Value {
+pub(super) fn restore(full: &Value, pruned: &Value, ty: TypeRef<'_>, owned: &FieldSet) -> Value {
     if full.ptr_eq(pruned) || owned.is_empty() {
         return pruned.clone();
     }
-    match (shape(ty), full, pruned) {
-        (Shape::Granular | Shape::Deduced, Value::Object(full), Value::Object(pruned)) => {
+    match (granularity(ty), full, pruned) {
+        (Granularity::Granular | Granularity::Deduced, Value::Object(full), Value::Object(pruned)) => {
             let parts = full.iter().filter_map(|(name, value)| {
                 let element = PathElement::Field(name.clone());
                 let (node, of) = (owned.node(&element), below(ty, name));
@@ -249,13 +286,13 @@ pub(crate) fn restore(full: &Value, pruned: &Value, ty: TypeRef<'_>, owned: &Fie
             });
             Value::Object(Object::from_sorted(parts))
         }
-        (Shape::Items(topology, of), Value::Array(full), Value::Array(pruned)) => {
-            let kept =
-                |item: &Value| pruned.iter().find(|other| items::certainly_same(item, other, topology));
+        (Granularity::Items(topology, of), Value::Array(full), Value::Array(pruned)) => {
+            let mut kept = ItemFinder::new(pruned);
             let parts = full.iter().enumerate().filter_map(|(index, item)| {
                 let element = items::element(item, topology, index).ok();
                 let node = element.as_ref().and_then(|element| owned.node(element));
-                put_back(item, kept(item), of, node, false)
+                let kept = element.as_ref().and_then(|element| kept.find(element, topology));
+                put_back(item, kept, of, node, false)
             });
             Value::array(parts)
         }
@@ -274,11 +311,13 @@ fn put_back(
     match pruned {
         Some(pruned) => Some(restore(full, pruned, ty, &below)),
         None if !counts(owned, named) => None,
-        None => Some(match (shape(ty), full) {
-            (Shape::Granular | Shape::Deduced, Value::Object(_)) => {
+        None => Some(match (granularity(ty), full) {
+            (Granularity::Granular | Granularity::Deduced, Value::Object(_)) => {
                 restore(full, &Value::Object(Object::default()), ty, &below)
             }
-            (Shape::Items(..), Value::Array(_)) => restore(full, &Value::Array(Array::default()), ty, &below),
+            (Granularity::Items(..), Value::Array(_)) => {
+                restore(full, &Value::Array(Array::default()), ty, &below)
+            }
             _ => full.clone(),
         }),
     }

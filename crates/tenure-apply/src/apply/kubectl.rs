@@ -10,8 +10,8 @@ use tenure_value::{Limits, Object, Text, Value, json};
 /// The annotation in which `kubectl apply` keeps the configuration that it sent last.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The manager that takes part in the hand-over.
-pub(crate) const KUBECTL_MANAGER: &str = "kubectl";
+/// The manager for which the annotation counts.
+pub(super) const KUBECTL_MANAGER: &str = "kubectl";
 
 /// The length beyond which all annotations of an object together are refused.
 const ANNOTATIONS_LIMIT: usize = 256 * 1024;
@@ -20,8 +20,9 @@ fn annotation(object: &Value) -> Option<&str> {
     object.at(["metadata", "annotations", LAST_APPLIED])?.as_str()
 }
 
-/// Returns the fields that the annotation describes as they live: those the heir may take without asking.
-pub(crate) fn inheritance(live: &Value, ty: TypeRef<'_>, write: &Write<'_>) -> FieldSet {
+/// Returns the fields that the annotation describes and that still have those values: `kubectl` may take them over
+/// without a conflict.
+pub(super) fn client_side_fields(live: &Value, ty: TypeRef<'_>, write: &Write<'_>) -> FieldSet {
     let none = FieldSet::default;
     let Some(text) = annotation(live).filter(|text| !text.is_empty()) else { return none() };
     let Ok(applied) = json::parse(text.as_bytes(), &Limits::default()) else { return none() };
@@ -33,9 +34,10 @@ pub(crate) fn inheritance(live: &Value, ty: TypeRef<'_>, write: &Write<'_>) -> F
     declared.difference(&changed.written).difference(&changed.removed)
 }
 
-/// Returns the object with its annotation brought up to date, where it has one.
-pub(crate) fn brought_up_to_date(object: &Value, config: &Value) -> Option<Value> {
-    let before = annotation(object)?;
+/// Returns the object with an annotation that describes the configuration, if it has one that does not.
+pub(super) fn with_current_annotation(object: &Value, config: &Value) -> Option<Value> {
+    // An annotation that was emptied stays empty.
+    let before = annotation(object).filter(|text| !text.is_empty())?;
     let metadata = object.get("metadata")?.as_object()?;
     let annotations = metadata.get("annotations")?.as_object()?;
     let text = describe(config);

@@ -2,8 +2,9 @@
 //! each manager gained, lost, shares and saw removed. This is what a dry-run shows and `blame` prints.
 
 use crate::{
-    Difference, Managers, Owner, State, items,
-    shape::{Shape, below, is_bare, shape},
+    Difference, Managers, Owner, State,
+    document::granularity::{Granularity, below, granularity, is_bare},
+    document::items,
 };
 use tenure_fields::{FieldSet, Path, PathElement};
 use tenure_schema::TypeRef;
@@ -59,13 +60,13 @@ impl Report<'_> {
     }
 
     fn parts(&mut self, value: &Value, below_here: &[Option<FieldSet>], ty: TypeRef<'_>) {
-        match (shape(ty), value) {
-            (Shape::Granular | Shape::Deduced, Value::Object(object)) => {
+        match (granularity(ty), value) {
+            (Granularity::Granular | Granularity::Deduced, Value::Object(object)) => {
                 for (name, value) in object {
                     self.place(value, PathElement::Field(name.clone()), below_here, below(ty, name));
                 }
             }
-            (Shape::Items(topology, of), Value::Array(array)) => {
+            (Granularity::Items(topology, of), Value::Array(array)) => {
                 for (index, item) in array.iter().enumerate() {
                     let element = items::element(item, topology, index);
                     let element = element.unwrap_or(PathElement::Index(index as i64));
@@ -78,10 +79,9 @@ impl Report<'_> {
 
     fn place(&mut self, value: &Value, element: PathElement, above: &[Option<FieldSet>], ty: TypeRef<'_>) {
         let nodes = || above.iter().map(|set| set.as_ref().and_then(|set| set.node(&element)));
-        let entered = match (shape(ty), value) {
-            (Shape::Granular | Shape::Deduced, Value::Object(_)) | (Shape::Items(..), Value::Array(_)) => {
-                !is_bare(value)
-            }
+        let entered = match (granularity(ty), value) {
+            (Granularity::Granular | Granularity::Deduced, Value::Object(_))
+            | (Granularity::Items(..), Value::Array(_)) => !is_bare(value),
             _ => false,
         };
         if !entered || self.depth == Depth::Places {

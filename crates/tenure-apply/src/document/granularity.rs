@@ -1,12 +1,12 @@
 //! How a type treats a value: as parts with owners of their own, or as one. Every walk of this crate
-//! branches on [`Shape`]; where nothing is known of a value, its own form decides.
+//! branches on [`Granularity`]; where nothing is known of a value, its own form decides.
 
 use tenure_schema::{ListTopology, Relation, Type, TypeRef};
 use tenure_value::Value;
 
 /// The topology that governs a place of a document.
 #[derive(Clone, Copy)]
-pub(crate) enum Shape<'s> {
+pub(crate) enum Granularity<'s> {
     /// Fields or entries with owners of their own.
     Granular,
     /// Items with owners of their own.
@@ -18,15 +18,15 @@ pub(crate) enum Shape<'s> {
 }
 
 /// Returns how a type treats its values.
-pub(crate) fn shape(ty: TypeRef<'_>) -> Shape<'_> {
+pub(crate) fn granularity(ty: TypeRef<'_>) -> Granularity<'_> {
     match ty.get() {
-        Type::Struct(of) if of.relation == Relation::Granular => Shape::Granular,
-        Type::Map(of) if of.relation == Relation::Granular => Shape::Granular,
+        Type::Struct(of) if of.relation == Relation::Granular => Granularity::Granular,
+        Type::Map(of) if of.relation == Relation::Granular => Granularity::Granular,
         Type::List(of) if of.topology != ListTopology::Atomic => {
-            Shape::Items(&of.topology, ty.slot(&of.item))
+            Granularity::Items(&of.topology, ty.slot(&of.item))
         }
-        Type::Untyped => Shape::Deduced,
-        Type::Struct(_) | Type::Map(_) | Type::List(_) | Type::Scalar(_) => Shape::Leaf,
+        Type::Untyped => Granularity::Deduced,
+        Type::Struct(_) | Type::Map(_) | Type::List(_) | Type::Scalar(_) => Granularity::Leaf,
     }
 }
 

@@ -1,9 +1,9 @@
 //! Where two states of an object differ, in the words of field sets: the paths that were written (new or
 //! other values) and the paths that are gone. Parts that share memory are not entered.
 
-use crate::{
-    items,
-    shape::{Shape, below, is_bare, shape},
+use super::{
+    granularity::{Granularity, below, granularity, is_bare},
+    items::{self, NullKeys},
 };
 use std::cmp::Ordering;
 use tenure_fields::{FieldSet, Node, PathElement};
@@ -85,11 +85,13 @@ fn both(old: &Value, new: &Value, ty: TypeRef<'_>) -> Change {
     if old.ptr_eq(new) {
         return Change::default();
     }
-    let whole = match shape(ty) {
-        Shape::Leaf => true,
-        Shape::Granular => !(entered(old, Form::Object) && entered(new, Form::Object)) || bare(old, new),
-        Shape::Items(..) => !(entered(old, Form::List) && entered(new, Form::List)) || bare(old, new),
-        Shape::Deduced => {
+    let whole = match granularity(ty) {
+        Granularity::Leaf => true,
+        Granularity::Granular => {
+            !(entered(old, Form::Object) && entered(new, Form::Object)) || bare(old, new)
+        }
+        Granularity::Items(..) => !(entered(old, Form::List) && entered(new, Form::List)) || bare(old, new),
+        Granularity::Deduced => {
             // A value that changes its form is another value, besides what goes and comes below it.
             let forms = entered(old, Form::Object) && entered(new, Form::Object) && !bare(old, new);
             if !forms && (holds_parts(old) || holds_parts(new)) {
@@ -101,7 +103,7 @@ fn both(old: &Value, new: &Value, ty: TypeRef<'_>) -> Change {
     if whole {
         return Change { written: !old.same(new), ..Change::default() };
     }
-    if let Shape::Items(topology, _) = shape(ty)
+    if let Granularity::Items(topology, _) = granularity(ty)
         && !(tells_apart(old, topology) && tells_apart(new, topology))
     {
         return Change { written: !old.same(new), ..Change::default() };
@@ -142,10 +144,10 @@ fn tells_apart(value: &Value, topology: &ListTopology) -> bool {
 
 /// Compares what is inside; a side that is absent or has no parts is empty.
 fn parts(old: Option<&Value>, new: Option<&Value>, ty: TypeRef<'_>) -> Levels {
-    match shape(ty) {
-        Shape::Granular | Shape::Deduced => fields(object_fields(old), object_fields(new), ty),
-        Shape::Items(topology, item) => list(list_items(old), list_items(new), topology, item),
-        Shape::Leaf => Levels::default(),
+    match granularity(ty) {
+        Granularity::Granular | Granularity::Deduced => fields(object_fields(old), object_fields(new), ty),
+        Granularity::Items(topology, item) => list(list_items(old), list_items(new), topology, item),
+        Granularity::Leaf => Levels::default(),
     }
 }
 
@@ -193,12 +195,15 @@ const FEW: usize = 4;
 fn list(old: &[Value], new: &[Value], topology: &ListTopology, of: TypeRef<'_>) -> Levels {
     let mut levels = Levels::default();
     let in_step = old.len() == new.len()
-        && old.iter().zip(new).all(|(a, b)| a.ptr_eq(b) || items::certainly_same(b, a, topology));
+        && old
+            .iter()
+            .zip(new)
+            .all(|(a, b)| a.ptr_eq(b) || items::certainly_same(b, a, topology, NullKeys::Distinct));
     if in_step {
         let differ: Vec<usize> =
             (0..old.len()).filter(|at| !old[*at].ptr_eq(&new[*at]) && old[*at] != new[*at]).collect();
         let alone = |at: &usize| {
-            let same = |other: &Value| items::certainly_same(other, &old[*at], topology);
+            let same = |other: &Value| items::certainly_same(other, &old[*at], topology, NullKeys::Distinct);
             old.iter().enumerate().all(|(index, other)| index == *at || !same(other))
         };
         if differ.len() <= FEW && differ.iter().all(alone) {

@@ -3,15 +3,15 @@
 //! a whole rather than an empty thing only the former type can tell.
 
 use crate::{
-    items,
-    shape::{Shape, below, shape},
+    document::granularity::{Granularity, below, granularity},
+    document::items::ItemFinder,
 };
 use tenure_fields::{Duplicates, FieldSet, Node, PathElement};
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
 /// Returns the set as the type has it today, or nothing where that changes nothing.
-pub(crate) fn reconcile(
+pub(super) fn reconcile(
     set: &FieldSet,
     live: &Value,
     ty: TypeRef<'_>,
@@ -27,8 +27,10 @@ fn level(
     former: Option<TypeRef<'_>>,
 ) -> Option<FieldSet> {
     let mut changed: Option<Vec<Node>> = None;
+    let items = live.and_then(Value::as_array).map(|array| array.items()).unwrap_or_default();
+    let mut live = Parts { value: live, items: ItemFinder::new(items) };
     for (at, node) in set.nodes().iter().enumerate() {
-        match child(node, live, ty, former) {
+        match child(node, &mut live, ty, former) {
             None => {
                 if let Some(changed) = &mut changed {
                     changed.push(node.clone());
@@ -40,46 +42,49 @@ fn level(
     changed.map(FieldSet::from_nodes)
 }
 
-fn child(node: &Node, live: Option<&Value>, ty: TypeRef<'_>, former: Option<TypeRef<'_>>) -> Option<Node> {
+fn child(node: &Node, live: &mut Parts<'_>, ty: TypeRef<'_>, former: Option<TypeRef<'_>>) -> Option<Node> {
     // A leaf can only have been a whole, which only the former type can tell.
     if node.children.is_empty() && former.is_none() {
         return None;
     }
-    let (of, was) = match (&node.element, shape(ty)) {
-        (PathElement::Field(name), Shape::Granular | Shape::Deduced) => {
+    let (of, was) = match (&node.element, granularity(ty)) {
+        (PathElement::Field(name), Granularity::Granular | Granularity::Deduced) => {
             (below(ty, name), former.map(|former| below(former, name)))
         }
-        (_, Shape::Items(_, of)) => (of, former.and_then(|former| former.item())),
+        (_, Granularity::Items(_, of)) => (of, former.and_then(|former| former.item())),
         _ => (TypeRef::untyped(), None),
     };
     let with =
         |included: bool, children: FieldSet| Node { element: node.element.clone(), included, children };
-    let was_whole = was.is_some_and(|was| matches!(shape(was), Shape::Leaf));
-    match shape(of) {
-        Shape::Leaf if !node.children.is_empty() => Some(with(true, FieldSet::default())),
-        Shape::Granular | Shape::Items(..) if was_whole && node.included && node.children.is_empty() => {
-            let parts = FieldSet::of_with(find(live, &node.element, ty)?, of, Duplicates::Tolerated).ok()?;
+    let was_whole = was.is_some_and(|was| matches!(granularity(was), Granularity::Leaf));
+    match granularity(of) {
+        Granularity::Leaf if !node.children.is_empty() => Some(with(true, FieldSet::default())),
+        Granularity::Granular | Granularity::Items(..)
+            if was_whole && node.included && node.children.is_empty() =>
+        {
+            let parts = FieldSet::of_with(live.find(&node.element, ty)?, of, Duplicates::Tolerated).ok()?;
             (!parts.is_empty()).then(|| with(false, parts))
         }
         _ if node.children.is_empty() => None,
         _ => {
-            let live = if was.is_some() { find(live, &node.element, ty) } else { None };
+            let live = if was.is_some() { live.find(&node.element, ty) } else { None };
             level(&node.children, live, of, was).map(|children| with(node.included, children))
         }
     }
 }
 
-/// Returns the part of a live value where an element leads.
-fn find<'v>(live: Option<&'v Value>, element: &PathElement, ty: TypeRef<'_>) -> Option<&'v Value> {
-    match (element, shape(ty)) {
-        (PathElement::Field(name), _) => live?.get(name),
-        (element, Shape::Items(topology, _)) => {
-            let mut items = live?.as_array()?.iter().enumerate();
-            let leads = |(index, item): &(usize, &Value)| {
-                items::element(item, topology, *index).is_ok_and(|other| other == *element)
-            };
-            items.find(leads).map(|(_, item)| item)
+/// The parts of a live value, found by their elements.
+struct Parts<'v> {
+    value: Option<&'v Value>,
+    items: ItemFinder<'v>,
+}
+
+impl<'v> Parts<'v> {
+    fn find(&mut self, element: &PathElement, ty: TypeRef<'_>) -> Option<&'v Value> {
+        match (element, granularity(ty)) {
+            (PathElement::Field(name), _) => self.value?.get(name),
+            (element, Granularity::Items(topology, _)) => self.items.find(element, topology),
+            _ => None,
         }
-        _ => None,
     }
 }

@@ -1,9 +1,9 @@
 //! The record of an apply: which rule decided about every path that the configuration declares or has given
 //! up. It is worked out afterwards from what went in and what came out, so an ordinary apply pays nothing.
 
-use crate::{
-    ApplyError, Force, Live, Manager, Operation, Owner, State, Write, apply, declare::declared, strip::strip,
-};
+use super::{Force, apply, declare::declared};
+use crate::{ApplyError, Live, Manager, Operation, Owner, State, Write, tracking::unowned};
+use std::collections::HashMap;
 use tenure_fields::{FieldSet, Path};
 use tenure_schema::TypeRef;
 use tenure_value::Value;
@@ -84,7 +84,7 @@ struct Tracer<'a> {
 impl<'a> Tracer<'a> {
     fn new(live: Live<'a>, config: &'a Value, write: &'a Write<'a>) -> Option<Tracer<'a>> {
         let ty = write.ty().ok()?;
-        let declared = strip(&declared(config, ty, &FieldSet::default()).ok()?);
+        let declared = unowned::without(&declared(config, ty, &FieldSet::default()).ok()?);
         Some(Tracer { live, config, write, ty, declared })
     }
 
@@ -95,8 +95,14 @@ impl<'a> Tracer<'a> {
             Err(ApplyError::Conflicts(_)) => self.live.object,
             Err(_) => return None,
         };
+        let mut contested: HashMap<&Path, &[Owner]> = HashMap::new();
+        if let Err(ApplyError::Conflicts(conflicts)) = outcome {
+            for conflict in conflicts.iter().rev() {
+                contested.insert(&conflict.path, &conflict.owners);
+            }
+        }
         for path in self.declared.iter() {
-            let rule = self.declared_rule(&path, outcome);
+            let rule = self.declared_rule(&path, outcome, &contested);
             decisions.push(Decision { path, rule });
         }
         let identity = self.write.identity(Operation::Apply);
@@ -114,17 +120,20 @@ impl<'a> Tracer<'a> {
         Some(Trace { decisions })
     }
 
-    fn declared_rule(&self, path: &Path, outcome: &Result<State, ApplyError>) -> Rule {
+    fn declared_rule(
+        &self,
+        path: &Path,
+        outcome: &Result<State, ApplyError>,
+        contested: &HashMap<&Path, &[Owner]>,
+    ) -> Rule {
         let elements = path.elements();
         let mut alone = FieldSet::default();
         alone.insert(elements);
         if self.write.reset.outside(&alone).is_empty() {
             return Rule::ResetByEndpoint;
         }
-        if let Err(ApplyError::Conflicts(conflicts)) = outcome
-            && let Some(conflict) = conflicts.iter().find(|conflict| conflict.path == *path)
-        {
-            return Rule::Contested(conflict.owners.clone());
+        if let Some(owners) = contested.get(path) {
+            return Rule::Contested(owners.to_vec());
         }
         let owners = self.owners(path);
         let keeps = |owner: &Owner| match outcome {

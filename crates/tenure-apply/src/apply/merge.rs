@@ -2,37 +2,53 @@
 //! the live object; where nothing changes, the result is the live object itself.
 
 use crate::{
-    items,
-    shape::{Shape, below, is_bare, shape},
+    document::granularity::{Granularity, below, granularity, is_bare},
+    document::items::{self, NullKeys},
 };
 use std::{cmp::Ordering, collections::HashMap};
 use tenure_fields::PathElement;
 use tenure_schema::{ListTopology, TypeRef};
 use tenure_value::{Array, Object, ObjectBuilder, Text, Value};
 
-/// Returns the live value with the applied one laid over it.
-pub(crate) fn merge(live: &Value, applied: &Value, ty: TypeRef<'_>) -> Value {
+/// Merges an applied configuration into a live object.
+#[derive(Clone, Copy)]
+pub(super) struct Merge {
+    /// Whether a merge key that is `null` in the configuration stands for its default.
+    pub null_keys_are_defaults: bool,
+}
+
+impl Merge {
+    /// Returns the live value with the applied one merged into it.
+    pub(super) fn merge(self, live: &Value, applied: &Value, ty: TypeRef<'_>) -> Value {
+        merge(live, applied, ty, NullKeys::from(self.null_keys_are_defaults))
+    }
+}
+
+fn merge(live: &Value, applied: &Value, ty: TypeRef<'_>, nulls: NullKeys) -> Value {
     if live.ptr_eq(applied) {
         return live.clone();
     }
-    let merged = match (shape(ty), live, applied) {
-        (Shape::Granular | Shape::Deduced, Value::Object(live), Value::Object(applied))
+    let merged = match (granularity(ty), live, applied) {
+        (Granularity::Granular | Granularity::Deduced, Value::Object(live), Value::Object(applied))
             if !live.is_empty() && !applied.is_empty() =>
         {
-            return fields(live, applied, ty, &[]).map_or_else(|| Value::Object(live.clone()), Value::Object);
+            return fields(live, applied, ty, &[], nulls)
+                .map_or_else(|| Value::Object(live.clone()), Value::Object);
         }
-        (Shape::Items(topology, of), Value::Array(live), Value::Array(applied))
+        (Granularity::Items(topology, of), Value::Array(live), Value::Array(applied))
             if !live.is_empty() && !applied.is_empty() =>
         {
-            list(live, applied, topology, of)
+            list(live, applied, topology, of, nulls)
         }
         // Nothing is declared inside an empty or null configuration, so what lives there stays.
-        (Shape::Granular | Shape::Deduced, Value::Object(object), applied)
+        (Granularity::Granular | Granularity::Deduced, Value::Object(object), applied)
             if is_bare(applied) && !applied_list(applied) && !object.is_empty() =>
         {
             None
         }
-        (Shape::Items(..), Value::Array(array), applied) if is_bare(applied) && !array.is_empty() => None,
+        (Granularity::Items(..), Value::Array(array), applied) if is_bare(applied) && !array.is_empty() => {
+            None
+        }
         (_, live, applied) if live == applied => None,
         (_, _, applied) => Some(applied.clone()),
     };
@@ -46,7 +62,13 @@ fn applied_list(applied: &Value) -> bool {
 
 /// Merges fields in step; `None` where the live object already says all of it. Keys that an applied item
 /// leaves `null` are those of the live item.
-fn fields(live: &Object, applied: &Object, ty: TypeRef<'_>, null_keys: &[&str]) -> Option<Object> {
+fn fields(
+    live: &Object,
+    applied: &Object,
+    ty: TypeRef<'_>,
+    null_keys: &[&str],
+    nulls: NullKeys,
+) -> Option<Object> {
     let (mut ours, mut theirs) = (live.fields(), applied.fields());
     let mut copied = Copied { from: live.fields(), upto: 0, into: None };
     while let Some(((name, value), rest)) = theirs.split_first() {
@@ -65,7 +87,7 @@ fn fields(live: &Object, applied: &Object, ty: TypeRef<'_>, null_keys: &[&str]) 
                     // Without parts on either side the type has no say.
                     (value != standing).then(|| value.clone())
                 } else {
-                    Some(merge(standing, value, below(ty, name)))
+                    Some(merge(standing, value, below(ty, name), nulls))
                         .filter(|merged| !unchanged(standing, merged))
                 };
                 match merged {
@@ -119,24 +141,33 @@ impl Copied<'_> {
     }
 }
 
-fn item(live: &Value, applied: &Value, topology: &ListTopology, of: TypeRef<'_>) -> Value {
+fn item(live: &Value, applied: &Value, topology: &ListTopology, of: TypeRef<'_>, nulls: NullKeys) -> Value {
     if let (ListTopology::Keyed(keys), Value::Object(live), Value::Object(applied)) =
         (topology, live, applied)
+        && nulls == NullKeys::Defaults
     {
         let is_null = |name: &str| applied.get(name).is_some_and(Value::is_null);
         if keys.iter().any(|key| key.default.is_some() && is_null(&key.name)) {
-            let nulls: Vec<&str> =
+            let null_keys: Vec<&str> =
                 keys.iter().filter(|key| key.default.is_some()).map(|key| &*key.name).collect();
-            return Value::Object(fields(live, applied, of, &nulls).unwrap_or_else(|| live.clone()));
+            return Value::Object(
+                fields(live, applied, of, &null_keys, nulls).unwrap_or_else(|| live.clone()),
+            );
         }
     }
-    merge(live, applied, of)
+    merge(live, applied, of, nulls)
 }
 
 /// Merges two lists of items; `None` where the live list already says all of it.
-fn list(live: &Array, applied: &Array, topology: &ListTopology, of: TypeRef<'_>) -> Option<Value> {
-    let merged = in_step(live, applied, topology, of)
-        .unwrap_or_else(|| Interleaved::new(live, applied, topology).merge(of));
+fn list(
+    live: &Array,
+    applied: &Array,
+    topology: &ListTopology,
+    of: TypeRef<'_>,
+    nulls: NullKeys,
+) -> Option<Value> {
+    let merged = in_step(live, applied, topology, of, nulls)
+        .unwrap_or_else(|| Interleaved::new(live, applied, topology, nulls).merge(of));
     let same = merged.len() == live.len() && merged.iter().zip(live.iter()).all(|(a, b)| unchanged(b, a));
     (!same).then(|| Value::Array(merged.into()))
 }
@@ -145,15 +176,24 @@ fn list(live: &Array, applied: &Array, topology: &ListTopology, of: TypeRef<'_>)
 const FEW: usize = 256;
 
 /// Merges where the applied items are the first live ones in the same order, and none of them lives twice.
-fn in_step(live: &Array, applied: &Array, topology: &ListTopology, of: TypeRef<'_>) -> Option<Vec<Value>> {
+fn in_step(
+    live: &Array,
+    applied: &Array,
+    topology: &ListTopology,
+    of: TypeRef<'_>,
+    nulls: NullKeys,
+) -> Option<Vec<Value>> {
     let rest = live.get(applied.len()..)?;
     if rest.len() * applied.len() > FEW
-        || !applied.iter().zip(live.iter()).all(|(a, b)| items::certainly_same(a, b, topology))
-        || rest.iter().any(|other| applied.iter().any(|item| items::certainly_same(item, other, topology)))
+        || !applied.iter().zip(live.iter()).all(|(a, b)| items::certainly_same(a, b, topology, nulls))
+        || rest
+            .iter()
+            .any(|other| applied.iter().any(|item| items::certainly_same(item, other, topology, nulls)))
     {
         return None;
     }
-    let merged = applied.iter().zip(live.iter()).map(|(applied, live)| item(live, applied, topology, of));
+    let merged =
+        applied.iter().zip(live.iter()).map(|(applied, live)| item(live, applied, topology, of, nulls));
     Some(merged.chain(rest.iter().cloned()).collect())
 }
 
@@ -163,19 +203,25 @@ struct Interleaved<'a> {
     live: &'a Array,
     applied: &'a Array,
     topology: &'a ListTopology,
+    nulls: NullKeys,
     /// Nothing for an item that cannot be told apart: it stays where it is.
     live_elements: Vec<Option<PathElement>>,
     applied_elements: Vec<Option<PathElement>>,
 }
 
 impl<'a> Interleaved<'a> {
-    fn new(live: &'a Array, applied: &'a Array, topology: &'a ListTopology) -> Interleaved<'a> {
+    fn new(
+        live: &'a Array,
+        applied: &'a Array,
+        topology: &'a ListTopology,
+        nulls: NullKeys,
+    ) -> Interleaved<'a> {
         let elements = |list: &Array| -> Vec<Option<PathElement>> {
             let items = list.iter().enumerate();
-            items.map(|(index, item)| items::matching_element(item, topology, index).ok()).collect()
+            items.map(|(index, item)| items::matching_element(item, topology, index, nulls).ok()).collect()
         };
         let (live_elements, applied_elements) = (elements(live), elements(applied));
-        Interleaved { live, applied, topology, live_elements, applied_elements }
+        Interleaved { live, applied, topology, nulls, live_elements, applied_elements }
     }
 
     fn merge(&self, of: TypeRef<'_>) -> Vec<Value> {
@@ -192,7 +238,7 @@ impl<'a> Interleaved<'a> {
         let merged = |index: usize| {
             let (applied, element) = (&self.applied[index], self.applied_elements[index].as_ref());
             match element.and_then(|element| lives.get(element)) {
-                Some(Some(live)) => item(&self.live[*live], applied, self.topology, of),
+                Some(Some(live)) => item(&self.live[*live], applied, self.topology, of, self.nulls),
                 _ => applied.clone(),
             }
         };
