@@ -71,13 +71,13 @@ impl From<&Manager> for Owner {
 /// A field that an apply would change and others own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conflict {
-    /// The field, in the words of the owners' version.
+    /// The field, at the version of its owners.
     pub path: Path,
     /// Everyone who owns it, in the order of the message.
     pub owners: Vec<Owner>,
-    /// What stands there, if anything does.
+    /// The live value, if there is one.
     pub live: Option<Value>,
-    /// What the configuration would put there.
+    /// The value in the configuration.
     pub proposed: Option<Value>,
 }
 

@@ -1,5 +1,5 @@
-//! The crate's one error. Everything but a conversion that failed is something the writer can mend, so each
-//! variant says where, what was found and what would be right.
+//! The crate's error. All but failed conversions can be fixed by the writer, so each variant says where the problem is,
+//! what was found, and what would be right.
 
 use crate::Conflicts;
 use tenure_fields::{Path, PathElement};
@@ -21,11 +21,11 @@ pub enum ApplyError {
     /// The configuration has a value of a kind that its type does not allow.
     #[error("{path}: expected {expected}, got {found}")]
     WrongType {
-        /// Where the value stands.
+        /// The path of the value.
         path: Path,
-        /// What may stand there.
+        /// What the type allows.
         expected: &'static str,
-        /// What stands there.
+        /// What was found.
         found: Kind,
     },
     /// An item of a keyed list has none of the keys by which items are told apart.
@@ -120,7 +120,7 @@ fn last(_: &Path, element: &PathElement) -> String {
     [element.clone()].into_iter().collect::<Path>().to_string()
 }
 
-/// An error on its way up: the steps towards it are added as the walk returns.
+/// An error whose path is completed as the walk returns from it.
 #[derive(Debug)]
 pub(crate) struct Mismatch {
     reversed: Vec<PathElement>,

@@ -16,7 +16,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Returns the word that `managedFields` uses.
+    /// Returns the name that `managedFields` uses.
     pub fn as_str(self) -> &'static str {
         match self {
             Operation::Apply => "Apply",
@@ -55,7 +55,7 @@ pub struct Identity<'a> {
     pub name: &'a str,
     /// How they write.
     pub operation: Operation,
-    /// The version; tells updaters apart, never appliers.
+    /// The version. It is part of an updater's identity, but not of an applier's.
     pub api_version: &'a str,
     /// The endpoint.
     pub subresource: &'a str,

@@ -9,8 +9,7 @@ use tenure_value::{
     json::{self, Style},
 };
 
-/// How many entries of `managedFields` are read; far more than any object has, and few enough to be told apart
-/// one by one.
+/// The most entries of `managedFields` that are accepted; far more than any object has.
 pub const MAX_MANAGERS: usize = 5_000;
 
 /// Up to this number of managers comparing all of them beats an index.
@@ -21,8 +20,7 @@ const FEW: usize = 16;
 pub struct Managers(Vec<Manager>);
 
 impl Managers {
-    /// Takes managers in any order. Two of one identity may stand side by side until the next write, for
-    /// which the later one counts.
+    /// Takes managers in any order. Two of one identity are kept until the next write, for which the later one counts.
     pub fn new(managers: impl IntoIterator<Item = Manager>) -> Managers {
         let mut managers = Managers(managers.into_iter().collect());
         managers.sort();
@@ -60,7 +58,7 @@ impl Managers {
         if self.iter().zip(other).all(|(a, b)| same(a, b)) {
             return true;
         }
-        // Times decide the order, so the same managers may stand in another one.
+        // Managers are ordered by time, so the same managers may be in another order.
         let by_identity = |managers: &Managers| {
             let mut sorted = managers.0.clone();
             sorted.sort_by(|a, b| a.order_by_identity(b));

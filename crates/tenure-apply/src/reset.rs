@@ -1,5 +1,5 @@
-//! Fields that an endpoint takes from the live object whatever a request says, so that nobody comes to own
-//! them there: the status on the object's own endpoint, everything else on that of the status.
+//! Fields that an endpoint takes from the live object and that a write through it cannot own: the status on the main
+//! endpoint, everything else on the status endpoint.
 
 use crate::Difference;
 use tenure_fields::{FieldSet, Node, PathElement};
@@ -54,7 +54,7 @@ fn within(set: &FieldSet, fields: &FieldSet) -> FieldSet {
     FieldSet::from_nodes(kept)
 }
 
-/// Returns a value without the fields of a set; nothing where it has none of them.
+/// Returns a value without the fields of a set; `None` if it has none of them.
 fn without(value: &Value, fields: &FieldSet) -> Option<Value> {
     let object = value.as_object()?;
     let mut left: Option<Object> = None;

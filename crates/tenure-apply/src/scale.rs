@@ -11,7 +11,7 @@ pub const SCALE_VERSION: &str = "autoscaling/v1";
 
 /// Where the versions of a kind keep the number of replicas.
 pub trait ReplicasAt {
-    /// Returns the path of the number at a version; nothing where the version does not exist.
+    /// Returns the path of the number at a version; `None` if the version does not exist.
     fn replicas_at(&self, api_version: &str) -> Option<Path>;
 }
 

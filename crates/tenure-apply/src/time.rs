@@ -1,5 +1,4 @@
-//! Points in time as `managedFields` shows them: whole seconds, UTC. Nothing here asks what time it is; the
-//! caller says so with every write.
+//! Timestamps as `managedFields` has them: whole seconds, UTC. The crate never reads a clock; the caller passes the time.
 
 use std::fmt;
 use tenure_value::time::{self, Precision};

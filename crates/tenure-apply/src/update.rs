@@ -1,5 +1,5 @@
-//! Ownership after any write but an apply: whoever changes a field takes it, what is gone nobody owns, and
-//! what did not change stays as it was. Updates never ask.
+//! Ownership after any write but an apply: the writer owns what it changes, removed fields have no owner, and everything
+//! else keeps its owners. Updates never conflict.
 
 use crate::{ApplyError, Evolution, Live, Manager, Managers, Presence, State, Versions, Write, tracking};
 use tenure_schema::TypeRef;
@@ -8,7 +8,7 @@ use tenure_value::Value;
 /// What a request says of `managedFields`.
 #[derive(Clone, Copy, Debug)]
 pub enum Requested<'a> {
-    /// Nothing: the live managers count. So it is on every endpoint but the object's own.
+    /// Nothing: the live managers count. Subresources always use this.
     Live,
     /// The value of `metadata.managedFields` in the new object of a built-in kind, if there is one.
     Entries(Option<&'a Value>),
@@ -25,21 +25,21 @@ pub fn update(
     write: &Write<'_>,
 ) -> Result<State, ApplyError> {
     let managers = match (requested, live.presence) {
-        // The object is being made: there is nobody else yet, whatever the request claims.
+        // A new object has no other managers, whatever the request says.
         (_, Presence::New) => Managers::default(),
         (Requested::EntriesOfCustom(Some(Value::Array(entries))), _) if entries.is_empty() => {
             live.managers.clone()
         }
         (Requested::Entries(Some(value)) | Requested::EntriesOfCustom(Some(value)), _) => {
-            match asked_for(value) {
-                Asked::Reset => Managers::default(),
-                Asked::Nothing => live.managers.clone(),
-                Asked::For(managers) => sound(managers, live, write)?,
+            match sent_managers(value) {
+                Sent::Reset => Managers::default(),
+                Sent::Nothing => live.managers.clone(),
+                Sent::Managers(managers) => reconciled(managers, live, write)?,
             }
         }
         _ => live.managers.clone(),
     };
-    // An object that has no managers is not tracked until someone applies to it.
+    // An object without managers is not tracked until the first apply.
     if managers.is_empty() && live.presence == Presence::Stored {
         return Ok(State { object: new.clone(), managers });
     }
@@ -51,30 +51,30 @@ pub fn update(
     Ok(State { object: new.clone(), managers })
 }
 
-enum Asked {
+enum Sent {
     Nothing,
     Reset,
-    For(Managers),
+    Managers(Managers),
 }
 
 /// An empty list or one empty entry asks for a reset; what cannot be read asks for nothing, so that clients
 /// which do not understand the field cannot destroy it.
-fn asked_for(value: &Value) -> Asked {
+fn sent_managers(value: &Value) -> Sent {
     let empty = |entry: &Value| entry.as_object().is_some_and(|entry| entry.is_empty());
     match value {
-        Value::Array(entries) if entries.is_empty() => Asked::Reset,
-        Value::Array(entries) if entries.len() == 1 && entries.iter().all(empty) => Asked::Reset,
+        Value::Array(entries) if entries.is_empty() => Sent::Reset,
+        Value::Array(entries) if entries.len() == 1 && entries.iter().all(empty) => Sent::Reset,
         value => match Managers::from_value(value) {
-            Ok(managers) if !managers.is_empty() => Asked::For(managers),
-            _ => Asked::Nothing,
+            Ok(managers) if !managers.is_empty() => Sent::Managers(managers),
+            _ => Sent::Nothing,
         },
     }
 }
 
 /// Sets from a request may name parts of what is atomic, whatever the schema's history.
-fn sound(managers: Managers, live: Live<'_>, write: &Write<'_>) -> Result<Managers, ApplyError> {
-    struct Doubtful<'a>(&'a dyn Versions);
-    impl Versions for Doubtful<'_> {
+fn reconciled(managers: Managers, live: Live<'_>, write: &Write<'_>) -> Result<Managers, ApplyError> {
+    struct Evolving<'a>(&'a dyn Versions);
+    impl Versions for Evolving<'_> {
         fn type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
             self.0.type_of(api_version)
         }
@@ -85,8 +85,8 @@ fn sound(managers: Managers, live: Live<'_>, write: &Write<'_>) -> Result<Manage
             Evolution::Possible
         }
     }
-    let doubtful = Doubtful(write.versions);
-    let write = Write { versions: &doubtful, ..*write };
+    let evolving = Evolving(write.versions);
+    let write = Write { versions: &evolving, ..*write };
     if live.managers == &managers {
         return Ok(managers);
     }

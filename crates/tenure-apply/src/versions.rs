@@ -1,19 +1,18 @@
-//! The versions of one kind: their types, and the caller's way from one to another. Managers at different
-//! versions name fields in different words; only the objects are ever converted, never the sets.
+//! The versions of one kind: their types, and the conversion between them. Objects are converted, field sets never are.
 
 use tenure_schema::TypeRef;
 use tenure_value::{Text, Value};
 
 /// What the caller knows of a kind's versions.
 pub trait Versions {
-    /// Returns the type of the kind at a version, or nothing where that version does not exist (any more).
+    /// Returns the type of the kind at a version; `None` if that version does not exist (any more).
     fn type_of(&self, api_version: &str) -> Option<TypeRef<'_>>;
 
     /// Returns an object as it is at another version that exists, or says what went wrong.
     fn convert(&self, object: &Value, api_version: &str) -> Result<Value, String>;
 
     /// Returns the type under which the managers of this object were written last, where the schema has
-    /// changed since and the caller knows; it tells a whole that was owned from an empty one.
+    /// changed since and the caller knows.
     fn former_type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
         let _ = api_version;
         None

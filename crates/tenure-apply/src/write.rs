@@ -1,5 +1,4 @@
-//! What every write has in common: who writes, when, through which endpoint, and what the caller knows of
-//! the kind. And the state that a write finds and leaves.
+//! What every write has in common: the manager, the time, the endpoint and the kind; and the states before and after it.
 
 use crate::{ApplyError, Behavior, Identity, Managers, Operation, Reset, Timestamp, Versions};
 use tenure_schema::TypeRef;
@@ -17,7 +16,7 @@ pub enum Presence {
 /// The object that a write finds, at the version of the write.
 #[derive(Clone, Copy, Debug)]
 pub struct Live<'a> {
-    /// The object, without `managedFields`; where it is new, the object of its kind with nothing set.
+    /// The object, without `managedFields`. For a new object this is the empty object of its kind.
     pub object: &'a Value,
     /// Its managers.
     pub managers: &'a Managers,
@@ -47,8 +46,7 @@ pub struct Write<'a> {
     pub now: Option<Timestamp>,
     /// The kind's versions.
     pub versions: &'a dyn Versions,
-    /// Fields that this endpoint takes from the live object whatever the request says; nobody comes to
-    /// own them here.
+    /// Fields that this endpoint takes from the live object; a write through it does not own them.
     pub reset: Reset<'a>,
     /// The object of this kind in which nothing is set, as the caller writes it out.
     pub empty: &'a Value,
@@ -75,8 +73,8 @@ impl State {
         Live { object: &self.object, managers: &self.managers, presence: Presence::Stored }
     }
 
-    /// Takes back the times of a write that changed nothing else: once the caller has filled in defaults
-    /// and reset fields, a state that says what the live one says is the live one.
+    /// Returns the live state, with its times, if nothing but times differs. Call this after filling in defaults and
+    /// resetting fields.
     pub fn settle(self, live: Live<'_>) -> Settled {
         let unchanged = live.presence == Presence::Stored
             && self.managers.same_fields(live.managers)
@@ -96,7 +94,7 @@ impl State {
 pub enum Settled {
     /// There is something to write.
     Changed(State),
-    /// The live state says all of it already: nothing is to be written.
+    /// The live state is equal; there is nothing to write.
     Unchanged(State),
 }
 

@@ -1,5 +1,5 @@
-//! Contested fields with their values: a set is walked with two states of an object in step, so that a value
-//! is found where the walk stands instead of being looked up from the root.
+//! The fields of a set with their values before and after. The set and both states of the object are walked together, so
+//! that no value is looked up from the root.
 
 use crate::{
     document::granularity::{Granularity, below, granularity},

@@ -1,6 +1,5 @@
-//! What a configuration declares: the set of fields its author claims by writing them, found while the
-//! configuration is checked against its type. The author's last set is walked in step: where it says the
-//! same, it is shared, so that applying the same thing again allocates nothing.
+//! The set of fields that a configuration declares, found while it is checked against its type. The manager's last set
+//! is walked along: equal parts of it are shared, so that applying the same fields again allocates little.
 
 use crate::{
     document::granularity::below,
@@ -18,7 +17,7 @@ pub(super) fn declared(config: &Value, ty: TypeRef<'_>, last: &FieldSet) -> Resu
 
 /// What a value declares.
 struct Declared {
-    /// Whether it is owned as such where it stands in a named field.
+    /// Whether a named field with this value is itself owned.
     whole: bool,
     below: FieldSet,
 }
@@ -139,14 +138,14 @@ impl Declaration {
     }
 }
 
-/// Whether a type names a field, so that owning something below it says nothing of the field itself.
+/// Whether a field is declared by its struct. Owning a part of a declared field does not imply owning the field.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Standing {
     Named,
     Entry,
 }
 
-/// One level of a set under construction; nothing is made for as long as it agrees with the last set's.
+/// One level of a set under construction; nodes are made at the first difference from the last set.
 struct Level<'a> {
     before: &'a [Node],
     /// Where to look for the next field among those before.
@@ -156,7 +155,7 @@ struct Level<'a> {
 }
 
 impl<'a> Level<'a> {
-    /// Returns the node of a field in the last set; fields are asked for in ascending order.
+    /// Returns the node of a field in the last set; fields must come in ascending order.
     fn seek(&mut self, name: &str) -> Option<&'a Node> {
         loop {
             let node = self.before.get(self.next)?;
@@ -190,7 +189,7 @@ impl<'a> Level<'a> {
     }
 }
 
-/// Checks a value whose parts nobody owns on their own, and everything inside it.
+/// Checks a value that is owned as a whole, and everything inside it.
 pub(super) fn check(value: &Value, ty: TypeRef<'_>) -> Result<(), Box<Mismatch>> {
     match (ty.get(), value) {
         (_, Value::Null) | (Type::Untyped, _) => Ok(()),
@@ -215,8 +214,7 @@ pub(super) fn check(value: &Value, ty: TypeRef<'_>) -> Result<(), Box<Mismatch>>
     }
 }
 
-/// Whether a scalar may stand in a field. Kinds that take more than one form take any scalar here: which of
-/// them is meant is for validation, once it is known who asked.
+/// Whether a scalar fits a field. Types with more than one form accept any scalar here; validation checks them later.
 fn fits(kind: ScalarKind, value: &Value) -> bool {
     match kind {
         ScalarKind::Boolean => matches!(value, Value::Bool(_)),

@@ -1,6 +1,6 @@
-//! Most applies declare the fields that the last one declared, often with the same values. Such an apply is
-//! recognised by walking configuration, live object and last set in step: what changes is found on the way, nothing
-//! is made for what does not, and types are looked up only where a value has parts or is another one.
+//! Most applies declare the same fields as the last one, often with the same values. They are recognised by walking
+//! configuration, live object and last set together: unchanged parts cost no allocation, and types are looked up only
+//! for values that changed or have parts.
 
 use super::{
     declare::{Standing, check},
@@ -15,8 +15,8 @@ use tenure_fields::{FieldSet, Node, PathElement};
 use tenure_schema::{ListTopology, TypeRef};
 use tenure_value::{Array, Object, Text, Value};
 
-/// Returns the live object with the configuration laid over it, if that declares exactly the last set; it is the live
-/// object itself where that already says all of it. `None` says nothing: then the whole way has to be gone.
+/// Returns the merged object if the configuration declares exactly the last set; the live object itself if nothing
+/// changes. `None` means that the general algorithm has to decide.
 pub(super) fn apply_fast_path(
     config: &Value,
     live: &Value,
@@ -45,11 +45,11 @@ pub(super) fn apply_fast_path(
     nodes.is_empty().then(|| cursor.object().into_value(live))
 }
 
-/// What a part of a configuration that declares the same fields says of its place.
+/// What a part of a configuration that declares the same fields does to the live value.
 enum Change {
-    /// What stands there.
+    /// It keeps the live value.
     Unchanged,
-    /// This.
+    /// It replaces the live value.
     Changed(Value),
 }
 
@@ -62,7 +62,7 @@ impl Change {
     }
 }
 
-/// The cursor over the fields of a live object, with what it becomes where something takes the place of some of them.
+/// A cursor over the fields of a live object, which is copied when the first field changes.
 struct FieldCursor<'a> {
     live: &'a Object,
     next: usize,
@@ -74,14 +74,14 @@ impl<'a> FieldCursor<'a> {
         FieldCursor { live, next: 0, changed: None }
     }
 
-    /// Goes on to a field, which comes after all so far.
+    /// Moves to a field behind the current one.
     fn to(&mut self, name: &Text) -> Option<&'a Value> {
         let passed = self.live.fields()[self.next..].iter().position(|(other, _)| other == name)?;
         self.next += passed + 1;
         Some(&self.live.fields()[self.next - 1].1)
     }
 
-    /// Takes what is change of the field that was gone to.
+    /// Records the change of the current field.
     fn put(&mut self, change: Change) {
         if let Change::Changed(value) = change {
             self.changed.get_or_insert_with(|| self.live.clone()).put(self.next - 1, value);
@@ -126,7 +126,7 @@ fn metadata(
     (nodes.is_empty() && node.is_none_or(|node| !node.included)).then(|| cursor.object())
 }
 
-/// What a field says; `ty` is the type of what it stands in.
+/// Compares a field; `ty` is the type of its parent.
 fn place(
     value: &Value,
     live: &Value,
@@ -136,7 +136,7 @@ fn place(
     nulls: NullKeys,
 ) -> Option<Change> {
     if value.is_scalar() {
-        // What lives has been found fitting before, so an equal scalar needs no type.
+        // The live value fits its type, and so does an equal scalar.
         return leaf(value, live, node, || below(ty, name));
     }
     match ty.field(name) {
@@ -145,7 +145,7 @@ fn place(
     }
 }
 
-/// What a value says that is owned as a whole.
+/// Compares a value that is owned as a whole.
 fn leaf<'s>(value: &Value, live: &Value, node: &Node, ty: impl Fn() -> TypeRef<'s>) -> Option<Change> {
     if !node.included || !node.children.is_empty() {
         return None;
@@ -153,12 +153,12 @@ fn leaf<'s>(value: &Value, live: &Value, node: &Node, ty: impl Fn() -> TypeRef<'
     if value == live {
         return Some(Change::Unchanged);
     }
-    // Nothing and what has parts on one side alone have rules of their own.
+    // Empty values, and values with parts on one side only, follow the general rules.
     let plain = !is_bare(value) && value.is_scalar() == live.is_scalar();
     (plain && check(value, ty()).is_ok()).then(|| Change::Changed(value.clone()))
 }
 
-/// What a value with parts says.
+/// Compares a value with parts.
 fn part(
     value: &Value,
     live: &Value,
@@ -213,7 +213,7 @@ fn fields(
     Some(cursor.object())
 }
 
-/// Comparisons that are cheaper than the whole way.
+/// Up to this many comparisons are cheaper than the general algorithm.
 const FEW: usize = 4096;
 
 fn list(
@@ -258,7 +258,7 @@ fn list(
         }
         next += 1;
     }
-    // An item that lives twice is replaced by the one that is applied, so that is another thing to say.
+    // A live item that occurs twice is replaced by the applied one, which is a change.
     let twice = |other: &Value| config.iter().any(|item| items::certainly_same(item, other, topology, nulls));
     if passed.into_iter().chain(&live[next..]).any(twice) {
         return None;

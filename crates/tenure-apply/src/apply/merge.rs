@@ -1,5 +1,5 @@
-//! An applied configuration laid over the live object. What the configuration does not touch is shared with
-//! the live object; where nothing changes, the result is the live object itself.
+//! Merges an applied configuration into the live object. Untouched parts are shared with the live object; if nothing
+//! changes, the result is the live object itself.
 
 use crate::{
     document::granularity::{Granularity, below, granularity, is_bare},
@@ -40,7 +40,7 @@ fn merge(live: &Value, applied: &Value, ty: TypeRef<'_>, nulls: NullKeys) -> Val
         {
             list(live, applied, topology, of, nulls)
         }
-        // Nothing is declared inside an empty or null configuration, so what lives there stays.
+        // An empty or null configuration declares no parts, so the live ones stay.
         (Granularity::Granular | Granularity::Deduced, Value::Object(object), applied)
             if is_bare(applied) && !applied_list(applied) && !object.is_empty() =>
         {
@@ -60,8 +60,7 @@ fn applied_list(applied: &Value) -> bool {
     matches!(applied, Value::Array(_))
 }
 
-/// Merges fields in step; `None` where the live object already says all of it. Keys that an applied item
-/// leaves `null` are those of the live item.
+/// Merges fields; `None` if nothing changes. Merge keys that the applied item has as `null` keep their live value.
 fn fields(
     live: &Object,
     applied: &Object,
@@ -108,7 +107,7 @@ fn unchanged(live: &Value, merged: &Value) -> bool {
     live.ptr_eq(merged) || live.is_scalar() && live == merged || is_bare(live) && live == merged
 }
 
-/// A copy of a live object that begins with the first change.
+/// A copy of a live object that is made at the first change.
 struct Copied<'a> {
     from: &'a [(Text, Value)],
     upto: usize,
@@ -158,7 +157,7 @@ fn item(live: &Value, applied: &Value, topology: &ListTopology, of: TypeRef<'_>,
     merge(live, applied, of, nulls)
 }
 
-/// Merges two lists of items; `None` where the live list already says all of it.
+/// Merges two lists of items; `None` if nothing changes.
 fn list(
     live: &Array,
     applied: &Array,
@@ -175,7 +174,7 @@ fn list(
 /// Comparisons that are cheaper than an index of both lists.
 const FEW: usize = 256;
 
-/// Merges where the applied items are the first live ones in the same order, and none of them lives twice.
+/// Merges if the applied items are the first live ones in the same order, and none of them occurs twice.
 fn in_step(
     live: &Array,
     applied: &Array,
@@ -197,14 +196,14 @@ fn in_step(
     Some(merged.chain(rest.iter().cloned()).collect())
 }
 
-/// Two lists by their elements. The applied order is kept among applied items; items that only live stand
-/// where the walk over the live list meets them.
+/// Two lists by their elements. Applied items keep the applied order; items that are only in the live list keep their
+/// place relative to the live items around them.
 struct Interleaved<'a> {
     live: &'a Array,
     applied: &'a Array,
     topology: &'a ListTopology,
     nulls: NullKeys,
-    /// Nothing for an item that cannot be told apart: it stays where it is.
+    /// `None` for an item without an element: it stays where it is.
     live_elements: Vec<Option<PathElement>>,
     applied_elements: Vec<Option<PathElement>>,
 }
@@ -225,7 +224,7 @@ impl<'a> Interleaved<'a> {
     }
 
     fn merge(&self, of: TypeRef<'_>) -> Vec<Value> {
-        // Of an element that lives more than once, none is merged with: the applied item replaces them all.
+        // Live items that share an element are not merged: the applied item replaces all of them.
         let mut lives: HashMap<&PathElement, Option<usize>> = HashMap::with_capacity(self.live.len());
         for (index, element) in self.live_elements.iter().enumerate() {
             if let Some(element) = element {
@@ -256,7 +255,7 @@ impl<'a> Interleaved<'a> {
                 continue;
             }
             match (ours, met) {
-                // An applied item is placed when the applied order comes to it, not where it lived.
+                // An applied item takes its place in the applied order, not in the live one.
                 (Some(ours), Some(_))
                     if theirs.is_some()
                         && shared.peek().is_some_and(|awaited| Some(*awaited) != ours.as_ref()) =>

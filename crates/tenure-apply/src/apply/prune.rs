@@ -1,8 +1,8 @@
-//! Removal of what an applier no longer declares. A part goes when its applier declared it last time and
-//! nobody owns it now; parts that nobody ever owned stay, unless what contains them goes. Only the paths of
-//! the last set are walked.
+//! Removal of what an applier no longer declares. A part is removed if its applier declared it last time and no manager
+//! owns it now. Parts that were never owned stay, unless their parent is removed. Only the paths of the last set are
+//! walked.
 //!
-//! "Named" below: a struct's field counts as owned when anything below it is owned.
+//! "Named" below means a field that its struct declares: it counts as owned if anything below it is owned.
 
 use crate::{
     Emptied,
@@ -18,7 +18,7 @@ use tenure_value::{Array, Object, Value};
 pub(super) struct Prune {
     /// What becomes of an owned part that has lost all its contents.
     pub emptied: Emptied,
-    /// Whether a list item goes entirely if the rest would lack a required field.
+    /// Whether a list item is removed entirely if the rest would lack a required field.
     pub remove_incomplete_items: bool,
 }
 
@@ -31,12 +31,12 @@ impl Prune {
     }
 }
 
-/// What the way down to a place has decided.
+/// What the parents of a place have decided.
 #[derive(Clone, Copy)]
 struct Fate {
     /// The applier declared this place or one above it.
     declared: bool,
-    /// Nobody owns this place or one above it, so whatever the applier declared here goes.
+    /// No manager owns this place or one above it, so what the applier declared here is removed.
     doomed: bool,
     rules: Prune,
 }
@@ -64,7 +64,7 @@ fn children(node: Option<&Node>) -> FieldSet {
     node.map(|node| node.children.clone()).unwrap_or_default()
 }
 
-/// Prunes what is inside a value; `None` where nothing goes.
+/// Prunes the parts of a value; `None` if nothing is removed.
 fn inside(value: &Value, ty: TypeRef<'_>, last: &FieldSet, owned: &FieldSet, fate: Fate) -> Option<Value> {
     if last.is_empty() {
         return None;
@@ -144,7 +144,7 @@ fn emptied(rest: Value, owned: Option<&Node>, ty: TypeRef<'_>, name: &str, polic
     match policy {
         Emptied::AlwaysNull if owned.is_some() => Left::Other(Value::Null),
         Emptied::AlwaysNull => Left::Nothing,
-        // Whoever declared the field and nothing in it may have declared `null`.
+        // Its owner declared the field without contents, perhaps as `null`.
         _ if owned_itself && nullable => Left::Other(Value::Null),
         _ if required => Left::Other(rest),
         Emptied::Stays if owned_itself => Left::Other(rest),

@@ -1,5 +1,5 @@
-//! The record of an apply: which rule decided about every path that the configuration declares or has given
-//! up. It is worked out afterwards from what went in and what came out, so an ordinary apply pays nothing.
+//! An explanation of an apply: the rule that decided each path that the configuration declares or no longer declares. It
+//! is derived from the inputs and the outcome, so an ordinary apply does not pay for it.
 
 use super::{Force, apply, declare::declared};
 use crate::{ApplyError, Live, Manager, Operation, Owner, State, Write, tracking::unowned};
@@ -12,25 +12,25 @@ use tenure_value::Value;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Rule {
-    /// It was declared and nothing stood there.
+    /// Declared; the live object had no such field.
     Added,
-    /// It was declared with another value than stood there, and nobody else owned it.
+    /// Declared with another value than the live one; no other manager owned it.
     Set,
-    /// It was declared as it stood, and nobody else owns it.
+    /// Declared with the live value; no other manager owns it.
     Kept,
-    /// It was declared as it stood, or as an equal zero, and these own it too.
+    /// Declared with the live value, or as the same zero; these own it too.
     Shared(Vec<Owner>),
-    /// It was declared with another value and taken from these, by force or as what `kubectl` once applied.
+    /// Declared with another value and taken from these, by force or because `kubectl` applied it before.
     Taken(Vec<Owner>),
-    /// It was declared with another value than these own, who must be asked.
+    /// Declared with another value than these own: a conflict.
     Contested(Vec<Owner>),
-    /// It was declared before, is not now, and nobody owns it: it went.
+    /// No longer declared, and no other manager owns it: removed.
     Removed,
-    /// It was declared before and is not now; these owned a part of it that could not stand alone: it went.
+    /// No longer declared; these owned a part of it that is invalid alone: removed.
     RemovedWith(Vec<Owner>),
-    /// It was declared before, is not now, and stays because these own it.
+    /// No longer declared; it stays because these own it.
     Released(Vec<Owner>),
-    /// It was declared, but this endpoint takes it from the live object.
+    /// Declared, but this endpoint takes it from the live object.
     ResetByEndpoint,
 }
 
@@ -157,7 +157,7 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Whether nothing below this path is declared on its own.
+    /// Whether no path below this one is declared.
     fn is_leaf(&self, path: &Path) -> bool {
         self.declared.below(path.elements()).is_empty()
     }

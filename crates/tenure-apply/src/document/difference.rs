@@ -1,5 +1,5 @@
-//! Where two states of an object differ, in the words of field sets: the paths that were written (new or
-//! other values) and the paths that are gone. Parts that share memory are not entered.
+//! The difference between two states of an object as field sets: the paths that are new or have another value, and the
+//! paths that were removed. Parts that share memory are equal and are not entered.
 
 use super::{
     granularity::{Granularity, below, granularity, is_bare},
@@ -31,7 +31,7 @@ impl Difference {
     }
 }
 
-/// What became of one place.
+/// The difference at one place.
 #[derive(Default)]
 struct Change {
     written: bool,
@@ -92,7 +92,7 @@ fn both(old: &Value, new: &Value, ty: TypeRef<'_>) -> Change {
         }
         Granularity::Items(..) => !(entered(old, Form::List) && entered(new, Form::List)) || bare(old, new),
         Granularity::Deduced => {
-            // A value that changes its form is another value, besides what goes and comes below it.
+            // A value that turns from a scalar into an object, or back, has changed itself, not only in its parts.
             let forms = entered(old, Form::Object) && entered(new, Form::Object) && !bare(old, new);
             if !forms && (holds_parts(old) || holds_parts(new)) {
                 return Change { written: true, removed: false, below: parts(Some(old), Some(new), ty) };
@@ -231,7 +231,7 @@ struct Group<'v> {
 }
 
 impl Group<'_> {
-    /// An item that is there more than once is one opaque thing: nothing below it is told apart.
+    /// Items that share an element are compared as a whole, since their parts cannot be told apart.
     fn change(&self, of: TypeRef<'_>) -> Change {
         match (self.old.as_slice(), self.new.as_slice()) {
             ([] | [_], [] | [_]) => change(self.old.first().copied(), self.new.first().copied(), of),

@@ -1,5 +1,5 @@
 //! How a type treats a value: as parts with owners of their own, or as one. Every walk of this crate
-//! branches on [`Granularity`]; where nothing is known of a value, its own form decides.
+//! branches on [`Granularity`]; for untyped values the value itself decides.
 
 use tenure_schema::{ListTopology, Relation, Type, TypeRef};
 use tenure_value::Value;
@@ -35,12 +35,12 @@ pub(crate) fn below<'s>(ty: TypeRef<'s>, name: &str) -> TypeRef<'s> {
     ty.below(name).unwrap_or_else(TypeRef::untyped)
 }
 
-/// Whether the type names this field, so that owning something below it says nothing of the field itself.
+/// Whether the type declares this field. Owning a part of a declared field does not imply owning the field.
 pub(crate) fn names(ty: TypeRef<'_>, name: &str) -> bool {
     ty.field(name).is_some()
 }
 
-/// Whether nothing can be told apart inside: `null`, `{}` and `[]`.
+/// Whether the value has no parts: `null`, `{}` and `[]`.
 pub(crate) fn is_bare(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -50,7 +50,7 @@ pub(crate) fn is_bare(value: &Value) -> bool {
     }
 }
 
-/// Whether the value is what a field that was never set counts as: nothing, zero, false or empty.
+/// Whether this is the zero value of its type: `null`, zero, `false` or empty.
 pub(crate) fn is_zero(value: &Value) -> bool {
     match value {
         Value::Bool(flag) => !flag,

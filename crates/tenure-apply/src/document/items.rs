@@ -99,7 +99,7 @@ pub(crate) fn certainly_same(
     }
 }
 
-/// Returns where among the nodes of a set the item stands, or `Err` where only its element can tell.
+/// Returns the position of an item's node in a set, or `Err` if only the item's element can be compared.
 pub(crate) fn find(nodes: &[Node], item: &Value, topology: &ListTopology) -> Result<Option<usize>, Unclear> {
     let wanted = Wanted::of(item, topology).ok_or(Unclear)?;
     let mut unclear = false;
@@ -250,7 +250,7 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    /// Says on which side of what is wanted an element stands, as far as plain strings and integers go.
+    /// Compares an element with the item, as far as strings and integers go.
     fn compared_with(&self, element: &PathElement) -> Option<Ordering> {
         match (self, element) {
             (Wanted::Value(value), PathElement::Value(ours)) => plain(ours, value),
@@ -272,7 +272,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// Whether an element leads to an item, as far as that can be told without making the item's own element.
+/// Whether an element leads to an item; `None` if only the item's own element can tell.
 pub(crate) fn leads_to(element: &PathElement, item: &Value, topology: &ListTopology) -> Option<bool> {
     Wanted::of(item, topology)?.compared_with(element).map(Ordering::is_eq)
 }

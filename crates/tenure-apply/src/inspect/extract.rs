@@ -1,5 +1,5 @@
-//! The configuration that a manager declared last, as far as the object still shows it: the owned parts, with
-//! the keys that tell their list items apart and the names that tell the object apart.
+//! The configuration that a manager declared last, as far as the object still has it: the owned parts, with the keys of
+//! their list items and the object's name.
 
 use crate::{
     document::granularity::{Granularity, below, granularity},
@@ -9,7 +9,7 @@ use tenure_fields::{FieldSet, Node, PathElement};
 use tenure_schema::{ListTopology, TypeRef};
 use tenure_value::{Object, ObjectBuilder, Text, Value};
 
-/// What identifies an object and is in nobody's set.
+/// What identifies an object and cannot be owned.
 const IDENTITY: [&str; 2] = ["apiVersion", "kind"];
 const IDENTITY_IN_METADATA: [&str; 2] = ["name", "namespace"];
 
@@ -35,7 +35,7 @@ pub fn extract(object: &Value, fields: &FieldSet, ty: TypeRef<'_>) -> Value {
     Value::Object(owned)
 }
 
-/// Returns what a set owns inside a value, or nothing where that is nothing.
+/// Returns the parts of a value that are in a set; `None` if there are none.
 fn parts(value: &Value, fields: &FieldSet, ty: TypeRef<'_>) -> Option<Value> {
     match (granularity(ty), value) {
         (Granularity::Granular | Granularity::Deduced, Value::Object(object)) => {
@@ -71,7 +71,7 @@ fn place(value: &Value, node: &Node, ty: TypeRef<'_>) -> Option<Value> {
     }
     let owned = node.included.then_some(value)?;
     Some(match (granularity(ty), owned) {
-        // Held as such, with nothing in it: that is how it was declared.
+        // Owned without any part: it was declared empty.
         (Granularity::Granular | Granularity::Deduced, Value::Object(_)) => Value::Object(Object::default()),
         (Granularity::Items(..), Value::Array(_)) => Value::array([]),
         (_, whole) => whole.clone(),

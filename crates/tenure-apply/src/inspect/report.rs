@@ -1,5 +1,5 @@
-//! Who owns what, told in the terms of the object: every leaf with its owners, and between two states what
-//! each manager gained, lost, shares and saw removed. This is what a dry-run shows and `blame` prints.
+//! Who owns what: every leaf of an object with its owners, and what each manager gains, loses and shares between two
+//! states. A dry run shows it, and `blame` prints it.
 
 use crate::{
     Difference, Managers, Owner, State,
@@ -13,11 +13,11 @@ use tenure_value::Value;
 /// A part of an object that is owned as one, and by whom.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldOwners {
-    /// Where it stands.
+    /// Its path.
     pub path: Path,
-    /// What stands there.
+    /// Its value.
     pub value: Value,
-    /// Who owns it, in the order of the managers; nobody where it is a default.
+    /// Who owns it, in the order of the managers; empty for defaults.
     pub owners: Vec<Owner>,
 }
 
@@ -106,7 +106,7 @@ impl Report<'_> {
 /// What a change of state means for one manager.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnershipChange {
-    /// The manager, as it is afterwards; as it was, where it is gone.
+    /// The manager as it is afterwards, or as it was if it is gone.
     pub owner: Owner,
     /// What it owns now and did not before.
     pub gained: FieldSet,
@@ -114,7 +114,7 @@ pub struct OwnershipChange {
     pub lost: FieldSet,
     /// What it owned and is not there any more.
     pub removed: FieldSet,
-    /// What it owns now together with someone else.
+    /// What it owns now together with others.
     pub shared: FieldSet,
 }
 

@@ -1,6 +1,5 @@
-//! Sets that were written under an older schema. Where a type became atomic, owners of its parts own the
-//! whole; where it became granular, the owner of the whole owns every part that lives. That someone owned
-//! a whole rather than an empty thing only the former type can tell.
+//! Sets that were written under an older schema. If a type became atomic, owners of its parts own the whole. If it became
+//! granular, the owner of the whole owns every live part; only the former type tells a whole from an empty value.
 
 use crate::{
     document::granularity::{Granularity, below, granularity},
@@ -10,7 +9,7 @@ use tenure_fields::{Duplicates, FieldSet, Node, PathElement};
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
-/// Returns the set as the type has it today, or nothing where that changes nothing.
+/// Returns the set under the present type; `None` if it is the same.
 pub(super) fn reconcile(
     set: &FieldSet,
     live: &Value,
