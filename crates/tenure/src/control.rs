@@ -1,6 +1,6 @@
-//! The socket in the data directory of a running server, for commands on the same machine that need its store, which
-//! it holds alone: who may write into the directory may use it. A command sends one line; the answer is a line and, for
-//! an export, the backup.
+//! The control socket in the data directory of a running server, through which commands on the same machine use its store,
+//! which the server has locked. Access is that of the directory. A command sends one line; the response is a line and, for an
+//! export, the backup.
 
 use std::{
     io::{self, BufRead, BufReader, BufWriter, Read, Write},
@@ -16,32 +16,32 @@ use std::{
 use tenure_store::EmbeddedStore;
 use tokio::runtime::Handle;
 
-/// How long a command may take to say what it wants.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The time limit for the request line.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What a command asks of a running server.
+/// A request to a running server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Send everything.
+pub enum Request {
+    /// Send a backup.
     Export,
-    /// Take no more writes, and send everything.
+    /// Refuse writes from now on, and send a backup.
     ExportFrozen,
-    /// Take writes again.
+    /// Accept writes again.
     Thaw,
 }
 
-/// The words for them.
-const WORDS: [(&str, Order); 3] =
-    [("export", Order::Export), ("export frozen", Order::ExportFrozen), ("thaw", Order::Thaw)];
+/// The request lines.
+const LINES: [(&str, Request); 3] =
+    [("export", Request::Export), ("export frozen", Request::ExportFrozen), ("thaw", Request::Thaw)];
 
-fn place(directory: &Path) -> PathBuf {
+fn socket(directory: &Path) -> PathBuf {
     directory.join("control")
 }
 
-/// Serves commands until the process ends; called on the runtime. One that cannot be served only means that exports need a stopped server.
+/// Serves requests until the process ends; must be called on the runtime. Without the socket, exports need a stopped server.
 pub fn listen(directory: &Path, store: Arc<EmbeddedStore>) {
-    let path = place(directory);
-    // What a server that was killed has left; the lock of the store says that there is no other.
+    let path = socket(directory);
+    // A server that was killed left its socket behind; the lock of the store rules out another server.
     let _ = std::fs::remove_file(&path);
     let bound = UnixListener::bind(&path).and_then(|listener| {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
@@ -50,7 +50,7 @@ pub fn listen(directory: &Path, store: Arc<EmbeddedStore>) {
     let listener = match bound {
         Ok(listener) => listener,
         Err(error) => {
-            tracing::warn!(%error, path = %path.display(), "exports of the running server are not possible");
+            tracing::warn!(%error, path = %path.display(), "cannot open the control socket; exports need a stopped server");
             return;
         }
     };
@@ -60,7 +60,7 @@ pub fn listen(directory: &Path, store: Arc<EmbeddedStore>) {
             let (store, runtime) = (store.clone(), runtime.clone());
             thread::spawn(move || {
                 if let Err(error) = answer(&stream, &store, &runtime) {
-                    tracing::warn!(%error, "a command could not be answered");
+                    tracing::warn!(%error, "cannot answer a request on the control socket");
                 }
             });
         }
@@ -68,39 +68,39 @@ pub fn listen(directory: &Path, store: Arc<EmbeddedStore>) {
 }
 
 fn answer(stream: &UnixStream, store: &EmbeddedStore, runtime: &Handle) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(REQUEST_TIMEOUT))?;
     let mut line = String::new();
     BufReader::new(stream.take(64)).read_line(&mut line)?;
     let mut out = BufWriter::new(stream);
-    let Some((_, order)) = WORDS.iter().find(|(word, _)| *word == line.trim_end()) else {
-        writeln!(out, "unknown: {:?}", line.trim_end())?;
+    let Some((_, request)) = LINES.iter().find(|(name, _)| *name == line.trim_end()) else {
+        writeln!(out, "unknown request {:?}", line.trim_end())?;
         return out.flush();
     };
-    match order {
-        Order::Thaw => store.thaw(),
-        Order::Export => {}
-        Order::ExportFrozen => {
+    match request {
+        Request::Thaw => store.thaw(),
+        Request::Export => {}
+        Request::ExportFrozen => {
             runtime.block_on(store.freeze());
-            tracing::warn!("the store is being moved and takes no more writes");
+            tracing::warn!("store frozen for a move; writes are refused");
         }
     }
     writeln!(out, "ok")?;
-    if *order != Order::Thaw {
+    if *request != Request::Thaw {
         store.export(&mut out).map_err(io::Error::other)?;
     }
     out.flush()
 }
 
-/// Asks the server that runs with a data directory; none if none runs.
-pub fn ask(directory: &Path, order: Order) -> io::Result<Option<impl Read + use<>>> {
-    let Ok(mut stream) = UnixStream::connect(place(directory)) else { return Ok(None) };
-    let word = WORDS.iter().find(|(_, of)| *of == order).map_or("", |(word, _)| word);
-    writeln!(stream, "{word}")?;
+/// Sends a request to the server of a data directory; `None` if none is running.
+pub fn request(directory: &Path, request: Request) -> io::Result<Option<impl Read + use<>>> {
+    let Ok(mut stream) = UnixStream::connect(socket(directory)) else { return Ok(None) };
+    let name = LINES.iter().find(|(_, of)| *of == request).map_or("", |(name, _)| name);
+    writeln!(stream, "{name}")?;
     let mut answer = BufReader::new(stream);
     let mut line = String::new();
     answer.read_line(&mut line)?;
     match line.trim_end() {
         "ok" => Ok(Some(answer)),
-        other => Err(io::Error::other(format!("the running server answered {other:?}"))),
+        other => Err(io::Error::other(format!("the running server responded {other:?}"))),
     }
 }

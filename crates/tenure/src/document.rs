@@ -1,87 +1,42 @@
-//! Documents from files, directories and standard input, each with the place it was read from. A list of objects
-//! counts as the objects in it, as it does for `kubectl`.
+//! Documents from files, directories and standard input, each with the place it was read from. As with `kubectl`, a list
+//! of objects stands for its items.
 
-use crate::Error;
+use crate::{
+    Error,
+    place::{Place, STANDARD_INPUT},
+};
 use clap::Args;
 use std::{
-    fmt,
     io::Read,
     path::{Path, PathBuf},
-    sync::Arc,
 };
+use tenure_client::{Cluster, Draft, Found};
 use tenure_value::{Limits, Value, json, yaml};
 
-/// What a file may hold: many objects, each within what a request may carry.
+/// The limits of a file, which may contain many objects.
 const LIMITS: Limits = Limits { bytes: 256 << 20, depth: Limits::DEPTH, nodes: 20_000_000 };
 
-/// The files of a directory that hold documents.
+/// The extensions of files with documents.
 const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
-
-/// The name that stands for standard input.
-const STANDARD_INPUT: &str = "-";
-
-/// Where a document was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The file; `-` for standard input.
-    file: Arc<Path>,
-    /// Which of its documents, counted from 1, where there are several.
-    number: Option<usize>,
-    /// Which item of a list, counted from 0.
-    item: Option<usize>,
-}
-
-impl Place {
-    /// Returns the place of a whole file.
-    pub fn of(file: &Path) -> Place {
-        Place { file: Arc::from(file), number: None, item: None }
-    }
-
-    /// Returns the place of what was not read but worked out.
-    pub fn unknown() -> Place {
-        Place::of(Path::new(""))
-    }
-
-    /// Returns the file; `-` for standard input.
-    pub fn file(&self) -> &Path {
-        &self.file
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.file.as_os_str() == STANDARD_INPUT {
-            true => f.write_str("standard input")?,
-            false => write!(f, "{}", self.file.display())?,
-        }
-        if let Some(number) = self.number {
-            write!(f, ", document {number}")?;
-        }
-        match self.item {
-            Some(item) => write!(f, ", items[{item}]"),
-            None => Ok(()),
-        }
-    }
-}
 
 /// A document and where it was read.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// What it says.
+    /// The document.
     pub value: Value,
     /// Where it was read.
     pub place: Place,
 }
 
 impl Document {
-    /// Returns its apiVersion and kind, without which it is no object.
+    /// Returns its apiVersion and kind, which every object has.
     pub fn kind(&self) -> Result<(&str, &str), Error> {
         let text = |name: &str| {
             let found = self.value.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
             found.ok_or_else(|| {
                 Error::document(
                     &self.place,
-                    format!("there is no {name}; every object says its apiVersion and kind"),
+                    format!("{name} is missing; every object has an apiVersion and a kind"),
                 )
             })
         };
@@ -92,12 +47,26 @@ impl Document {
     pub fn name(&self) -> Result<&str, Error> {
         let name =
             self.value.at(["metadata", "name"]).and_then(Value::as_str).filter(|name| !name.is_empty());
-        name.ok_or_else(|| Error::document(&self.place, "there is no metadata.name; give the object one"))
+        name.ok_or_else(|| Error::document(&self.place, "metadata.name is missing; give the object a name"))
     }
 
-    /// Returns the namespace that the object names.
+    /// Prepares the document to be applied to a server.
+    pub async fn draft(&self, cluster: &Cluster) -> Result<Draft, Error> {
+        self.kind()?;
+        self.name()?;
+        Ok(Draft::new(self.value.clone(), self.place.to_string(), cluster).await?)
+    }
+
+    /// Returns the namespace of the object, if it has one.
     pub fn namespace(&self) -> Option<&str> {
         self.value.at(["metadata", "namespace"]).and_then(Value::as_str).filter(|name| !name.is_empty())
+    }
+}
+
+impl From<&Found> for Document {
+    /// Returns an object of a server; its place is its path.
+    fn from(found: &Found) -> Document {
+        Document { value: found.shown.clone(), place: Place::of(found.path().as_ref()) }
     }
 }
 
@@ -107,7 +76,7 @@ pub struct Files {
     /// A file or directory with objects, or - for standard input; may be repeated.
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Look into the directories within directories too.
+    /// Read subdirectories too.
     #[arg(short = 'R', long)]
     pub recursive: bool,
 }
@@ -122,7 +91,7 @@ impl Files {
                 self.list(file, &mut found)?;
                 if found.is_empty() {
                     return Err(Error::usage(format!(
-                        "{}: no file in it ends in .yaml, .yml or .json; with -R the directories in it are looked into too",
+                        "{}: it contains no .yaml, .yml or .json file; -R reads subdirectories too",
                         file.display()
                     )));
                 }
@@ -176,37 +145,35 @@ pub fn read_one(file: &Path) -> Result<Document, Error> {
     let mut documents = read(file)?;
     match (documents.pop(), documents.len()) {
         (Some(document), 0) => Ok(document),
-        (None, _) => Err(Error::document(&Place::of(file), "there is no document in it")),
-        (Some(_), more) => {
-            Err(Error::document(&Place::of(file), format!("it has {} documents; one is needed", more + 1)))
-        }
+        (None, _) => Err(Error::document(&Place::of(file), "it contains no document")),
+        (Some(_), more) => Err(Error::document(
+            &Place::of(file),
+            format!("it contains {} documents; the command takes one", more + 1),
+        )),
     }
 }
 
 /// Reads the documents of a text.
 fn parse(text: &[u8], file: &Path) -> Result<Vec<Document>, Error> {
     let whole = Place::of(file);
-    // JSON is YAML, but reading it as what it is is far faster.
+    // JSON is also YAML, but the JSON parser is much faster.
     let json = text.trim_ascii_start().starts_with(b"{").then(|| json::parse_checked(text, &LIMITS));
     let (values, duplicates) = match json {
         Some(Ok((value, duplicates))) => (vec![value], duplicates),
         _ => yaml::parse_all_checked(text, &LIMITS).map_err(|error| Error::document(&whole, error))?,
     };
     if let Some(duplicate) = duplicates.first() {
-        // One of them would be lost without a word, and nobody knows which was meant.
-        return Err(Error::document(&whole, format!("{duplicate}; keep the one that is meant")));
+        // One of the two would be lost silently.
+        return Err(Error::document(&whole, format!("{duplicate}; remove one of them")));
     }
     let several = values.len() > 1;
     let mut documents = Vec::with_capacity(values.len());
     for (at, value) in values.into_iter().enumerate() {
-        let place = Place { number: several.then_some(at + 1), ..whole.clone() };
+        let place = if several { whole.document(at + 1) } else { whole.clone() };
         match items(&value) {
             Some(items) => {
                 for (at, item) in items.iter().enumerate() {
-                    documents.push(Document {
-                        value: item.clone(),
-                        place: Place { item: Some(at), ..place.clone() },
-                    });
+                    documents.push(Document { value: item.clone(), place: place.item(at) });
                 }
             }
             None => documents.push(Document { value, place }),
@@ -215,7 +182,7 @@ fn parse(text: &[u8], file: &Path) -> Result<Vec<Document>, Error> {
     Ok(documents)
 }
 
-/// Returns the objects of a list of objects.
+/// Returns the items of a list of objects.
 fn items(value: &Value) -> Option<&[Value]> {
     let list = value.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
     let items = value.get("items").filter(|_| list)?;
@@ -232,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn every_document_knows_where_it_was_read() {
+    fn every_document_has_its_place() {
         assert_eq!(places("kind: A\n"), ["a.yaml"]);
         assert_eq!(places("---\nkind: A\n---\n---\nkind: B\n"), ["a.yaml, document 1", "a.yaml, document 2"]);
         assert_eq!(
@@ -245,26 +212,25 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_is_there_twice_is_refused() {
+    fn duplicate_fields_are_refused() {
         let text = "kind: A\n---\nkind: B\ndata:\n  x: 1\n  y: 2\n  x: 3\n";
         for (text, again, first) in [
             (text, "line 7, column 3", "line 5, column 3"),
             ("{\"data\": {\"x\": 1,\n \"x\": 3}}", "line 2, column 2", "line 1, column 11"),
         ] {
             let error = parse(text.as_bytes(), Path::new("a.yaml")).unwrap_err().to_string();
-            let wanted = format!(
-                "a.yaml: {again}: duplicate field \"data.x\", first at {first}; keep the one that is meant"
-            );
+            let wanted =
+                format!("a.yaml: {again}: duplicate field \"data.x\", first at {first}; remove one of them");
             assert_eq!(error, wanted);
         }
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_with_its_place() {
+    fn errors_name_the_place() {
         let error = parse(b"a: [1\n", Path::new("a.yaml")).unwrap_err().to_string();
         assert!(error.starts_with("a.yaml: line "), "{error}");
         let documents = parse(b"metadata: {name: x}\n", Path::new("a.yaml")).unwrap();
         let error = documents[0].kind().unwrap_err().to_string();
-        assert_eq!(error, "a.yaml: there is no apiVersion; every object says its apiVersion and kind");
+        assert_eq!(error, "a.yaml: apiVersion is missing; every object has an apiVersion and a kind");
     }
 }

@@ -1,12 +1,12 @@
-//! Kinds by the names that people give them, without a server: `Deployment`, `deployments`, `deploy`,
-//! `deployments.apps`, `apps/v1/Deployment`. What is found in files goes before what is built in.
+//! Kinds by name, without a server: `Deployment`, `deployments`, `deploy`, `deployments.apps`, `apps/v1/Deployment`. Kinds of
+//! `--schema` files come before built-in ones.
 
 use crate::{Error, types::Types};
 use tenure_schema::TypeRef;
 use tenure_server::kinds::Resource;
 use tenure_value::Text;
 
-/// A kind that was asked for.
+/// A kind.
 #[derive(Clone, Debug)]
 pub struct Kind {
     /// Its apiVersion, such as `apps/v1`.
@@ -17,8 +17,8 @@ pub struct Kind {
     pub of: TypeRef<'static>,
 }
 
-/// Finds the kind of a name. Where several versions have it, the most stable and then the newest counts; where
-/// several groups have it, the one without a name, then the first.
+/// Finds a kind by name: in the core group if possible, else in the first group that has it; there in the most stable and
+/// then the newest version.
 pub fn find(types: &Types, asked: &str) -> Result<Kind, Error> {
     if let Some((api_version, kind)) = asked.rsplit_once('/')
         && let Some(of) = types.of(api_version, kind)
@@ -37,7 +37,7 @@ pub fn find(types: &Types, asked: &str) -> Result<Kind, Error> {
             let in_group = group.is_none_or(|group| group_of(api_version) == group);
             if in_group
                 && version.is_none_or(|version| version == api_version)
-                && is_called(api_version, kind, name)
+                && is_named(api_version, kind, name)
             {
                 found.push(Kind { api_version: api_version.into(), name: kind.into(), of });
             }
@@ -49,8 +49,8 @@ pub fn find(types: &Types, asked: &str) -> Result<Kind, Error> {
     found.sort_by_key(|kind| rank(&kind.api_version));
     let problem = || {
         format!(
-            "there is no kind {asked:?}; write it as Deployment, deployments or apps/v1/Deployment, and give the \
-             types of custom resources with --schema FILE"
+            "unknown kind {asked:?}; write it as Deployment, deployments or apps/v1/Deployment, and give the types of \
+             custom resources with --schema FILE"
         )
     };
     found.into_iter().next().ok_or_else(|| Error::usage(problem()))
@@ -60,8 +60,8 @@ fn group_of(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
-/// Whether a kind goes by a name: its own in any spelling, its plural, or a short one.
-fn is_called(api_version: &str, kind: &str, name: &str) -> bool {
+/// Whether a kind has a name: its own in any case, its plural, or a short name.
+fn is_named(api_version: &str, kind: &str, name: &str) -> bool {
     if kind.eq_ignore_ascii_case(name) {
         return true;
     }
@@ -75,7 +75,7 @@ fn is_called(api_version: &str, kind: &str, name: &str) -> bool {
     }
 }
 
-/// Returns the plural that a kind has where nothing says otherwise.
+/// Returns the regular plural of a kind.
 fn plural(kind: &str) -> String {
     match kind.strip_suffix('y') {
         Some(stem) if !stem.ends_with(['a', 'e', 'i', 'o', 'u']) => format!("{stem}ies"),
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_found_by_every_name_people_give_them() {
+    fn kinds_are_found_by_all_their_names() {
         let types = Types::default();
         for (asked, found) in [
             ("Deployment", "apps/v1 Deployment"),

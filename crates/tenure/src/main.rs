@@ -1,8 +1,8 @@
-//! The `tenure` binary: reads the command line, runs the command, and turns what went wrong into one clear line.
-//! Whatever reaches the terminal goes through [`terminal`]; how a command ends is an [`Outcome`].
+//! The `tenure` binary: parses the command line, runs the command, and prints errors. All output goes through [`terminal`];
+//! the exit code is an [`Outcome`].
 
-mod cluster;
 mod command;
+mod connection;
 #[cfg(feature = "etcd")]
 mod control;
 mod document;
@@ -10,11 +10,11 @@ mod error;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod handover;
-mod holder;
 mod kinds;
-mod live;
 mod outcome;
-mod plan;
+mod place;
+mod plan_text;
+mod targets;
 mod terminal;
 mod types;
 
@@ -23,11 +23,11 @@ use error::Error;
 use outcome::Outcome;
 use std::process::ExitCode;
 
-/// Allocation is a third of a request's cost with the system's allocator; this one was measured to be faster.
+/// Allocation takes a third of the time of a request with the system's allocator; mimalloc was measured to be faster.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// A control plane for declarative objects that knows who holds every field.
+/// A Kubernetes-compatible control plane, and tools for field ownership in any Kubernetes cluster.
 #[derive(Parser)]
 #[command(name = "tenure", version, about, propagate_version = true)]
 struct Arguments {
@@ -40,25 +40,24 @@ struct Arguments {
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(said) => return explain(&said),
+        Err(error) => return explain(&error),
     };
     let terminal = arguments.appearance.terminal();
     match arguments.command.run(&terminal) {
         Ok(outcome) => outcome.into(),
         Err(Error::ClosedOutput) => ExitCode::SUCCESS,
         Err(error) => {
-            terminal.complain(&error);
+            terminal.error(&error);
             Outcome::of_error(&error)
         }
     }
 }
 
-/// Prints help, the version or what is wrong with the command line. The parser's own code for the latter is what
-/// `plan` says when there are changes.
-fn explain(said: &clap::Error) -> ExitCode {
-    // There is nobody to tell where printing fails.
-    let _ = said.print();
-    if said.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+/// Prints the help, the version or an error of the command line. The parser's own exit code for errors, 2, means changes here.
+fn explain(error: &clap::Error) -> ExitCode {
+    // An error of printing cannot be reported.
+    let _ = error.print();
+    if error.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
 #[cfg(test)]
@@ -67,7 +66,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
     }
 }

@@ -1,23 +1,22 @@
-//! How a command ends, as scripts see it. The codes are part of the interface: 0 done or nothing to do, 1 an error,
-//! 2 changes, 3 conflicts.
+//! Exit codes. They are part of the interface: 0 success or nothing to do, 1 error, 2 changes, 3 conflicts.
 
 use crate::Error;
 use std::process::ExitCode;
 
-/// What a command that did not fail found.
+/// The result of a command that did not fail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
-    /// It did what was asked, or there was nothing to do.
+    /// It succeeded, or there was nothing to do.
     #[default]
     Done,
-    /// It looked, and there is something to change.
+    /// It found differences.
     Changes,
-    /// Others hold what would be changed.
+    /// It found conflicts with other managers.
     Conflicts,
 }
 
 impl Outcome {
-    /// Returns the code of a failure.
+    /// Returns the exit code of an error.
     pub fn of_error(error: &Error) -> ExitCode {
         match error {
             Error::ClosedOutput => ExitCode::SUCCESS,

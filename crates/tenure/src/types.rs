@@ -1,5 +1,5 @@
-//! Where the types of documents come from without a server: the built-in pack, and files given with `--schema`. What
-//! is found in a file goes before what is built in; nothing is compiled before it is asked for.
+//! The types of documents without a server: those of `--schema` files, then the built-in ones. Nothing is compiled before it
+//! is needed.
 
 use crate::{
     Error,
@@ -13,7 +13,7 @@ use tenure_value::Value;
 /// The flag that names files with types.
 #[derive(Args, Clone, Debug, Default)]
 pub struct SchemaFiles {
-    /// A file with more types: a CustomResourceDefinition, or an OpenAPI document of version 2 or 3; may be repeated.
+    /// A file with further types: a CustomResourceDefinition, or an OpenAPI v2 or v3 document; may be repeated.
     #[arg(long = "schema", visible_aliases = ["crd", "openapi"], value_name = "FILE")]
     pub schema_files: Vec<PathBuf>,
 }
@@ -39,15 +39,15 @@ fn compile(value: &Value) -> Result<Schema, String> {
     } else if value.get("openapi").is_some() {
         openapi::compile_v3(value)
     } else {
-        return Err("it holds no types; a CustomResourceDefinition or an OpenAPI document does".into());
+        return Err("it is neither a CustomResourceDefinition nor an OpenAPI document".into());
     };
     compiled.map_err(|error| error.to_string())
 }
 
-/// Types that are known without a server.
+/// The types that are known without a server.
 #[derive(Debug, Default)]
 pub struct Types {
-    /// A schema lives as long as the program, which ends when its command has.
+    /// Schemas live as long as the process, which ends with its command.
     schemas: Vec<&'static Schema>,
 }
 
@@ -66,12 +66,12 @@ impl Types {
         Ok(())
     }
 
-    /// Walks the schemas of the files.
+    /// Iterates over the schemas of the files.
     pub fn given(&self) -> impl Iterator<Item = &'static Schema> {
         self.schemas.iter().copied()
     }
 
-    /// Walks the schemas of the files, then the built-in one.
+    /// Iterates over the schemas of the files, then the built-in one.
     pub fn schemas(&self) -> impl Iterator<Item = &'static Schema> {
         self.given().chain([Schema::builtin()])
     }

@@ -1,10 +1,10 @@
-//! `tenure completions`: what a shell needs to complete the command line, made from the command line itself.
+//! `tenure completions`: shell completions, generated from the definition of the command line.
 
 use crate::{Arguments, Error, Outcome, terminal::Terminal};
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-/// Print the completions of a shell.
+/// Print shell completions.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,4 @@
-//! `tenure man`: manual pages, made from the command line itself.
+//! `tenure man`: manual pages, generated from the definition of the command line.
 
 use crate::{Arguments, Error, Outcome, terminal::Terminal};
 use clap::{Args, Command, CommandFactory};
@@ -13,7 +13,7 @@ Examples:
   tenure man patch three-way | man -l -
   tenure man --dir /usr/local/share/man/man1")]
 pub struct Options {
-    /// The command; the program itself where nothing is said.
+    /// The command [default: tenure itself].
     command: Vec<String>,
     /// Write the pages of all commands into this directory.
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
@@ -36,7 +36,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     Ok(Outcome::Done)
 }
 
-/// Returns a command as it was built, with the name that its page has.
+/// Returns a command, with the name of its page.
 fn find(mut program: Command, names: &[String]) -> Result<Command, Error> {
     program.build();
     let mut command = &program;
@@ -44,7 +44,7 @@ fn find(mut program: Command, names: &[String]) -> Result<Command, Error> {
         let below = command.get_subcommands().find(|below| below.get_name() == name);
         command = below.ok_or_else(|| {
             let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
-            Error::usage(format!("there is no command {name:?}; there are {}", known.join(", ")))
+            Error::usage(format!("unknown command {name:?}; the commands are {}", known.join(", ")))
         })?;
     }
     Ok(command.clone())

@@ -1,5 +1,5 @@
-//! The commands, one module each. A module has `Options`, which `clap` reads and whose first sentence is the
-//! command's description, and `run`, which carries it out; a line in the table below makes it a command.
+//! The commands, one module each. A module has `Options`, which `clap` parses and whose first line is the description of the
+//! command, and `run`. The table below lists them.
 
 use crate::{Error, Outcome, terminal::Terminal};
 use clap::Subcommand;
@@ -9,7 +9,7 @@ macro_rules! commands {
     ($($(#[$only:meta])? $module:ident $variant:ident,)*) => {
         $($(#[$only])? mod $module;)*
 
-        /// What the program is asked to do.
+        /// A command.
         #[derive(Subcommand)]
         #[allow(clippy::large_enum_variant, reason = "there is one, on the stack of main")]
         pub enum Command {
@@ -17,7 +17,7 @@ macro_rules! commands {
         }
 
         impl Command {
-            /// Carries the command out.
+            /// Runs the command.
             pub fn run(self, terminal: &Terminal) -> Result<Outcome, Error> {
                 match self {
                     $($(#[$only])? Command::$variant(options) => $module::run(options, terminal),)*

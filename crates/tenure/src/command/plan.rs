@@ -1,38 +1,34 @@
-//! `tenure plan`: what a server-side apply would do, for every object of some files. Nothing is written.
+//! `tenure plan`: what a server-side apply would do to every object of some files. Nothing is written.
 
 use crate::{
     Error, Outcome,
-    cluster::{Connection, REQUESTS_AT_ONCE},
+    connection::Connection,
     document::{self, Document, Files},
-    live::LiveObject,
-    plan::{
-        Action, Draft, Plan, Target,
-        live::{Applier, Force},
-        offline::{self, Base},
-        render, word,
-    },
+    plan_text,
     terminal::{Format, Progress, Terminal},
     types::{SchemaFiles, Types},
 };
 use clap::Args;
 use futures::{StreamExt, TryStreamExt, stream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use tenure_client::REQUESTS_AT_ONCE;
+use tenure_ownership::{Action, Applier, Force, LiveObject, Manifest, Plan, plan};
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
-/// The manager in whose name objects are applied where nothing else is said: that of `kubectl apply --server-side`, so
-/// that either may be used without leaving a holder behind.
-pub const MANAGER: &str = "kubectl";
+/// The default field manager: that of `kubectl apply --server-side`, so that both can be used without leaving a second
+/// owner behind.
+pub const DEFAULT_MANAGER: &str = "kubectl";
 
-/// Show what an apply would do, before it does it.
+/// Show what an apply would do, without doing it.
 #[derive(Args)]
 #[command(after_help = "\
-For every object: which values change, who comes to hold what, which fields others hold and would have to be taken
-from them, zeros that would be claimed by accident, and fields that are left out of the manifest but stay because
-another manager holds them. Nothing is written.
+For every object: which values change, which managers gain and lose which fields, the conflicts with their owners, zero
+values that the apply would own unintentionally, and fields that are not in the manifest but stay because another manager
+owns them. Nothing is written.
 
-With --live the plan is worked out from a live object in a file, without a server; defaults that a server would fill
-in and its validation are not part of it then.
+With --live the plan is computed from a live object in a file, without a server and so without its defaulting and
+validation.
 
 Exit codes: 0 nothing would change, 1 error, 2 changes, 3 conflicts.
 
@@ -44,19 +40,19 @@ Examples:
 pub struct Options {
     #[command(flatten)]
     files: Files,
-    /// The manager in whose name to apply.
-    #[arg(long, value_name = "NAME", env = "TENURE_MANAGER", default_value = MANAGER)]
+    /// The field manager.
+    #[arg(long, value_name = "NAME", env = "TENURE_MANAGER", default_value = DEFAULT_MANAGER)]
     manager: String,
-    /// Plan with this field, and all below it, taken from its holders; may be repeated.
+    /// Take this field, and everything below it, from its owners; may be repeated.
     #[arg(long, value_name = "PATH")]
     force_path: Vec<String>,
-    /// Plan with all contested fields taken from their holders.
+    /// Take all conflicting fields from their owners.
     #[arg(long, conflicts_with = "force_path")]
     force_conflicts: bool,
-    /// Work the plan out from live objects in this file, or - for standard input, without a server.
+    /// Compute the plan from live objects in this file, or - for standard input, without a server.
     #[arg(long, value_name = "FILE")]
     live: Option<PathBuf>,
-    /// How to write the result.
+    /// The output format.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]
@@ -65,17 +61,22 @@ pub struct Options {
     connection: Connection,
 }
 
-/// Shows what would happen.
+/// Returns the conflicts that flags override.
+pub fn force(all: bool, paths: &[String]) -> Force {
+    match (all, paths) {
+        (true, _) => Force::All,
+        (false, []) => Force::None,
+        (false, paths) => Force::Paths(paths.to_vec()),
+    }
+}
+
+/// Shows the plans.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let documents = options.files.read()?;
     if documents.is_empty() {
         return Err(Error::usage("nothing to plan; name a file or directory with -f FILE, or - for standard input"));
     }
-    let force = match options.force_conflicts {
-        true => Force::Everything,
-        false if options.force_path.is_empty() => Force::Nothing,
-        false => Force::Paths(options.force_path.clone()),
-    };
+    let force = force(options.force_conflicts, &options.force_path);
     let applier = Applier { manager: options.manager.clone(), force, now: terminal.now };
     let plans = match &options.live {
         Some(file) => from_file(documents, file, &options.schemas.types()?, &applier, &options.connection)?,
@@ -84,7 +85,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     show(&plans, options.output, terminal)
 }
 
-/// Asks a server about all objects, several at once, in the order of the files.
+/// Plans all objects with the server, several at once, in the order of the files.
 fn from_server(
     documents: Vec<Document>,
     applier: &Applier,
@@ -94,25 +95,25 @@ fn from_server(
     connection.run(async |cluster| {
         let mut drafts = Vec::with_capacity(documents.len());
         for document in documents {
-            drafts.push(Draft::of(document, &cluster).await?);
+            drafts.push(document.draft(&cluster).await?);
         }
         let progress = Progress::new(terminal, "planning", drafts.len());
-        let (company, server, steps) = (drafts.as_slice(), &cluster, &progress);
-        let plans = stream::iter(company).map(|draft| async move {
-            let plan = applier.plan(draft, company, server).await;
+        let (together, server, steps) = (drafts.as_slice(), &cluster, &progress);
+        let plans = stream::iter(together).map(|draft| async move {
+            let plan = tenure_client::plan(draft, together, applier, server).await;
             steps.step();
             plan
         });
         let plans = plans.buffered(REQUESTS_AT_ONCE).try_collect().await;
         progress.finish();
-        plans
+        Ok(plans?)
     })
 }
 
-/// Works out what would happen to the objects of a file.
+/// Plans all objects with the live objects of a file.
 fn from_file(
     documents: Vec<Document>,
-    file: &std::path::Path,
+    file: &Path,
     types: &Types,
     applier: &Applier,
     connection: &Connection,
@@ -125,19 +126,19 @@ fn from_file(
     let mut plans = Vec::with_capacity(documents.len());
     for document in documents {
         let (api_version, kind) = document.kind()?;
-        let (api_version, kind) = (api_version.to_owned(), kind.to_owned());
-        let name = document.name()?.to_owned();
+        document.name()?;
+        let ty = types.of(api_version, kind).unwrap_or_else(TypeRef::untyped);
         let namespace = document.namespace().or(connection.namespace()).unwrap_or_default().to_owned();
+        let mut manifest = Manifest::new(document.value, document.place.to_string(), ty);
+        manifest.target.namespace = namespace;
+        let target = &manifest.target;
         let found = live.iter().find(|live| {
-            live.kind() == kind
-                && group(live.api_version()) == group(&api_version)
-                && live.name() == name
-                && (namespace.is_empty() || live.namespace() == namespace)
+            live.kind() == target.kind
+                && group(live.api_version()) == group(&target.api_version)
+                && live.name() == target.name
+                && (target.namespace.is_empty() || live.namespace() == target.namespace)
         });
-        let target = Target { word: word(&api_version, &kind), api_version, kind, namespace, name };
-        let ty = types.of(&target.api_version, &target.kind).unwrap_or_else(TypeRef::untyped);
-        let draft = Draft { config: document.value, place: document.place, target, resource: None, ty };
-        plans.push(offline::plan(&draft, &Base::new(found.cloned()), applier));
+        plans.push(plan::offline(&manifest, found, applier));
     }
     Ok(plans)
 }
@@ -146,15 +147,15 @@ fn group(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
-/// Writes the plans and says how they end.
+/// Prints the plans and returns the exit code.
 fn show(plans: &[Plan], format: Format, terminal: &Terminal) -> Result<Outcome, Error> {
     match format {
         Format::Text => {
-            let shown: String = plans.iter().map(|plan| render::text(plan, terminal)).collect();
-            terminal.print(format!("{shown}\n{}", render::summary(plans)))?;
+            let shown: String = plans.iter().map(|plan| plan_text::text(plan, terminal)).collect();
+            terminal.print(format!("{shown}\n{}", plan_text::summary(plans)))?;
         }
         format => {
-            let shown = Value::object([("plans", Value::array(plans.iter().map(render::value)))]);
+            let shown = Value::object([("plans", Value::array(plans.iter().map(Plan::to_value)))]);
             terminal.print_value(&shown, format)?;
         }
     }
@@ -162,5 +163,5 @@ fn show(plans: &[Plan], format: Format, terminal: &Terminal) -> Result<Outcome, 
     if refused > 0 {
         return Err(Error::SomeRefused { number: refused, of: plans.len() });
     }
-    Ok(plans.iter().map(|plan| plan.action().outcome()).max().unwrap_or_default())
+    Ok(plans.iter().map(|plan| plan_text::outcome(plan.action())).max().unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! `tenure serve`: opens the store, makes the credentials, listens, and says how to talk to it.
+//! `tenure serve`: opens the store, creates credentials, listens, and prints how to connect.
 
 use crate::{Outcome, terminal::Terminal};
 #[cfg(feature = "etcd")]
@@ -27,47 +27,47 @@ use tracing_subscriber::EnvFilter;
     after_help = "Examples:\n  tenure serve\n  tenure serve --in-memory --listen 127.0.0.1:0 --insecure-http\n  tenure serve --store etcd --etcd-endpoints http://10.0.0.1:2379,http://10.0.0.2:2379"
 )]
 pub struct Options {
-    /// The directory for the data, the credentials and the kubeconfig.
+    /// The directory of the data, the credentials and the kubeconfig.
     #[arg(long, value_name = "DIR", default_value = "tenure-data")]
     data_dir: PathBuf,
-    /// The address to listen on; port 0 takes a free one.
+    /// The address to listen on; port 0 chooses a free port.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:6443")]
     listen: SocketAddr,
-    /// Where objects are kept.
+    /// Where objects are stored.
     #[arg(long, value_enum, default_value_t = Kind::Embedded)]
     store: Kind,
-    /// Keep objects in memory only; the same as --store memory.
+    /// Store objects in memory only; the same as --store memory.
     #[arg(long)]
     in_memory: bool,
-    /// Serve plain HTTP without a token; only on a loopback address.
+    /// Serve plain HTTP without authentication; only on a loopback address.
     #[arg(long)]
     insecure_http: bool,
-    /// Give every namespace the service account `default` and the config map `kube-root-ca.crt`.
+    /// Create the service account `default` and the config map `kube-root-ca.crt` in every namespace.
     #[arg(long)]
     service_accounts: bool,
     #[cfg(feature = "etcd")]
     #[command(flatten)]
     etcd: EtcdFlags,
-    /// What to log, such as `info` or `tenure_server=debug`.
+    /// The log filter, such as `info` or `tenure_server=debug`.
     #[arg(long, value_name = "FILTER", env = "TENURE_LOG", default_value = "info")]
     log: String,
 }
 
-/// Where objects are kept.
+/// Where objects are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Kind {
-    /// On this machine's disk, in the data directory.
+    /// On disk, in the data directory.
     Embedded,
-    /// On etcd, which any number of servers share.
+    /// In etcd, which any number of servers can share.
     #[cfg(feature = "etcd")]
     Etcd,
-    /// In memory: gone when the server stops.
+    /// In memory, until the server stops.
     Memory,
 }
 
 type Error = Box<dyn std::error::Error>;
 
-/// Runs the control plane until it is told to stop.
+/// Runs the control plane until it receives a signal.
 pub fn run(options: Options, _: &Terminal) -> Result<Outcome, crate::Error> {
     start(options).map_err(crate::Error::Serve)?;
     Ok(Outcome::Done)
@@ -76,7 +76,7 @@ pub fn run(options: Options, _: &Terminal) -> Result<Outcome, crate::Error> {
 fn start(options: Options) -> Result<(), Error> {
     if options.insecure_http && !options.listen.ip().is_loopback() {
         return Err(format!(
-            "--insecure-http lets everyone in who reaches {}; use a loopback address such as 127.0.0.1, or leave the flag out",
+            "--insecure-http gives everyone who can reach {} full access; listen on a loopback address such as 127.0.0.1, or remove the flag",
             options.listen
         )
         .into());
@@ -85,7 +85,7 @@ fn start(options: Options) -> Result<(), Error> {
         EnvFilter::try_new(&options.log).map_err(|error| format!("--log {:?}: {error}", options.log))?;
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     std::fs::create_dir_all(&options.data_dir)
-        .map_err(|error| format!("cannot make the data directory {}: {error}", options.data_dir.display()))?;
+        .map_err(|error| format!("cannot create the data directory {}: {error}", options.data_dir.display()))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(serve(options))
 }
@@ -133,7 +133,7 @@ async fn open_store(options: &Options) -> Result<Arc<dyn Store>, Error> {
     }
 }
 
-/// Says where the server is and how to talk to it.
+/// Prints the address and how to connect.
 fn greet(listener: &TcpListener, kubeconfig: &Path, insecure: bool) -> Result<(), Error> {
     let scheme = if insecure { "http" } else { "https" };
     let kubeconfig = kubeconfig.canonicalize()?;
@@ -145,7 +145,7 @@ fn greet(listener: &TcpListener, kubeconfig: &Path, insecure: bool) -> Result<()
     Ok(())
 }
 
-/// Waits for the signal to stop.
+/// Waits for SIGTERM or SIGINT.
 async fn stopped() {
     use tokio::signal::unix::{SignalKind, signal};
     let (Ok(mut terminate), Ok(mut interrupt)) =

@@ -1,8 +1,8 @@
-//! `tenure store`: moving a whole control plane between one machine's disk and etcd, and backups of either.
+//! `tenure store`: moves a control plane between disk and etcd, and makes backups of either.
 
 use crate::{
     Outcome,
-    control::{self, Order},
+    control::{self, Request},
     etcd::EtcdFlags,
     terminal::Terminal,
 };
@@ -17,10 +17,10 @@ use tenure_store::{
     etcd::{self, Progress},
 };
 
-/// Move or back up a whole control plane.
+/// Move or back up a control plane.
 #[derive(Args)]
 #[command(
-    after_help = "From one machine to etcd, reads served throughout:\n  tenure store export --freeze all.backup\n  tenure store import --store etcd --etcd-endpoints http://127.0.0.1:2379 all.backup\n  tenure serve --store etcd --etcd-endpoints http://127.0.0.1:2379"
+    after_help = "From disk to etcd, while reads are served:\n  tenure store export --freeze all.backup\n  tenure store import --store etcd --etcd-endpoints http://127.0.0.1:2379 all.backup\n  tenure serve --store etcd --etcd-endpoints http://127.0.0.1:2379"
 )]
 pub struct Options {
     #[command(subcommand)]
@@ -29,34 +29,34 @@ pub struct Options {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Write every entry of a store to a file, while it is in use.
+    /// Write all entries of a store to a file, while the store is in use.
     Export {
         #[command(flatten)]
         place: Place,
-        /// Let the store take no more writes, so that the file is all there is; reads and watches go on.
+        /// Refuse writes from now on, so that the file is complete; reads and watches continue.
         #[arg(long)]
         freeze: bool,
-        /// The file to write; it appears under its name when it is complete.
+        /// The file to write; it appears when it is complete.
         file: PathBuf,
     },
-    /// Make a store of such a file, where there is none.
+    /// Create a store from such a file.
     Import {
         #[command(flatten)]
         place: Place,
         /// The file to read.
         file: PathBuf,
     },
-    /// Let a store that was frozen take writes again.
+    /// Accept writes again after an export with --freeze.
     Thaw {
         #[command(flatten)]
         place: Place,
     },
 }
 
-/// Which store is meant.
+/// The store.
 #[derive(Args)]
 struct Place {
-    /// Where the store is.
+    /// The kind of store.
     #[arg(long, value_enum, default_value_t = Kind::Embedded)]
     store: Kind,
     /// The data directory of an embedded store.
@@ -68,9 +68,9 @@ struct Place {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Kind {
-    /// On this machine's disk.
+    /// On disk, in the data directory.
     Embedded,
-    /// On etcd.
+    /// In etcd.
     Etcd,
 }
 
@@ -86,15 +86,15 @@ fn carry_out(options: Options, terminal: &Terminal) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     match options.action {
         Action::Export { place, freeze, file } => {
-            let order = if freeze { Order::ExportFrozen } else { Order::Export };
+            let request = if freeze { Request::ExportFrozen } else { Request::Export };
             let outcome = match place.store {
-                Kind::Embedded => export_embedded(&place.data_dir, order, &file),
-                Kind::Etcd => runtime.block_on(export_etcd(&place.etcd, order, &file)),
+                Kind::Embedded => export_embedded(&place.data_dir, request, &file),
+                Kind::Etcd => runtime.block_on(export_etcd(&place.etcd, request, &file)),
             };
             outcome?;
-            // What was written is only good if it can be read.
+            // The backup is verified by reading it.
             let backup = Backup::open(&file)?;
-            terminal.print(format!("{}: {} entries of revision {}\n", file.display(), backup.entries.len(), backup.revision))?;
+            terminal.print(format!("{}: {} entries at revision {}\n", file.display(), backup.entries.len(), backup.revision))?;
         }
         Action::Import { place, file } => match place.store {
             Kind::Embedded => {
@@ -112,8 +112,8 @@ fn carry_out(options: Options, terminal: &Terminal) -> Result<(), Error> {
         },
         Action::Thaw { place } => match place.store {
             Kind::Embedded => {
-                // A server that does not run is not frozen.
-                control::ask(&place.data_dir, Order::Thaw)?;
+                // A server that is not running is not frozen.
+                control::request(&place.data_dir, Request::Thaw)?;
             }
             Kind::Etcd => runtime.block_on(etcd::thaw(&place.etcd.options()?))?,
         },
@@ -121,8 +121,8 @@ fn carry_out(options: Options, terminal: &Terminal) -> Result<(), Error> {
     Ok(())
 }
 
-fn export_embedded(directory: &Path, order: Order, file: &Path) -> Result<(), Error> {
-    match control::ask(directory, order)? {
+fn export_embedded(directory: &Path, request: Request, file: &Path) -> Result<(), Error> {
+    match control::request(directory, request)? {
         Some(mut from) => write_all(file, |out| copy(&mut from, out)),
         None => {
             let store = EmbeddedStore::open(directory.join("store"), EmbeddedOptions::default())?;
@@ -132,9 +132,9 @@ fn export_embedded(directory: &Path, order: Order, file: &Path) -> Result<(), Er
     }
 }
 
-async fn export_etcd(flags: &EtcdFlags, order: Order, file: &Path) -> Result<(), Error> {
+async fn export_etcd(flags: &EtcdFlags, request: Request, file: &Path) -> Result<(), Error> {
     let options = flags.options()?;
-    if order == Order::ExportFrozen {
+    if request == Request::ExportFrozen {
         etcd::freeze(&options).await?;
     }
     let store = EtcdStore::open(options).await?;
@@ -143,7 +143,7 @@ async fn export_etcd(flags: &EtcdFlags, order: Order, file: &Path) -> Result<(),
     Ok(())
 }
 
-/// Writes a file that appears under its name when it is complete and on the disk.
+/// Writes a file that appears when it is complete and synced.
 fn write_all(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
@@ -160,7 +160,7 @@ fn write_all(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
     Ok(())
 }
 
-/// Copies and says how far it is.
+/// Copies and shows the progress.
 fn copy(from: &mut impl Read, to: &mut dyn Write) -> io::Result<()> {
     let mut bytes = vec![0; 1 << 20];
     let mut copied = 0;
@@ -183,7 +183,7 @@ fn show(progress: Progress) {
     }
 }
 
-/// Shows progress on one line, to people only.
+/// Shows progress on one line of a terminal.
 fn say(text: &str) {
     if io::stderr().is_terminal() {
         eprint!("\r{text}");

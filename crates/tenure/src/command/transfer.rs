@@ -1,26 +1,23 @@
-//! `tenure transfer`: single fields change hands, and keep their values.
+//! `tenure transfer`: moves single fields to another manager.
 
-use super::adopt::{is_one_of, version_of_heir};
 use crate::{
     Error, Outcome,
-    cluster::{Connection, Targets},
-    handover::{Carry, Intent, carry_out},
-    live::LiveObject,
+    connection::Connection,
+    handover::{HandoverFlags, carry_out},
+    targets::Targets,
     terminal::Terminal,
 };
 use clap::Args;
-use tenure_apply::{Identity, Manager, Operation, transfer};
-use tenure_fields::Path;
-use tenure_schema::TypeRef;
+use tenure_ownership::handover;
 
-/// Move single fields from one manager to another, values untouched.
+/// Move single fields to another manager.
 #[derive(Args)]
 #[command(after_help = "\
-Without --from the fields are taken from everyone who holds them. Paths are written as conflicts name them; a path takes
-all below it.
+Values do not change. Without --from the fields are taken from all their owners. Paths are written as in conflict
+messages; a path includes everything below it.
 
-The step is shown before it is taken (or only shown, with --dry-run), is refused if the object changes in between, and
-leaves a file with which `tenure undo` takes it back.
+The change is shown first (--dry-run only shows it), is refused if the object changes in between, and writes a file with
+which `tenure undo` reverts it.
 
 Examples:
   tenure transfer deployment/web --path .spec.replicas --to autoscaler
@@ -28,17 +25,17 @@ Examples:
 pub struct Options {
     #[command(flatten)]
     targets: Targets,
-    /// A field to move, with all below it; may be repeated.
+    /// A field to move, with everything below it; may be repeated.
     #[arg(long = "path", value_name = "PATH", required = true)]
     paths: Vec<String>,
-    /// A manager to take from; may be repeated.
+    /// A manager to take the fields from; may be repeated.
     #[arg(long, value_name = "MANAGER")]
     from: Vec<String>,
-    /// The manager that takes over.
+    /// The new owner.
     #[arg(long, value_name = "MANAGER", required = true)]
     to: String,
     #[command(flatten)]
-    carry: Carry,
+    flags: HandoverFlags,
     #[command(flatten)]
     connection: Connection,
 }
@@ -49,52 +46,10 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         return Err(Error::usage("nothing to transfer; name an object as KIND/NAME"));
     }
     options.connection.run(async |cluster| {
-        let found = cluster.objects(&options.targets).await?;
-        carry_out(found, &cluster, &options.carry, terminal, |live, ty| intent(&options, live, ty, terminal)).await
+        let found = options.targets.read(&cluster).await?;
+        carry_out(found, &cluster, &options.flags, terminal, |live, ty| {
+            handover::transfer(live, ty, &options.paths, &options.from, &options.to, terminal.now)
+        })
+        .await
     })
-}
-
-fn intent(
-    options: &Options,
-    live: &LiveObject,
-    ty: TypeRef<'static>,
-    terminal: &Terminal,
-) -> Result<Intent, Error> {
-    let paths = paths(&options.paths, live, ty)?;
-    let meant = |manager: &Manager| {
-        (options.from.is_empty() || is_one_of(manager, &options.from)) && holds(manager, &paths)
-    };
-    demand_holder(live, &options.paths, &meant)?;
-    let version = version_of_heir(live, &options.to, meant);
-    let heir = Identity { name: &options.to, operation: Operation::Apply, api_version: &version, subresource: "" };
-    let adoption = transfer(&live.managers, &paths, &heir, terminal.now, meant);
-    let notes = adoption.left.iter().map(|manager| {
-        format!("{} keeps them: it names its fields at {}, not {version}", manager.name, manager.api_version)
-    });
-    Ok(Intent { notes: notes.collect(), managers: adoption.managers, removed: Vec::new() })
-}
-
-/// Reads paths as they are meant in an object.
-pub fn paths(texts: &[String], live: &LiveObject, ty: TypeRef<'_>) -> Result<Vec<Path>, Error> {
-    let read = |text: &String| {
-        Path::parse_in(text, ty, Some(&live.object)).map_err(|error| Error::usage(format!("--path {text}: {error}")))
-    };
-    texts.iter().map(read).collect()
-}
-
-/// Whether a manager holds anything at or below paths.
-pub fn holds(manager: &Manager, paths: &[Path]) -> bool {
-    paths.iter().any(|path| !manager.fields.with_prefix(path).is_empty())
-}
-
-/// Says so where nobody who is meant holds the paths.
-pub fn demand_holder(live: &LiveObject, texts: &[String], meant: &impl Fn(&Manager) -> bool) -> Result<(), Error> {
-    if live.managers.iter().any(meant) {
-        return Ok(());
-    }
-    Err(Error::usage(format!(
-        "nobody who is meant holds {} of {}; `tenure blame` shows who holds what",
-        texts.join(", "),
-        live.name()
-    )))
 }

@@ -1,12 +1,12 @@
-//! The formats of `--output`: text for people, JSON and YAML for programs. A result is the same value in both.
+//! The formats of `--output`: text for people, JSON and YAML for programs.
 
 use clap::ValueEnum;
 use tenure_value::{Value, json, yaml};
 
-/// How a result is written.
+/// The format of a result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people.
+    /// Text for people.
     #[default]
     Text,
     /// JSON, one document.
@@ -16,7 +16,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Writes a value; text, where there is no better one, is YAML.
+    /// Writes a document; as text it is YAML.
     pub fn render(self, value: &Value) -> String {
         match self {
             Format::Json => {
@@ -30,7 +30,7 @@ impl Format {
     }
 }
 
-/// Writes JSON with two spaces for each level, as `kubectl` does.
+/// Writes JSON with two spaces per level, as `kubectl` does.
 fn indented(value: &Value, level: usize, out: &mut String) {
     let line = |level: usize, out: &mut String| {
         out.push('\n');

@@ -1,15 +1,15 @@
-//! The terminal as commands see it: whether it has colours, how wide it is, whether someone sits there. Nothing else
-//! asks the environment, so the same [`Terminal`] gives the same output.
+//! The terminal: colours, width, the clock, and whether a person can be asked. Nothing else reads the environment, so the
+//! same [`Terminal`] gives the same output.
 
 mod format;
 mod paint;
 mod progress;
-mod words;
+mod shortened;
 
 pub use format::Format;
 pub use paint::{Ink, Paint};
 pub use progress::Progress;
-pub use words::{age, shortened};
+pub use shortened::shortened;
 
 use crate::Error;
 use clap::{Args, ValueEnum};
@@ -21,7 +21,7 @@ use std::{
 use tenure_apply::Timestamp;
 use tenure_value::Value;
 
-/// How wide output is where nothing says.
+/// The width if it is unknown.
 const WIDTH: usize = 100;
 
 /// When output has colours.
@@ -36,7 +36,7 @@ pub enum Colour {
     Never,
 }
 
-/// Flags of every command that say how output looks.
+/// The flags of every command for the appearance of output.
 #[derive(Args)]
 pub struct Appearance {
     /// When to use colours.
@@ -50,7 +50,7 @@ pub struct Appearance {
     )]
     #[arg(help = "When to use colours: auto, always or never")]
     color: Colour,
-    /// How wide output is, in characters; the terminal's width where nothing is said.
+    /// The width of output in characters [default: that of the terminal].
     #[arg(
         long,
         global = true,
@@ -74,17 +74,17 @@ impl Appearance {
         };
         let found = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
         let width = self.width.or_else(found).filter(|width| *width > 0).unwrap_or(WIDTH);
-        let someone = shown && std::io::stdin().is_terminal();
+        let interactive = shown && std::io::stdin().is_terminal();
         Terminal {
             paint: if colours { Paint::Colours } else { Paint::Plain },
             width,
-            audience: if someone { Audience::Person } else { Audience::Program },
+            audience: if interactive { Audience::Person } else { Audience::Program },
             now: now(),
         }
     }
 }
 
-/// Returns the time, or the one that SOURCE_DATE_EPOCH gives so that output can be made twice the same.
+/// Returns the time; SOURCE_DATE_EPOCH overrides it, so that output is reproducible.
 fn now() -> Timestamp {
     let given = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse().ok());
     let clock = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
@@ -94,22 +94,22 @@ fn now() -> Timestamp {
 /// Who reads the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
-    /// Someone at a terminal, who can be asked.
+    /// A person at a terminal, who can be asked.
     Person,
-    /// A file, a pipe, another program.
+    /// A file, a pipe or another program.
     Program,
 }
 
-/// Where output goes and how it should look.
+/// How output should look.
 #[derive(Clone, Copy, Debug)]
 pub struct Terminal {
     /// Whether text has colours.
     pub paint: Paint,
-    /// How many characters fit on a line.
+    /// The number of characters of a line.
     pub width: usize,
     /// Who reads it.
     pub audience: Audience,
-    /// The time from which ages are counted.
+    /// The current time.
     pub now: Timestamp,
 }
 
@@ -120,29 +120,29 @@ impl Terminal {
         out.write_all(text.as_ref()).and_then(|()| out.flush()).map_err(Error::output)
     }
 
-    /// Writes a document to standard output in one of the formats for programs.
+    /// Writes a document to standard output.
     pub fn print_value(&self, value: &Value, format: Format) -> Result<(), Error> {
         self.print(format.render(value))
     }
 
-    /// Writes a line about the work, not part of its result, to standard error.
+    /// Writes a line that is not part of the result to standard error.
     pub fn note(&self, text: impl Display) {
-        // There is nobody to tell where this fails.
+        // An error of writing to standard error cannot be reported.
         let _ = writeln!(std::io::stderr(), "{text}");
     }
 
-    /// Asks a question on standard error and reads the line that answers it; nothing where the input has ended.
+    /// Asks a question on standard error and reads one line; `None` at the end of input.
     pub fn ask(&self, question: &str) -> Result<Option<String>, Error> {
         let mut error = std::io::stderr();
-        // Whoever does not see the question still may answer it.
+        // A question that cannot be shown can still be answered.
         let _ = write!(error, "{question}").and_then(|()| error.flush());
         let mut answer = String::new();
         let read = std::io::stdin().lock().read_line(&mut answer).map_err(Error::Input)?;
         Ok((read > 0).then(|| answer.trim().to_owned()))
     }
 
-    /// Writes what went wrong to standard error.
-    pub fn complain(&self, error: &Error) {
+    /// Writes an error to standard error.
+    pub fn error(&self, error: &Error) {
         self.note(format_args!("tenure: {error}"));
     }
 }

@@ -1,38 +1,38 @@
-//! Colours by what they mean, not by how they look: the palette is one table, and text without colours says the same.
+//! Colours by meaning. Text without colours says the same.
 
 use std::fmt::{self, Display};
 
 /// Whether text has colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
-    /// Escape sequences around what has a colour.
+    /// With escape sequences.
     Colours,
-    /// The text alone.
+    /// Without.
     Plain,
 }
 
-/// What a piece of text is, and so how it is coloured.
+/// The meaning of a piece of text, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
-    /// The work of a manager, told apart from that of others by its number.
+    /// A manager, by number.
     Manager(usize),
-    /// Something that comes to be.
+    /// An addition.
     Added,
-    /// Something that goes.
+    /// A removal.
     Removed,
-    /// Something that becomes something else.
+    /// A change.
     Changed,
-    /// Something to look at before going on.
+    /// A warning.
     Warning,
-    /// Something that must be solved.
+    /// A problem.
     Problem,
-    /// Something of no importance here.
+    /// Something less important.
     Faint,
     /// A heading.
     Strong,
 }
 
-/// Colours that are readable on dark and on light ground; managers take them in turn.
+/// The colours of managers, readable on dark and light backgrounds.
 const MANAGERS: [&str; 6] = ["36", "33", "35", "32", "34", "31"];
 
 impl Ink {
@@ -51,7 +51,7 @@ impl Ink {
 }
 
 impl Paint {
-    /// Returns text that prints in its colour.
+    /// Returns text that is printed in its colour.
     pub fn ink<T: Display>(self, ink: Ink, text: T) -> Painted<T> {
         Painted { paint: self, ink, text }
     }

@@ -1,5 +1,4 @@
-//! How far long work is, in one line of standard error that is written over and goes when the work is done. Nobody but a
-//! person at a terminal sees it.
+//! A progress bar on standard error, for people at a terminal only. It is removed when the work is done.
 
 use super::Terminal;
 use std::{
@@ -8,13 +7,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long work goes on before anything is shown, and then between two showings.
+/// The time before the bar is first shown, and between two updates.
 const PAUSE: Duration = Duration::from_millis(150);
 
-/// The widest bar.
+/// The maximum width of the bar.
 const BAR: usize = 30;
 
-/// A count of what is done.
+/// The progress of work.
 pub struct Progress {
     what: &'static str,
     total: usize,
@@ -25,7 +24,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Begins work of that many steps.
+    /// Starts work of `total` steps.
     pub fn new(terminal: &Terminal, what: &'static str, total: usize) -> Progress {
         Progress {
             what,
@@ -42,12 +41,11 @@ impl Progress {
         self.done.set(self.done.get() + 1);
         if self.visible && self.shown.get().elapsed() >= PAUSE {
             self.shown.set(Instant::now());
-            // Nothing depends on it.
             let _ = write!(std::io::stderr(), "\r{}", self.line());
         }
     }
 
-    /// Takes the line away.
+    /// Removes the bar.
     pub fn finish(&self) {
         if self.visible {
             let _ = write!(std::io::stderr(), "\r\x1b[K");

@@ -29,7 +29,7 @@ fn single_fields_are_taken_and_no_others() {
     world.with(&mine, &line).ends(3).mentions("image");
     assert_eq!(world.get(WEB).at(["spec", "replicas"]), Some(&Value::Int(2)), "nothing was applied");
     let mine = DEPLOYMENT.replace("replicas: 2", "replicas: 5");
-    world.with(&mine, &line).ends(0).mentions("alice gives up .spec.replicas");
+    world.with(&mine, &line).ends(0).mentions("alice loses .spec.replicas");
     assert_eq!(world.get(WEB).at(["spec", "replicas"]), Some(&Value::Int(5)));
     world.tenure(&["why", "deploy/web", ".spec.replicas"]).says("bob by Apply");
     world.tenure(&["apply", "-f", "-", "--force-conflicts", "--force-path", ".x"]).ends(1);
@@ -45,14 +45,14 @@ fn each_conflict_can_be_decided() {
         let live = world.get("/api/v1/namespaces/default/configmaps/c");
         let value = live.at(["data", "k"]).and_then(Value::as_str).unwrap_or_default().to_owned();
         let answer = world.tenure(&["why", "cm/c", ".data.k", "-o", "json"]).json();
-        let holders = answer.get("holders").and_then(Value::as_array).expect("holders");
+        let owners = answer.get("owners").and_then(Value::as_array).expect("owners");
         let name =
-            |holder: &Value| holder.get("manager").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let mut holders: Vec<String> = holders.iter().map(name).collect();
-        holders.sort();
-        (said.code, value, holders.join("+"))
+            |owner: &Value| owner.get("manager").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let mut owners: Vec<String> = owners.iter().map(name).collect();
+        owners.sort();
+        (said.code, value, owners.join("+"))
     };
-    for (answers, code, value, holders) in [
+    for (answers, code, value, owners) in [
         ("m\n", 0, "mine", "bob"),
         ("t\n", 0, "theirs", "alice"),
         ("what?\ns\n", 0, "theirs", "alice+bob"),
@@ -60,7 +60,7 @@ fn each_conflict_can_be_decided() {
         ("q\n", 3, "theirs", "alice"),
         ("", 3, "theirs", "alice"),
     ] {
-        assert_eq!(decide(answers), (Some(code), value.into(), holders.into()), "{answers:?}");
+        assert_eq!(decide(answers), (Some(code), value.into(), owners.into()), "{answers:?}");
     }
 }
 
@@ -102,7 +102,7 @@ fn what_is_no_longer_among_the_files_is_pruned() {
             "cm/stranger",
         ])
         .ends(1)
-        .mentions("is not the parent of a set");
+        .mentions("is not the parent of an ApplySet");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::harness::{World, offline, sample, snapshot};
 
 #[test]
-fn every_line_stands_behind_its_holders() {
+fn every_line_has_its_owners() {
     let live = sample("live.yaml");
     let said = offline(&["blame", "-f", &live], "").says("");
     snapshot("blame.txt", &said.out);
@@ -59,8 +59,8 @@ fn what_is_wrong_is_said_with_what_to_do_next() {
     let world = World::start();
     for (line, part) in [
         (&["blame", "nope/x"][..], "api-resources"),
-        (&["blame", "cm/x"], "there is no configmap/x in namespace default"),
-        (&["blame", "cm"], "which ones?"),
+        (&["blame", "cm/x"], "configmap/x not found in namespace default"),
+        (&["blame", "cm"], "name the objects"),
         (&["blame"], "KIND/NAME"),
         (&["blame", "cm/x", "-f", "y"], "not both"),
         (&["blame", "-f", "/nowhere.yaml"], "/nowhere.yaml"),

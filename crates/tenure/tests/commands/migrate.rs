@@ -43,10 +43,10 @@ fn without_migration_a_field_that_is_left_out_never_goes() {
     assert_eq!(code, 200);
     assert_eq!(data(&world), r#"{"goes":"z","stays":"x"}"#, "this is the pain");
     assert_eq!(world.managers(MAP), ["controller Apply", "kubectl-client-side-apply Update"]);
-    // The plan says so, and how to mend it.
+    // The plan says so, and how to fix it.
     world
         .with(&map("{stays: x}"), &["plan", "-f", "-", "--manager", "controller"])
-        .mentions("= .data.goes is left out, but stays")
+        .mentions("= .data.goes is not in the manifest but stays")
         .mentions("tenure migrate configmap/c");
 }
 
@@ -54,7 +54,7 @@ fn without_migration_a_field_that_is_left_out_never_goes() {
 fn after_migration_it_goes_and_one_manager_remains() {
     let Some(world) = world() else { return };
     let preview = world.tenure(&["migrate", "cm/c", "--dry-run"]).ends(0);
-    preview.mentions("kubectl (Apply) gains .data.goes").mentions("last-applied-configuration");
+    preview.mentions("kubectl (Apply) gains .data.goes").mentions("- .metadata.annotations");
     world.tenure(&["migrate", "cm/c", "--yes", "--undo", "undo.json"]).ends(0);
     assert_eq!(world.managers(MAP), ["kubectl Apply"]);
     assert_eq!(world.get(MAP).at(["metadata", "annotations"]), None);

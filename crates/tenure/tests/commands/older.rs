@@ -1,4 +1,4 @@
-//! Servers that are older than the commands: without OpenAPI v3 the types of custom resources come from version 2.
+//! Older servers: without OpenAPI v3 the types of custom resources come from v2, and without server-side apply the commands say so.
 
 use crate::{harness::World, recorded::http};
 use std::{
@@ -20,24 +20,26 @@ metadata: {name: w}
 spec: {parts: [{name: a, v: '1'}]}
 ";
 
-/// Reads from a server on behalf of others, and knows nothing of OpenAPI v3. It ends with the process.
+/// A proxy for reads that has no OpenAPI v3 and no server-side apply. It ends with the process.
 fn older(server: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = format!("http://{}", listener.local_addr().expect("a bound address"));
     let server = server.to_owned();
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            pass_on(stream, &server);
+            forward(stream, &server);
         }
     });
     address
 }
 
-fn pass_on(mut stream: TcpStream, server: &str) {
+fn forward(mut stream: TcpStream, server: &str) {
     let lines = BufReader::new(&stream).lines().map_while(Result::ok).take_while(|line| !line.is_empty());
     let head: Vec<String> = lines.collect();
     let path = head.first().and_then(|line| line.split_whitespace().nth(1)).unwrap_or("/").to_owned();
+    let patch = head.first().is_some_and(|line| line.starts_with("PATCH"));
     let (code, body) = match path.starts_with("/openapi/v3") {
+        _ if patch => (415, r#"{"kind":"Status","code":415,"message":"unknown format"}"#.to_owned()),
         true => (404, "404 page not found".to_owned()),
         false => {
             let (code, value) = http::ask(server, "GET", &path, "", "application/json", "");
@@ -46,12 +48,12 @@ fn pass_on(mut stream: TcpStream, server: &str) {
     };
     let answer =
         format!("HTTP/1.1 {code} .\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len());
-    // Whoever asked may have gone.
+    // The client may have disconnected.
     let _ = stream.write_all(answer.as_bytes());
 }
 
 #[test]
-fn the_items_of_a_custom_list_have_their_holders_without_openapi_v3() {
+fn items_of_a_custom_list_have_owners_without_openapi_v3() {
     let world = World::start();
     world.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "application/json", WIDGETS);
     let file = world.file("widget.yaml", WIDGET);
@@ -62,7 +64,18 @@ fn the_items_of_a_custom_list_have_their_holders_without_openapi_v3() {
     assert!(line.contains("alice"), "{line}");
     assert!(!blame.out.contains("not in the object"), "{blame:#?}");
     let why = world.tenure(&["why", "widget/w", ".spec.parts[name=\"a\"].v", "--server", &server]).ends(0);
-    why.mentions("string").mentions("apply by alice without it                     removes it");
+    why.mentions("string").mentions("removes it; the server may set a default");
     let audit = world.tenure(&["schema", "audit", "--live", "--server", &server]);
     assert!(audit.code.is_some_and(|code| code != 1), "{audit:#?}");
+}
+
+#[test]
+fn apply_says_that_a_server_has_no_server_side_apply() {
+    let world = World::start();
+    let server = older(&world.server.address);
+    let file = world.file("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n");
+    for command in ["apply", "plan"] {
+        let said = world.tenure(&[command, "-f", &file, "--server", &server]).ends(1);
+        said.fails(&format!("{server} does not support server-side apply"));
+    }
 }

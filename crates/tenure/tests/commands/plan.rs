@@ -4,7 +4,7 @@ use crate::harness::{DEPLOYMENT, World, offline, sample, snapshot};
 use tenure_value::Value;
 
 #[test]
-fn a_plan_says_what_changes_who_is_concerned_and_what_to_look_at() {
+fn a_plan_shows_changes_owners_and_warnings() {
     let line = ["plan", "-f", &sample("manifest.yaml"), "--live", &sample("live.yaml")];
     let said = offline(&line, "").ends(2);
     snapshot("plan.txt", &said.out);
@@ -13,7 +13,7 @@ fn a_plan_says_what_changes_who_is_concerned_and_what_to_look_at() {
     let conflicts = offline(&[&line[..], &["--manager", "other"]].concat(), "").ends(3);
     snapshot("plan-conflicts.txt", &conflicts.out);
     let forced = offline(&[&line[..], &["--manager", "other", "--force-conflicts"]].concat(), "").ends(2);
-    forced.mentions("gives up .spec.replicas");
+    forced.mentions("loses .spec.replicas");
 }
 
 #[test]
@@ -29,13 +29,13 @@ fn the_code_tells_scripts_how_it_ends() {
     let more = DEPLOYMENT.replace("replicas: 2", "replicas: 3");
     plan(&more, &[]).ends(2).mentions("~ .spec.replicas: 2 → 3");
     let conflict = plan(&more, &["--manager", "bob"]).ends(3);
-    conflict.mentions("! .spec.replicas: 2 → 3").mentions("held by kubectl (Apply");
+    conflict.mentions("! .spec.replicas: 2 → 3").mentions("owned by kubectl (Apply");
     plan(&more, &["--manager", "bob", "--force-path", ".spec.replicas"])
         .ends(2)
         .mentions("bob gains .spec.replicas");
     plan(&DEPLOYMENT.replace("replicas: 2", "replicas: many"), &[]).ends(1).mentions("refused");
     plan("apiVersion: x.io/v1\nkind: Nope\nmetadata: {name: none}\n", &[]).ends(1).mentions("no kind Nope");
-    plan("kind: X\n", &[]).ends(1).mentions("there is no apiVersion");
+    plan("kind: X\n", &[]).ends(1).mentions("apiVersion is missing");
     world.tenure(&["plan", "--bogus"]).ends(1);
     // Nothing of all this was written.
     let live = world.get("/apis/apps/v1/namespaces/default/deployments/web");
@@ -49,7 +49,7 @@ fn what_is_left_out_but_held_by_another_is_told() {
     world.with(&map("{a: x, b: z}"), &["apply", "-f", "-", "--manager", "alice"]).ends(0);
     world.with(&map("{b: z}"), &["apply", "-f", "-", "--manager", "bob"]).ends(0);
     let said = world.with(&map("{a: x}"), &["plan", "-f", "-", "--manager", "alice"]).ends(2);
-    said.mentions("= .data.b is left out, but stays: held by bob (Apply");
+    said.mentions("= .data.b is not in the manifest but stays: owned by bob (Apply");
 }
 
 #[test]

@@ -25,7 +25,10 @@ fn what_it_says_of_writes_is_what_happens() {
     apply("alice", "{a: x, b: z}").ends(0);
     apply("bob", "{b: z}").ends(0);
     let said = why(".data.b");
-    assert!(said.contains("apply by alice without it") && said.contains("it stays, held by bob"), "{said}");
+    assert!(
+        said.contains("apply by alice without it") && said.contains("the value stays, owned by bob"),
+        "{said}"
+    );
     assert!(said.contains("conflicts with bob, alice"), "{said}");
     let said = why(".data.a");
     assert!(said.contains("removes it"), "{said}");

@@ -206,7 +206,7 @@ fn a_control_plane_moves_from_one_machine_to_etcd() {
     };
     let data = old.path().to_str().expect("a path of text");
     let endpoints = etcd.endpoints().join(",");
-    command(&["export", "--data-dir", data, "--freeze"]).says("entries of revision");
+    command(&["export", "--data-dir", data, "--freeze"]).says("entries at revision");
     let (code, said) = post(&server, MAPS, &map("late"));
     assert_eq!(code, 503, "{said:?}");
     assert_eq!(get(&server, &format!("{MAPS}/moved")).0, 200, "reads go on");

@@ -117,7 +117,7 @@ fn apply_in_the_old_way_merges_with_what_was_applied_last() {
 }
 
 #[test]
-fn apply_on_the_server_tells_who_holds_what() {
+fn server_side_apply_shows_owners() {
     let cluster = Cluster::start();
     cluster.with(DEPLOYMENT, "apply --server-side -f -").says("deployment.apps/web serverside-applied");
     cluster.with(DEPLOYMENT, "apply --server-side -f -").says("deployment.apps/web serverside-applied");

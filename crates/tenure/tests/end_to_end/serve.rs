@@ -63,7 +63,7 @@ fn a_directory_that_cannot_be_gets_one_clear_line() {
     std::fs::write(&file, "").expect("a file");
     let said = run(&mut serve(&file.join("below"), &[]), "");
     assert!(said.code == Some(1) && said.err.lines().count() == 1, "{said:?}");
-    assert!(said.err.contains("cannot make the data directory"), "{}", said.err);
+    assert!(said.err.contains("cannot create the data directory"), "{}", said.err);
 }
 
 #[test]

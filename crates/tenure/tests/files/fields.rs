@@ -4,13 +4,13 @@ use crate::harness::{sample, tenure, tenure_reading};
 use tenure_value::Value;
 
 #[test]
-fn managers_are_shown_with_the_paths_they_hold() {
+fn managers_are_shown_with_the_paths_they_own() {
     tenure(&["fields", "decode", "live.yaml"]).ends(0).is_as_in("fields-decode.txt");
     tenure(&["fields", "decode", "live.yaml", "--color", "always", "--manager", "hpa"])
         .ends(0)
         .is_as_in("fields-decode-colours.txt");
     let said = tenure(&["fields", "decode", "live.yaml", "--manager", "nobody"]).ends(1);
-    assert!(said.err.contains("there is no manager \"nobody\"; there are "), "{}", said.err);
+    assert!(said.err.contains("no manager is named \"nobody\"; the managers are "), "{}", said.err);
 }
 
 #[test]

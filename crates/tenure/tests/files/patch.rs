@@ -142,7 +142,11 @@ fn what_cannot_be_read_or_patched_is_said_with_its_place() {
         (&["patch", "apply", "missing.yaml", "patch.yaml"], "", "cannot read missing.yaml"),
         (&["patch", "apply", "live.yaml", "-"], "a: [", "standard input: line"),
         (&["patch", "apply", "live.yaml", "-"], "spec: {template: {$patch: x}}", "standard input: .spec"),
-        (&["patch", "apply", "widgets.yaml", "patch.yaml"], "", "it has 2 documents; one is needed"),
+        (
+            &["patch", "apply", "widgets.yaml", "patch.yaml"],
+            "",
+            "it contains 2 documents; the command takes one",
+        ),
         (&["patch", "apply", "live.yaml", "-", "--type", "json"], "{}", "JSON patch"),
         (&["patch", "three-way", "manifest.yaml", "live.yaml", "--type", "json"], "", "strategic or merge"),
     ] {

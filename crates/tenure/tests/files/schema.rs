@@ -4,7 +4,7 @@ use crate::harness::{sample, tenure, tenure_reading};
 use tenure_value::Value;
 
 #[test]
-fn a_place_is_shown_in_plain_words() {
+fn effects_of_writes_are_described() {
     tenure(&["schema", "show", "Service.spec.ports"]).ends(0).is_as_in("schema-show.txt");
     tenure(&["schema", "show", "Service.spec.ports", "--color", "always", "--width", "60"])
         .ends(0)
@@ -20,9 +20,22 @@ fn a_place_is_shown_in_plain_words() {
 }
 
 #[test]
+fn entries_that_are_atomic_are_owned_as_units() {
+    let said = tenure(&["schema", "show", "Pod.spec.imagePullSecrets", "--width", "200"]).ends(0).text();
+    assert!(
+        said.contains(
+            "a list keyed by name (default \"\"); each entry is atomic: owned and replaced as a unit"
+        ),
+        "{said}"
+    );
+    let said = tenure(&["schema", "show", "Pod.spec.containers", "--width", "200"]).ends(0).text();
+    assert!(said.contains("each field of each entry is owned separately"), "{said}");
+}
+
+#[test]
 fn kinds_of_definitions_are_shown_too() {
     let said = tenure(&["schema", "show", "widgets.spec.parts", "--schema", "widget-crd-keyed.yaml"]).ends(0);
-    assert!(said.text().contains("entries are told apart by name"), "{}", said.text());
+    assert!(said.text().contains("a list keyed by name"), "{}", said.text());
     let said = tenure(&["schema", "show", "Widget.spec.sise", "--schema", "widget-crd.yaml"]).ends(1);
     assert!(said.err.contains("\"size\" may be meant"), "{}", said.err);
     let said = tenure(&["schema", "show", "Widget"]).ends(1);

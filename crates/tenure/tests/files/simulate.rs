@@ -17,10 +17,11 @@ fn four_ways_stand_side_by_side() {
 #[test]
 fn the_document_has_the_objects_and_what_differs() {
     let told = tenure(&["simulate", "manifest.yaml", "live.yaml", "-o", "json"]).ends(2).json();
-    let ways = told.get("ways").and_then(Value::as_array).cloned().unwrap_or_default();
-    let names: Vec<&str> = ways.iter().filter_map(|way| way.get("way")?.as_str()).collect();
+    let methods = told.get("methods").and_then(Value::as_array).cloned().unwrap_or_default();
+    let names: Vec<&str> = methods.iter().filter_map(|method| method.get("method")?.as_str()).collect();
     assert_eq!(names, ["client-side apply", "strategic merge", "JSON merge", "server-side apply"]);
-    let conflicts = ways.iter().last().and_then(|way| way.at(["refused", "conflicts"])?.as_array().cloned());
+    let conflicts =
+        methods.iter().last().and_then(|method| method.at(["refused", "conflicts"])?.as_array().cloned());
     assert!(
         conflicts
             .is_some_and(|all| all.iter().any(|one| one.get("path") == Some(&Value::from(".spec.replicas")))),
@@ -29,7 +30,7 @@ fn the_document_has_the_objects_and_what_differs() {
 }
 
 #[test]
-fn a_manifest_that_says_what_lives_changes_nothing() {
+fn a_manifest_that_equals_the_live_object_changes_nothing() {
     let manifest = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec: {replicas: 5}\n";
     let told = tenure_reading(
         &["simulate", "-", "live.yaml", "--manager", "hpa", "-o", "json"],
@@ -56,7 +57,7 @@ fn custom_resources_go_by_their_definition() {
 #[test]
 fn what_is_not_the_same_object_is_refused() {
     let said = tenure(&["simulate", "manifest.yaml", "service.yaml"]).ends(1);
-    assert!(said.err.contains("give the same kind and version of both"), "{}", said.err);
+    assert!(said.err.contains("both must have the same kind and version"), "{}", said.err);
     let said = tenure(&["simulate", "manifest.yaml", "bad-live.yaml"]).ends(1);
-    assert!(said.err.contains("the API would not have such a live object"), "{}", said.err);
+    assert!(said.err.contains("not a valid live object"), "{}", said.err);
 }

@@ -1,17 +1,13 @@
-//! Which objects belong together, so that those that are no longer among the files can be deleted. The set is kept as the
-//! ApplySet specification of Kubernetes says, so that `kubectl apply --applyset` and this command understand each other:
-//! a parent object names the kinds and namespaces of the members, and every member carries the id of the set.
+//! ApplySets: which objects belong together, so that those that are no longer in the files can be deleted. The format is that of
+//! the ApplySet specification, as in `kubectl apply --applyset`: a parent object lists the kinds and namespaces of the members,
+//! and every member has the id of the set in a label.
 
-use super::report::Done;
-use crate::{
-    Error,
-    cluster::{APPLY, Cluster, Resource, Targets},
-    document::Document,
-    plan::live::Mode,
-};
+use super::report::Applied;
+use crate::{Error, document::Document};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::Method;
 use std::collections::BTreeSet;
+use tenure_client::{APPLY_PATCH, Cluster, Mode, Resource, Selection, escaped};
 use tenure_value::{Object, Value};
 
 const ID: &str = "applyset.kubernetes.io/id";
@@ -20,7 +16,7 @@ const TOOLING: &str = "applyset.kubernetes.io/tooling";
 const KINDS: &str = "applyset.kubernetes.io/contains-group-kinds";
 const NAMESPACES: &str = "applyset.kubernetes.io/additional-namespaces";
 
-/// The tool that keeps a set; another tool must not touch it.
+/// The tool that manages a set; other tools must not change it.
 const TOOL: &str = "tenure";
 
 /// A set of objects that are applied together.
@@ -30,19 +26,19 @@ pub struct ApplySet {
     namespace: String,
     id: String,
     manager: String,
-    /// The kinds that have members, as `Deployment.apps`, and the namespaces they are in.
+    /// The kinds of the members, as `Deployment.apps`, and their namespaces.
     kinds: BTreeSet<String>,
     namespaces: BTreeSet<String>,
-    /// Those of the files alone.
+    /// Those of the files only.
     new_kinds: BTreeSet<String>,
     new_namespaces: BTreeSet<String>,
 }
 
 impl ApplySet {
-    /// Finds the set, or begins it.
+    /// Reads the set, or starts a new one.
     pub async fn open(name: &str, manager: &str, cluster: &Cluster) -> Result<ApplySet, Error> {
         let (kind, name) = name.split_once('/').unwrap_or(("secrets", name));
-        let parent = cluster.kind_called(kind).await?;
+        let parent = cluster.kind_named(kind).await?;
         let namespace = if parent.is_namespaced() { cluster.namespace.clone() } else { String::new() };
         let id = id(name, &namespace, &parent.kind, &parent.group);
         let mut set = ApplySet {
@@ -71,14 +67,14 @@ impl ApplySet {
         let what = format!("{}/{}", self.parent.word(), self.name);
         match text("labels", ID) {
             Some(id) if id == self.id => {}
-            Some(id) => return Err(Error::usage(format!("{what} is the parent of another set, {id}; choose another name"))),
-            None => return Err(Error::usage(format!("{what} exists and is not the parent of a set; choose another name"))),
+            Some(id) => return Err(Error::usage(format!("{what} is the parent of another ApplySet, {id}; choose another name"))),
+            None => return Err(Error::usage(format!("{what} exists and is not the parent of an ApplySet; choose another name"))),
         }
         match text("annotations", TOOLING) {
             Some(tool) if tool.split('/').next() == Some(TOOL) => {}
             tool => {
                 let tool = tool.unwrap_or("another tool");
-                return Err(Error::usage(format!("the set {what} is kept by {tool}; go on with that, or choose another name")));
+                return Err(Error::usage(format!("the ApplySet {what} is managed by {tool}; use that tool, or choose another name")));
             }
         }
         let list = |name| text("annotations", name).unwrap_or_default().split(',').filter(|part| !part.is_empty());
@@ -88,7 +84,7 @@ impl ApplySet {
         Ok(())
     }
 
-    /// Adds the kinds and namespaces of the files, before any object is applied, so that none can be forgotten.
+    /// Adds the kinds and namespaces of the files. This comes before any object is applied, so that none can be missed later.
     pub async fn extend(&mut self, documents: &[Document], cluster: &Cluster, mode: Mode) -> Result<(), Error> {
         for document in documents {
             let (api_version, kind) = document.kind()?;
@@ -104,13 +100,13 @@ impl ApplySet {
         }
         self.kinds.extend(self.new_kinds.iter().cloned());
         self.namespaces.extend(self.new_namespaces.iter().cloned());
-        if mode == Mode::ForReal {
+        if mode == Mode::Write {
             self.write(cluster).await?;
         }
         Ok(())
     }
 
-    /// Returns a document that says that it is a member.
+    /// Returns a document with the label of a member.
     pub fn member(&self, document: Document) -> Document {
         let metadata = document.value.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
         let labels = metadata.get("labels").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -136,15 +132,15 @@ impl ApplySet {
             ("kind", Value::from(self.parent.kind.as_str())),
             ("metadata", Value::Object(metadata)),
         ]);
-        let path = format!("{}?fieldManager={}&force=true", self.path(), crate::cluster::escaped(&self.manager));
+        let path = format!("{}?fieldManager={}&force=true", self.path(), escaped(&self.manager));
         let what = format!("{}/{}", self.parent.word(), self.name);
-        cluster.patch(&path, APPLY, &parent).await?.accepted("write", &what)?;
+        cluster.patch(&path, APPLY_PATCH, &parent).await?.success("write", &what)?;
         Ok(())
     }
 
     /// Deletes members that were not applied, and returns their names.
-    pub async fn prune(&mut self, done: &[Done], cluster: &Cluster, mode: Mode) -> Result<Vec<String>, Error> {
-        let applied: BTreeSet<&str> = done.iter().filter_map(Done::uid).collect();
+    pub async fn prune(&mut self, done: &[Applied], cluster: &Cluster, mode: Mode) -> Result<Vec<String>, Error> {
+        let applied: BTreeSet<&str> = done.iter().filter_map(Applied::uid).collect();
         let planned = |kind: &str, namespace: &str, name: &str| {
             done.iter().map(|done| &done.plan.target).any(|target| {
                 target.kind == kind && target.namespace == namespace && target.name == name
@@ -153,28 +149,28 @@ impl ApplySet {
         let mut pruned = Vec::new();
         for word in &self.kinds {
             let (kind, group) = word.split_once('.').unwrap_or((word, ""));
-            // A kind that is no longer served has no members either.
+            // A kind that is no longer served has no members.
             let called = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
-            let Ok(resource) = cluster.kind_called(&called).await else { continue };
+            let Ok(resource) = cluster.kind_named(&called).await else { continue };
             let namespaces: Vec<Option<&str>> = match resource.is_namespaced() {
                 true => self.namespaces.iter().map(|name| Some(name.as_str())).collect(),
                 false => vec![None],
             };
             for namespace in namespaces {
-                let targets = Targets { selector: Some(format!("{PART_OF}={}", self.id)), ..Targets::default() };
-                for found in cluster.select_in(&resource, namespace, &targets).await? {
-                    let text = |name| found.shown.at(["metadata", name]).and_then(Value::as_str).unwrap_or_default();
-                    if applied.contains(text("uid")) || planned(kind, text("namespace"), text("name")) {
+                let selection = Selection { labels: Some(format!("{PART_OF}={}", self.id)), fields: None };
+                for found in cluster.select(&resource, namespace, &selection).await? {
+                    let target = found.target();
+                    if applied.contains(found.uid()) || planned(kind, &target.namespace, &target.name) {
                         continue;
                     }
-                    if mode == Mode::ForReal {
-                        delete(&found.path(), text("uid"), cluster).await?;
+                    if mode == Mode::Write {
+                        delete(&found.path(), found.uid(), cluster).await?;
                     }
-                    pruned.push(crate::handover::name(&found));
+                    pruned.push(target.to_string());
                 }
             }
         }
-        if mode == Mode::ForReal {
+        if mode == Mode::Write {
             self.kinds = std::mem::take(&mut self.new_kinds);
             self.namespaces = std::mem::take(&mut self.new_namespaces);
             self.write(cluster).await?;
@@ -183,7 +179,7 @@ impl ApplySet {
     }
 }
 
-/// Deletes an object, and no other that may have come to bear its name.
+/// Deletes an object, unless it was replaced by another of the same name.
 async fn delete(path: &str, uid: &str, cluster: &Cluster) -> Result<(), Error> {
     let options = Value::object([
         ("apiVersion", Value::from("v1")),
@@ -192,14 +188,15 @@ async fn delete(path: &str, uid: &str, cluster: &Cluster) -> Result<(), Error> {
         ("preconditions", Value::object([("uid", Value::from(uid))])),
     ]);
     let body = tenure_value::json::to_vec(&options);
-    let reply = cluster.send(Method::DELETE, path, "application/json", Some(("application/json", body))).await?;
-    if reply.code == 404 {
+    let response = cluster.send(Method::DELETE, path, "application/json", Some(("application/json", body))).await?;
+    if response.code == 404 {
         return Ok(());
     }
-    reply.accepted("delete", path).map(drop)
+    response.success("delete", path)?;
+    Ok(())
 }
 
-/// Returns the id of the set that an object is the parent of.
+/// Returns the id of the set of a parent object.
 fn id(name: &str, namespace: &str, kind: &str, group: &str) -> String {
     let parent = format!("{name}.{namespace}.{kind}.{group}");
     let digest = ring::digest::digest(&ring::digest::SHA256, parent.as_bytes());

@@ -1,15 +1,13 @@
-//! Conflicts one by one: mine, theirs, share, or leave out. What is decided becomes another manifest and a list of fields to
-//! take, with which the apply is planned anew.
+//! Conflicts one by one: mine, theirs, share, or leave out. The decisions become another manifest and a list of fields to force, with
+//! which the apply is planned again.
 
 use crate::{
-    Error, holder,
-    plan::{
-        Contest, Draft, Plan, Verdict,
-        live::{Applier, Force},
-    },
+    Error,
     terminal::{Ink, Terminal},
 };
 use tenure_apply::Operation;
+use tenure_client::Draft;
+use tenure_ownership::{Applier, Conflict, Force, Plan, owner::describe_all};
 use tenure_value::json;
 
 /// What to do about one conflict.
@@ -17,41 +15,40 @@ use tenure_value::json;
 enum Decision {
     /// Take the field.
     Mine,
-    /// Leave value and holders as they are.
+    /// Leave the value and its owners as they are.
     Theirs,
-    /// Hold their value together with them.
+    /// Own their value together with them.
     Share,
-    /// Do not hold it.
+    /// Do not own the field.
     LeaveOut,
 }
 
-const QUESTION: &str = "  [m]ine: take it   [t]heirs: leave it as it is   [s]hare: hold their value too   [l]eave out: do not hold it   [q]uit
+const QUESTION: &str = "  [m]ine: take it   [t]heirs: leave it as it is   [s]hare: own their value too   [l]eave out: do not own it   [q]uit
 > ";
 
-/// Asks about every conflict of a plan; nothing where the answers end or someone wants to stop.
+/// Asks about every conflict of a plan; `None` at the end of input or on quit.
 pub fn decide(
     plan: &Plan,
     mut draft: Draft,
     mut applier: Applier,
     terminal: &Terminal,
 ) -> Result<Option<(Draft, Applier)>, Error> {
-    let Verdict::Contested(contests, _) = &plan.verdict else { return Ok(Some((draft, applier))) };
-    for contest in contests {
-        let Some(decision) = ask(plan, contest, terminal)? else { return Ok(None) };
-        follow(decision, contest, plan, &mut draft, &mut applier);
+    for conflict in plan.conflicts() {
+        let Some(decision) = ask(plan, conflict, terminal)? else { return Ok(None) };
+        follow(decision, conflict, plan, &mut draft, &mut applier);
     }
     Ok(Some((draft, applier)))
 }
 
-fn ask(plan: &Plan, contest: &Contest, terminal: &Terminal) -> Result<Option<Decision>, Error> {
-    let shown = |value: &Option<_>| value.as_ref().map_or_else(|| "nothing".to_owned(), json::to_string);
-    let holders = holder::describe_all(&contest.holders, terminal.now);
-    let heading = format!("{}: {}", plan.target, contest.path);
+fn ask(plan: &Plan, conflict: &Conflict, terminal: &Terminal) -> Result<Option<Decision>, Error> {
+    let shown = |value: &Option<_>| value.as_ref().map_or_else(|| "(not set)".to_owned(), json::to_string);
+    let owners = describe_all(&conflict.owners, terminal.now);
+    let heading = format!("{}: {}", plan.target, conflict.path);
     terminal.note(format_args!(
-        "{}\n  theirs: {}, held by {holders}\n  mine:   {}",
+        "{}\n  theirs: {}, owned by {owners}\n  mine:   {}",
         terminal.paint.ink(Ink::Strong, heading),
-        shown(&contest.live),
-        shown(&contest.proposed)
+        shown(&conflict.live),
+        shown(&conflict.proposed)
     ));
     loop {
         let Some(answer) = terminal.ask(QUESTION)? else { return Ok(None) };
@@ -66,35 +63,37 @@ fn ask(plan: &Plan, contest: &Contest, terminal: &Terminal) -> Result<Option<Dec
     }
 }
 
-fn follow(decision: Decision, contest: &Contest, plan: &Plan, draft: &mut Draft, applier: &mut Applier) {
-    let held = plan.before.as_ref().is_some_and(|before| {
+fn follow(decision: Decision, conflict: &Conflict, plan: &Plan, draft: &mut Draft, applier: &mut Applier) {
+    let owned = plan.before.as_ref().is_some_and(|before| {
         before.managers.iter().any(|manager| {
             manager.name == applier.manager
                 && manager.operation == Operation::Apply
-                && manager.fields.has(&contest.path)
+                && manager.fields.has(&conflict.path)
         })
     });
     let decision = match decision {
-        Decision::Theirs if held => Decision::Share,
+        Decision::Theirs if owned => Decision::Share,
         Decision::Theirs => Decision::LeaveOut,
         other => other,
     };
-    let way = contest.path.pointer(&draft.config, draft.ty);
-    let config = match (decision, way, &contest.live) {
+    let location = conflict.path.pointer(&draft.manifest.config, draft.manifest.ty);
+    let config = match (decision, location, &conflict.live) {
         (Decision::Mine, ..) => {
             let mut paths = match &applier.force {
                 Force::Paths(paths) => paths.clone(),
                 _ => Vec::new(),
             };
-            paths.push(contest.path.to_string());
+            paths.push(conflict.path.to_string());
             applier.force = Force::Paths(paths);
             None
         }
-        (Decision::Share, Some(way), Some(live)) => way.replace(&draft.config, live.clone()),
-        (_, Some(way), _) => way.remove(&draft.config),
+        (Decision::Share, Some(location), Some(live)) => {
+            location.replace(&draft.manifest.config, live.clone())
+        },
+        (_, Some(location), _) => location.remove(&draft.manifest.config),
         _ => None,
     };
     if let Some(config) = config {
-        draft.config = config;
+        draft.manifest.config = config;
     }
 }

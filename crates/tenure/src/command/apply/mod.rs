@@ -1,48 +1,46 @@
-//! `tenure apply`: server-side apply of many objects, in the order in which they need each other, each with its plan
-//! shown. What conflicts is not applied; the rest is.
+//! `tenure apply`: server-side apply of many objects in the order of their dependencies, with the plan of each. Objects with
+//! conflicts are not applied, the others are.
 
 mod applyset;
 mod interactive;
 mod order;
 mod report;
 
-use super::plan::MANAGER;
+use super::plan::{self, DEFAULT_MANAGER};
 use crate::{
     Error, Outcome,
-    cluster::{Cluster, Connection, REQUESTS_AT_ONCE},
+    connection::Connection,
     document::{Document, Files},
-    plan::{
-        Action, Draft, Plan, Verdict,
-        live::{Applier, Force, Mode},
-        render,
-    },
+    plan_text,
     terminal::{Format, Progress, Terminal},
 };
 use applyset::ApplySet;
 use clap::Args;
 use futures::{StreamExt, TryStreamExt, stream};
-use report::{Deed, Done};
-use std::time::Duration;
+use report::{Applied, Status};
+use std::time::{Duration, Instant};
+use tenure_client::{Cluster, Draft, Mode, REQUESTS_AT_ONCE};
+use tenure_ownership::{Action, Applier, Plan, Verdict};
 use tenure_value::Value;
 
-/// How often an object that others keep changing is looked at again.
+/// How often an object that others keep changing is read again.
 const ATTEMPTS: usize = 8;
 
-/// How long a definition may take until its kind is served, and how often that is looked at.
+/// How long to wait until the kind of a new definition is served, and how often to check.
 const ESTABLISHED_WITHIN: Duration = Duration::from_secs(30);
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+const CHECK_EVERY: Duration = Duration::from_millis(100);
 
-/// Apply objects on the server, with the plan shown.
+/// Apply objects with server-side apply, and show the plan.
 #[derive(Args)]
 #[command(after_help = "\
-Objects are applied in the order in which they need each other (namespaces and definitions first), several at once.
-An object with conflicts is not applied, the others are; --force-path takes single fields from their holders,
---interactive asks what to do about each.
+Objects are applied in the order of their dependencies (namespaces and definitions first), several at once. An object with
+conflicts is not applied, the others are; --force-path takes single fields from their owners, --interactive asks about
+each conflict.
 
-With --prune, objects that an earlier apply of the same set made and that are not among the files any more are deleted.
-The set is remembered by a Secret (or another object, as KIND/NAME) as `kubectl apply --applyset` does.
+With --prune, objects that an earlier apply of the same set created and that are no longer in the files are deleted. The
+set is stored in a Secret (or another object, given as KIND/NAME), in the format of `kubectl apply --applyset`.
 
-Exit codes: 0 done, 1 error, 3 conflicts.
+Exit codes: 0 success, 1 error, 3 conflicts.
 
 Examples:
   tenure apply -f deployment.yaml
@@ -53,28 +51,28 @@ Examples:
 pub struct Options {
     #[command(flatten)]
     files: Files,
-    /// The manager in whose name to apply.
-    #[arg(long, value_name = "NAME", env = "TENURE_MANAGER", default_value = MANAGER)]
+    /// The field manager.
+    #[arg(long, value_name = "NAME", env = "TENURE_MANAGER", default_value = DEFAULT_MANAGER)]
     manager: String,
-    /// Take this field, and all below it, from its holders; may be repeated.
+    /// Take this field, and everything below it, from its owners; may be repeated.
     #[arg(long, value_name = "PATH")]
     force_path: Vec<String>,
-    /// Take all contested fields from their holders.
+    /// Take all conflicting fields from their owners.
     #[arg(long, conflicts_with = "force_path")]
     force_conflicts: bool,
     /// Ask what to do about each conflict.
     #[arg(short, long, conflicts_with = "force_conflicts")]
     interactive: bool,
-    /// Show what would happen, and change nothing.
+    /// Show what would happen, without changing anything.
     #[arg(long)]
     dry_run: bool,
-    /// Delete what an earlier apply of the set made and is not among the files any more.
+    /// Delete objects that an earlier apply of the set created and that are no longer in the files.
     #[arg(long, requires = "applyset")]
     prune: bool,
-    /// The object that remembers the set: NAME of a Secret, or KIND/NAME.
+    /// The object that stores the set: the NAME of a Secret, or KIND/NAME.
     #[arg(long, value_name = "NAME", requires = "prune")]
     applyset: Option<String>,
-    /// How to write the result.
+    /// The output format.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]
@@ -83,15 +81,7 @@ pub struct Options {
 
 impl Options {
     fn mode(&self) -> Mode {
-        if self.dry_run { Mode::DryRun } else { Mode::ForReal }
-    }
-
-    fn force(&self) -> Force {
-        match self.force_conflicts {
-            true => Force::Everything,
-            false if self.force_path.is_empty() => Force::Nothing,
-            false => Force::Paths(self.force_path.clone()),
-        }
+        if self.dry_run { Mode::DryRun } else { Mode::Write }
     }
 }
 
@@ -102,21 +92,21 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         return Err(Error::usage("nothing to apply; name a file or directory with -f FILE, or - for standard input"));
     }
     if options.interactive && options.files.files.iter().any(|file| file.as_os_str() == "-") {
-        return Err(Error::usage("--interactive needs standard input for the answers; name the manifests as files"));
+        return Err(Error::usage("--interactive reads the answers from standard input; give the manifests as files"));
     }
-    let applier = Applier { manager: options.manager.clone(), force: options.force(), now: terminal.now };
-    options.connection.run(async |cluster| Work { options: &options, applier, cluster, terminal }.run(documents).await)
+    let applier = Applier { manager: options.manager.clone(), force: plan::force(options.force_conflicts, &options.force_path), now: terminal.now };
+    options.connection.run(async |cluster| Run { options: &options, applier, cluster, terminal }.all(documents).await)
 }
 
-struct Work<'a> {
+struct Run<'a> {
     options: &'a Options,
     applier: Applier,
     cluster: Cluster,
     terminal: &'a Terminal,
 }
 
-impl Work<'_> {
-    async fn run(&self, documents: Vec<Document>) -> Result<Outcome, Error> {
+impl Run<'_> {
+    async fn all(&self, documents: Vec<Document>) -> Result<Outcome, Error> {
         let mode = self.options.mode();
         let mut set = match &self.options.applyset {
             Some(name) => Some(ApplySet::open(name, &self.applier.manager, &self.cluster).await?),
@@ -126,18 +116,18 @@ impl Work<'_> {
             set.extend(&documents, &self.cluster, mode).await?;
         }
         let progress = Progress::new(self.terminal, "applying", documents.len());
-        let (mut company, mut done): (Vec<Draft>, Vec<Done>) = (Vec::new(), Vec::new());
+        let (mut drafts, mut done): (Vec<Draft>, Vec<Applied>) = (Vec::new(), Vec::new());
         for phase in order::phases(documents) {
-            let start = company.len();
+            let start = drafts.len();
             for document in phase {
                 let document = match &set {
                     Some(set) => set.member(document),
                     None => document,
                 };
-                company.push(Draft::of(document, &self.cluster).await?);
+                drafts.push(document.draft(&self.cluster).await?);
             }
-            let applied = self.phase(&company, start, &progress).await?;
-            if mode == Mode::ForReal {
+            let applied = self.phase(&drafts, start, &progress).await?;
+            if mode == Mode::Write {
                 self.establish(&applied).await?;
             }
             done.extend(applied);
@@ -145,83 +135,83 @@ impl Work<'_> {
         progress.finish();
         let mut pruned = Vec::new();
         if let Some(set) = &mut set {
-            if done.iter().all(Done::is_well) {
+            if done.iter().all(Applied::is_success) {
                 pruned = set.prune(&done, &self.cluster, mode).await?;
             } else {
-                self.terminal.note("nothing is pruned, since not everything could be applied");
+                self.terminal.note("nothing is pruned because not every object was applied");
             }
         }
         report::finish(&done, &pruned, mode, self.options.output, self.terminal)
     }
 
-    /// Plans and applies objects that do not need each other.
-    async fn phase(&self, company: &[Draft], start: usize, progress: &Progress) -> Result<Vec<Done>, Error> {
-        let drafts = company.get(start..).unwrap_or_default();
-        let plans = stream::iter(drafts).map(|draft| self.applier.plan(draft, company, &self.cluster));
+    /// Plans and applies the drafts from `start` on, which do not depend on each other.
+    async fn phase(&self, all: &[Draft], start: usize, progress: &Progress) -> Result<Vec<Applied>, Error> {
+        let drafts = all.get(start..).unwrap_or_default();
+        let plans = stream::iter(drafts).map(|draft| tenure_client::plan(draft, all, &self.applier, &self.cluster));
         let plans: Vec<Plan> = plans.buffered(REQUESTS_AT_ONCE).try_collect().await?;
         let mut steps = Vec::with_capacity(plans.len());
         for (plan, draft) in plans.into_iter().zip(drafts) {
             let (mut plan, mut draft, mut applier) = (plan, draft.clone(), self.applier.clone());
-            while self.options.interactive && matches!(plan.verdict, Verdict::Contested(..)) {
+            while self.options.interactive && matches!(plan.verdict, Verdict::Conflicts(..)) {
                 progress.finish();
                 match interactive::decide(&plan, draft.clone(), applier.clone(), self.terminal)? {
                     Some(decided) => (draft, applier) = decided,
                     None => break,
                 }
-                plan = applier.plan(&draft, company, &self.cluster).await?;
+                plan = tenure_client::plan(&draft, all, &applier, &self.cluster).await?;
             }
             if self.options.output == Format::Text {
                 progress.finish();
-                self.terminal.print(render::text(&plan, self.terminal))?;
+                self.terminal.print(plan_text::text(&plan, self.terminal))?;
             }
             steps.push((plan, draft, applier));
         }
         let done = stream::iter(steps).map(|(plan, draft, applier)| async move {
-            let deed = self.carry_out(&plan, &draft, &applier).await?;
+            let status = self.carry_out(&plan, &draft, &applier).await?;
             progress.step();
-            Ok::<_, Error>(Done { plan, deed })
+            Ok::<_, Error>(Applied { plan, status })
         });
         done.buffered(REQUESTS_AT_ONCE).try_collect().await
     }
 
-    async fn carry_out(&self, plan: &Plan, draft: &Draft, applier: &Applier) -> Result<Deed, Error> {
+    async fn carry_out(&self, plan: &Plan, draft: &Draft, applier: &Applier) -> Result<Status, Error> {
         let path = match (plan.action(), draft.path()) {
-            (Action::Refused, _) => return Ok(Deed::Refused),
-            (Action::Conflict, _) => return Ok(Deed::Contested),
-            (Action::Unchanged, _) => return Ok(Deed::Unchanged(uid(plan.before.as_ref().map(|live| &live.object)))),
-            (_, Some(path)) if self.options.mode() == Mode::ForReal => path,
-            _ => return Ok(Deed::Planned),
+            (Action::Refused, _) => return Ok(Status::Refused),
+            (Action::Conflict, _) => return Ok(Status::Conflict),
+            (Action::Unchanged, _) => return Ok(Status::Unchanged(uid(plan.before.as_ref().map(|live| &live.object)))),
+            (_, Some(path)) if self.options.mode() == Mode::Write => path,
+            _ => return Ok(Status::Planned),
         };
         let mut before = plan.before.clone();
         for _ in 0..ATTEMPTS {
-            let reply = applier.send(draft, &path, before.as_ref(), Mode::ForReal, &self.cluster).await?;
-            if reply.is_success() {
-                return Ok(Deed::Applied(uid(Some(&reply.value))));
+            let response = tenure_client::apply(draft, &path, before.as_ref(), applier, Mode::Write, &self.cluster).await?;
+            if response.is_success() {
+                return Ok(Status::Applied(uid(Some(&response.value))));
             }
-            let refusal = reply.refusal();
-            if refusal.is_contested() {
-                return Ok(Deed::Lost(refusal.message));
+            let refusal = response.refusal();
+            if refusal.is_conflict() {
+                return Ok(Status::LateConflict(refusal.message));
             }
             if !refusal.is_outdated() {
-                return Ok(Deed::Failed(refusal.message));
+                return Ok(Status::Failed(refusal.message));
             }
             before = self.cluster.find_live(&path).await?;
         }
-        Ok(Deed::Failed("others keep changing it; try again".into()))
+        Ok(Status::Failed("other clients keep changing it; try again".into()))
     }
 
     /// Waits until the kinds of new definitions are served.
-    async fn establish(&self, done: &[Done]) -> Result<(), Error> {
+    async fn establish(&self, done: &[Applied]) -> Result<(), Error> {
         let definitions = done.iter().filter(|done| {
-            done.plan.target.kind == "CustomResourceDefinition" && matches!(done.deed, Deed::Applied(_))
+            done.plan.target.kind == "CustomResourceDefinition" && matches!(done.status, Status::Applied(_))
         });
         for done in definitions {
             let path = format!("/apis/{}/customresourcedefinitions/{}", done.plan.target.api_version, done.plan.target.name);
-            let start = std::time::Instant::now();
+            let start = Instant::now();
             while !is_established(self.cluster.find(&path).await?.as_ref()) && start.elapsed() < ESTABLISHED_WITHIN {
-                tokio::time::sleep(LOOK_AGAIN).await;
+                tokio::time::sleep(CHECK_EVERY).await;
             }
-            self.cluster.forget_kinds();
+            self.cluster.rediscover();
         }
         Ok(())
     }

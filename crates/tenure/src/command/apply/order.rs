@@ -1,14 +1,14 @@
-//! The order in which objects need each other. Kinds that others stand on come first, what acts on all writes comes last;
-//! within a phase the order of the files is kept.
+//! The order of an apply. Kinds that others depend on come first, kinds that affect all writes come last; within a phase the
+//! order is that of the files.
 
 use crate::document::Document;
 use tenure_value::Value;
 
-/// The kinds of each phase; those not named are in the one after [`PODS_NEED`].
-const FIRST: [&[&str]; 2] = [&["Namespace", "CustomResourceDefinition", "PriorityClass", "StorageClass"], PODS_NEED];
+/// The kinds of the first phases; the phase after them has all other kinds.
+const FIRST: [&[&str]; 2] = [&["Namespace", "CustomResourceDefinition", "PriorityClass", "StorageClass"], USED_BY_PODS];
 
-/// What pods refer to.
-const PODS_NEED: &[&str] = &[
+/// The kinds that pods refer to.
+const USED_BY_PODS: &[&str] = &[
     "ServiceAccount",
     "Secret",
     "ConfigMap",
@@ -23,7 +23,7 @@ const PODS_NEED: &[&str] = &[
     "Service",
 ];
 
-/// What takes part in the writes of others.
+/// The kinds that affect writes of other objects.
 const LAST: &[&str] = &[
     "APIService",
     "MutatingWebhookConfiguration",
@@ -40,7 +40,7 @@ fn phase(document: &Document) -> usize {
     first.unwrap_or(if LAST.contains(&kind) { FIRST.len() + 1 } else { FIRST.len() })
 }
 
-/// Returns the documents in phases; each may be applied at once when those before it have been.
+/// Returns the documents in phases; the objects of a phase depend only on earlier phases.
 pub fn phases(documents: Vec<Document>) -> Vec<Vec<Document>> {
     let mut phases: Vec<Vec<Document>> = vec![Vec::new(); FIRST.len() + 2];
     for document in documents {
@@ -56,14 +56,14 @@ pub fn phases(documents: Vec<Document>) -> Vec<Vec<Document>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Place;
+    use crate::place::Place;
 
     #[test]
-    fn what_others_need_comes_first() {
+    fn dependencies_come_first() {
         let kinds = ["Deployment", "ValidatingWebhookConfiguration", "ConfigMap", "Widget", "CustomResourceDefinition", "Namespace"];
         let document = |kind: &&str| Document {
             value: Value::object([("kind", Value::from(*kind))]),
-            place: Place::unknown(),
+            place: Place::of("a.yaml".as_ref()),
         };
         let phases = phases(kinds.iter().map(document).collect());
         let shown: Vec<Vec<&str>> = phases

@@ -1,78 +1,79 @@
-//! What was done, object by object and in sum.
+//! The results of an apply, object by object and in total.
 
 use crate::{
     Error, Outcome,
-    plan::{Plan, live::Mode, render},
     terminal::{Format, Ink, Terminal},
 };
 use std::fmt::Write;
+use tenure_client::Mode;
+use tenure_ownership::Plan;
 use tenure_value::{Object, Value};
 
-/// An object and what was done with it.
-pub struct Done {
-    /// What was planned.
+/// An object and its result.
+pub struct Applied {
+    /// The plan.
     pub plan: Plan,
-    /// What was done.
-    pub deed: Deed,
+    /// The result.
+    pub status: Status,
 }
 
-/// What was done with an object.
+/// The result of an apply.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Deed {
-    /// It was applied; its uid.
+pub enum Status {
+    /// It was applied; the uid of the object.
     Applied(String),
-    /// There was nothing to do; its uid.
+    /// Nothing changed; the uid of the object.
     Unchanged(String),
-    /// It was only looked at.
+    /// It was planned only.
     Planned,
-    /// Others hold what would change.
-    Contested,
-    /// Others came to hold what would change between the plan and the apply.
-    Lost(String),
+    /// The plan has conflicts.
+    Conflict,
+    /// Another manager took a field between the plan and the apply.
+    LateConflict(String),
     /// The server refused the plan.
     Refused,
     /// The server refused the apply.
     Failed(String),
 }
 
-impl Done {
-    /// Whether the object is as its manifest wants it, or would be.
-    pub fn is_well(&self) -> bool {
-        matches!(self.deed, Deed::Applied(_) | Deed::Unchanged(_) | Deed::Planned)
+impl Applied {
+    /// Whether the object is, or would be, as the manifest describes it.
+    pub fn is_success(&self) -> bool {
+        matches!(self.status, Status::Applied(_) | Status::Unchanged(_) | Status::Planned)
     }
 
-    /// Returns the object's uid, where it has one.
+    /// Returns the uid of the object, if it is known.
     pub fn uid(&self) -> Option<&str> {
-        match &self.deed {
-            Deed::Applied(uid) | Deed::Unchanged(uid) => Some(uid),
+        match &self.status {
+            Status::Applied(uid) | Status::Unchanged(uid) => Some(uid),
             _ => None,
         }
     }
 }
 
-impl Deed {
+impl Status {
     fn word(&self) -> &'static str {
         match self {
-            Deed::Applied(_) => "applied",
-            Deed::Unchanged(_) => "unchanged",
-            Deed::Planned => "planned",
-            Deed::Contested | Deed::Lost(_) => "conflict",
-            Deed::Refused | Deed::Failed(_) => "refused",
+            Status::Applied(_) => "applied",
+            Status::Unchanged(_) => "unchanged",
+            Status::Planned => "planned",
+            Status::Conflict | Status::LateConflict(_) => "conflict",
+            Status::Refused | Status::Failed(_) => "refused",
         }
     }
 
     fn is_conflict(&self) -> bool {
-        matches!(self, Deed::Contested | Deed::Lost(_))
+        matches!(self, Status::Conflict | Status::LateConflict(_))
     }
 
     fn is_failure(&self) -> bool {
-        matches!(self, Deed::Refused | Deed::Failed(_))
+        matches!(self, Status::Refused | Status::Failed(_))
     }
 }
 
-/// Writes the summary, or everything for programs, and says how it ends.
+/// Prints the summary, or everything for programs, and returns the exit code.
 pub fn finish(
-    done: &[Done],
+    done: &[Applied],
     pruned: &[String],
     mode: Mode,
     format: Format,
@@ -82,18 +83,18 @@ pub fn finish(
         Format::Text => terminal.print(text(done, pruned, mode, terminal))?,
         format => terminal.print_value(&value(done, pruned), format)?,
     }
-    let refused = done.iter().filter(|done| done.deed.is_failure()).count();
+    let refused = done.iter().filter(|done| done.status.is_failure()).count();
     if refused > 0 {
         return Err(Error::SomeRefused { number: refused, of: done.len() });
     }
-    let contested = done.iter().any(|done| done.deed.is_conflict());
+    let contested = done.iter().any(|done| done.status.is_conflict());
     Ok(if contested { Outcome::Conflicts } else { Outcome::Done })
 }
 
-fn text(done: &[Done], pruned: &[String], mode: Mode, terminal: &Terminal) -> String {
+fn text(done: &[Applied], pruned: &[String], mode: Mode, terminal: &Terminal) -> String {
     let mut out = String::new();
     for done in done {
-        if let Deed::Failed(problem) | Deed::Lost(problem) = &done.deed {
+        if let Status::Failed(problem) | Status::LateConflict(problem) = &done.status {
             let line = format!("{}: {problem}", done.plan.target);
             // Writing to a string does not fail.
             let _ = writeln!(out, "{}", terminal.paint.ink(Ink::Problem, line));
@@ -105,7 +106,7 @@ fn text(done: &[Done], pruned: &[String], mode: Mode, terminal: &Terminal) -> St
     }
     let mut parts = Vec::new();
     for word in ["applied", "planned", "unchanged", "conflict", "refused"] {
-        let number = done.iter().filter(|done| done.deed.word() == word).count();
+        let number = done.iter().filter(|done| done.status.word() == word).count();
         if number > 0 {
             parts.push(format!("{number} {}", if word == "conflict" { "with conflicts" } else { word }));
         }
@@ -118,12 +119,12 @@ fn text(done: &[Done], pruned: &[String], mode: Mode, terminal: &Terminal) -> St
     out
 }
 
-fn value(done: &[Done], pruned: &[String]) -> Value {
+fn value(done: &[Applied], pruned: &[String]) -> Value {
     let objects = done.iter().map(|done| {
-        let plan = render::value(&done.plan).as_object().cloned().unwrap_or_default();
-        let object: Object = plan.with("result", done.deed.word());
-        Value::Object(match &done.deed {
-            Deed::Failed(problem) | Deed::Lost(problem) => object.with("error", problem.as_str()),
+        let plan = done.plan.to_value().as_object().cloned().unwrap_or_default();
+        let object: Object = plan.with("result", done.status.word());
+        Value::Object(match &done.status {
+            Status::Failed(problem) | Status::LateConflict(problem) => object.with("error", problem.as_str()),
             _ => object,
         })
     });

@@ -1,28 +1,25 @@
-//! `tenure blame`: an object as YAML, each line with those who hold it. What is shown is [`sheet::Sheet`]; how it
-//! looks is [`gutter`]'s business.
+//! `tenure blame`: an object as YAML, each line with its owners.
 
-mod gutter;
-mod sheet;
+mod text;
 
 use crate::{
     Error, Outcome,
-    cluster::{Connection, Targets},
+    connection::Connection,
     document::{Document, Files},
-    live::LiveObject,
+    targets::Targets,
     terminal::{Format, Terminal},
     types::SchemaFiles,
 };
 use clap::Args;
-use sheet::Sheet;
+use tenure_ownership::{Blame, LiveObject};
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
-/// Show an object with the holders of every line.
+/// Show an object with the owners of every line.
 #[derive(Args)]
 #[command(after_help = "\
-Each line of the object stands behind those who hold it: manager, operation (with the subresource they wrote
-through) and age. Further holders of the same line follow under it, marked with &; a line that nobody holds, such
-as one the server filled in, says so.
+Every line has its owner in front: manager, operation (with the subresource that it wrote through) and age. Further owners
+of a line follow below it, marked with &. A line without an owner, such as a default, is marked (unowned).
 
 Examples:
   tenure blame deployment/web
@@ -35,10 +32,10 @@ pub struct Options {
     targets: Targets,
     #[command(flatten)]
     files: Files,
-    /// Show only what this manager holds; may be repeated.
+    /// Show only the fields of this manager; may be repeated.
     #[arg(long = "manager", value_name = "NAME")]
     managers: Vec<String>,
-    /// How to write the result.
+    /// The output format.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]
@@ -47,58 +44,60 @@ pub struct Options {
     connection: Connection,
 }
 
-/// Shows who holds every line.
+/// Shows the owners of every line.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
-    let sheets = match (options.files.files.is_empty(), options.targets.is_empty()) {
-        (true, true) => return Err(Error::usage("nothing to show; name an object as KIND/NAME, or a file with -f FILE")),
-        (false, false) => return Err(Error::usage("name objects of a server or files, not both")),
+    let blames = match (options.files.files.is_empty(), options.targets.is_empty()) {
+        (true, true) => {
+            return Err(Error::usage("nothing to show; name an object as KIND/NAME, or a file with -f FILE"));
+        }
+        (false, false) => return Err(Error::usage("name either objects of a server or files, not both")),
         (false, true) => from_files(&options)?,
         (true, false) => from_server(&options)?,
     };
-    let sheets: Vec<Sheet> = sheets.into_iter().map(|sheet| sheet.only(&options.managers)).collect();
+    let blames: Vec<Blame> = blames.into_iter().map(|blame| blame.only(&options.managers)).collect();
     match options.output {
         Format::Text => {
-            for (at, sheet) in sheets.iter().enumerate() {
+            for (at, blame) in blames.iter().enumerate() {
                 if at > 0 {
                     terminal.print("---\n")?;
                 }
-                terminal.print(gutter::render(sheet, terminal))?;
+                terminal.print(text::text(blame, terminal))?;
             }
         }
-        format => match sheets.as_slice() {
+        format => match blames.as_slice() {
             [one] => terminal.print_value(&one.to_value(), format)?,
-            several => terminal.print_value(&Value::array(several.iter().map(Sheet::to_value)), format)?,
+            several => terminal.print_value(&Value::array(several.iter().map(Blame::to_value)), format)?,
         },
     }
     Ok(Outcome::Done)
 }
 
-fn from_files(options: &Options) -> Result<Vec<Sheet>, Error> {
+fn from_files(options: &Options) -> Result<Vec<Blame>, Error> {
     let types = options.schemas.types()?;
     let documents = options.files.read()?;
-    let sheet = |document: &Document| -> Result<Sheet, Error> {
+    let blame = |document: &Document| -> Result<Blame, Error> {
         let (api_version, kind) = document.kind()?;
         let ty = types.of(api_version, kind).unwrap_or_else(TypeRef::untyped);
         let live = LiveObject::read(&document.value).map_err(|error| Error::document(&document.place, error))?;
         if live.managers.is_empty() {
             return Err(Error::document(
                 &document.place,
-                "there is no metadata.managedFields; get the object with `kubectl get -o yaml --show-managed-fields`",
+                "metadata.managedFields is missing; get the object with `kubectl get -o yaml --show-managed-fields`",
             ));
         }
-        Ok(Sheet::of(&live, ty))
+        Ok(Blame::of(&live, ty))
     };
-    documents.iter().map(sheet).collect()
+    documents.iter().map(blame).collect()
 }
 
-fn from_server(options: &Options) -> Result<Vec<Sheet>, Error> {
+fn from_server(options: &Options) -> Result<Vec<Blame>, Error> {
     options.connection.run(async |cluster| {
-        let mut sheets = Vec::new();
-        for found in cluster.objects(&options.targets).await? {
+        let mut blames = Vec::new();
+        for found in options.targets.read(&cluster).await? {
             let live = found.read()?;
             let ty = cluster.type_of(live.api_version(), live.kind()).await?;
-            sheets.push(Sheet::of(&live, ty));
+            blames.push(Blame::of(&live, ty));
         }
-        Ok(sheets)
+        Ok(blames)
     })
 }

@@ -1,9 +1,9 @@
-//! `tenure fields decode`: managed fields as people read them: each manager, and the paths it holds.
+//! `tenure fields decode`: managed fields as text: each manager, and the paths that it owns.
 
 use super::input::Input;
 use crate::{
     Error, Outcome,
-    document::Place,
+    place::Place,
     terminal::{Format, Ink, Terminal},
 };
 use clap::Args;
@@ -11,10 +11,10 @@ use std::{fmt::Write, path::PathBuf};
 use tenure_fields::{FieldSet, compact::ManagerRecord, fields_v1};
 use tenure_value::Value;
 
-/// Show managed fields, whatever their encoding, as the paths that each manager holds.
+/// Show managed fields, in any encoding, as the paths that each manager owns.
 #[derive(Args)]
 #[command(after_help = "\
-With --output json or yaml the result is what the API shows: managedFields, or one FieldsV1.
+With --output json or yaml the result is managedFields, or one FieldsV1, as in the API.
 
 Examples:
   tenure fields decode deployment.yaml
@@ -24,18 +24,18 @@ pub struct Options {
     /// The file with managed fields, or - for standard input.
     #[arg(default_value = "-")]
     file: PathBuf,
-    /// Show only this manager's fields.
+    /// Show only the fields of this manager.
     #[arg(long, value_name = "NAME")]
     manager: Option<String>,
-    /// How to write the result.
+    /// The output format.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
 }
 
 /// Prints the paths.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
-    let told = |problem: String| Error::document(&Place::of(&options.file), problem);
-    let input = Input::read(&options.file)?.only(options.manager.as_deref()).map_err(told)?;
+    let failed = |problem: String| Error::document(&Place::of(&options.file), problem);
+    let input = Input::read(&options.file)?.only(options.manager.as_deref()).map_err(failed)?;
     match options.output {
         Format::Text => terminal.print(render(&input, terminal))?,
         format => terminal.print_value(&to_value(&input), format)?,
@@ -57,7 +57,7 @@ fn render(input: &Input, terminal: &Terminal) -> String {
         Input::Managers(records) => {
             for (number, record) in records.iter().enumerate() {
                 let name = terminal.paint.ink(Ink::Manager(number), &record.manager);
-                let _ = writeln!(out, "{name}{}", circumstances(record));
+                let _ = writeln!(out, "{name}{}", details(record));
                 match &record.fields {
                     Some(fields) => paths(fields, "  ", &mut out),
                     None => out.push_str("  no fields\n"),
@@ -68,8 +68,8 @@ fn render(input: &Input, terminal: &Terminal) -> String {
     out
 }
 
-/// Says how, at which version, through which endpoint and when a manager wrote, as far as the entry tells.
-fn circumstances(record: &ManagerRecord) -> String {
+/// Describes the operation, version, subresource and time of a manager, as far as they are known.
+fn details(record: &ManagerRecord) -> String {
     let through = Some(&record.subresource).filter(|name| !name.is_empty()).map(|name| format!("through {name}"));
     let parts = [Some(record.operation.to_string()), Some(record.api_version.to_string()), through, Some(record.time.to_string())];
     parts.into_iter().flatten().filter(|part| !part.is_empty()).map(|part| format!(", {part}")).collect()

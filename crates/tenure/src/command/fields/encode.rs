@@ -1,9 +1,9 @@
-//! `tenure fields encode`: managed fields, in whichever form they come, written in another.
+//! `tenure fields encode`: converts managed fields to another encoding.
 
 use super::{form, input::Input};
 use crate::{
     Error, Outcome,
-    document::Place,
+    place::Place,
     terminal::{Audience, Terminal},
 };
 use clap::Args;
@@ -11,12 +11,12 @@ use std::path::PathBuf;
 use tenure_fields::compact::{Form, ManagerRecord, encode_object};
 use tenure_value::{Value, json};
 
-/// Write managed fields in another encoding.
+/// Convert managed fields to another encoding.
 #[derive(Args)]
 #[command(after_help = "\
-Every form is read: an object, the list of its managers, one set as FieldsV1, nested lists, nested lists with a string
-table, binary, or binary as 0x and hexadecimal digits. The binary form holds all managers of an object; the text forms
-hold one set, chosen with --manager. Bytes go to a file or a pipe as they are, to a terminal in hexadecimal digits.
+Any form can be read: an object, the list of its managers, one set as FieldsV1, nested lists, nested lists with a string
+table, binary, or binary as 0x and hexadecimal digits. The binary form contains all managers of an object; the text forms
+contain one set, chosen with --manager. Binary output to a terminal is written as hexadecimal digits.
 
 Examples:
   tenure fields encode deployment.yaml --form binary > managers.bin
@@ -29,19 +29,19 @@ pub struct Options {
     /// The form to write: fields-v1, nested-lists, string-table or binary.
     #[arg(long, value_parser = form, value_name = "FORM", default_value = "binary")]
     form: Form,
-    /// Take only this manager's fields.
+    /// The manager whose fields to convert.
     #[arg(long, value_name = "NAME")]
     manager: Option<String>,
-    /// Write bytes in hexadecimal digits wherever they go.
+    /// Write binary output as hexadecimal digits.
     #[arg(long)]
     hex: bool,
 }
 
-/// Prints the fields in the form asked for.
+/// Prints the fields in the chosen form.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
-    let told = |problem: String| Error::document(&Place::of(&options.file), problem);
-    let input = Input::read(&options.file)?.only(options.manager.as_deref()).map_err(told)?;
-    let bytes = encode(&input, options.form).map_err(told)?;
+    let failed = |problem: String| Error::document(&Place::of(&options.file), problem);
+    let input = Input::read(&options.file)?.only(options.manager.as_deref()).map_err(failed)?;
+    let bytes = encode(&input, options.form).map_err(failed)?;
     let shown = options.hex || terminal.audience == Audience::Person;
     match (options.form, shown) {
         (Form::Binary, true) => terminal.print(format!("0x{}\n", hexadecimal(&bytes)))?,
@@ -67,7 +67,7 @@ fn encode(input: &Input, form: Form) -> Result<Vec<u8>, String> {
             several => {
                 let names: Vec<&str> = several.iter().map(|record| record.manager.as_str()).collect();
                 return Err(format!(
-                    "{form} holds one set, and there are {} managers; choose one with --manager: {}",
+                    "{form} contains one set, and there are {} managers; choose one with --manager: {}",
                     several.len(),
                     names.join(", ")
                 ));

@@ -1,10 +1,6 @@
-//! Managed fields as they come: an object or a list of its managers, one set, and every form of both. A form is
-//! known by how it begins, so nobody has to name it.
+//! Managed fields in any encoding: an object, a list of managers, or one field set. The encoding is detected.
 
-use crate::{
-    Error,
-    document::{Place, read_bytes},
-};
+use crate::{Error, document::read_bytes, place::Place};
 use std::path::Path;
 use tenure_fields::{
     FieldSet,
@@ -12,11 +8,11 @@ use tenure_fields::{
 };
 use tenure_value::{Limits, Value, yaml};
 
-/// What was read.
+/// Managed fields.
 pub enum Input {
-    /// All managers of an object.
+    /// The managers of an object.
     Managers(Vec<ManagerRecord>),
-    /// One set alone.
+    /// A single field set.
     Set(FieldSet),
 }
 
@@ -28,16 +24,16 @@ impl Input {
     }
 
     fn parse(bytes: &[u8]) -> Result<Input, String> {
-        let told = |error: tenure_fields::Error| error.to_string();
+        let message = |error: tenure_fields::Error| error.to_string();
         let text = bytes.trim_ascii();
         if let Some(digits) = text.strip_prefix(b"0x") {
             return Input::binary(&from_hexadecimal(digits)?);
         }
         match text.first() {
-            None => Err("there is nothing in it; an object, a field set or one of its compact forms is read".into()),
+            None => Err("it is empty; give an object, a field set or one of its compact forms".into()),
             Some(b'[') => match Form::NestedLists.decode(text).or_else(|_| Form::StringTable.decode(text)) {
                 Ok(set) => Ok(Input::Set(set)),
-                Err(error) => Input::document(text).map_err(|_| told(error)),
+                Err(error) => Input::document(text).map_err(|_| message(error)),
             },
             Some(b'{' | b'a'..=b'z' | b'A'..=b'Z' | b'-' | b'#' | b'"') => Input::document(text),
             Some(_) => Input::binary(bytes),
@@ -53,7 +49,7 @@ impl Input {
         .map_err(|error| error.to_string())
     }
 
-    /// Reads what is JSON or YAML: an object, its `managedFields`, or one set as the API shows it.
+    /// Reads JSON or YAML: an object, its `managedFields`, or one FieldsV1 set.
     fn document(text: &[u8]) -> Result<Input, String> {
         let value = yaml::parse_any(text, &Limits::TRUSTED).map_err(|error| error.to_string())?;
         if let Some(entries) = value.at(["metadata", "managedFields"]).or(value.get("managedFields")) {
@@ -63,7 +59,7 @@ impl Input {
             return records(&value).map(Input::Managers);
         }
         if value.get("apiVersion").is_some() {
-            return Err("there is no metadata.managedFields; get the object with `kubectl get -o yaml \
+            return Err("metadata.managedFields is missing; get the object with `kubectl get -o yaml \
                         --show-managed-fields`"
                 .into());
         }
@@ -71,22 +67,22 @@ impl Input {
         set.map(Input::Set).map_err(|error| error.to_string())
     }
 
-    /// Returns the managers of that name, or all of them.
+    /// Keeps the managers of a name, or all.
     pub fn only(self, name: Option<&str>) -> Result<Input, String> {
         let (Input::Managers(records), Some(name)) = (&self, name) else { return Ok(self) };
-        let meant: Vec<ManagerRecord> =
+        let named: Vec<ManagerRecord> =
             records.iter().filter(|record| record.manager == name).cloned().collect();
-        if meant.is_empty() {
+        if named.is_empty() {
             let names: Vec<&str> = records.iter().map(|record| record.manager.as_str()).collect();
-            return Err(format!("there is no manager {name:?}; there are {}", names.join(", ")));
+            return Err(format!("no manager is named {name:?}; the managers are {}", names.join(", ")));
         }
-        Ok(Input::Managers(meant))
+        Ok(Input::Managers(named))
     }
 }
 
 /// Reads the entries of `managedFields`.
 pub fn records(entries: &Value) -> Result<Vec<ManagerRecord>, String> {
-    let entries = entries.as_array().ok_or_else(|| format!("managedFields is a list, found {}", entries.kind()))?;
+    let entries = entries.as_array().ok_or_else(|| format!("managedFields must be a list, found {}", entries.kind()))?;
     let record = |(at, entry): (usize, &Value)| {
         ManagerRecord::from_value(entry).map_err(|error| format!("managedFields[{at}]: {error}"))
     };
@@ -100,7 +96,7 @@ fn from_hexadecimal(digits: &[u8]) -> Result<Vec<u8>, String> {
         _ => None,
     };
     let bytes: Option<Vec<u8>> = digits.chunks(2).map(pair).collect();
-    bytes.ok_or_else(|| "after 0x come pairs of hexadecimal digits".into())
+    bytes.ok_or_else(|| "0x must be followed by pairs of hexadecimal digits".into())
 }
 
 #[cfg(test)]
@@ -108,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_form_is_known_by_how_it_begins() {
+    fn every_form_is_detected() {
         let set = Form::FieldsV1.decode(br#"{"f:spec":{".":{},"f:ports":{"k:{\"port\":80}":{"f:name":{}}}}}"#).unwrap();
         for form in Form::ALL {
             let Ok(Input::Set(read)) = Input::parse(&form.encode(&set).unwrap()) else { panic!("{form}") };
@@ -126,11 +122,11 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_managers_is_told() {
-        let told = |text: &str| Input::parse(text.as_bytes()).map(|_| ()).unwrap_err();
-        assert!(told("apiVersion: v1\nkind: Pod\n").contains("--show-managed-fields"));
-        assert!(told("").contains("nothing in it"));
-        assert!(told("0x1").contains("pairs"));
-        assert!(told("[7").contains("table 7 is unknown"), "{}", told("[7"));
+    fn input_without_managers_is_an_error() {
+        let error = |text: &str| Input::parse(text.as_bytes()).map(|_| ()).unwrap_err();
+        assert!(error("apiVersion: v1\nkind: Pod\n").contains("--show-managed-fields"));
+        assert!(error("").contains("it is empty"));
+        assert!(error("0x1").contains("pairs"));
+        assert!(error("[7").contains("table 7 is unknown"), "{}", error("[7"));
     }
 }

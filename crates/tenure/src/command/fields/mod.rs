@@ -1,5 +1,4 @@
-//! `tenure fields`: managed fields in all their forms. What comes in, in whichever form, is [`input::Input`]; each
-//! subcommand is a file.
+//! `tenure fields`: managed fields in all encodings. [`input::Input`] reads any of them; each subcommand is a file.
 
 mod decode;
 mod encode;
@@ -10,7 +9,7 @@ use crate::{Error, Outcome, terminal::Terminal};
 use clap::{Args, Subcommand};
 use tenure_fields::compact::Form;
 
-/// Convert managed fields between their encodings, and tell what they cost.
+/// Convert managed fields between encodings, and measure their size.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -30,7 +29,7 @@ enum Command {
     Size(size::Options),
 }
 
-/// Carries one of them out.
+/// Runs a subcommand.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     match options.command {
         Command::Encode(options) => encode::run(options, terminal),
@@ -39,7 +38,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     }
 }
 
-/// Reads the name of a form, for the parser of the command line.
+/// Parses the name of a form.
 fn form(name: &str) -> Result<Form, String> {
     name.parse().map_err(|error: tenure_fields::Error| error.to_string())
 }

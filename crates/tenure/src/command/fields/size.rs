@@ -1,9 +1,9 @@
-//! `tenure fields size`: what managed fields cost, object by object and in all, and what each compact form would save.
+//! `tenure fields size`: the size of managed fields, per object and in total, and in each compact form.
 
 use super::input::records;
 use crate::{
     Error, Outcome,
-    cluster::{Connection, Found},
+    connection::Connection,
     document::{self, Document},
     terminal::{Format, Ink, Terminal, shortened},
 };
@@ -15,11 +15,11 @@ use tenure_fields::{
 };
 use tenure_value::{Value, json};
 
-/// Tell what managed fields cost and what compaction would save.
+/// Show the size of managed fields, and what compact forms would save.
 #[derive(Args)]
 #[command(after_help = "\
-Sizes are bytes of JSON without blanks; the binary form is what a store keeps. Lists of objects count object by
-object, so a whole cluster can be piped in.
+Sizes are bytes of JSON without whitespace; the binary form is what the store keeps. The items of a list are counted
+separately, so a whole cluster can be piped in.
 
 Examples:
   tenure fields size deployment.yaml
@@ -29,20 +29,20 @@ pub struct Options {
     /// The files with objects, or - for standard input.
     #[arg(default_value = "-")]
     files: Vec<PathBuf>,
-    /// Take every object of the server of the kubeconfig.
+    /// Measure every object of the server.
     #[arg(long, conflicts_with = "files")]
     live: bool,
-    /// Show only so many objects, those with the largest managed fields first; the sums are of all.
+    /// Show only the objects with the largest managed fields; the totals include all.
     #[arg(long, value_name = "COUNT")]
     top: Option<usize>,
-    /// How to write the sizes.
+    /// The output format.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]
     connection: Connection,
 }
 
-/// What one object costs, in bytes.
+/// The sizes of one object, in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Sizes {
     object: usize,
@@ -59,21 +59,21 @@ impl Sizes {
             return Ok(Sizes { object: json::to_vec(value).len(), ..Sizes::default() });
         };
         let records = records(entries)?;
-        let told = |error: tenure_fields::Error| error.to_string();
+        let message = |error: tenure_fields::Error| error.to_string();
         let managed = json::to_vec(entries).len();
-        // What an entry says beside its fields costs the same in the text forms.
-        let beside = |form: Form| -> Result<usize, String> {
+        // Everything in an entry except its fields has the same size in the text forms.
+        let total = |form: Form| -> Result<usize, String> {
             let sets = records.iter().filter_map(|record| record.fields.as_ref());
             let sizes = sets.map(|set: &FieldSet| Ok((Form::FieldsV1.encode(set)?.len(), form.encode(set)?.len())));
-            let sizes = sizes.collect::<Result<Vec<_>, _>>().map_err(told)?;
+            let sizes = sizes.collect::<Result<Vec<_>, _>>().map_err(message)?;
             Ok(sizes.into_iter().fold(managed, |sum, (before, after)| sum.saturating_sub(before) + after))
         };
         Ok(Sizes {
             object: json::to_vec(value).len(),
             managers: records.len(),
             fields_v1: managed,
-            nested_lists: beside(Form::NestedLists)?,
-            string_table: beside(Form::StringTable)?,
+            nested_lists: total(Form::NestedLists)?,
+            string_table: total(Form::StringTable)?,
             binary: binary(&records)?,
         })
     }
@@ -136,7 +136,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
 fn documents(options: &Options) -> Result<Vec<Document>, Error> {
     if options.live {
         return options.connection.run(async |cluster| {
-            Ok(cluster.everything().await?.iter().map(Found::document).collect())
+            Ok(cluster.all_objects().await?.iter().map(Document::from).collect())
         });
     }
     let mut documents = Vec::new();
@@ -153,7 +153,7 @@ fn name(document: &Document) -> String {
     if kind.is_empty() { name } else { format!("{kind} {name}") }
 }
 
-/// The columns of the table behind the name, each with how wide it is.
+/// The columns after the name, with their widths.
 const COLUMNS: [(&str, usize); 5] =
     [("object", 9), ("managed", 9), ("nested", 9), ("table", 9), ("binary", 9)];
 
@@ -178,7 +178,7 @@ fn render(sizes: &[(String, Sizes)], sum: &Sizes, count: usize, terminal: &Termi
     let saved = sum.fields_v1.saturating_sub(sum.binary);
     let _ = writeln!(
         out,
-        "managed fields are {} of the objects; in the binary form they would be {}: {} bytes less",
+        "managed fields are {} of the objects; in binary form they would be {}, {} bytes less",
         share(sum.fields_v1, sum.object),
         share(sum.binary, sum.object.saturating_sub(saved)),
         paint.ink(Ink::Added, grouped(saved))
@@ -191,7 +191,7 @@ fn share(part: usize, whole: usize) -> String {
     format!("{}.{} %", tenths / 10, tenths % 10)
 }
 
-/// Returns a number with its thousands set apart.
+/// Returns a number with separators between thousands.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() * 4 / 3);

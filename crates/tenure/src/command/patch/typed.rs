@@ -2,7 +2,7 @@
 
 use crate::{
     Error,
-    cluster::Connection,
+    connection::Connection,
     document::Document,
     kinds,
     types::{SchemaFiles, Types},
@@ -63,14 +63,14 @@ impl Typed {
     /// Returns the type of a kind that the server knows by this name.
     fn called(&self, name: &str) -> Result<TypeRef<'static>, Error> {
         self.connection.run(async |cluster| {
-            let resource = cluster.kind_called(name).await?;
-            cluster.type_of(&resource.api_version(), &resource.kind).await
+            let resource = cluster.kind_named(name).await?;
+            Ok(cluster.type_of(&resource.api_version(), &resource.kind).await?)
         })
     }
 
     /// Returns the type that the server publishes of a kind.
     fn published(&self, api_version: &str, kind: &str) -> Result<Option<TypeRef<'static>>, Error> {
-        let found = self.connection.run(async |cluster| cluster.type_of(api_version, kind).await)?;
+        let found = self.connection.run(async |cluster| Ok(cluster.type_of(api_version, kind).await?))?;
         Ok(Some(found).filter(|found| !matches!(found.get(), Type::Untyped)))
     }
 }

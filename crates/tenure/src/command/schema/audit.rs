@@ -1,8 +1,8 @@
-//! `tenure schema audit`: every list that is merged by a key which two legal entries may share.
+//! `tenure schema audit`: lists whose merge key two valid entries may share.
 
 use crate::{
     Error, Outcome,
-    cluster::Connection,
+    connection::Connection,
     terminal::{Format, Ink, Terminal},
     types::SchemaFiles,
 };
@@ -14,11 +14,11 @@ use tenure_schema::{
 };
 use tenure_value::Value;
 
-/// Find lists whose merge key cannot tell legal entries apart.
+/// Find lists whose merge key is not unique.
 #[derive(Args)]
 #[command(after_help = "\
-In such a list a patch loses an entry or changes the wrong one. Without files the built-in kinds are looked over,
-with --live all kinds of a server. The exit code is 0 where nothing is found and 2 where something is.
+In such a list a patch can lose an entry or change the wrong one. Without files the built-in kinds are checked, with --live
+all kinds of a server. The exit code is 0 if nothing is found and 2 otherwise.
 
 Examples:
   tenure schema audit
@@ -26,12 +26,12 @@ Examples:
   tenure schema audit --live --context production
   kubectl get --raw /openapi/v2 | tenure schema audit --schema - --output json")]
 pub struct Options {
-    /// How to write the findings.
+    /// The output format.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]
     schemas: SchemaFiles,
-    /// Look over the types that the server of the kubeconfig publishes.
+    /// Check the types that the server publishes.
     #[arg(long, conflicts_with = "schema_files")]
     live: bool,
     #[command(flatten)]
@@ -40,13 +40,13 @@ pub struct Options {
 
 /// Prints the findings.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
-    let looked_over: Vec<&Schema> = match options.schemas.schema_files.is_empty() {
-        true if options.live => options.connection.run(async |cluster| cluster.all_types().await)?,
+    let checked: Vec<&Schema> = match options.schemas.schema_files.is_empty() {
+        true if options.live => options.connection.run(async |cluster| Ok(cluster.all_types().await?))?,
         true => vec![Schema::builtin()],
         false => options.schemas.types()?.given().collect(),
     };
-    let mut weak: Vec<WeakKey> = looked_over.iter().flat_map(|schema| audit::weak_keys(schema)).collect();
-    // Types that several groups use are published with each of them.
+    let mut weak: Vec<WeakKey> = checked.iter().flat_map(|schema| audit::weak_keys(schema)).collect();
+    // Types that several groups use are published with each group.
     weak.sort_by(|a, b| (&a.parent, &a.field).cmp(&(&b.parent, &b.field)));
     weak.dedup();
     match options.output {
@@ -66,7 +66,7 @@ fn render(weak: &[WeakKey], terminal: &Terminal) -> String {
         let _ = writeln!(out, "  {}", advice(weak));
     }
     let count = match weak.len() {
-        0 => "every merged list has a key that tells its entries apart".to_owned(),
+        0 => "every merged list has a unique key".to_owned(),
         1 => "1 list".to_owned(),
         more => format!("{more} lists"),
     };
@@ -74,7 +74,7 @@ fn render(weak: &[WeakKey], terminal: &Terminal) -> String {
     out
 }
 
-/// Says what would be better.
+/// Returns what would be better.
 fn advice(weak: &WeakKey) -> String {
     let has = |weakness| weak.reasons.contains(&weakness);
     if !weak.recommended_keys.is_empty() {
@@ -87,9 +87,9 @@ fn advice(weak: &WeakKey) -> String {
         return "recommended: make the key required, or give it a default".into();
     }
     if has(Weakness::Repeats) {
-        return "no key can do better: entries may be alike in all of them; give each its own".into();
+        return "no key is unique: entries may be equal in all of them; give each entry its own".into();
     }
-    "recommended: declare the list as a map with this key, so that it is checked to be unique".into()
+    "recommended: declare the list as a map with this key, so that uniqueness is validated".into()
 }
 
 fn to_value(weak: &WeakKey) -> Value {

@@ -1,30 +1,30 @@
-//! `tenure schema diff`: which lists and maps merge in another way under a new definition, and which objects and
-//! managers that touches.
+//! `tenure schema diff`: lists and maps that merge differently under a new definition, and the objects and managers that this
+//! affects.
 
 use crate::{
     Error, Outcome,
-    cluster::{Connection, Found, Targets},
+    connection::Connection,
     document::{self, Document},
-    live::LiveObject,
     terminal::{Format, Ink, Terminal},
     types::SchemaFiles,
 };
 use clap::Args;
 use std::{fmt::Write, path::PathBuf};
 use tenure_apply::Manager;
+use tenure_client::Selection;
+use tenure_ownership::LiveObject;
 use tenure_schema::{
     Schema,
     merging::{self, Change},
 };
 use tenure_value::{Text, Value};
 
-/// Tell which lists and maps merge in another way under a new definition.
+/// Show which lists and maps merge differently under a new definition.
 #[derive(Args)]
 #[command(after_help = "\
-The files hold definitions of custom resources or OpenAPI documents. Kinds are compared version by version; with
---from and --to, one version of the old file with one of the new, which may be the same file. The objects given with
---objects are looked through for managers who hold something there. The exit code is 0 where nothing changes and 2
-where something does.
+The files contain CustomResourceDefinitions or OpenAPI documents. Kinds are compared version by version; with --from and
+--to, one version of the old file with one of the new, which may be the same file. With --objects or --live, the managers
+that own affected fields are listed. The exit code is 0 if nothing changes and 2 otherwise.
 
 Examples:
   tenure schema diff widget-old.yaml widget-new.yaml
@@ -32,23 +32,23 @@ Examples:
   tenure schema diff widget-old.yaml widget-new.yaml --live
   kubectl get widgets -A -o yaml --show-managed-fields | tenure schema diff old.yaml new.yaml --objects -")]
 pub struct Options {
-    /// The definition as it is.
+    /// The old definition.
     old: PathBuf,
-    /// The definition as it will be.
+    /// The new definition.
     new: PathBuf,
-    /// The version of the old definition to compare.
+    /// The version of the old definition.
     #[arg(long, value_name = "VERSION", requires = "to")]
     from: Option<String>,
-    /// The version of the new definition to compare it with.
+    /// The version of the new definition.
     #[arg(long, value_name = "VERSION", requires = "from")]
     to: Option<String>,
     /// Files with live objects, or - for standard input.
     #[arg(long, value_name = "FILE")]
     objects: Vec<PathBuf>,
-    /// Look through the objects of the server of the kubeconfig.
+    /// Check the objects of the server.
     #[arg(long)]
     live: bool,
-    /// How to write the changes.
+    /// The output format.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]
@@ -60,13 +60,13 @@ struct KindChange {
     /// Its apiVersion in the old definition.
     api_version: Text,
     kind: Text,
-    /// Its apiVersion in the new one.
+    /// Its apiVersion in the new definition.
     becomes: Text,
-    changes: Vec<(Change, Vec<Touched>)>,
+    changes: Vec<(Change, Vec<Affected>)>,
 }
 
-/// Someone who holds something that merges in another way.
-struct Touched {
+/// A manager that owns an affected field.
+struct Affected {
     object: String,
     manager: Manager,
 }
@@ -91,8 +91,8 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
                 objects.extend(live_objects(&options.connection, &api_version, &kind)?);
             }
             let changes = changes.into_iter().map(|change| {
-                let touched = touched(&objects, &api_version, &kind, &change)?;
-                Ok((change, touched))
+                let affected = affected(&objects, &api_version, &kind, &change)?;
+                Ok((change, affected))
             });
             let changes = changes.collect::<Result<Vec<_>, Error>>()?;
             if !changes.is_empty() {
@@ -114,16 +114,16 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     Ok(if kinds.is_empty() { Outcome::Done } else { Outcome::Changes })
 }
 
-/// Returns all objects of a kind that the server has; none where it does not know the kind.
+/// Returns all objects of a kind on the server; none if it does not have the kind.
 fn live_objects(connection: &Connection, api_version: &str, kind: &str) -> Result<Vec<Document>, Error> {
     connection.run(async |cluster| {
         let Some(resource) = cluster.kind_of(api_version, kind).await? else { return Ok(Vec::new()) };
-        let found = cluster.select_in(&resource, None, &Targets::default()).await?;
-        Ok(found.iter().map(Found::document).collect())
+        let found = cluster.select(&resource, None, &Selection::default()).await?;
+        Ok(found.iter().map(Document::from).collect())
     })
 }
 
-/// Returns which kind of the old definition is compared with which of the new.
+/// Returns the kinds of the old and the new definition that are compared.
 fn pairs(old: &Schema, new: &Schema, options: &Options) -> Vec<(Text, Text, Text)> {
     let kinds = |schema: &Schema| -> Vec<(Text, Text)> {
         let kinds = schema.kinds().filter_map(|(name, _)| name.split_once(' '));
@@ -145,33 +145,33 @@ fn pairs(old: &Schema, new: &Schema, options: &Options) -> Vec<(Text, Text, Text
     pairs
 }
 
-/// Returns the managers of objects of a kind who hold something where merging changes.
-fn touched(
+/// Returns the managers that own fields affected by a change.
+fn affected(
     objects: &[Document],
     api_version: &str,
     kind: &str,
     change: &Change,
-) -> Result<Vec<Touched>, Error> {
+) -> Result<Vec<Affected>, Error> {
     let group = |version: &str| version.rsplit_once('/').map_or("", |(group, _)| group).to_owned();
-    let mut touched = Vec::new();
+    let mut affected = Vec::new();
     for document in objects {
         let (version, of) = document.kind()?;
         if of != kind || group(version) != group(api_version) {
             continue;
         }
         let live = LiveObject::read(&document.value).map_err(|error| Error::document(&document.place, error))?;
-        let holders = live.managers.iter().filter(|manager| manager.api_version == api_version);
+        let managers = live.managers.iter().filter(|manager| manager.api_version == api_version);
         let name = match live.namespace() {
             "" => live.name().to_owned(),
             namespace => format!("{namespace}/{}", live.name()),
         };
-        touched.extend(
-            holders
+        affected.extend(
+            managers
                 .filter(|manager| manager.fields.reaches(&change.path))
-                .map(|manager| Touched { object: name.clone(), manager: manager.clone() }),
+                .map(|manager| Affected { object: name.clone(), manager: manager.clone() }),
         );
     }
-    Ok(touched)
+    Ok(affected)
 }
 
 fn render(kinds: &[KindChange], looked: bool, terminal: &Terminal) -> String {
@@ -183,38 +183,38 @@ fn render(kinds: &[KindChange], looked: bool, terminal: &Terminal) -> String {
             false => format!("{} {} becomes {}", kind.api_version, kind.kind, kind.becomes),
         };
         let _ = writeln!(out, "{}", paint.ink(Ink::Strong, title));
-        for (change, touched) in &kind.changes {
+        for (change, affected) in &kind.changes {
             let _ = writeln!(out, "  {}", paint.ink(Ink::Changed, &change.path));
             let _ = writeln!(out, "    was  {}", change.before);
             let _ = writeln!(out, "    is   {}", change.after);
             let _ = writeln!(out, "    so   {}", change.consequence());
-            for touched in touched {
+            for affected in affected {
                 let _ = writeln!(
                     out,
-                    "    {} {}, held by {}",
-                    paint.ink(Ink::Warning, "touches"),
-                    touched.object,
-                    touched.manager.identity()
+                    "    {} {}, owned by {}",
+                    paint.ink(Ink::Warning, "affects"),
+                    affected.object,
+                    affected.manager.identity()
                 );
             }
-            if looked && touched.is_empty() {
-                let _ = writeln!(out, "    touches none of the objects");
+            if looked && affected.is_empty() {
+                let _ = writeln!(out, "    affects none of the objects");
             }
         }
     }
     if kinds.is_empty() {
-        out.push_str("every list and map merges as before\n");
+        out.push_str("all lists and maps merge as before\n");
     }
     out
 }
 
 fn to_value(kind: &KindChange) -> Value {
-    let change = |(change, touched): &(Change, Vec<Touched>)| {
-        let touched = touched.iter().map(|touched| {
+    let change = |(change, affected): &(Change, Vec<Affected>)| {
+        let affected = affected.iter().map(|affected| {
             Value::object([
-                ("object", Value::from(touched.object.clone())),
-                ("manager", Value::from(touched.manager.name.clone())),
-                ("operation", Value::from(touched.manager.operation.as_str())),
+                ("object", Value::from(affected.object.clone())),
+                ("manager", Value::from(affected.manager.name.clone())),
+                ("operation", Value::from(affected.manager.operation.as_str())),
             ])
         });
         Value::object([
@@ -222,7 +222,7 @@ fn to_value(kind: &KindChange) -> Value {
             ("before", Value::from(change.before.to_string())),
             ("after", Value::from(change.after.to_string())),
             ("consequence", Value::from(change.consequence())),
-            ("touches", Value::array(touched)),
+            ("affects", Value::array(affected)),
         ])
     };
     Value::object([

@@ -1,15 +1,14 @@
-//! `tenure schema`: how types merge. Each subcommand is a file; [`words`] says how a place of a type merges in plain
-//! words.
+//! `tenure schema`: how types merge. Each subcommand is a file; [`effect`] describes what each kind of write does to a field.
 
 mod audit;
 mod diff;
+mod effect;
 mod show;
-mod words;
 
 use crate::{Error, Outcome, terminal::Terminal};
 use clap::{Args, Subcommand};
 
-/// Show how types merge, find weak keys, and compare versions.
+/// Show how types merge, find weak merge keys, and compare versions.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -28,7 +27,7 @@ enum Command {
     Diff(diff::Options),
 }
 
-/// Carries one of them out.
+/// Runs a subcommand.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     match options.command {
         Command::Show(options) => show::run(options, terminal),

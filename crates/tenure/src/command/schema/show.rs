@@ -1,6 +1,6 @@
-//! `tenure schema show`: the topology of a kind, or of a place within it, in plain words.
+//! `tenure schema show`: how a kind, or a field of it, merges.
 
-use super::words::{self, Words};
+use super::effect::{self, Effects};
 use crate::{
     Error, Outcome,
     kinds::{self, Kind},
@@ -12,11 +12,11 @@ use std::fmt::Write;
 use tenure_schema::{Located, SchemaError};
 use tenure_value::Value;
 
-/// Show how a kind, or a place within it, merges.
+/// Show how a kind, or a field of it, merges.
 #[derive(Args)]
 #[command(after_help = "\
-Lists are entered by themselves: Deployment.spec.template.spec.containers.ports is the list of ports of every
-container. Below a map, any name stands for all of its values.
+A path goes into the entries of lists: Deployment.spec.template.spec.containers.ports is the list of ports of every
+container. Below a map, any name stands for all its values.
 
 Examples:
   tenure schema show Deployment
@@ -24,20 +24,20 @@ Examples:
   tenure schema show networking.k8s.io/v1/Ingress.spec --depth 3
   tenure schema show Widget.spec --schema widget-crd.yaml --output json")]
 pub struct Options {
-    /// The kind, and the place within it: Deployment.spec.strategy, apps/v1/Deployment, deployments.
+    /// The kind, optionally with a field: Deployment.spec.strategy, apps/v1/Deployment, deployments.
     #[arg(value_name = "KIND[.PATH]")]
     place: String,
-    /// How many levels of fields to show.
+    /// The number of levels of fields to show.
     #[arg(long, value_name = "LEVELS", default_value_t = 1)]
     depth: usize,
-    /// How to write the result.
+    /// The output format.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]
     schemas: SchemaFiles,
 }
 
-/// Prints the place and its fields.
+/// Prints the field and the fields below it.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let types = options.schemas.types()?;
     let (kind, place) = locate(&types, &options.place)?;
@@ -48,23 +48,23 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     Ok(Outcome::Done)
 }
 
-/// Finds the kind and the place. A dot may belong to the kind, as in `deployments.apps`, so every dot is tried.
+/// Finds the kind and the field. A dot may belong to the kind, as in `deployments.apps`, so every dot is tried.
 fn locate(types: &Types, asked: &str) -> Result<(Kind, Located<'static>), Error> {
     let start = asked.rfind('/').map_or(0, |slash| slash + 1);
-    let mut foreign: Option<(Kind, SchemaError)> = None;
+    let mut unknown_field: Option<(Kind, SchemaError)> = None;
     for end in asked[start..].match_indices('.').map(|(at, _)| start + at).chain([asked.len()]) {
         let Ok(kind) = kinds::find(types, &asked[..end]) else { continue };
         match kind.of.locate(&asked[end..]) {
             Ok(place) => return Ok((kind, place)),
-            Err(error) => foreign = foreign.or(Some((kind, error))),
+            Err(error) => unknown_field = unknown_field.or(Some((kind, error))),
         }
     }
-    match foreign {
+    match unknown_field {
         Some((kind, error)) => Err(Error::usage(format!("{} {}: {error}", kind.api_version, kind.name))),
         None => {
             let kind = asked[start..].split('.').next().unwrap_or_default();
             kinds::find(types, &format!("{}{kind}", &asked[..start]))
-                .and_then(|kind| Err(Error::usage(format!("{}: there is no such place", kind.name))))
+                .and_then(|kind| Err(Error::usage(format!("{}: unknown field", kind.name))))
         }
     }
 }
@@ -76,14 +76,14 @@ fn render(kind: &Kind, place: &Located<'_>, depth: usize, terminal: &Terminal) -
     let _ = writeln!(out, "{}", paint.ink(Ink::Strong, title));
     let outline = place.of.outline(depth).to_string();
     let (what, fields) = outline.split_once('\n').unwrap_or((&outline, ""));
-    let words = Words::of(place);
-    let presence = words::presence(place.field);
+    let effects = Effects::of(place);
+    let presence = effect::presence(place.field);
     let rows = [
         ("type", what),
         ("presence", presence.as_str()),
-        ("server-side apply", &words.apply),
-        ("strategic merge patch", &words.strategic),
-        ("JSON merge patch", words.merge),
+        ("server-side apply", &effects.apply),
+        ("strategic merge patch", &effects.strategic),
+        ("JSON merge patch", effects.merge),
     ];
     let label = rows.iter().map(|(label, _)| label.len()).max().unwrap_or_default();
     for (name, text) in rows.iter().filter(|(_, text)| !text.is_empty()) {
@@ -99,7 +99,7 @@ fn render(kind: &Kind, place: &Located<'_>, depth: usize, terminal: &Terminal) -
     out
 }
 
-/// Breaks a text at blanks into lines of at most that many characters, where words allow it.
+/// Wraps text at spaces to lines of at most `width` characters, unless a word is longer.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = vec![String::new()];
     for word in text.split(' ') {
@@ -116,7 +116,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 }
 
 fn to_value(kind: &Kind, place: &Located<'_>) -> Value {
-    let words = Words::of(place);
+    let effects = Effects::of(place);
     let what = |place: &Located<'_>| {
         let outline = place.of.outline(0).to_string();
         Value::from(outline.trim_end())
@@ -124,13 +124,13 @@ fn to_value(kind: &Kind, place: &Located<'_>) -> Value {
     let inner = place.of.locate("[]").unwrap_or_else(|_| place.clone());
     let fields = inner.of.fields().map(|(field, of)| {
         let below = Located { path: place.path.clone(), field: Some(field), of };
-        let words = Words::of(&below);
+        let effects = Effects::of(&below);
         Value::object([
             ("name", Value::from(field.name.clone())),
             ("type", what(&below)),
             ("required", Value::from(field.required)),
-            ("serverSideApply", Value::from(words.apply)),
-            ("strategicMergePatch", Value::from(words.strategic)),
+            ("serverSideApply", Value::from(effects.apply)),
+            ("strategicMergePatch", Value::from(effects.strategic)),
         ])
     });
     let default = place.field.and_then(|field| field.slot.default.clone());
@@ -141,9 +141,9 @@ fn to_value(kind: &Kind, place: &Located<'_>) -> Value {
             ("path", Value::from(place.path.to_string())),
             ("type", what(place)),
             ("required", Value::from(place.field.is_some_and(|field| field.required))),
-            ("serverSideApply", Value::from(words.apply)),
-            ("strategicMergePatch", Value::from(words.strategic)),
-            ("jsonMergePatch", Value::from(words.merge)),
+            ("serverSideApply", Value::from(effects.apply)),
+            ("strategicMergePatch", Value::from(effects.strategic)),
+            ("jsonMergePatch", Value::from(effects.merge)),
             ("fields", Value::array(fields)),
         ]
         .into_iter()
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dot_may_belong_to_the_kind_or_begin_the_path() {
+    fn a_dot_belongs_to_the_kind_or_starts_the_path() {
         let types = Types::default();
         for (asked, found) in [
             ("Deployment.spec.replicas", "Deployment.spec.replicas"),
@@ -168,13 +168,13 @@ mod tests {
             let (kind, place) = locate(&types, asked).unwrap_or_else(|error| panic!("{asked}: {error}"));
             assert_eq!(format!("{}{}", kind.name, place.path), found);
         }
-        let told = |asked: &str| locate(&types, asked).map(|_| ()).unwrap_err().to_string();
-        assert!(told("Pod.spec.container").contains("\"containers\" may be meant"), "{}", told("Pod.spec.container"));
-        assert!(told("Gadget.spec").contains("there is no kind \"Gadget\""), "{}", told("Gadget.spec"));
+        let error = |asked: &str| locate(&types, asked).map(|_| ()).unwrap_err().to_string();
+        assert!(error("Pod.spec.container").contains("\"containers\" may be meant"), "{}", error("Pod.spec.container"));
+        assert!(error("Gadget.spec").contains("unknown kind \"Gadget\""), "{}", error("Gadget.spec"));
     }
 
     #[test]
-    fn long_sentences_are_broken_at_blanks() {
+    fn text_is_wrapped_at_spaces() {
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
         assert_eq!(wrapped("extraordinarily long", 4), ["extraordinarily", "long"]);
     }

@@ -1,36 +1,38 @@
-//! `tenure simulate`: one manifest and one live object through four ways of writing, side by side. What each way makes
-//! of the object is asked of the API itself, in this process ([`world`], [`ways`]); [`table`] finds what differs and
-//! [`render`] shows it.
+//! `tenure simulate`: four ways of writing one manifest to one live object, side by side. The writes are carried out by an API
+//! server in this process ([`sandbox`], [`methods`]); [`table`] compares the results and [`text`] shows them.
 
-mod render;
+mod methods;
+mod sandbox;
 mod table;
-mod ways;
-mod world;
+mod text;
 
 use crate::{
     Error, Outcome,
-    cluster::{Connection, escaped},
-    document::{self, Document, Place},
+    connection::Connection,
+    document::{self, Document},
+    place::Place,
     terminal::{Format, Terminal},
     types::{SchemaFiles, Types},
 };
 use clap::Args;
+use methods::{Attempt, Write};
+use sandbox::Sandbox;
 use std::path::PathBuf;
 use table::Table;
+use tenure_client::escaped;
 use tenure_value::Value;
-use ways::{Ending, Write};
-use world::World;
 
-/// Show what four ways of writing make of a manifest and a live object.
+
+/// Compare four ways of writing a manifest to a live object.
 #[derive(Args)]
 #[command(after_help = "\
-The ways are client-side apply (kubectl apply), the manifest sent as a strategic merge patch and as a JSON merge patch
-(kubectl patch), and server-side apply (kubectl apply --server-side). Each is carried out by the rules of the API,
-defaults and validation included, and nothing is written anywhere. Places in which the ways end differently are marked
-with *. The exit code is 0 where all four end the same and 2 where they do not.
+The four are client-side apply (kubectl apply), the manifest as a strategic merge patch and as a JSON merge patch (kubectl
+patch), and server-side apply (kubectl apply --server-side). Each follows the rules of the API, with defaulting and
+validation, and nothing is written to a server. Fields with different results are marked with *. The exit code is 0 if all
+four have the same result and 2 otherwise.
 
-Without a live object in a file the server is asked for it. Server-side apply goes by who holds what, so get it with its
-managed fields:
+Without a file for the live object it is read from the server. Server-side apply depends on field owners, so a file must
+have the managed fields:
   kubectl get deployment web -o yaml --show-managed-fields > live.yaml
 
 Examples:
@@ -41,15 +43,15 @@ Examples:
 pub struct Options {
     /// The manifest.
     manifest: PathBuf,
-    /// The live object; the server of the kubeconfig is asked where nothing is said.
+    /// The live object [default: read from the server].
     live: Option<PathBuf>,
-    /// The manager that applies from the server's side.
+    /// The field manager of the server-side apply.
     #[arg(long, value_name = "NAME", default_value = "kubectl")]
     manager: String,
-    /// Let server-side apply take what others hold.
+    /// Let the server-side apply take conflicting fields.
     #[arg(long)]
     force: bool,
-    /// How to write the result.
+    /// The output format.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]
@@ -58,7 +60,7 @@ pub struct Options {
     connection: Connection,
 }
 
-/// Prints what differs.
+/// Prints the comparison.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let manifest = document::read_one(&options.manifest)?;
     let mut definitions = Vec::new();
@@ -69,7 +71,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let live = match &options.live {
         Some(file) => document::read_one(file)?,
         None => {
-            let (live, definition) = ask(&options.connection, &manifest, &types)?;
+            let (live, definition) = read_live(&options.connection, &manifest, &types)?;
             if let Some(definition) = definition {
                 types.add(&definition)?;
                 definitions.push(definition);
@@ -80,42 +82,42 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     check_same(&manifest, &live)?;
     let (api_version, kind) = live.kind()?;
     let ty = types.of(api_version, kind).ok_or_else(|| {
-        Error::document(&live.place, format!("{api_version} {kind} is unknown; give its definition with --schema FILE"))
+        Error::document(&live.place, format!("unknown kind {api_version} {kind}; give its definition with --schema FILE"))
     })?;
-    let world = World::with(&definitions)?;
-    let settled = world.settle(&live)?;
+    let sandbox = Sandbox::with(&definitions)?;
+    let stored = sandbox.put(&live)?;
     if live.value.at(["metadata", "managedFields"]).is_none() {
         terminal.note(format_args!(
-            "{}: there are no managed fields, so server-side apply finds one manager for all that lives; get the \
-             object with --show-managed-fields",
+            "{}: metadata.managedFields is missing, so server-side apply assigns all live fields to before-first-apply; get \
+             the object with --show-managed-fields",
             live.place
         ));
     }
     let write = Write {
-        world: &world,
+        sandbox: &sandbox,
         manifest: &manifest,
-        live: &settled,
+        live: &stored,
         ty,
         manager: &options.manager,
         force: options.force,
     };
-    let endings = write.all()?;
-    let table = Table::of(&settled.shown, &endings, ty);
+    let attempts = write.all()?;
+    let table = Table::of(&stored.shown, &attempts, ty);
     match options.output {
-        Format::Text => terminal.print(render::render(&table, &endings, kind, terminal))?,
-        format => terminal.print_value(&to_value(&table, &endings), format)?,
+        Format::Text => terminal.print(text::text(&table, &attempts, kind, terminal))?,
+        format => terminal.print_value(&to_value(&table, &attempts), format)?,
     }
-    Ok(if table.ways_differ() { Outcome::Changes } else { Outcome::Done })
+    Ok(if table.differs() { Outcome::Changes } else { Outcome::Done })
 }
 
-/// Asks the server for the live object and, where its kind is unknown here, for its definition.
-fn ask(connection: &Connection, manifest: &Document, types: &Types) -> Result<(Document, Option<Document>), Error> {
+/// Reads the live object and, if its kind is not built in, its definition from the server.
+fn read_live(connection: &Connection, manifest: &Document, types: &Types) -> Result<(Document, Option<Document>), Error> {
     let (api_version, kind) = manifest.kind()?;
     let name = manifest.name()?;
     connection.run(async |cluster| {
         let served = cluster.kind_of(api_version, kind).await?;
         let served = served.ok_or_else(|| {
-            Error::document(&manifest.place, format!("the server does not know {api_version} {kind}"))
+            Error::document(&manifest.place, format!("the server has no kind {api_version} {kind}"))
         })?;
         let path = served.path(manifest.namespace().unwrap_or(&cluster.namespace), name);
         let read = |path: String, value| Document { value, place: Place::of(path.as_ref()) };
@@ -130,35 +132,35 @@ fn ask(connection: &Connection, manifest: &Document, types: &Types) -> Result<(D
     })
 }
 
-/// Checks that manifest and live object are the same object.
+/// Checks that the manifest and the live object are the same object.
 fn check_same(manifest: &Document, live: &Document) -> Result<(), Error> {
     let (wanted, found) = (manifest.kind()?, live.kind()?);
     if wanted != found {
         return Err(Error::document(
             &live.place,
-            format!("it is {} {}, and the manifest is {} {}; give the same kind and version of both", found.0, found.1, wanted.0, wanted.1),
+            format!("the live object is {} {}, and the manifest is {} {}; both must have the same kind and version", found.0, found.1, wanted.0, wanted.1),
         ));
     }
     if manifest.name()? != live.name()? {
         return Err(Error::document(
             &live.place,
-            format!("it is named {:?}, and the manifest {:?}; give the same object", live.name()?, manifest.name()?),
+            format!("the live object is named {:?}, and the manifest {:?}; both must be the same object", live.name()?, manifest.name()?),
         ));
     }
     Ok(())
 }
 
-fn to_value(table: &Table, endings: &[Ending]) -> Value {
-    let ending = |ending: &Ending| {
-        let told = match &ending.result {
+fn to_value(table: &Table, attempts: &[Attempt]) -> Value {
+    let attempt = |attempt: &Attempt| {
+        let result = match &attempt.result {
             Ok(object) => ("object", object.clone()),
             Err(refusal) => ("refused", refusal.to_value()),
         };
-        Value::object([("way", Value::from(ending.way.name())), told])
+        Value::object([("method", Value::from(attempt.method.name())), result])
     };
     Value::object([
-        ("ways", Value::array(endings.iter().map(ending))),
+        ("methods", Value::array(attempts.iter().map(attempt))),
         ("differences", table.to_value()),
-        ("same", Value::from(!table.ways_differ())),
+        ("same", Value::from(!table.differs())),
     ])
 }

@@ -1,97 +1,97 @@
-//! What differs: every leaf of the object that one of the ways changes, with what stands there before and after each.
+//! The comparison: every field that one of the methods changes, with its value before and after each.
 
-use super::ways::Ending;
+use super::methods::Attempt;
 use std::collections::BTreeMap;
 use tenure_apply::{LAST_APPLIED, Managers, ownership};
 use tenure_fields::{Path, PathElement};
 use tenure_schema::TypeRef;
 use tenure_value::{Text, Value};
 
-/// Parts of metadata that change with every write and say nothing about the manifest.
-const BOOKKEEPING: [&str; 5] = ["creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"];
+/// Metadata that changes with every write.
+const SERVER_MAINTAINED: [&str; 5] = ["creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"];
 
-/// What became of a place in one of the ways.
+/// The effect of a method on a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// It is as it was.
+    /// Unchanged.
     Same,
-    /// It came to be.
+    /// Added.
     Added(Value),
-    /// It became something else.
+    /// Changed.
     Changed(Value),
-    /// It went.
+    /// Removed.
     Removed,
-    /// The way was refused here, because of whoever this is.
-    Contested(String),
-    /// The way was refused, for another reason than this place.
+    /// Refused, because of a conflict with this owner.
+    Conflict(String),
+    /// Refused, because of another field.
     Refused,
 }
 
-/// A place that one of the ways changes.
+/// A field that one of the methods changes.
 pub struct Row {
-    /// Where.
-    pub place: String,
-    /// What lives there.
+    /// The path.
+    pub path: String,
+    /// The live value.
     pub live: Option<Value>,
-    /// What becomes of it, way by way.
+    /// The effects of the methods.
     pub cells: Vec<Cell>,
 }
 
 impl Row {
-    /// Whether the ways end differently here.
+    /// Whether the methods have different effects.
     pub fn differs(&self) -> bool {
         self.cells.windows(2).any(|pair| pair[0] != pair[1])
     }
 }
 
-/// All places that one of the ways changes.
+/// All fields that one of the methods changes.
 pub struct Table {
-    /// The places, in the order of their paths.
+    /// The fields, in the order of their paths.
     pub rows: Vec<Row>,
     refused: bool,
 }
 
-/// The leaves of an object; of several that one path leads to, each has its number.
+/// The leaves of an object; several with the same path are numbered.
 type Leaves = BTreeMap<(Path, Part), Value>;
 
-/// What of a place is meant.
+/// A part of a field.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
-    /// The value of that number that stands there.
+    /// The value with this number.
     Value(usize),
-    /// The order of its items.
+    /// The order of the items.
     Order,
 }
 
 impl Table {
-    /// Compares the live object with what became of it.
-    pub fn of(live: &Value, endings: &[Ending], ty: TypeRef<'_>) -> Table {
+    /// Compares the live object with the results.
+    pub fn of(live: &Value, attempts: &[Attempt], ty: TypeRef<'_>) -> Table {
         let before = leaves(live, ty);
         let after: Vec<Option<Leaves>> =
-            endings.iter().map(|ending| ending.result.as_ref().ok().map(|object| leaves(object, ty))).collect();
+            attempts.iter().map(|attempt| attempt.result.as_ref().ok().map(|object| leaves(object, ty))).collect();
         let mut places: BTreeMap<&(Path, Part), ()> = before.keys().map(|place| (place, ())).collect();
         after.iter().flatten().for_each(|leaves| places.extend(leaves.keys().map(|place| (place, ()))));
         let mut rows: Vec<Row> = Vec::new();
         for place in places.into_keys() {
             let live = before.get(place);
-            let cells: Vec<Cell> = endings
+            let cells: Vec<Cell> = attempts
                 .iter()
                 .zip(&after)
-                .map(|(ending, leaves)| match leaves {
+                .map(|(attempt, leaves)| match leaves {
                     Some(leaves) => cell(live, leaves.get(place)),
-                    None => refused(ending, &place.0),
+                    None => refused(attempt, &place.0),
                 })
                 .collect();
             let orders_differ = place.1 != Part::Order || cells.iter().all(|cell| !matches!(cell, Cell::Added(_) | Cell::Removed));
             if orders_differ && cells.iter().any(|cell| !matches!(cell, Cell::Same | Cell::Refused)) {
-                rows.push(Row { place: named(place), live: live.cloned(), cells });
+                rows.push(Row { path: named(place), live: live.cloned(), cells });
             }
         }
-        Table { rows, refused: endings.iter().any(|ending| ending.result.is_err()) }
+        Table { rows, refused: attempts.iter().any(|attempt| attempt.result.is_err()) }
     }
 
-    /// Whether the ways end differently.
-    pub fn ways_differ(&self) -> bool {
+    /// Whether the methods have different results.
+    pub fn differs(&self) -> bool {
         self.refused || self.rows.iter().any(Row::differs)
     }
 
@@ -99,21 +99,21 @@ impl Table {
     pub fn to_value(&self) -> Value {
         let cell = |cell: &Cell| {
             Value::object(match cell {
-                Cell::Same => vec![("became", Value::from("same"))],
-                Cell::Added(value) => vec![("became", Value::from("added")), ("value", value.clone())],
-                Cell::Changed(value) => vec![("became", Value::from("changed")), ("value", value.clone())],
-                Cell::Removed => vec![("became", Value::from("removed"))],
-                Cell::Contested(holder) => {
-                    vec![("became", Value::from("contested")), ("holder", Value::from(holder.as_str()))]
+                Cell::Same => vec![("result", Value::from("same"))],
+                Cell::Added(value) => vec![("result", Value::from("added")), ("value", value.clone())],
+                Cell::Changed(value) => vec![("result", Value::from("changed")), ("value", value.clone())],
+                Cell::Removed => vec![("result", Value::from("removed"))],
+                Cell::Conflict(owner) => {
+                    vec![("result", Value::from("conflict")), ("owner", Value::from(owner.as_str()))]
                 }
-                Cell::Refused => vec![("became", Value::from("refused"))],
+                Cell::Refused => vec![("result", Value::from("refused"))],
             })
         };
         let row = |row: &Row| {
             Value::object([
-                ("path", Value::from(row.place.as_str())),
+                ("path", Value::from(row.path.as_str())),
                 ("live", row.live.clone().unwrap_or_default()),
-                ("ways", Value::array(row.cells.iter().map(cell))),
+                ("methods", Value::array(row.cells.iter().map(cell))),
                 ("differs", Value::from(row.differs())),
             ])
         };
@@ -139,19 +139,19 @@ fn cell(live: Option<&Value>, after: Option<&Value>) -> Cell {
     }
 }
 
-fn refused(ending: &Ending, path: &Path) -> Cell {
-    let Err(refusal) = &ending.result else { return Cell::Refused };
+fn refused(attempt: &Attempt, path: &Path) -> Cell {
+    let Err(refusal) = &attempt.result else { return Cell::Refused };
     let path = path.to_string();
-    let holders: Vec<&str> =
-        refusal.contested.iter().filter(|(of, _)| *of == path).map(|(_, holder)| holder.as_str()).collect();
-    if holders.is_empty() { Cell::Refused } else { Cell::Contested(holders.join(", ")) }
+    let owners: Vec<&str> =
+        refusal.conflicts.iter().filter(|(of, _)| *of == path).map(|(_, owner)| owner.as_str()).collect();
+    if owners.is_empty() { Cell::Refused } else { Cell::Conflict(owners.join(", ")) }
 }
 
 fn leaves(object: &Value, ty: TypeRef<'_>) -> Leaves {
     let mut leaves = Leaves::new();
     let mut orders: BTreeMap<Path, Vec<Value>> = BTreeMap::new();
     for leaf in ownership(object, &Managers::default(), ty) {
-        if is_bookkeeping(&leaf.path) {
+        if is_server_maintained(&leaf.path) {
             continue;
         }
         for (at, element) in leaf.path.elements().iter().enumerate() {
@@ -176,7 +176,7 @@ fn leaves(object: &Value, ty: TypeRef<'_>) -> Leaves {
     leaves
 }
 
-fn is_bookkeeping(path: &Path) -> bool {
+fn is_server_maintained(path: &Path) -> bool {
     let names: Vec<&Text> = path
         .elements()
         .iter()
@@ -186,7 +186,7 @@ fn is_bookkeeping(path: &Path) -> bool {
         })
         .collect();
     match names.as_slice() {
-        [metadata, name] if *metadata == "metadata" => BOOKKEEPING.contains(&name.as_str()),
+        [metadata, name] if *metadata == "metadata" => SERVER_MAINTAINED.contains(&name.as_str()),
         [metadata, annotations, name] if *metadata == "metadata" && *annotations == "annotations" => {
             *name == LAST_APPLIED
         }

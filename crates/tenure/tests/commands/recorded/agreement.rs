@@ -91,9 +91,9 @@ fn planned_values(plan: &Value) -> Values {
     plan.get("values").and_then(Value::as_array).expect("values").iter().filter_map(entry).collect()
 }
 
-type Holders = BTreeMap<String, [BTreeSet<String>; 3]>;
+type Owners = BTreeMap<String, [BTreeSet<String>; 3]>;
 
-fn planned_holders(plan: &Value) -> Holders {
+fn planned_owners(plan: &Value) -> Owners {
     let entry = |entry: &Value| {
         let text = |name| entry.get(name).and_then(Value::as_str).unwrap_or_default();
         let who = format!("{} {} {}", text("manager"), text("operation"), text("subresource"));
@@ -103,14 +103,14 @@ fn planned_holders(plan: &Value) -> Holders {
         };
         (who, ["gained", "lost", "removed"].map(set))
     };
-    plan.get("holders").and_then(Value::as_array).expect("holders").iter().map(entry).collect()
+    plan.get("owners").and_then(Value::as_array).expect("owners").iter().map(entry).collect()
 }
 
-fn holders_between(before: &State, after: &State, ty: TypeRef<'_>) -> Holders {
+fn owners_between(before: &State, after: &State, ty: TypeRef<'_>) -> Owners {
     let all = ownership_changes(before, after, ty).into_iter().filter(|change| !change.is_empty());
     let entry = |change: tenure_apply::OwnershipChange| {
-        let holder = &change.owner;
-        let who = format!("{} {} {}", holder.name, holder.operation, holder.subresource);
+        let owner = &change.owner;
+        let who = format!("{} {} {}", owner.name, owner.operation, owner.subresource);
         let set = |set: &FieldSet| set.leaves().iter().map(|path| path.quoted().to_string()).collect();
         (who, [set(&change.gained), set(&change.lost), set(&change.removed)])
     };
@@ -156,7 +156,7 @@ pub fn compare(
     plans.applied += 1;
     let (before_state, after_state) = (split(before), split(after));
     let values = values_between(&before_state, &after_state, ty);
-    let holders = holders_between(&before_state, &after_state, ty);
+    let owners = owners_between(&before_state, &after_state, ty);
     if !matches!(said.code, Some(0 | 2)) {
         return Err(format!("applied with {code}, planned {:?}: {}{}", said.code, said.out, said.err));
     }
@@ -171,10 +171,10 @@ pub fn compare(
     if planned_values(plan) != values && !veiled {
         return Err(format!("planned {:?}\nfound {values:?}", planned_values(plan)));
     }
-    if planned_holders(plan) != holders {
-        return Err(format!("planned {:?}\nfound {holders:?}", planned_holders(plan)));
+    if planned_owners(plan) != owners {
+        return Err(format!("planned {:?}\nfound {owners:?}", planned_owners(plan)));
     }
-    let changed = before.is_none() || !values.is_empty() || !holders.is_empty();
+    let changed = before.is_none() || !values.is_empty() || !owners.is_empty();
     if changed != (said.code == Some(2)) {
         return Err(format!("the plan ends with {:?}, changed: {changed}", said.code));
     }
@@ -214,15 +214,15 @@ pub fn definitions(steps: &[Value]) -> Vec<Value> {
 }
 
 /// Checks that a sheet names exactly the paths of every manager.
-pub fn same_holders(sheet: &Value, object: &Value) {
+pub fn same_owners(sheet: &Value, object: &Value) {
     let mut told: BTreeMap<String, FieldSet> = BTreeMap::new();
     for list in ["fields", "absent"] {
         for part in sheet.get(list).and_then(Value::as_array).expect("parts") {
             let path = part.get("path").and_then(Value::as_str).expect("a path");
             let path = Path::parse(path).unwrap_or_else(|error| panic!("{path}: {error}"));
-            for holder in part.get("holders").and_then(Value::as_array).expect("holders") {
+            for owner in part.get("owners").and_then(Value::as_array).expect("owners") {
                 // Items that are there twice are told twice.
-                told.entry(identity(holder)).or_default().insert(&path);
+                told.entry(identity(owner)).or_default().insert(&path);
             }
         }
     }

@@ -1,5 +1,5 @@
 //! The commands agree with the server on every recorded conversation: before each apply `plan` says what comes of it, and
-//! `blame` shows the holders that `managedFields` has.
+//! `blame` shows the owners that `managedFields` has.
 
 mod agreement;
 pub mod http;
@@ -74,7 +74,7 @@ fn timed(value: &Value) -> Value {
 }
 
 #[test]
-fn blame_shows_exactly_the_holders_of_every_recorded_object() {
+fn blame_shows_exactly_the_owners_of_every_recorded_object() {
     let directory = TempDir::new().expect("a directory");
     let mut compared = 0;
     for (number, scenario) in scenarios().iter().enumerate() {
@@ -106,7 +106,7 @@ fn blame_shows_exactly_the_holders_of_every_recorded_object() {
         };
         assert_eq!(sheets.len(), objects.len());
         for (sheet, object) in sheets.iter().zip(&objects) {
-            agreement::same_holders(sheet, object);
+            agreement::same_owners(sheet, object);
             compared += 1;
         }
     }

@@ -1,0 +1,159 @@
+//! Server-side apply on a server: what it would do, from a dry run, and doing it.
+
+use crate::{APPLY_PATCH, ClientError, Cluster, Resource, Response, escaped};
+use tenure_ownership::{
+    Applier, Force, LiveObject, Manifest, Plan,
+    plan::{self, DryRun},
+};
+use tenure_value::Value;
+
+/// A manifest for a server.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// The manifest.
+    pub manifest: Manifest<'static>,
+    /// The kind as the server has it; `None` if it does not (yet).
+    pub resource: Option<Resource>,
+}
+
+/// Whether a request is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The server computes the result and stores nothing.
+    DryRun,
+    /// The server stores the result.
+    Write,
+}
+
+impl Draft {
+    /// Prepares a configuration, which must have an apiVersion, a kind and a name, for a server.
+    pub async fn new(config: Value, source: String, cluster: &Cluster) -> Result<Draft, ClientError> {
+        let text = |name| config.get(name).and_then(Value::as_str).unwrap_or_default();
+        let (api_version, kind) = (text("apiVersion"), text("kind"));
+        let resource = cluster.kind_of(api_version, kind).await?;
+        let ty = cluster.type_of(api_version, kind).await?;
+        let mut manifest = Manifest::new(config, source, ty);
+        if let Some(resource) = &resource {
+            manifest.target.word = resource.word();
+            let namespace = match (resource.is_namespaced(), manifest.target.namespace.as_str()) {
+                (false, _) => String::new(),
+                (true, "") => cluster.namespace.clone(),
+                (true, namespace) => namespace.to_owned(),
+            };
+            manifest = manifest.in_namespace(&namespace);
+        }
+        Ok(Draft { manifest, resource })
+    }
+
+    /// Returns the path of the object; `None` if the server does not have its kind.
+    pub fn path(&self) -> Option<String> {
+        let target = &self.manifest.target;
+        self.resource.as_ref().map(|resource| resource.path(&target.namespace, &target.name))
+    }
+
+    /// Whether this is the definition of another draft's kind.
+    fn defines(&self, other: &Draft) -> bool {
+        let config = &self.manifest.config;
+        let text = |path: &[&str]| config.at(path.iter().copied()).and_then(Value::as_str);
+        let target = &other.manifest.target;
+        let group = target.api_version.split_once('/').map(|(group, _)| group);
+        self.manifest.target.kind == "CustomResourceDefinition"
+            && text(&["spec", "names", "kind"]) == Some(&target.kind)
+            && text(&["spec", "group"]) == group
+    }
+
+    /// Whether this is the namespace of another draft.
+    fn is_namespace_of(&self, other: &Draft) -> bool {
+        let target = &self.manifest.target;
+        target.word == "namespace" && target.name == other.manifest.target.namespace
+    }
+}
+
+/// Sends an apply. A server that does not know `force-path` ignores it; if only the given paths conflict, everything is
+/// forced, but only on the object as it was read.
+pub async fn apply(
+    draft: &Draft,
+    path: &str,
+    before: Option<&LiveObject>,
+    applier: &Applier,
+    mode: Mode,
+    cluster: &Cluster,
+) -> Result<Response, ClientError> {
+    let manifest = &draft.manifest;
+    let response = send(&manifest.config, path, &applier.force, applier, mode, cluster).await?;
+    let (Force::Paths(paths), Some(before)) = (&applier.force, before) else { return Ok(response) };
+    let refusal = response.refusal();
+    if !refusal.is_conflict() || !plan::conflicts_within(&refusal, paths, manifest, before) {
+        return Ok(response);
+    }
+    send(&manifest.guarded(&before.object), path, &Force::All, applier, mode, cluster).await
+}
+
+async fn send(
+    config: &Value,
+    path: &str,
+    force: &Force,
+    applier: &Applier,
+    mode: Mode,
+    cluster: &Cluster,
+) -> Result<Response, ClientError> {
+    let mut query = format!("?fieldManager={}&fieldValidation=Strict", escaped(&applier.manager));
+    match force {
+        Force::None => {}
+        Force::Paths(paths) => {
+            paths.iter().for_each(|path| query += &format!("&force-path={}", escaped(path)))
+        }
+        Force::All => query += "&force=true",
+    }
+    if mode == Mode::DryRun {
+        query += "&dryRun=All";
+    }
+    let response = cluster.patch(&format!("{path}{query}"), APPLY_PATCH, config).await?;
+    match response.code {
+        415 => Err(ClientError::NoServerSideApply { server: cluster.server().to_owned() }),
+        _ => Ok(response),
+    }
+}
+
+/// Returns what an apply would do. `together` are the drafts that are applied before or with this one: a namespace or a
+/// definition among them need not exist yet.
+pub async fn plan(
+    draft: &Draft,
+    together: &[Draft],
+    applier: &Applier,
+    cluster: &Cluster,
+) -> Result<Plan, ClientError> {
+    let manifest = &draft.manifest;
+    let defined = || together.iter().any(|other| other.defines(draft));
+    let Some(path) = draft.path() else {
+        if defined() {
+            return Ok(plan::offline(manifest, None, applier));
+        }
+        let problem = format!(
+            "the server has no kind {} in {}; check apiVersion and kind, or apply its definition first",
+            manifest.target.kind, manifest.target.api_version
+        );
+        return Ok(Plan::refused(manifest, applier, None, problem));
+    };
+    let before = cluster.find_live(&path).await?;
+    let response = apply(draft, &path, before.as_ref(), applier, Mode::DryRun, cluster).await?;
+    let read = |shown: &Value| {
+        LiveObject::read(shown).map_err(|error| ClientError::invalid(&manifest.target, error))
+    };
+    if response.is_success() {
+        let after = DryRun::Applied(read(&response.value)?);
+        return Ok(plan::from_dry_run(manifest, before, after, applier).with_warnings(response.warnings));
+    }
+    let refusal = response.refusal();
+    let comes_later = || defined() || together.iter().any(|other| other.is_namespace_of(draft));
+    if before.is_none() && refusal.code == 404 && comes_later() {
+        return Ok(plan::offline(manifest, None, applier).with_warnings(response.warnings));
+    }
+    let mut forced = None;
+    if refusal.is_conflict() {
+        let response = send(&manifest.config, &path, &Force::All, applier, Mode::DryRun, cluster).await?;
+        forced = response.is_success().then(|| read(&response.value)).transpose()?;
+    }
+    let refused = DryRun::Refused(refusal, forced);
+    Ok(plan::from_dry_run(manifest, before, refused, applier).with_warnings(response.warnings))
+}

@@ -1,0 +1,358 @@
+//! Which server to speak to and as whom, found as `kubectl` finds it: kubeconfig and flags, else the service account of the
+//! pod that this process runs in.
+
+use crate::{
+    ClientError,
+    exec::ExecPlugin,
+    kubeconfig::{Entry, Kubeconfig},
+    tls::TlsOptions,
+};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use http::{HeaderName, HeaderValue, Uri};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tenure_value::Value;
+
+/// The files of a pod's service account.
+const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/// The namespace of objects that name none.
+const DEFAULT_NAMESPACE: &str = "default";
+
+/// How to find the server; the names are those of the flags of `kubectl`.
+#[derive(Clone, Debug, Default)]
+pub struct ConnectOptions {
+    /// The kubeconfig file; if `None`, those of $KUBECONFIG, else `~/.kube/config`.
+    pub kubeconfig: Option<PathBuf>,
+    /// The context; if `None`, the current one.
+    pub context: Option<String>,
+    /// The cluster, instead of the context's.
+    pub cluster: Option<String>,
+    /// The user, instead of the context's.
+    pub user: Option<String>,
+    /// The address of the server, instead of the cluster's.
+    pub server: Option<String>,
+    /// The namespace of objects that name none, instead of the context's.
+    pub namespace: Option<String>,
+}
+
+/// A server and the credentials for it.
+#[derive(Debug)]
+pub(crate) struct Config {
+    pub server: Uri,
+    pub namespace: String,
+    pub tls: TlsOptions,
+    pub proxy_url: Option<String>,
+    pub auth: Auth,
+    pub connect_timeout: Duration,
+}
+
+/// The sources of credentials. They are read anew when the server answers 401.
+#[derive(Debug, Default)]
+pub(crate) struct Auth {
+    token: Option<String>,
+    token_file: Option<PathBuf>,
+    basic: Option<(String, String)>,
+    certificate: Option<Identity>,
+    exec: Option<ExecPlugin>,
+    impersonation: Vec<(HeaderName, HeaderValue)>,
+}
+
+/// A client certificate and its key, as PEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub certificate: Vec<u8>,
+    pub key: Vec<u8>,
+}
+
+/// Credentials as requests use them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Credentials {
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    pub identity: Option<Identity>,
+}
+
+impl ConnectOptions {
+    pub(crate) fn config(&self) -> Result<Config, ClientError> {
+        let chosen = self.context.is_some() || self.cluster.is_some() || self.user.is_some();
+        let kubeconfig = match &self.kubeconfig {
+            Some(file) => Some(Kubeconfig::read(std::slice::from_ref(file))?),
+            None => Kubeconfig::find()?,
+        };
+        let mut config = match kubeconfig {
+            Some(kubeconfig) => self.from_kubeconfig(&kubeconfig)?,
+            None if chosen => return Err(ClientError::config("there is no kubeconfig")),
+            None => None,
+        };
+        if config.is_none() {
+            config = in_cluster(Path::new(SERVICE_ACCOUNT))?;
+        }
+        let mut config = match (config, &self.server) {
+            (Some(mut config), Some(server)) => {
+                config.server = uri("--server", server)?;
+                config
+            }
+            (Some(config), None) => config,
+            // An address alone is enough for a server that needs no credentials.
+            (None, Some(server)) => Config::new(uri("--server", server)?),
+            (None, None) => {
+                return Err(ClientError::config(
+                    "there is no kubeconfig with a current context, and this is not a pod",
+                ));
+            }
+        };
+        if let Some(namespace) = &self.namespace {
+            config.namespace.clone_from(namespace);
+        }
+        Ok(config)
+    }
+
+    /// Returns the configuration of the chosen context; `None` if the kubeconfig selects no cluster.
+    fn from_kubeconfig(&self, kubeconfig: &Kubeconfig) -> Result<Option<Config>, ClientError> {
+        let context = kubeconfig.context(self.context.as_deref())?;
+        let of_context = |name| context.and_then(|context| context.text(name));
+        let Some(cluster) = self.cluster.as_deref().or(of_context("cluster")) else { return Ok(None) };
+        let cluster = kubeconfig.cluster(cluster)?;
+        let server = cluster.text("server").or(self.server.as_deref());
+        let server = server.ok_or_else(|| ClientError::config("the cluster has no server address"))?;
+        let mut config = Config::new(uri("server", server)?);
+        config.tls = TlsOptions {
+            authority: cluster.bytes("certificate-authority")?,
+            insecure: cluster.flag("insecure-skip-tls-verify"),
+            server_name: cluster.text("tls-server-name").map(str::to_owned),
+        };
+        config.proxy_url = cluster.text("proxy-url").map(str::to_owned);
+        if let Some(namespace) = of_context("namespace") {
+            config.namespace = namespace.to_owned();
+        }
+        if let Some(user) = self.user.as_deref().or(of_context("user")) {
+            config.auth = Auth::of_user(kubeconfig.user(user)?, cluster)?;
+        }
+        Ok(Some(config))
+    }
+}
+
+impl Config {
+    fn new(server: Uri) -> Config {
+        Config {
+            server,
+            namespace: DEFAULT_NAMESPACE.to_owned(),
+            tls: TlsOptions::default(),
+            proxy_url: None,
+            auth: Auth::default(),
+            connect_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Returns the configuration of a pod; `None` if this process is not in one.
+fn in_cluster(directory: &Path) -> Result<Option<Config>, ClientError> {
+    let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let (Some(host), Some(port), true) =
+        (variable("KUBERNETES_SERVICE_HOST"), variable("KUBERNETES_SERVICE_PORT"), directory.is_dir())
+    else {
+        return Ok(None);
+    };
+    let host = if host.contains(':') { format!("[{host}]") } else { host };
+    let mut config = Config::new(uri("KUBERNETES_SERVICE_HOST", &format!("https://{host}:{port}"))?);
+    let authority = directory.join("ca.crt");
+    let problem = |error| ClientError::config(format!("{}: {error}", authority.display()));
+    config.tls.authority = Some(std::fs::read(&authority).map_err(problem)?);
+    config.auth.token_file = Some(directory.join("token"));
+    if let Ok(namespace) = std::fs::read_to_string(directory.join("namespace")) {
+        config.namespace = namespace.trim().to_owned();
+    }
+    Ok(Some(config))
+}
+
+/// Reads an address; one without a scheme is https.
+fn uri(what: &str, text: &str) -> Result<Uri, ClientError> {
+    let full = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
+    let problem = |error: &dyn std::fmt::Display| ClientError::config(format!("{what} {text}: {error}"));
+    let uri: Uri = full.parse().map_err(|error| problem(&error))?;
+    match (uri.scheme_str(), uri.host()) {
+        (Some("http" | "https"), Some(_)) => Ok(uri),
+        _ => Err(problem(&"not an http or https address")),
+    }
+}
+
+impl Auth {
+    fn of_user(user: &Entry, cluster: &Entry) -> Result<Auth, ClientError> {
+        if let Some(provider) = user.get("auth-provider") {
+            let name = provider.get("name").and_then(Value::as_str).unwrap_or_default();
+            return Err(ClientError::config(format!(
+                "the user has the auth-provider {name:?}, which is not supported; use an exec credential plugin"
+            )));
+        }
+        let certificate = match (user.bytes("client-certificate")?, user.bytes("client-key")?) {
+            (Some(certificate), Some(key)) => Some(Identity { certificate, key }),
+            (None, None) => None,
+            _ => return Err(ClientError::config("client-certificate and client-key must be given together")),
+        };
+        let basic = user
+            .text("username")
+            .map(|name| (name.to_owned(), user.text("password").unwrap_or_default().to_owned()));
+        Ok(Auth {
+            token: user.text("token").map(str::to_owned),
+            token_file: user.path("tokenFile"),
+            basic,
+            certificate,
+            exec: user
+                .get("exec")
+                .map(|exec| ExecPlugin::read(exec, user.directory(), cluster))
+                .transpose()?,
+            impersonation: impersonation(user)?,
+        })
+    }
+
+    /// Reads the credentials, which may run a plugin.
+    pub async fn credentials(&self) -> Result<Credentials, ClientError> {
+        let mut credentials =
+            Credentials { headers: self.impersonation.clone(), identity: self.certificate.clone() };
+        let mut token = match &self.token_file {
+            Some(file) => {
+                let problem = |error| ClientError::config(format!("tokenFile {}: {error}", file.display()));
+                Some(std::fs::read_to_string(file).map_err(problem)?.trim().to_owned())
+            }
+            None => self.token.clone(),
+        };
+        if let Some(exec) = &self.exec {
+            let obtained = exec.run().await?;
+            token = obtained.token.or(token);
+            credentials.identity = obtained.identity.or(credentials.identity);
+        }
+        let authorization = match (token, &self.basic) {
+            (Some(token), _) => Some(format!("Bearer {token}")),
+            (None, Some((name, password))) => {
+                Some(format!("Basic {}", STANDARD.encode(format!("{name}:{password}"))))
+            }
+            (None, None) => None,
+        };
+        if let Some(text) = authorization {
+            let mut value = HeaderValue::from_str(&text)
+                .map_err(|_| ClientError::config("the token has characters that a header cannot contain"))?;
+            value.set_sensitive(true);
+            credentials.headers.push((http::header::AUTHORIZATION, value));
+        }
+        Ok(credentials)
+    }
+}
+
+/// Returns the headers with which a user acts as another.
+fn impersonation(user: &Entry) -> Result<Vec<(HeaderName, HeaderValue)>, ClientError> {
+    let mut headers = Vec::new();
+    let mut add = |name: &str, value: &str| {
+        let name = HeaderName::try_from(name).map_err(ClientError::config)?;
+        let value = HeaderValue::from_str(value).map_err(ClientError::config)?;
+        headers.push((name, value));
+        Ok::<(), ClientError>(())
+    };
+    if let Some(name) = user.text("as") {
+        add("impersonate-user", name)?;
+    }
+    if let Some(uid) = user.text("as-uid") {
+        add("impersonate-uid", uid)?;
+    }
+    for group in
+        user.get("as-groups").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+    {
+        add("impersonate-group", group)?;
+    }
+    for (name, values) in user.get("as-user-extra").and_then(Value::as_object).into_iter().flatten() {
+        for value in values.as_array().into_iter().flatten().filter_map(Value::as_str) {
+            add(&format!("impersonate-extra-{}", crate::escaped(name)), value)?;
+        }
+    }
+    Ok(headers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn kubeconfig(text: &str) -> (tempfile::TempDir, ConnectOptions) {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("config");
+        fs::write(&file, text).unwrap();
+        (directory, ConnectOptions { kubeconfig: Some(file), ..ConnectOptions::default() })
+    }
+
+    const TWO: &str = "\
+current-context: one
+clusters:
+- {name: c1, cluster: {server: 'https://one:6443/prefix', insecure-skip-tls-verify: true}}
+- {name: c2, cluster: {server: two.example, tls-server-name: kubernetes, proxy-url: 'socks5://proxy:1080'}}
+users:
+- {name: token, user: {token: secret, as: bob, as-groups: [dev, ops]}}
+- {name: file, user: {tokenFile: token.txt}}
+- {name: basic, user: {username: a, password: b}}
+- {name: oidc, user: {auth-provider: {name: oidc}}}
+- {name: half, user: {client-key-data: aGk=}}
+contexts:
+- {name: one, context: {cluster: c1, user: token, namespace: web}}
+- {name: two, context: {cluster: c2, user: file}}
+";
+
+    #[tokio::test]
+    async fn flags_choose_context_cluster_user_server_and_namespace() {
+        let (directory, options) = kubeconfig(TWO);
+        fs::write(directory.path().join("token.txt"), "from-file\n").unwrap();
+        let one = options.config().unwrap();
+        assert_eq!(
+            (one.server.to_string().as_str(), one.namespace.as_str()),
+            ("https://one:6443/prefix", "web")
+        );
+        assert!(one.tls.insecure);
+        let shown = |credentials: Credentials| -> Vec<String> {
+            let pair =
+                |(name, value): &(HeaderName, HeaderValue)| format!("{name}: {}", value.to_str().unwrap());
+            credentials.headers.iter().map(pair).collect()
+        };
+        assert_eq!(
+            shown(one.auth.credentials().await.unwrap()),
+            [
+                "impersonate-user: bob",
+                "impersonate-group: x",
+                "impersonate-group: y",
+                "authorization: Bearer secret"
+            ]
+        );
+        let two = ConnectOptions { context: Some("two".into()), ..options.clone() }.config().unwrap();
+        assert_eq!(two.server.to_string(), "https://two.example/");
+        assert_eq!((two.namespace.as_str(), two.tls.server_name.as_deref()), ("default", Some("kubernetes")));
+        assert_eq!(two.proxy_url.as_deref(), Some("socks5://proxy:1080"));
+        assert_eq!(shown(two.auth.credentials().await.unwrap()), ["authorization: Bearer from-file"]);
+        let mixed = ConnectOptions {
+            user: Some("basic".into()),
+            server: Some("http://127.0.0.1:1".into()),
+            namespace: Some("n".into()),
+            ..options.clone()
+        };
+        let mixed = mixed.config().unwrap();
+        assert_eq!(
+            (mixed.server.to_string().as_str(), mixed.namespace.as_str()),
+            ("http://127.0.0.1:1/", "n")
+        );
+        assert_eq!(shown(mixed.auth.credentials().await.unwrap()), ["authorization: Basic YTpi"]);
+        for (user, part) in
+            [("oidc", "auth-provider \"oidc\""), ("half", "given together"), ("z", "no user named")]
+        {
+            let error = ConnectOptions { user: Some(user.into()), ..options.clone() }.config().unwrap_err();
+            assert!(error.to_string().contains(part), "{user}: {error}");
+        }
+        let error = ConnectOptions { server: Some("ftp://x".into()), ..options }.config().unwrap_err();
+        assert!(error.to_string().contains("--server ftp://x"), "{error}");
+    }
+
+    #[test]
+    fn a_missing_or_broken_kubeconfig_is_an_error_with_its_name() {
+        let missing =
+            ConnectOptions { kubeconfig: Some("/nowhere/config".into()), ..ConnectOptions::default() };
+        assert!(missing.config().unwrap_err().to_string().contains("/nowhere/config"));
+        let (_directory, options) = kubeconfig("clusters: [");
+        assert!(options.config().unwrap_err().to_string().contains("config: line"));
+    }
+}

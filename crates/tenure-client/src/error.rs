@@ -1,0 +1,106 @@
+//! Why a request to a server failed. Each message says what failed and what to do next.
+
+use tenure_apply::ApplyError;
+use tenure_schema::SchemaError;
+
+/// Why a request failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// The configuration names no server, or cannot be used.
+    #[error(
+        "no usable server configuration: {problem}; set KUBECONFIG or --kubeconfig, choose a --context, or give a --server"
+    )]
+    Config {
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The server does not answer.
+    #[error(
+        "cannot reach {server}: {problem}; check that it is running and that the context is the right one"
+    )]
+    Unreachable {
+        /// The server.
+        server: String,
+        /// What went wrong.
+        problem: String,
+    },
+    /// The server refused a request.
+    #[error("cannot {verb} {what}: {message}{advice}")]
+    Refused {
+        /// The action.
+        verb: String,
+        /// Its object.
+        what: String,
+        /// The message of the server.
+        message: String,
+        /// What to do next.
+        advice: &'static str,
+    },
+    /// An object does not exist.
+    #[error(
+        "{what} not found in {place}; list objects with `kubectl get --all-namespaces`, or choose another namespace with -n"
+    )]
+    NotFound {
+        /// The object.
+        what: String,
+        /// Where it was looked for.
+        place: String,
+    },
+    /// The server does not serve a kind.
+    #[error("{server} has no kind named {name:?}; `kubectl api-resources` lists its kinds")]
+    UnknownKind {
+        /// The name as given.
+        name: String,
+        /// The server.
+        server: String,
+    },
+    /// The server does not implement server-side apply.
+    #[error("{server} does not support server-side apply; it needs Kubernetes 1.16 or later, or Tenure")]
+    NoServerSideApply {
+        /// The server.
+        server: String,
+    },
+    /// The OpenAPI document of the server cannot be used.
+    #[error("cannot use the OpenAPI document of {api_version}: {problem}")]
+    OpenApi {
+        /// The group and version.
+        api_version: String,
+        /// What is wrong with it.
+        problem: SchemaError,
+    },
+    /// An object of the server has invalid managed fields.
+    #[error("{what}: {problem}")]
+    InvalidObject {
+        /// The object.
+        what: String,
+        /// What is wrong with it.
+        problem: ApplyError,
+    },
+    /// An object was changed while a command was working on it, in a way that changes the result.
+    #[error(
+        "{what} was changed in the meantime, and the step would no longer do what was shown; run the command again"
+    )]
+    Changed {
+        /// The object.
+        what: String,
+    },
+    /// An object was changed after the step that is to be undone.
+    #[error(
+        "{what} was changed after the step; to undo the step and keep the later changes, run the command again with --rebase"
+    )]
+    ChangedSince {
+        /// The object.
+        what: String,
+    },
+}
+
+impl ClientError {
+    pub(crate) fn config(problem: impl ToString) -> ClientError {
+        ClientError::Config { problem: problem.to_string() }
+    }
+
+    pub(crate) fn invalid(what: &impl ToString, problem: ApplyError) -> ClientError {
+        ClientError::InvalidObject { what: what.to_string(), problem }
+    }
+}

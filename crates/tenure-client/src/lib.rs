@@ -1,0 +1,35 @@
+//! A client for Kubernetes API servers that keeps objects as documents, so that nothing a server adds is lost.
+//!
+//! - [`ConnectOptions`] finds the server as `kubectl` does: kubeconfig files, contexts, exec credential plugins, client
+//!   certificates, tokens, proxies, or the service account of a pod.
+//! - [`Cluster`] sends requests, discovers the kinds that the server has ([`Resource`]) and returns their types.
+//! - [`Draft`] is a manifest for a server; [`plan`] and [`apply`] show and carry out a server-side apply of it.
+//! - [`hand_over`] and [`undo`] move ownership without changing values.
+//!
+//! What only computes is in `tenure-ownership`; this crate does not know files of manifests, terminals or command lines.
+
+#![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod apply;
+mod cluster;
+mod config;
+mod connector;
+mod discovery;
+mod error;
+mod exec;
+mod handover;
+mod kubeconfig;
+mod openapi;
+mod resource;
+mod response;
+mod select;
+mod tls;
+
+pub use apply::{Draft, Mode, apply, plan};
+pub use cluster::{APPLY_PATCH, Cluster, JSON_PATCH, REQUESTS_AT_ONCE};
+pub use config::ConnectOptions;
+pub use error::ClientError;
+pub use handover::{Rebase, hand_over, undo};
+pub use resource::{Resource, Scope, escaped};
+pub use response::Response;
+pub use select::{Found, Selection};

@@ -1,0 +1,106 @@
+//! TLS as the kubeconfig asks for it: the authorities to trust, the client certificate to show, or no verification at all.
+
+use crate::{ClientError, config::Identity};
+use std::sync::Arc;
+use tokio_rustls::rustls::{
+    ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject},
+};
+
+/// How to verify the server.
+#[derive(Debug, Default)]
+pub(crate) struct TlsOptions {
+    /// The authorities to trust, as PEM; if `None`, those of the system.
+    pub authority: Option<Vec<u8>>,
+    /// Accept any certificate.
+    pub insecure: bool,
+    /// The name in the certificate, if it is not that of the address.
+    pub server_name: Option<String>,
+}
+
+impl TlsOptions {
+    /// Returns the configuration of connections.
+    pub fn config(&self, identity: Option<&Identity>) -> Result<ClientConfig, ClientError> {
+        let provider = Arc::new(ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .map_err(ClientError::config)?;
+        let builder = match self.insecure {
+            true => builder.dangerous().with_custom_certificate_verifier(Arc::new(NoVerification(provider))),
+            false => builder.with_root_certificates(self.roots()?),
+        };
+        let Some(identity) = identity else { return Ok(builder.with_no_client_auth()) };
+        let chain = certificates(&identity.certificate, "client-certificate")?;
+        let key = PrivateKeyDer::from_pem_slice(&identity.key)
+            .map_err(|error| ClientError::config(format!("client-key: {error}")))?;
+        builder
+            .with_client_auth_cert(chain, key)
+            .map_err(|error| ClientError::config(format!("client-certificate: {error}")))
+    }
+
+    fn roots(&self) -> Result<RootCertStore, ClientError> {
+        let mut roots = RootCertStore::empty();
+        match &self.authority {
+            Some(authority) => {
+                for certificate in certificates(authority, "certificate-authority")? {
+                    roots
+                        .add(certificate)
+                        .map_err(|error| ClientError::config(format!("certificate-authority: {error}")))?;
+                }
+            }
+            None => {
+                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            }
+        }
+        Ok(roots)
+    }
+}
+
+fn certificates(pem: &[u8], what: &str) -> Result<Vec<CertificateDer<'static>>, ClientError> {
+    let problem = |problem: &dyn std::fmt::Display| ClientError::config(format!("{what}: {problem}"));
+    let found = CertificateDer::pem_slice_iter(pem)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| problem(&error))?;
+    if found.is_empty() { Err(problem(&"there is no certificate in it; it must be PEM")) } else { Ok(found) }
+}
+
+/// Accepts every certificate, as `insecure-skip-tls-verify` asks for; signatures are still checked.
+#[derive(Debug)]
+struct NoVerification(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for NoVerification {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

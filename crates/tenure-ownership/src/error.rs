@@ -1,0 +1,38 @@
+//! Why an ownership change cannot be computed.
+
+/// Why a request about ownership cannot be fulfilled. The messages are for the person who made the request.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OwnershipError {
+    /// A path is not valid for the object's type.
+    #[error("{path}: {problem}")]
+    Path {
+        /// The path as given.
+        path: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// None of the selected managers owns the paths.
+    #[error("no selected manager owns {paths} of {name}; `tenure blame` shows the owners of every field")]
+    NotOwned {
+        /// The paths as given.
+        paths: String,
+        /// The object's name.
+        name: String,
+    },
+    /// No manager would remain.
+    #[error(
+        "{name} would have no managers left, and the next apply would assign every field to before-first-apply; \
+         move the fields to another manager with `tenure adopt` instead"
+    )]
+    NoManagerLeft {
+        /// The object's name.
+        name: String,
+    },
+    /// A document is not an undo file.
+    #[error("not an undo file; it must be an object with a list named \"undo\": {problem}")]
+    Undo {
+        /// What is missing or wrong.
+        problem: String,
+    },
+}

@@ -1,0 +1,57 @@
+//! Field ownership of Kubernetes objects, computed from documents: the live object with its `managedFields`, a manifest,
+//! and the schema of the kind.
+//!
+//! - [`LiveObject`] splits an object as a server shows it into its content and its managers.
+//! - [`Blame`] lists the owners of every line and field.
+//! - [`Explanation`] explains one field: owners, merge rules, and the effect of each kind of write.
+//! - [`Plan`] is the result of a server-side apply before it happens, computed offline or from a server's dry run.
+//! - [`Handover`] moves ownership without changing values: transfer, release, adopt, migrate, and the undo of each.
+//!
+//! The crate is pure: no I/O, no clock, no terminal. Commands and user interfaces read documents, call it, and show
+//! the result; every result can be turned into a document with `to_value`.
+//!
+//! ```
+//! use tenure_ownership::{Applier, Force, LiveObject, Manifest, Verdict, plan};
+//! use tenure_apply::Timestamp;
+//! use tenure_schema::Schema;
+//!
+//! let live = LiveObject::read(&r#"{
+//!     "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "managedFields": [{
+//!         "manager": "alice", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
+//!         "fieldsV1": {"f:data": {"f:colour": {}}}}]},
+//!     "data": {"colour": "blue"}}"#.parse()?)?;
+//! let config = r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"},
+//!     "data": {"colour": "green"}}"#.parse()?;
+//! let ty = Schema::builtin().kind("v1", "ConfigMap").ok_or("unknown kind")?;
+//!
+//! let manifest = Manifest::new(config, "settings.yaml", ty);
+//! let bob = Applier { manager: "bob".into(), force: Force::None, now: Timestamp::from_unix(1_800_000_000) };
+//! let plan = plan::offline(&manifest, Some(&live), &bob);
+//! let Verdict::Conflicts(conflicts, _) = &plan.verdict else { panic!("alice owns it") };
+//! assert_eq!(conflicts[0].path.to_string(), ".data.colour");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod blame;
+mod error;
+pub mod handover;
+mod live;
+mod manifest;
+pub mod owner;
+mod path;
+pub mod plan;
+mod refusal;
+mod target;
+mod why;
+
+pub use blame::{Blame, Field, Line, Ownership};
+pub use error::OwnershipError;
+pub use handover::{Handover, Undo};
+pub use live::LiveObject;
+pub use manifest::{Applier, Force, Manifest};
+pub use plan::{Action, Conflict, Difference, Plan, Verdict};
+pub use refusal::{Cause, Refusal};
+pub use target::{Target, kind_word};
+pub use why::{Effect, Explanation};

@@ -1,0 +1,96 @@
+//! Plans as documents for programs and pages. Values of a Secret are not shown.
+
+use super::{Conflict, Difference, Lingering, Plan, Verdict, ZeroValue};
+use crate::owner;
+use tenure_apply::OwnershipChange;
+use tenure_fields::{FieldSet, Path, PathElement};
+use tenure_value::{Object, Value};
+
+impl Plan {
+    /// Returns the plan as a document.
+    pub fn to_value(&self) -> Value {
+        let zero = |zero: &ZeroValue| Value::Object(at(&zero.path).with("value", zero.value.clone()));
+        let lingering =
+            |field: &Lingering| Value::Object(at(&field.path).with("owners", owner::list(&field.owners)));
+        let object = Object::default()
+            .with("object", self.target.to_value())
+            .with("action", self.action().word())
+            .with("values", Value::array(self.shown_values().iter().map(value)))
+            .with("owners", Value::array(self.owners.iter().map(change)))
+            .with("conflicts", Value::array(self.shown_conflicts().iter().map(conflict)))
+            .with("zeros", Value::array(self.zeros.iter().map(zero)))
+            .with("lingering", Value::array(self.lingering.iter().map(lingering)))
+            .with("warnings", Value::array(self.warnings.iter().map(|text| Value::from(text.as_str()))));
+        Value::Object(match &self.verdict {
+            Verdict::Refused(problem) => object.with("error", problem.as_str()),
+            _ => object,
+        })
+    }
+
+    /// Returns the values that change, with those of a Secret redacted.
+    pub fn shown_values(&self) -> Vec<Difference> {
+        let redacted = |difference: &Difference| Difference {
+            path: difference.path.clone(),
+            before: difference.before.as_ref().map(|_| Value::from("*** (before)")),
+            after: difference.after.as_ref().map(|_| Value::from("*** (after)")),
+        };
+        let shown = |difference: &Difference| match self.is_secret(&difference.path) {
+            true => redacted(difference),
+            false => difference.clone(),
+        };
+        self.values.iter().map(shown).collect()
+    }
+
+    /// Returns the conflicts, with the values of a Secret redacted.
+    pub fn shown_conflicts(&self) -> Vec<Conflict> {
+        let shown = |conflict: &Conflict| {
+            let mut conflict = conflict.clone();
+            if self.is_secret(&conflict.path) {
+                conflict.live = conflict.live.map(|_| Value::from("*** (theirs)"));
+                conflict.proposed = conflict.proposed.map(|_| Value::from("*** (mine)"));
+            }
+            conflict
+        };
+        self.conflicts().iter().map(shown).collect()
+    }
+
+    fn is_secret(&self, path: &Path) -> bool {
+        let is_in = |name: &str| path.first() == Some(&PathElement::field(name));
+        self.target.word == "secret" && (is_in("data") || is_in("stringData"))
+    }
+}
+
+fn at(path: &Path) -> Object {
+    Object::default().with("path", path.quoted().to_string())
+}
+
+fn with(object: Object, name: &'static str, value: &Option<Value>) -> Object {
+    match value {
+        Some(value) => object.with(name, value.clone()),
+        None => object,
+    }
+}
+
+fn value(difference: &Difference) -> Value {
+    let object = with(at(&difference.path), "before", &difference.before);
+    Value::Object(with(object, "after", &difference.after))
+}
+
+fn change(change: &OwnershipChange) -> Value {
+    let paths =
+        |set: &FieldSet| Value::array(set.leaves().iter().map(|path| Value::from(path.quoted().to_string())));
+    let owner = owner::to_value(&change.owner).as_object().cloned().unwrap_or_default();
+    Value::Object(
+        owner
+            .with("gained", paths(&change.gained))
+            .with("lost", paths(&change.lost))
+            .with("removed", paths(&change.removed))
+            .with("shared", paths(&change.shared)),
+    )
+}
+
+fn conflict(conflict: &Conflict) -> Value {
+    let object = with(at(&conflict.path), "live", &conflict.live);
+    let object = with(object, "proposed", &conflict.proposed);
+    Value::Object(object.with("owners", owner::list(&conflict.owners)))
+}

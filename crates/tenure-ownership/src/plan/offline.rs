@@ -1,0 +1,90 @@
+//! A plan without a server: the apply is computed on the live object. Defaulting and validation, which only a server does,
+//! are not part of it.
+
+use super::{Conflict, Plan, Verdict};
+use crate::{Applier, Force, LiveObject, Manifest};
+use tenure_apply::{
+    self as apply, ApplyError, Conflicts, Live, Managers, Presence, Reset, SingleVersion, State, Versions,
+    Write,
+};
+use tenure_fields::{FieldSet, Path, PathElement};
+use tenure_schema::TypeRef;
+use tenure_value::Value;
+
+/// The versions of a kind, as far as they are known here: all versions are assumed to have the same field names.
+struct SameFields<'s>(SingleVersion<'s>, TypeRef<'s>);
+
+impl Versions for SameFields<'_> {
+    fn type_of(&self, _: &str) -> Option<TypeRef<'_>> {
+        Some(self.1)
+    }
+
+    fn convert(&self, object: &Value, api_version: &str) -> Result<Value, String> {
+        self.0.convert(object, api_version)
+    }
+}
+
+/// Computes the result of an apply to a live object, or of a create if there is none.
+pub fn offline(manifest: &Manifest<'_>, live: Option<&LiveObject>, applier: &Applier) -> Plan {
+    let (api_version, kind) = (manifest.target.api_version.as_str(), manifest.target.kind.as_str());
+    let empty = Value::object([("apiVersion", Value::from(api_version)), ("kind", Value::from(kind))]);
+    let versions = SameFields(SingleVersion::new(api_version, manifest.ty), manifest.ty);
+    // A write to the object itself does not change its status.
+    let mut status = FieldSet::default();
+    status.insert(&[PathElement::field("status")]);
+    let write = Write {
+        manager: &applier.manager,
+        api_version,
+        subresource: "",
+        now: Some(applier.now),
+        behavior: tenure_apply::Behavior::default(),
+        versions: &versions,
+        reset: Reset::Fields(&status),
+        empty: &empty,
+    };
+    let no_managers = Managers::default();
+    let found = match live {
+        Some(live) => Live { object: &live.object, managers: &live.managers, presence: Presence::Stored },
+        None => Live { object: &empty, managers: &no_managers, presence: Presence::New },
+    };
+    let attempt = |force: &Force| apply_with(found, manifest, &write, force);
+    let verdict = match attempt(&applier.force) {
+        Ok(state) => Verdict::Applied(state.into()),
+        Err(ApplyError::Conflicts(conflicts)) => {
+            Verdict::Conflicts(explained(&conflicts), attempt(&Force::All).ok().map(LiveObject::from))
+        }
+        Err(error) => return Plan::refused(manifest, applier, live.cloned(), error),
+    };
+    Plan::new(manifest, applier, live.cloned(), verdict)
+}
+
+fn apply_with(
+    live: Live<'_>,
+    manifest: &Manifest<'_>,
+    write: &Write<'_>,
+    force: &Force,
+) -> Result<State, ApplyError> {
+    let mut set = FieldSet::default();
+    let force = match force {
+        Force::None => apply::Force::No,
+        Force::All => apply::Force::All,
+        Force::Paths(paths) => {
+            let read = |path: &String| Path::parse_in(path, manifest.ty, Some(live.object)).ok();
+            for path in paths.iter().filter_map(read) {
+                set.insert(&path);
+            }
+            apply::Force::Paths(&set)
+        }
+    };
+    apply::apply(live, &manifest.config, write, force)
+}
+
+fn explained(conflicts: &Conflicts) -> Vec<Conflict> {
+    let explained = |conflict: &apply::Conflict| Conflict {
+        path: conflict.path.clone(),
+        owners: conflict.owners.clone(),
+        live: conflict.live.clone(),
+        proposed: conflict.proposed.clone(),
+    };
+    conflicts.iter().map(explained).collect()
+}

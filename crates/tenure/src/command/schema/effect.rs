@@ -1,0 +1,122 @@
+//! What each kind of write does to a field of a type, in words.
+
+use tenure_schema::{Field, List, ListTopology, Located, PatchMarks, Relation, Type, TypeRef, merging::Manner};
+use tenure_value::Text;
+
+/// The effect of each kind of write.
+pub struct Effects {
+    /// Server-side apply.
+    pub apply: String,
+    /// Strategic merge patch.
+    pub strategic: String,
+    /// JSON merge patch.
+    pub merge: &'static str,
+}
+
+impl Effects {
+    /// Describes the writes to a field.
+    pub fn of(place: &Located<'_>) -> Effects {
+        Effects { apply: apply(place.of), strategic: strategic(place), merge: merge(place.of) }
+    }
+}
+
+fn apply(of: TypeRef<'_>) -> String {
+    match (Manner::of(of), of.get()) {
+        (Some(Manner::Whole), _) => "atomic: owned and replaced as a unit".into(),
+        (Some(Manner::Set), _) => "a set: each item is owned separately; items of other managers stay".into(),
+        (Some(Manner::ByField), _) => "each field is owned separately; fields of other managers stay".into(),
+        (Some(Manner::Keyed(keys)), _) => {
+            let named: Vec<String> = keys
+                .iter()
+                .map(|key| match &key.default {
+                    Some(default) => format!("{} (default {default})", key.name),
+                    None => key.name.to_string(),
+                })
+                .collect();
+            let unit = match of.item().is_some_and(is_atomic) {
+                true => "each entry is atomic: owned and replaced as a unit",
+                false => "each field of each entry is owned separately",
+            };
+            format!("a list keyed by {}; {unit}; entries of other managers stay", named.join(" and "))
+        }
+        (None, Type::Untyped) => "no type: an object is owned field by field, anything else as one value".into(),
+        (None, _) => "owned as one value".into(),
+    }
+}
+
+fn strategic(place: &Located<'_>) -> String {
+    let marks = place.field.map(|field| &field.patch);
+    match place.of.get() {
+        Type::List(list) => strategic_list(list, marks, place.of),
+        Type::Struct(_) | Type::Map(_) if marks.is_some_and(|marks| marks.strategy.replace) => {
+            "replaces it".into()
+        }
+        Type::Struct(_) | Type::Map(_) if marks.is_some_and(|marks| marks.strategy.retain_keys) => {
+            "merges field by field; a computed patch clears the fields it does not list ($retainKeys)".into()
+        }
+        Type::Struct(_) | Type::Map(_) => "merges field by field; null removes a field".into(),
+        Type::Untyped => "merges objects field by field, replaces anything else".into(),
+        Type::Scalar(_) => "sets the value; null removes it".into(),
+    }
+}
+
+fn strategic_list(list: &List, marks: Option<&PatchMarks>, of: TypeRef<'_>) -> String {
+    let Some(marks) = marks.filter(|marks| marks.strategy.merge) else {
+        return match marks.map(|marks| marks.recommended_keys.as_ref()) {
+            Some(keys @ [_, ..]) => format!(
+                "replaces the list; a patch can merge it by {} with $patchMergeKey",
+                joined(keys.iter())
+            ),
+            _ => "replaces the list".into(),
+        };
+    };
+    let mut effect = match (&marks.merge_key, &list.topology) {
+        (Some(key), _) => format!("merges by {key}"),
+        (None, ListTopology::Keyed(keys)) => {
+            format!("merges by its list keys {}", joined(keys.iter().map(|key| &key.name)))
+        }
+        (None, _) if matches!(of.slot(&list.item).get(), Type::Scalar(_)) => "merges as a set".into(),
+        (None, _) => "is refused: the list has no merge key".into(),
+    };
+    if marks.recommended_keys.len() > 1 {
+        effect += &format!(
+            ", which is not unique: send $patchMergeKey: [{}]",
+            marks.recommended_keys.join(", ")
+        );
+    }
+    if marks.strategy.retain_keys {
+        effect += "; a computed patch clears the fields of an entry that it does not list ($retainKeys)";
+    }
+    effect
+}
+
+fn joined<'t>(names: impl Iterator<Item = &'t Text>) -> String {
+    names.map(Text::as_str).collect::<Vec<_>>().join(" and ")
+}
+
+fn merge(of: TypeRef<'_>) -> &'static str {
+    match of.get() {
+        Type::List(_) => "replaces the list",
+        Type::Struct(_) | Type::Map(_) => "merges field by field; null removes a field",
+        Type::Scalar(_) => "sets the value; null removes it",
+        Type::Untyped => "merges objects field by field, replaces anything else",
+    }
+}
+
+/// Describes whether a field is required, its default, and whether it may be null; empty if none applies.
+pub fn presence(field: Option<&Field>) -> String {
+    let Some(field) = field else { return String::new() };
+    let required = field.required.then(|| "required".to_owned());
+    let default = field.slot.default.as_ref().map(|default| format!("default {default}"));
+    let nullable = field.slot.nullable.then(|| "may be null".to_owned());
+    required.into_iter().chain(default).chain(nullable).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether values of a type are owned as a unit.
+fn is_atomic(of: TypeRef<'_>) -> bool {
+    match of.get() {
+        Type::Struct(of) => of.relation == Relation::Atomic,
+        Type::Map(of) => of.relation == Relation::Atomic,
+        Type::List(_) | Type::Scalar(_) | Type::Untyped => false,
+    }
+}

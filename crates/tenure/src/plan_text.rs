@@ -1,0 +1,220 @@
+//! Plans as text. Every line is complete by itself: what happens, where, and to whom.
+
+use crate::{
+    Outcome,
+    terminal::{Ink, Terminal},
+};
+use std::fmt::{Display, Write};
+use tenure_apply::OwnershipChange;
+use tenure_fields::{FieldSet, Path};
+use tenure_ownership::{
+    Action, Conflict, Difference, Plan, Verdict,
+    owner::{Owner, describe_all, owners_of},
+    plan::CLIENT_SIDE_MANAGERS,
+};
+use tenure_value::{Value, json};
+
+fn ink(action: Action) -> Ink {
+    match action {
+        Action::Unchanged => Ink::Faint,
+        Action::Create => Ink::Added,
+        Action::Owners | Action::Change => Ink::Changed,
+        Action::Conflict | Action::Refused => Ink::Problem,
+    }
+}
+
+/// Returns the exit code of a command that found this.
+pub fn outcome(action: Action) -> Outcome {
+    match action {
+        Action::Unchanged | Action::Refused => Outcome::Done,
+        Action::Create | Action::Owners | Action::Change => Outcome::Changes,
+        Action::Conflict => Outcome::Conflicts,
+    }
+}
+
+/// Returns a plan as text.
+pub fn text(plan: &Plan, terminal: &Terminal) -> String {
+    let action = plan.action();
+    let paint = terminal.paint;
+    let mut out =
+        format!("{}: {}\n", paint.ink(Ink::Strong, &plan.target), paint.ink(ink(action), action.word()));
+    let mut page = Page { terminal, out: &mut out };
+    match &plan.verdict {
+        Verdict::Refused(problem) => page.line('✗', Ink::Problem, problem),
+        // What force would change is shown after the conflicts are resolved.
+        Verdict::Conflicts(..) => page.conflicts(&plan.shown_conflicts()),
+        Verdict::Applied(_) => {
+            page.values(plan);
+            page.owners(plan);
+        }
+    }
+    page.findings(plan);
+    out
+}
+
+struct Page<'a> {
+    terminal: &'a Terminal,
+    out: &'a mut String,
+}
+
+impl Page<'_> {
+    fn line(&mut self, mark: char, ink: Ink, text: impl Display) {
+        // Writing to a string does not fail.
+        let _ = writeln!(self.out, "  {}", self.terminal.paint.ink(ink, format_args!("{mark} {text}")));
+    }
+
+    fn values(&mut self, plan: &Plan) {
+        let mut defaults = 0;
+        for difference in plan.shown_values() {
+            if plan.before.is_none() && !is_declared(&plan.declared, &difference.path) {
+                defaults += 1;
+                continue;
+            }
+            self.value(&difference);
+        }
+        if defaults > 0 {
+            self.line('·', Ink::Faint, format_args!("{} set by the server", count(defaults, "field")));
+        }
+    }
+
+    fn value(&mut self, difference: &Difference) {
+        let path = &difference.path;
+        match (&difference.before, &difference.after) {
+            (None, Some(after)) => self.line('+', Ink::Added, format_args!("{path}: {}", shown(after))),
+            (Some(before), None) => self.line('-', Ink::Removed, format_args!("{path}: {}", shown(before))),
+            (Some(before), Some(after)) => {
+                let (before, after) = (shown(before), shown(after));
+                let length =
+                    path.to_string().chars().count() + before.chars().count() + after.chars().count();
+                if length + 10 <= self.terminal.width {
+                    self.line('~', Ink::Changed, format_args!("{path}: {before} → {after}"));
+                } else {
+                    self.line('~', Ink::Changed, format_args!("{path}:"));
+                    self.line(' ', Ink::Removed, format_args!("  - {before}"));
+                    self.line(' ', Ink::Added, format_args!("  + {after}"));
+                }
+            }
+            (None, None) => {}
+        }
+    }
+
+    fn conflicts(&mut self, conflicts: &[Conflict]) {
+        for conflict in conflicts {
+            let side = |value: &Option<Value>| value.as_ref().map_or_else(|| "(not set)".to_owned(), shown);
+            let (live, proposed) = (side(&conflict.live), side(&conflict.proposed));
+            self.line('!', Ink::Problem, format_args!("{}: {live} → {proposed}", conflict.path));
+            let owners = describe_all(&conflict.owners, self.terminal.now);
+            self.line(' ', Ink::Faint, format_args!("  owned by {owners}"));
+        }
+        if !conflicts.is_empty() {
+            self.line(
+                ' ',
+                Ink::Faint,
+                "take single fields with `tenure apply --force-path PATH`, decide one by one with --interactive, \
+                 or remove them from the manifest",
+            );
+        }
+    }
+
+    fn owners(&mut self, plan: &Plan) {
+        let Some(after) = plan.after() else { return };
+        for change in &plan.owners {
+            let name = &change.owner.name;
+            if plan.before.is_none() {
+                let fields = count(change.gained.leaves().len(), "field");
+                self.line('→', Ink::Faint, format_args!("{name} owns {fields}"));
+                continue;
+            }
+            for path in change.gained.leaves().iter() {
+                if change.shared.has(&path) {
+                    let others = others(change, owners_of(&after.managers, &path));
+                    let others = describe_all(&others, self.terminal.now);
+                    self.line('→', Ink::Faint, format_args!("{name} shares {path} with {others}"));
+                } else {
+                    self.line('→', Ink::Faint, format_args!("{name} gains {path}"));
+                }
+            }
+            for path in change.lost.leaves().iter() {
+                let owners = describe_all(&owners_of(&after.managers, &path), self.terminal.now);
+                self.line('←', Ink::Faint, format_args!("{name} loses {path}, now owned by {owners}"));
+            }
+            for path in change.removed.leaves().iter() {
+                self.line('←', Ink::Faint, format_args!("{name} loses {path}, which is removed"));
+            }
+        }
+    }
+
+    fn findings(&mut self, plan: &Plan) {
+        for zero in &plan.zeros {
+            let text = format!(
+                "{}: the apply would own the zero value {}; remove it from the manifest unless it is intended",
+                zero.path,
+                json::to_string(&zero.value)
+            );
+            self.line('?', Ink::Warning, text);
+        }
+        for lingering in &plan.lingering {
+            let owners = describe_all(&lingering.owners, self.terminal.now);
+            let client_side = |owner: &&Owner| CLIENT_SIDE_MANAGERS.contains(&owner.name.as_str());
+            let (word, name) = (&plan.target.word, &plan.target.name);
+            let advice = match (lingering.owners.iter().find(client_side), lingering.owners.first()) {
+                (Some(_), _) => format!("; `tenure migrate {word}/{name}` fixes this"),
+                (None, Some(owner)) => {
+                    format!("; `tenure adopt {word}/{name} --from {}` takes it over", owner.name)
+                }
+                (None, None) => String::new(),
+            };
+            self.line(
+                '=',
+                Ink::Warning,
+                format_args!(
+                    "{} is not in the manifest but stays: owned by {owners}{advice}",
+                    lingering.path
+                ),
+            );
+        }
+        for warning in &plan.warnings {
+            self.line('?', Ink::Warning, warning);
+        }
+    }
+}
+
+fn others(change: &OwnershipChange, owners: Vec<Owner>) -> Vec<Owner> {
+    owners.into_iter().filter(|owner| !owner.identity().is(&change.owner.identity())).collect()
+}
+
+/// Whether a leaf is in the manifest, by itself or inside an atomic value.
+fn is_declared(declared: &FieldSet, path: &Path) -> bool {
+    (1..=path.len()).any(|end| {
+        let part = path.get(..end).unwrap_or_default();
+        declared
+            .node_at(part)
+            .is_some_and(|node| node.included && (node.children.is_empty() || end == path.len()))
+    })
+}
+
+fn shown(value: &Value) -> String {
+    json::to_string(value)
+}
+
+fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// Returns the number of objects per action, in one line.
+pub fn summary(plans: &[Plan]) -> String {
+    let words = [
+        (Action::Create, "to create"),
+        (Action::Change, "to change"),
+        (Action::Owners, "with changed owners"),
+        (Action::Unchanged, "unchanged"),
+        (Action::Conflict, "with conflicts"),
+        (Action::Refused, "refused"),
+    ];
+    let parts = words.into_iter().filter_map(|(action, word)| {
+        let number = plans.iter().filter(|plan| plan.action() == action).count();
+        (number > 0).then(|| format!("{number} {word}"))
+    });
+    let parts: Vec<String> = parts.collect();
+    format!("{}: {}\n", count(plans.len(), "object"), parts.join(", "))
+}

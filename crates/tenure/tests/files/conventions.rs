@@ -1,0 +1,74 @@
+//! What every command on files has: help with examples, completions, manual pages, and colours on a terminal only.
+
+use crate::harness::tenure;
+
+const COMMANDS: [&[&str]; 17] = [
+    &["patch"],
+    &["patch", "apply"],
+    &["patch", "diff"],
+    &["patch", "three-way"],
+    &["patch", "lint"],
+    &["patch", "explain"],
+    &["simulate"],
+    &["fields"],
+    &["fields", "encode"],
+    &["fields", "decode"],
+    &["fields", "size"],
+    &["schema"],
+    &["schema", "show"],
+    &["schema", "audit"],
+    &["schema", "diff"],
+    &["completions"],
+    &["man"],
+];
+
+#[test]
+fn every_help_has_examples() {
+    for command in COMMANDS {
+        let said = tenure(&[command, &["--help"]].concat()).ends(0);
+        let examples = said.text().split("Examples:\n").nth(1).unwrap_or_default().to_owned();
+        let begins = format!("tenure {}", command.join(" "));
+        assert!(examples.contains(&begins), "{begins}: {}", said.text());
+    }
+}
+
+#[test]
+fn completions_have_every_command() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = tenure(&["completions", shell]).ends(0).text();
+        assert!(
+            ["three-way", "simulate", "encode", "audit"].iter().all(|word| script.contains(word)),
+            "{shell}"
+        );
+    }
+    let said = tenure(&["completions", "csh"]).ends(1);
+    assert!(said.err.contains("bash"), "{}", said.err);
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    assert!(tenure(&["man"]).ends(0).text().contains(".TH tenure 1"));
+    let page = tenure(&["man", "patch", "three-way"]).ends(0).text();
+    assert!(page.contains("tenure\\-patch\\-three\\-way"), "{page}");
+    let directory = tempfile::TempDir::new().expect("a directory");
+    tenure(&["man", "--dir", &directory.path().to_string_lossy()]).ends(0);
+    for command in COMMANDS {
+        let page = directory.path().join(format!("tenure-{}.1", command.join("-")));
+        assert!(page.exists(), "{}", page.display());
+    }
+    let said = tenure(&["man", "patch", "nothing"]).ends(1);
+    assert!(said.err.contains("the commands are apply, diff"), "{}", said.err);
+}
+
+#[test]
+fn colours_are_for_terminals_or_on_request() {
+    for line in [
+        &["patch", "explain", "live.yaml", "patch.yaml"][..],
+        &["simulate", "manifest.yaml", "live.yaml"],
+        &["fields", "decode", "live.yaml"],
+        &["schema", "audit"],
+    ] {
+        assert!(!tenure(line).text().contains('\u{1b}'), "{line:?}");
+        assert!(tenure(&[line, &["--color", "always"]].concat()).text().contains('\u{1b}'), "{line:?}");
+    }
+}
