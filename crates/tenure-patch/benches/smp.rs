@@ -11,7 +11,7 @@ use std::{
     hint::black_box,
     time::{Duration, Instant},
 };
-use tenure_patch::strategic::{self, DifferenceOptions, LiveChanges, Options, text};
+use tenure_patch::strategic::{self, ApplyOptions, DiffOptions, LiveChanges, text};
 use tenure_schema::{Schema, TypeRef};
 use tenure_value::{Limits, Value, json};
 
@@ -53,24 +53,26 @@ fn read(text: &[u8]) -> Value {
 
 impl Case {
     fn apply(&self, original: &Value, patch: &Value) -> Value {
-        strategic::apply(original, patch, self.ty, &Options::default()).unwrap()
+        strategic::apply(original, patch, self.ty, &ApplyOptions::default()).unwrap()
     }
 
     fn two_way(&self, original: &Value, modified: &Value) -> Value {
-        strategic::two_way(original, modified, self.ty, &DifferenceOptions::default()).unwrap()
+        strategic::two_way(original, modified, self.ty, &DiffOptions::default()).unwrap()
     }
 
     fn three_way(&self, original: &Value, modified: &Value, current: &Value) -> Value {
-        let options = DifferenceOptions::default();
+        let options = DiffOptions::default();
         strategic::three_way(original, modified, current, self.ty, LiveChanges::Overwrite, &options).unwrap()
     }
 
     /// The operations from bytes to bytes, by name.
     fn run_bytes(&self, operation: &str) -> Vec<u8> {
         let (original, limits) = (black_box(self.original), Limits::default());
-        let options = DifferenceOptions::default();
+        let options = DiffOptions::default();
         match operation {
-            "apply" => text::apply(original, black_box(self.patch), self.ty, &Options::default(), &limits),
+            "apply" => {
+                text::apply(original, black_box(self.patch), self.ty, &ApplyOptions::default(), &limits)
+            }
             "two-way" => text::two_way(original, black_box(self.modified), self.ty, &options, &limits),
             "three-way" => {
                 let (modified, current) = (black_box(self.modified), black_box(self.current));

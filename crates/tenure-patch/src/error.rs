@@ -1,48 +1,48 @@
-//! What can be wrong with a patch. A fault is made where it is found and gathers its path on the way
-//! out, one step per level, so that a patch that succeeds pays nothing for paths.
+//! The errors of patches. An error is created where it is found and collects its path on the way out, one step per
+//! level, so that a patch that succeeds does not pay for paths.
 
 use std::fmt;
 use tenure_fields::{Path, PathElement};
 use tenure_value::{Array, Kind, Object, Text, Value};
 
-/// What is wrong, without where.
+/// What is wrong with a patch or a document.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Fault {
-    /// A document or a patch is of another kind than it has to be.
+pub enum ErrorKind {
+    /// A document, a patch or a directive has the wrong type.
     WrongKind {
-        /// What was to be read: "the patch", "the live document", a directive's name.
+        /// What has the wrong type: "the patch", "the live document", the name of a directive.
         what: Text,
-        /// The kind it should have.
+        /// The type it must have.
         expected: Kind,
         /// What was found.
         found: Value,
     },
-    /// A text is not the JSON of a document, or is past a limit.
+    /// A text is not valid JSON or exceeds a limit.
     Unreadable {
-        /// What was to be read: "the patch", "the live document".
+        /// What was read: "the patch", "the live document".
         what: Text,
-        /// What is wrong with it, and where.
+        /// What is wrong, and where.
         error: Box<tenure_value::Error>,
     },
-    /// `$patch` holds something other than `replace` or `delete`.
+    /// `$patch` has a value other than `replace` and `delete`.
     UnknownPatchValue {
         /// The value of `$patch`.
         value: Value,
-        /// The map that carries it.
+        /// The map that contains it.
         map: Object,
     },
-    /// `$patch: merge` was written; merging is what happens without it.
+    /// `$patch` is `merge`; merging needs no directive.
     MergeNotSpecifiable {
-        /// The map that carries it.
+        /// The map that contains it.
         map: Object,
     },
-    /// A directive that names a list lacks the slash and the name behind its own name.
+    /// A directive for a list does not name the list.
     NamelessDirective {
-        /// The field name as written.
+        /// The field name.
         name: Text,
     },
-    /// An entry has no value for the key by which its list is merged.
+    /// An entry has no value for the merge key of its list.
     NoMergeKey {
         /// The key.
         key: Text,
@@ -56,7 +56,7 @@ pub enum Fault {
         /// Its value.
         value: Value,
     },
-    /// The items of a list that is merged are not all of one kind.
+    /// The items of a list that merges have different types.
     MixedItems {
         /// The list in the live document.
         live: Array,
@@ -68,21 +68,21 @@ pub enum Fault {
         /// The inner list.
         item: Value,
     },
-    /// A list of maps is to be merged or ordered, and its type names no merge key.
+    /// A list of maps is merged or ordered, and its type has no merge key.
     ListWithoutKey {
-        /// An entry that would have to be told from the others.
+        /// An entry of the list.
         entry: Value,
     },
-    /// The list in the patch contradicts `$setElementOrder`: an entry is not in it, or stands in another order.
+    /// The list in the patch contradicts `$setElementOrder`: an entry is missing from it or in another order.
     OrderMismatch {
         /// The list in the patch.
         patch: Array,
         /// The value of the directive.
         order: Array,
-        /// The entry that is out of order or not covered.
+        /// The entry that is missing or out of order.
         entry: Value,
     },
-    /// `$setElementOrder` stands beside an empty list in the patch, where no list is live.
+    /// `$setElementOrder` has no items to order.
     NothingToOrder {
         /// The value of the directive.
         order: Array,
@@ -99,177 +99,192 @@ pub enum Fault {
         /// The names listed.
         listed: Value,
     },
-    /// The patch goes into a field that the type does not know.
+    /// The patch changes a part of a field that the type does not have.
     UnknownField {
         /// The field.
         field: Text,
-        /// What the patch has there.
+        /// The value in the patch.
         value: Value,
     },
-    /// `$patchMergeKey` is not a list of names that begins with the list's own merge key.
+    /// `$patchMergeKey` is not a list of names that contains the merge key of the list.
     BadMergeKeys {
         /// Its value.
         value: Value,
         /// What would be right.
         right: Text,
     },
-    /// One entry of a list has another `$patchMergeKey` than the first one, or none.
+    /// The `$patchMergeKey` of an entry differs from that of the first one, or is missing.
     MergeKeysDisagree {
-        /// What the first entry says.
+        /// The value in the first entry.
         first: Value,
-        /// What this one says; `null` where it says nothing.
+        /// The value in this entry; `null` if it has none.
         other: Value,
     },
-    /// The keys of an entry match more than one live entry, or could mean more than one.
+    /// The keys of an entry match more than one live entry.
     Ambiguous {
-        /// The keys as the patch has them.
+        /// The keys in the patch.
         keys: Object,
         /// How many live entries they match.
         matches: usize,
     },
-    /// Two entries of one list have the same identity.
+    /// Two entries of one list have the same keys.
     NotUnique {
-        /// The keys that both have.
+        /// Their keys.
         keys: Object,
     },
     /// An operation of a JSON patch is malformed.
     BadOperation {
-        /// Its place in the patch, from zero.
+        /// Its index in the patch.
         index: usize,
         /// What is wrong with it.
         problem: Text,
         /// The operation, or the part of it that is wrong.
         value: Value,
     },
-    /// An operation of a JSON patch goes to or takes from a place that is not there.
-    NoSuchPlace {
-        /// The operation's place in the patch, from zero.
+    /// The target of an operation of a JSON patch does not exist.
+    NoSuchTarget {
+        /// The index of the operation in the patch.
         index: usize,
         /// The pointer.
         pointer: Text,
-        /// Why there is no such place.
+        /// Why it does not exist.
         problem: Text,
     },
     /// A `test` operation found another value.
     TestFailed {
-        /// The operation's place in the patch, from zero.
+        /// The index of the operation in the patch.
         index: usize,
         /// The pointer.
         pointer: Text,
-        /// The value the patch asks for.
+        /// The value that the patch expects.
         expected: Value,
-        /// The value that is there; nothing where the place is absent.
+        /// The value found, if there is one.
         found: Option<Value>,
     },
-    /// A patch is larger, or would grow the document further, than the limits allow.
+    /// A patch, or the document that it would create, exceeds a limit.
     TooLarge {
         /// What is limited.
         what: Text,
-        /// The most that is allowed.
+        /// The limit.
         limit: usize,
-        /// What was asked for, as far as it was counted.
+        /// The amount found; counting may stop early.
         found: usize,
     },
-    /// Live changes stand where the patch would change something too; each is listed.
+    /// The live document has changed where the patch would change it.
     Conflicts(Vec<Conflict>),
-    /// A field that must not change would.
+    /// The patch would change a field that must not change.
     Precondition {
-        /// What the predicate says of itself.
+        /// The precondition.
         rule: Text,
     },
 }
 
-/// A place that both the manifest and the live document changed since the last apply.
+/// A field that both the manifest and the live document have changed since the last apply.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Conflict {
-    /// Where.
+    /// The path of the field.
     pub path: Path,
-    /// What the patch would do there; `null` removes.
+    /// The value in the patch; `null` removes the field.
     pub patch: Value,
-    /// What the live document did there since the last apply; `null` removed.
+    /// The live value; `null` if the field was removed.
     pub live: Value,
 }
 
 /// How a caller should treat a [`PatchError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    /// The patch is malformed, or does not fit the document's type.
+#[non_exhaustive]
+pub enum ErrorClass {
+    /// The patch is malformed or does not fit the type of the document.
     BadPatch,
-    /// The patch has the form of one and cannot be applied to this document, or to any.
+    /// The patch is well-formed and cannot be applied to this document.
     Inapplicable,
-    /// A `test` operation did not hold.
+    /// A `test` operation failed.
     TestFailed,
     /// A limit was exceeded.
     TooLarge,
-    /// The live document changed in the same places.
+    /// The live document has changed where the patch would change it.
     Conflict,
-    /// A field that must not change would.
+    /// The patch would change a field that must not change.
     Precondition,
 }
 
-/// A fault and where it was found.
+/// An error and its path.
+///
+/// ```
+/// use tenure_patch::{ErrorClass, strategic};
+/// use tenure_schema::Schema;
+/// use tenure_value::Value;
+///
+/// let pod = Schema::builtin().kind("v1", "Pod").unwrap();
+/// let patch: Value = r#"{"spec": {"containers": [{"image": "x"}]}}"#.parse().unwrap();
+/// let live: Value = r#"{"spec": {"containers": [{"name": "a"}]}}"#.parse().unwrap();
+/// let error = strategic::apply(&live, &patch, pod, &Default::default()).unwrap_err();
+/// assert_eq!(error.class(), ErrorErrorClass::BadPatch);
+/// assert_eq!(error.path().to_string(), ".spec.containers[0]");
+/// ```
 #[derive(Clone, PartialEq)]
 pub struct PatchError(Box<Located>);
 
 #[derive(Clone, PartialEq)]
 struct Located {
-    /// The steps from the fault up to the root.
+    /// The steps from the error up to the root.
     upwards: Vec<PathElement>,
-    fault: Fault,
+    kind: ErrorKind,
 }
 
 impl PatchError {
     /// Returns what is wrong.
-    pub fn fault(&self) -> &Fault {
-        &self.0.fault
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
     }
 
-    /// Returns where it was found.
+    /// Returns the path of the part that is wrong.
     pub fn path(&self) -> Path {
         self.0.upwards.iter().rev().cloned().collect()
     }
 
     /// Returns how a caller should treat it.
-    pub fn class(&self) -> Class {
-        match &self.0.fault {
-            Fault::Ambiguous { .. } | Fault::NothingToOrder { .. } | Fault::NoSuchPlace { .. } => {
-                Class::Inapplicable
-            }
-            Fault::BadOperation { value, .. } if is_operation(value) => Class::Inapplicable,
-            Fault::TestFailed { .. } => Class::TestFailed,
-            Fault::TooLarge { .. } => Class::TooLarge,
-            Fault::Conflicts(_) => Class::Conflict,
-            Fault::Precondition { .. } => Class::Precondition,
-            _ => Class::BadPatch,
+    pub fn class(&self) -> ErrorClass {
+        match &self.0.kind {
+            ErrorKind::Ambiguous { .. }
+            | ErrorKind::NothingToOrder { .. }
+            | ErrorKind::NoSuchTarget { .. } => ErrorClass::Inapplicable,
+            ErrorKind::BadOperation { value, .. } if is_operation(value) => ErrorClass::Inapplicable,
+            ErrorKind::TestFailed { .. } => ErrorClass::TestFailed,
+            ErrorKind::TooLarge { .. } => ErrorClass::TooLarge,
+            ErrorKind::Conflicts(_) => ErrorClass::Conflict,
+            ErrorKind::Precondition { .. } => ErrorClass::Precondition,
+            _ => ErrorClass::BadPatch,
         }
     }
 
-    /// Returns the conflicts, if that is what is wrong.
+    /// Returns the conflicts, if this is a conflict.
     pub fn conflicts(&self) -> &[Conflict] {
-        match &self.0.fault {
-            Fault::Conflicts(conflicts) => conflicts,
+        match &self.0.kind {
+            ErrorKind::Conflicts(conflicts) => conflicts,
             _ => &[],
         }
     }
 
-    /// Adds the step that leads down to where this was found.
+    /// Adds a step at the front of the path.
     #[cold]
     pub(crate) fn under(mut self, step: PathElement) -> PatchError {
         self.0.upwards.push(step);
         self
     }
 
-    /// Adds the step to a field.
+    /// Adds a field at the front of the path.
     #[cold]
     pub(crate) fn under_field(self, name: &str) -> PatchError {
         self.under(PathElement::field(name))
     }
 }
 
-impl From<Fault> for PatchError {
+impl From<ErrorKind> for PatchError {
     #[cold]
-    fn from(fault: Fault) -> PatchError {
-        PatchError(Box::new(Located { upwards: Vec::new(), fault }))
+    fn from(kind: ErrorKind) -> PatchError {
+        PatchError(Box::new(Located { upwards: Vec::new(), kind }))
     }
 }
 
@@ -286,109 +301,109 @@ impl fmt::Display for PatchError {
         if !self.0.upwards.is_empty() {
             write!(f, "{}: ", self.path())?;
         }
-        write!(f, "{}", self.0.fault)
+        write!(f, "{}", self.0.kind)
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::WrongKind { what, expected, found } => {
-                write!(f, "{what} is {} {found}; it has to be {}", found.kind(), article(*expected))
+            ErrorKind::WrongKind { what, expected, found } => {
+                write!(f, "{what} is {}, {found}; it must be {}", article(found.kind()), article(*expected))
             }
-            Fault::Unreadable { what, error } => write!(f, "{what} cannot be read: {error}"),
-            Fault::UnknownPatchValue { value, map } => {
-                write!(f, "$patch is {value} in {map:?}; it can be \"replace\" or \"delete\"")
+            ErrorKind::Unreadable { what, error } => write!(f, "{what} cannot be read: {error}"),
+            ErrorKind::UnknownPatchValue { value, map } => {
+                write!(f, "$patch is {value} in {map:?}; it must be \"replace\" or \"delete\"")
             }
-            Fault::MergeNotSpecifiable { map } => {
-                write!(
-                    f,
-                    "$patch is \"merge\" in {map:?}; leave it out, maps and keyed lists merge without it"
-                )
+            ErrorKind::MergeNotSpecifiable { map } => {
+                write!(f, "$patch is \"merge\" in {map:?}; remove it; maps and keyed lists merge without it")
             }
-            Fault::NamelessDirective { name } => {
-                write!(f, "the directive {name:?} names no list; write its name, a slash and the list's name")
+            ErrorKind::NamelessDirective { name } => {
+                write!(f, "the directive {name:?} names no list; write {name}/ and the name of the list")
             }
-            Fault::NoMergeKey { key, entry } => {
+            ErrorKind::NoMergeKey { key, entry } => {
                 write!(f, "no value for merge key {key:?} in {entry}; every entry of this list needs one")
             }
-            Fault::KeyNotScalar { key, value } => {
-                write!(f, "merge key {key:?} is {value}; it has to be a string, a number or a boolean")
+            ErrorKind::KeyNotScalar { key, value } => {
+                write!(f, "merge key {key:?} is {value}; it must be a string, a number or a boolean")
             }
-            Fault::MixedItems { live, patch } => {
+            ErrorKind::MixedItems { live, patch } => {
                 write!(
                     f,
-                    "the items of {live:?} and {patch:?} differ in kind; a list that merges has one kind"
+                    "the items of {live:?} and {patch:?} have different types; all items of a list that merges have one type"
                 )
             }
-            Fault::ListOfLists { item } => {
+            ErrorKind::ListOfLists { item } => {
                 write!(f, "the item {item} is a list; lists of lists do not merge")
             }
-            Fault::ListWithoutKey { entry } => {
-                write!(f, "the type names no key to tell {entry} from other entries; send $patchMergeKey")
+            ErrorKind::ListWithoutKey { entry } => {
+                write!(f, "the type has no merge key to tell {entry} from other entries; send $patchMergeKey")
             }
-            Fault::OrderMismatch { patch, order, entry } => write!(
+            ErrorKind::OrderMismatch { patch, order, entry } => write!(
                 f,
-                "{entry} of the patch list {patch:?} is missing from $setElementOrder {order:?} or stands \
-                 elsewhere in it; list every entry, in the same order"
+                "{entry} of the patch list {patch:?} is missing from $setElementOrder {order:?} or in another \
+                 position; list every entry, in the same order"
             ),
-            Fault::NothingToOrder { order } => {
-                write!(f, "$setElementOrder {order:?} finds no items to order, neither live nor in the patch")
+            ErrorKind::NothingToOrder { order } => {
+                write!(
+                    f,
+                    "$setElementOrder {order:?} has no items to order; neither the live list nor the patch has any"
+                )
             }
-            Fault::BadRetainKeys { value } => {
-                write!(f, "$retainKeys is {value}; it has to be a list of field names")
+            ErrorKind::BadRetainKeys { value } => {
+                write!(f, "$retainKeys is {value}; it must be a list of field names")
             }
-            Fault::NotRetained { field, listed } => {
-                write!(f, "the patch sets {field:?}, which $retainKeys {listed} lacks; list it too")
+            ErrorKind::NotRetained { field, listed } => {
+                write!(f, "the patch sets {field:?}, which is missing from $retainKeys {listed}; add it")
             }
-            Fault::UnknownField { field, value } => {
+            ErrorKind::UnknownField { field, value } => {
                 write!(f, "the type has no field {field:?} into which {value} could be merged")
             }
-            Fault::BadMergeKeys { value, right } => write!(f, "$patchMergeKey is {value}; {right}"),
-            Fault::MergeKeysDisagree { first, other } => write!(
+            ErrorKind::BadMergeKeys { value, right } => write!(f, "$patchMergeKey is {value}; {right}"),
+            ErrorKind::MergeKeysDisagree { first, other } => write!(
                 f,
-                "$patchMergeKey is {other} here and {first} in the first entry; all entries of a list say the same"
+                "$patchMergeKey is {other} here and {first} in the first entry; it must be the same in all entries"
             ),
-            Fault::Ambiguous { keys, matches } => {
+            ErrorKind::Ambiguous { keys, matches } => {
                 write!(
                     f,
-                    "{keys:?} could mean any of {matches} live entries; name more keys in $patchMergeKey"
+                    "{keys:?} matches {matches} live entries; name the keys of one entry in $patchMergeKey"
                 )
             }
-            Fault::NotUnique { keys } => {
-                write!(f, "{keys:?} identifies two entries of one list; an identity occurs once")
+            ErrorKind::NotUnique { keys } => {
+                write!(f, "{keys:?} identifies two entries of one list; every entry needs its own keys")
             }
-            Fault::BadOperation { index, problem, value } => {
+            ErrorKind::BadOperation { index, problem, value } => {
                 write!(f, "operation {index}: {problem}: {value}")
             }
-            Fault::NoSuchPlace { index, pointer, problem } => {
-                write!(f, "operation {index}: nothing at {pointer:?}: {problem}")
+            ErrorKind::NoSuchTarget { index, pointer, problem } => {
+                write!(f, "operation {index}: {pointer:?} does not exist: {problem}")
             }
-            Fault::TestFailed { index, pointer, expected, found: Some(found) } => {
-                write!(f, "operation {index}: test failed at {pointer:?}: {found} is there, not {expected}")
+            ErrorKind::TestFailed { index, pointer, expected, found: Some(found) } => {
+                write!(f, "operation {index}: test failed at {pointer:?}: found {found}, expected {expected}")
             }
-            Fault::TestFailed { index, pointer, expected, found: None } => {
+            ErrorKind::TestFailed { index, pointer, expected, found: None } => {
                 write!(
                     f,
-                    "operation {index}: test failed at {pointer:?}: nothing is there, {expected} was asked for"
+                    "operation {index}: test failed at {pointer:?}: it does not exist, expected {expected}"
                 )
             }
-            Fault::TooLarge { what, limit, found } => {
-                write!(f, "{what}: {found} is more than the {limit} allowed")
+            ErrorKind::TooLarge { what, limit, found } => {
+                write!(f, "{what}: {found} exceeds the limit of {limit}")
             }
-            Fault::Conflicts(conflicts) => {
+            ErrorKind::Conflicts(conflicts) => {
                 write!(f, "the live document has changed where the patch would change it:")?;
                 for conflict in conflicts {
                     write!(f, "\n  {}: {} would replace {}", conflict.path, conflict.patch, conflict.live)?;
                 }
                 Ok(())
             }
-            Fault::Precondition { rule } => write!(f, "precondition failed: {rule}"),
+            ErrorKind::Precondition { rule } => write!(f, "precondition failed: {rule}"),
         }
     }
 }
 
-/// Whether a value has the form of an operation, whatever it says.
+/// Whether a value has the types of an operation.
 fn is_operation(value: &Value) -> bool {
     let is_text = |name: &str| value.get(name).is_none_or(|text| text.as_str().is_some());
     value.as_object().is_some() && ["op", "path", "from"].into_iter().all(is_text)

@@ -1,7 +1,14 @@
-//! Strategic merge patch whole, JSON merge patch and JSON patch, on one document tree.
+//! Strategic merge patch, JSON merge patch and JSON patch on one document model.
 //!
-//! The three live in [`strategic`], [`merge`] and [`json`]. All of them take documents and give documents or
-//! a [`PatchError`] that says what is wrong, where, and what would be right; none of them needs a server.
+//! - [`strategic`] applies and calculates strategic merge patches, as Kubernetes defines them.
+//! - [`merge`] applies and calculates JSON merge patches (RFC 7396).
+//! - [`json`] applies and calculates JSON patches (RFC 6902).
+//! - [`lint`] checks a strategic merge patch without a live document.
+//!
+//! All functions take documents and return documents or a [`PatchError`] that says what is wrong, where, and what
+//! would be right. They run in time linear in their input, up to a logarithm.
+//!
+//! This crate does not know who owns a field, and does no I/O.
 
 mod error;
 pub mod json;
@@ -10,4 +17,4 @@ pub mod merge;
 mod pointer;
 pub mod strategic;
 
-pub use error::{Class, Conflict, Fault, PatchError};
+pub use error::{Conflict, ErrorClass, ErrorKind, PatchError};

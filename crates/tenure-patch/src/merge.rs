@@ -1,5 +1,5 @@
-//! JSON merge patch (RFC 7396): maps merge, `null` removes, everything else is replaced. It needs no type
-//! and cannot fail. The Kubernetes API differs in one place: it removes `null` fields from the maps inside a new list too.
+//! JSON merge patch (RFC 7396): maps merge, `null` removes, everything else is replaced. It needs no type and cannot
+//! fail. The Kubernetes API differs in one point: it also removes the `null` fields of maps inside a new list.
 
 use tenure_value::{Object, Text, Value};
 
@@ -14,30 +14,30 @@ use tenure_value::{Object, Text, Value};
 /// assert_eq!(merge::apply(&live, &patch).to_string(), r#"{"a":{"c":2,"d":3}}"#);
 /// ```
 pub fn apply(live: &Value, patch: &Value) -> Value {
-    merged(Some(live), patch, Lists::AsTheyAre).unwrap_or_else(|| live.clone())
+    merged(Some(live), patch, Lists::Literal).unwrap_or_else(|| live.clone())
 }
 
-/// Applies a merge patch as the Kubernetes API does: where no map was before, the maps inside a new list lose their `null`
-/// fields, as every map that is new does; the standard takes a list as it is.
-pub fn apply_as_api(live: &Value, patch: &Value) -> Value {
+/// Applies a merge patch like the Kubernetes API: a list that does not replace a map loses the `null` fields of the maps
+/// inside it. The standard takes a list as it is.
+pub fn apply_kubernetes(live: &Value, patch: &Value) -> Value {
     merged(Some(live), patch, Lists::WithoutNulls).unwrap_or_else(|| live.clone())
 }
 
-/// What becomes of a list that takes a place where no map was.
+/// What happens to the `null` fields inside a new list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lists {
-    AsTheyAre,
+    Literal,
     WithoutNulls,
 }
 
-/// Returns what becomes of a value, or nothing if it stays as it is.
+/// Returns the patched value, or `None` if it does not change.
 fn merged(live: Option<&Value>, patch: &Value, lists: Lists) -> Option<Value> {
     let Value::Object(patch) = patch else {
         if live == Some(patch) {
             return None;
         }
-        let as_it_is = lists == Lists::AsTheyAre || matches!(live, Some(Value::Object(_)));
-        return Some(if as_it_is { patch.clone() } else { without_nulls(patch) });
+        let literal = lists == Lists::Literal || matches!(live, Some(Value::Object(_)));
+        return Some(if literal { patch.clone() } else { without_nulls(patch) });
     };
     let (live, replaced) = match live {
         Some(Value::Object(live)) => (live.fields(), false),
@@ -70,24 +70,34 @@ fn merged(live: Option<&Value>, patch: &Value, lists: Lists) -> Option<Value> {
     Some(Object::from_sorted(kept).into())
 }
 
-/// Returns a new value without the `null` fields of the maps in it; a `null` item of a list stays.
+/// Returns a value without the `null` fields of the maps in it; a `null` item of a list stays.
 fn without_nulls(value: &Value) -> Value {
-    match value {
-        Value::Object(fields) if has_nulls(value) => {
-            let fields = fields.iter().filter(|(_, value)| !value.is_null());
-            let fields = fields.map(|(name, value)| (name.clone(), without_nulls(value)));
-            Object::from_sorted(fields.collect::<Vec<_>>()).into()
-        }
-        Value::Array(items) if has_nulls(value) => Value::array(items.iter().map(without_nulls)),
-        value => value.clone(),
-    }
+    pruned(value).unwrap_or_else(|| value.clone())
 }
 
-fn has_nulls(value: &Value) -> bool {
+/// Returns a value without the `null` fields of the maps in it, if it has any.
+fn pruned(value: &Value) -> Option<Value> {
     match value {
-        Value::Object(fields) => fields.iter().any(|(_, value)| value.is_null() || has_nulls(value)),
-        Value::Array(items) => items.iter().any(has_nulls),
-        _ => false,
+        Value::Object(fields) => {
+            let mut changed = false;
+            let mut kept = Vec::with_capacity(fields.len());
+            for (name, value) in fields {
+                let below = pruned(value);
+                changed |= value.is_null() || below.is_some();
+                if !value.is_null() {
+                    kept.push((name.clone(), below.unwrap_or_else(|| value.clone())));
+                }
+            }
+            changed.then(|| Object::from_sorted(kept).into())
+        }
+        Value::Array(items) => {
+            let pruned: Vec<Option<Value>> = items.iter().map(pruned).collect();
+            pruned.iter().any(Option::is_some).then(|| {
+                let items = pruned.into_iter().zip(items);
+                Value::array(items.map(|(pruned, item)| pruned.unwrap_or_else(|| item.clone())))
+            })
+        }
+        _ => None,
     }
 }
 
@@ -128,9 +138,9 @@ fn difference(original: &Object, modified: &Object) -> Vec<(Text, Value)> {
     }
 }
 
-/// Calculates the merge patch that brings a live document to a manifest: what the manifest has and the live
-/// document lacks is set, what the manifest of the last apply had and this one lacks is removed, and what
-/// others have set is left alone. Lists are replaced.
+/// Calculates the merge patch that brings a live document to a manifest. It sets what the manifest has and the live
+/// document lacks, removes what the last applied manifest had and this one lacks, and keeps what others have set. Lists
+/// are replaced.
 ///
 /// ```
 /// use tenure_patch::merge;
@@ -149,7 +159,7 @@ pub fn three_way(last_applied: &Value, modified: &Value, live: &Value) -> Value 
     }
 }
 
-/// Which half of a patch is meant.
+/// A half of a patch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kept {
     /// What it sets.
@@ -174,13 +184,13 @@ fn keep(patch: &Value, kept: Kept) -> Option<Value> {
 /// Returns one patch for two, of which the second wins.
 fn joined(first: &Value, second: &Value) -> Value {
     let (Value::Object(fields), Value::Object(others)) = (first, second) else { return second.clone() };
-    others
-        .iter()
-        .fold(fields.clone(), |fields, (name, other)| {
-            let both = fields.get(name).map_or_else(|| other.clone(), |value| joined(value, other));
-            fields.with(name.clone(), both)
-        })
-        .into()
+    let both = others.iter().map(|(name, other)| {
+        let value = fields.get(name).map_or_else(|| other.clone(), |value| joined(value, other));
+        (name.clone(), value)
+    });
+    // Of two fields with one name the later counts.
+    let all: Vec<(Text, Value)> = fields.fields().iter().cloned().chain(both).collect();
+    Object::from_unsorted(all).into()
 }
 
 #[cfg(test)]
@@ -211,21 +221,21 @@ mod tests {
     ];
 
     #[test]
-    fn the_cases_of_the_standard_hold() {
+    fn the_cases_of_the_standard_pass() {
         for (live, patch, expected) in CASES {
             assert_eq!(apply(&value(live), &value(patch)), value(expected), "{live} {patch}");
         }
     }
 
     #[test]
-    fn the_api_takes_no_nulls_in_the_maps_of_a_new_list() {
+    fn the_kubernetes_api_removes_nulls_in_the_maps_of_a_new_list() {
         for (live, patch, expected) in [
             ("{}", r#"{"l":[{"a":null,"b":1},null]}"#, r#"{"l":[{"b":1},null]}"#),
             (r#"{"l":[1]}"#, r#"{"l":[[{"a":{"b":null}}]]}"#, r#"{"l":[[{"a":{}}]]}"#),
             (r#"{"l":{}}"#, r#"{"l":[{"a":null}]}"#, r#"{"l":[{"a":null}]}"#),
             (r#"{"l":[{"a":null}]}"#, r#"{"l":[{"a":null}]}"#, r#"{"l":[{"a":null}]}"#),
         ] {
-            assert_eq!(apply_as_api(&value(live), &value(patch)), value(expected), "{live} {patch}");
+            assert_eq!(apply_kubernetes(&value(live), &value(patch)), value(expected), "{live} {patch}");
             assert_eq!(apply(&value(live), &value(patch)), value(patch), "the standard: {live} {patch}");
         }
     }
@@ -241,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn three_documents_make_the_patch_of_a_manifest() {
+    fn a_three_way_patch_brings_a_live_document_to_a_manifest() {
         for (last, modified, live, expected) in [
             (r#"{"a":1}"#, r#"{"a":1}"#, r#"{"a":1}"#, "{}"),
             (
@@ -262,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_patch_does_not_touch_is_shared() {
+    fn unchanged_parts_are_shared() {
         let live = value(r#"{"a":{"b":1},"c":{"d":2}}"#);
         let patched = apply(&live, &value(r#"{"c":{"d":3},"a":{"b":1}}"#));
         assert!(patched.get("a").unwrap().ptr_eq(live.get("a").unwrap()));

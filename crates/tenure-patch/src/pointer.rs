@@ -1,17 +1,18 @@
-//! JSON pointers (RFC 6901), and what Kubernetes takes for one: text before the first slash is skipped
-//! there, and list indexes may be negative or padded.
+//! JSON pointers (RFC 6901), and what Kubernetes accepts as one: it skips text before the first slash, and accepts
+//! negative and padded list indexes.
 
 use tenure_value::Text;
 
-/// Which reading of JSON pointers and operations holds.
+/// How JSON pointers and operations are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Dialect {
-    /// What Kubernetes accepts, as its clients expect it: `replace` creates an absent field, an absent
-    /// `value` is `null`, a `test` for `null` holds where nothing is, indexes may count from the end, and
-    /// the whole document can be replaced but not added.
+    /// What Kubernetes accepts: `replace` creates an absent field, an absent `value` is `null`, a `test` for `null`
+    /// holds for an absent field, indexes may count from the end, and the whole document can be replaced but not
+    /// added.
     #[default]
     Kubernetes,
-    /// RFC 6902 to the letter.
+    /// RFC 6902.
     Standard,
 }
 
@@ -29,7 +30,7 @@ impl Pointer {
         }
         let rest = match (text.split_once('/'), dialect) {
             (Some(("", rest)) | Some((_, rest)), Dialect::Kubernetes) | (Some(("", rest)), _) => rest,
-            _ => return Err("a pointer begins with a slash"),
+            _ => return Err("a pointer must begin with a slash"),
         };
         let tokens = rest.split('/').map(|token| unescape(token, dialect)).collect::<Result<_, _>>()?;
         Ok(Pointer { tokens })
@@ -40,18 +41,18 @@ impl Pointer {
         &self.tokens
     }
 
-    /// Splits off the last token; nothing for the pointer to the whole document.
+    /// Splits off the last token; `None` for the pointer to the whole document.
     pub(crate) fn split(&self) -> Option<(&[Text], &Text)> {
         self.tokens.split_last().map(|(last, parents)| (parents, last))
     }
 
-    /// Whether this points at the other's place or below it.
+    /// Whether this points to the target of another pointer or below it.
     pub(crate) fn is_within(&self, other: &Pointer) -> bool {
         self.tokens.starts_with(&other.tokens)
     }
 }
 
-/// Writes a token as it stands in a pointer.
+/// Escapes a token for a pointer.
 pub(crate) fn escape(token: &str) -> String {
     token.replace('~', "~0").replace('/', "~1")
 }
@@ -62,12 +63,12 @@ fn unescape(token: &str, dialect: Dialect) -> Result<Text, &'static str> {
     }
     let valid = token.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
     if !valid && dialect == Dialect::Standard {
-        return Err("a tilde is followed by 0 or 1");
+        return Err("a tilde must be followed by 0 or 1");
     }
     Ok(token.replace("~1", "/").replace("~0", "~").into())
 }
 
-/// Reads a token as a place in a list of that length; places may be one past the end where items can join.
+/// Reads a token as an index into a list of this length.
 pub(crate) fn index(token: &str, length: usize, dialect: Dialect) -> Option<usize> {
     match dialect {
         Dialect::Standard => {

@@ -25,7 +25,7 @@ fn every_problem_is_found_with_its_path_and_its_fix() {
         (
             "v1 Pod",
             "{spec: {$newer: 1}}",
-            ".spec.$newer: $newer is no directive known here and is ignored; remove it, unless it is for a newer server",
+            ".spec.$newer: the directive $newer is unknown and ignored; remove it, unless a newer server knows it",
         ),
         (
             "v1 Pod",
@@ -60,7 +60,7 @@ fn every_problem_is_found_with_its_path_and_its_fix() {
         (
             "v1 Pod",
             "{spec: {containers: [{image: x}]}}",
-            r#".spec.containers[0]: the entry has no value for its merge key "name"; give it one"#,
+            r#".spec.containers[0]: the entry has no value for its merge key "name"; set it"#,
         ),
         (
             "v1 Pod",
@@ -75,22 +75,22 @@ fn every_problem_is_found_with_its_path_and_its_fix() {
         (
             "v1 Service",
             "{spec: {ports: [{port: 53, protocol: TCP}, {port: 53, protocol: UDP}]}}",
-            r#".spec.ports[1]: {"port": 53} cannot tell this entry from another; send $patchMergeKey: [port, protocol] in every entry"#,
+            r#".spec.ports[1]: {"port": 53} does not tell this entry from another; send $patchMergeKey: [port, protocol] in every entry"#,
         ),
         (
             "v1 Service",
             "{spec: {ports: [{port: 53, $patchMergeKey: [port, protocol]}, {port: 80}]}}",
-            ".spec.ports[1]: other entries carry $patchMergeKey and this one does not; repeat it in every entry",
+            ".spec.ports[1]: $patchMergeKey is missing; other entries have it; repeat it in every entry",
         ),
         (
             "v1 Pod",
             "{spec: {$setElementOrder/containers: [{name: a}], containers: [{name: b}]}}",
-            r#".spec.containers: $setElementOrder/containers lacks {"name":"b"} or has it in another order; list every entry of the patch, in the same order"#,
+            r#".spec.containers: {"name":"b"} is missing from $setElementOrder/containers or in another order; list every entry of the patch, in the same order"#,
         ),
         (
             "v1 ConfigMap",
             "{metadata: {$setElementOrder/finalizers: [a, b], finalizers: [b, a]}}",
-            r#".metadata.finalizers: $setElementOrder/finalizers lacks "a" or has it in another order; list every entry of the patch, in the same order"#,
+            r#".metadata.finalizers: "a" is missing from $setElementOrder/finalizers or in another order; list every entry of the patch, in the same order"#,
         ),
         (
             "v1 ConfigMap",
@@ -110,19 +110,19 @@ fn every_problem_is_found_with_its_path_and_its_fix() {
         (
             "v1 Pod",
             "{spec: {tolerations: [{key: a, $patch: delete}]}}",
-            ".spec.tolerations[0].$patch: $patch has no effect in what is taken word for word; remove it",
+            ".spec.tolerations[0].$patch: $patch has no effect in a value that is taken literally; remove it",
         ),
         (
             "v1 Pod",
             "{spec: {$patch: replace, containers: [{name: a, $retainKeys: []}]}}",
-            ".spec.containers[0].$retainKeys: $retainKeys has no effect in what is taken word for word; remove it",
+            ".spec.containers[0].$retainKeys: $retainKeys has no effect in a value that is taken literally; remove it",
         ),
         (
             "v1 Pod",
             "{spec: {bogus: {}}}",
             r#".spec.bogus: the type has no field "bogus"; check its spelling, or remove it"#,
         ),
-        ("v1 Pod", "[]", "[] is no object; write an object"),
+        ("v1 Pod", "[]", "[] is not an object; write an object"),
     ] {
         assert_eq!(findings(kind, Subject::Patch, patch), [expected], "{patch}");
     }
@@ -167,9 +167,9 @@ fn a_manifest_has_no_directives_and_keys_that_tell_its_entries_apart() {
     assert_eq!(
         findings("v1 Service", Subject::Manifest, manifest),
         [
-            ".spec.$patch: the directive $patch stands in a manifest; remove it; directives belong into patches",
-            r#".spec.ports[1]: {"port": 80} cannot tell this entry from another; send $patchMergeKey: [port, protocol] in every entry"#,
-            r#".spec.ports[2]: the entry has no value for its merge key "port"; give it one"#,
+            ".spec.$patch: the manifest contains the directive $patch; remove it; directives belong in patches",
+            r#".spec.ports[1]: {"port": 80} does not tell this entry from another; send $patchMergeKey: [port, protocol] in every entry"#,
+            r#".spec.ports[2]: the entry has no value for its merge key "port"; set it"#,
         ],
     );
 }

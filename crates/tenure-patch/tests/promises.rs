@@ -1,10 +1,10 @@
 //! What people are promised where other implementations fail them, with the exact inputs that hurt.
 
 use tenure_patch::{
-    Class, Fault, PatchError,
+    ErrorClass, ErrorKind, PatchError,
     strategic::{
-        self, Decision, DifferenceKeys, DifferenceOptions, KeySource, LiveChanges, Options, OrderSource,
-        Precondition, Rule, UnknownWords, UnmarkedLists,
+        self, ApplyOptions, Behavior, Decision, DiffOptions, KeySource, Keys, LiveChanges, OrderSource,
+        Precondition, Rule, UnmarkedLists,
     },
 };
 use tenure_schema::{Schema, TypeRef, openapi};
@@ -19,7 +19,7 @@ fn kind(version: &str, kind: &str) -> TypeRef<'static> {
 }
 
 fn apply(ty: TypeRef<'_>, live: &Value, patch: &Value) -> Result<Value, PatchError> {
-    strategic::apply(live, patch, ty, &Options::default())
+    strategic::apply(live, patch, ty, &ApplyOptions::default())
 }
 
 /// Applies a manifest to a live document as `apply` on the command line does.
@@ -27,9 +27,9 @@ fn applied(
     ty: TypeRef<'_>,
     [last, manifest, live]: [&str; 3],
     live_changes: LiveChanges,
-    keys: DifferenceKeys,
+    keys: Keys,
 ) -> Result<Value, PatchError> {
-    let options = DifferenceOptions { keys, ..DifferenceOptions::default() };
+    let options = DiffOptions::default().keys(keys);
     let live = doc(live);
     let patch = strategic::three_way(&doc(last), &doc(manifest), &live, ty, live_changes, &options)?;
     apply(ty, &live, &patch)
@@ -43,7 +43,7 @@ fn env(entries: &str) -> String {
 fn the_survivor_of_two_entries_with_one_key_survives() {
     let live = env("{name: '1'}, {name: '2', value: dup1}, {name: '3'}, {name: '2', value: dup2}");
     let manifest = env("{name: '1'}, {name: '2', value: dup2}, {name: '3'}");
-    for keys in [DifferenceKeys::Default, DifferenceKeys::Recommended] {
+    for keys in [Keys::Merge, Keys::Recommended] {
         let result =
             applied(kind("v1", "Pod"), [&live, &manifest, &live], LiveChanges::Overwrite, keys).unwrap();
         assert_eq!(result, doc(&manifest));
@@ -62,7 +62,7 @@ fn one_member_of_a_union_excludes_the_others() {
         ("", from, "{name: A, value: x}"),
     ];
     for (last, manifest, live) in table {
-        for keys in [DifferenceKeys::Default, DifferenceKeys::Recommended] {
+        for keys in [Keys::Merge, Keys::Recommended] {
             let documents = [env(last), env(manifest), env(live)];
             let documents = documents.each_ref().map(String::as_str);
             let result = applied(pod, documents, LiveChanges::Overwrite, keys).unwrap();
@@ -72,8 +72,7 @@ fn one_member_of_a_union_excludes_the_others() {
     // Without overwriting, a member that was set live is a conflict, with its path.
     let documents = [env("{name: A}"), env(from), env("{name: A, value: x}")];
     let error =
-        applied(pod, documents.each_ref().map(String::as_str), LiveChanges::Keep, DifferenceKeys::Default)
-            .unwrap_err();
+        applied(pod, documents.each_ref().map(String::as_str), LiveChanges::Keep, Keys::Merge).unwrap_err();
     let [conflict] = error.conflicts() else { panic!("{error}") };
     assert_eq!(conflict.path.to_string(), r#".spec.containers[name="c"].env[name="A"].value"#);
     assert_eq!((&conflict.patch, &conflict.live), (&Value::Null, &Value::from("x")));
@@ -83,7 +82,7 @@ fn one_member_of_a_union_excludes_the_others() {
         pod,
         [&env("{name: A}"), &both, &env("{name: A, value: x}")],
         LiveChanges::Overwrite,
-        DifferenceKeys::Default,
+        Keys::Merge,
     );
     assert_eq!(result.unwrap(), doc(&both));
 }
@@ -93,12 +92,7 @@ fn an_entry_that_others_added_stays_when_a_list_with_repeated_keys_is_written_wh
     let last = env("{name: '2', value: dup1}, {name: '2', value: dup2}");
     let live = env("{name: s, value: sidecar}, {name: '2', value: dup1}, {name: '2', value: dup2}");
     let manifest = env("{name: '2', value: dup2}");
-    let result = applied(
-        kind("v1", "Pod"),
-        [&last, &manifest, &live],
-        LiveChanges::Overwrite,
-        DifferenceKeys::Default,
-    );
+    let result = applied(kind("v1", "Pod"), [&last, &manifest, &live], LiveChanges::Overwrite, Keys::Merge);
     assert_eq!(result.unwrap(), doc(&env("{name: s, value: sidecar}, {name: '2', value: dup2}")));
 }
 
@@ -107,10 +101,10 @@ fn a_port_for_two_protocols_ends_as_both() {
     let service = kind("v1", "Service");
     let live = "spec: {ports: [{port: 80, protocol: TCP}]}";
     let both = "spec: {ports: [{port: 80, protocol: TCP}, {port: 80, protocol: UDP}]}";
-    for keys in [DifferenceKeys::Default, DifferenceKeys::Recommended] {
+    for keys in [Keys::Merge, Keys::Recommended] {
         let result = applied(service, [live, both, live], LiveChanges::Overwrite, keys).unwrap();
         assert_eq!(result, doc(both));
-        let options = DifferenceOptions { keys, ..DifferenceOptions::default() };
+        let options = DiffOptions::default().keys(keys);
         let unchanged = strategic::two_way(&doc(both), &doc(both), service, &options).unwrap();
         assert_eq!(unchanged, doc("{}"), "the same list unchanged stays unchanged");
     }
@@ -127,7 +121,7 @@ fn a_port_that_the_server_completed_is_found_again() {
             "spec: {ports: [{port: 80, protocol: TCP, nodePort: 30080}]}",
         ],
         LiveChanges::Overwrite,
-        DifferenceKeys::Recommended,
+        Keys::Recommended,
     );
     let expected = "
         spec:
@@ -150,7 +144,7 @@ fn a_patch_that_knows_only_the_port_works_where_it_is_unambiguous() {
 fn a_repeated_pull_secret_is_no_order_error() {
     let secrets = "spec: {imagePullSecrets: [{name: a}, {name: b}, {name: a}]}";
     let pod = kind("v1", "Pod");
-    let result = applied(pod, [secrets, secrets, secrets], LiveChanges::Overwrite, DifferenceKeys::Default);
+    let result = applied(pod, [secrets, secrets, secrets], LiveChanges::Overwrite, Keys::Merge);
     assert_eq!(result.unwrap(), doc(secrets));
     let order = "spec: {$setElementOrder/imagePullSecrets: [{name: a}, {name: b}, {name: a}], \
                  imagePullSecrets: [{name: a}, {name: a}, {name: b}]}";
@@ -164,7 +158,7 @@ fn the_same_deletion_on_both_sides_is_no_conflict() {
         kind("v1", "ConfigMap"),
         ["metadata: {finalizers: [a, b]}", "metadata: {finalizers: [a]}", "metadata: {finalizers: [a]}"],
         LiveChanges::Keep,
-        DifferenceKeys::Default,
+        Keys::Merge,
     );
     assert_eq!(result.unwrap(), doc("metadata: {finalizers: [a]}"));
 }
@@ -173,12 +167,12 @@ fn the_same_deletion_on_both_sides_is_no_conflict() {
 fn a_map_that_the_manifest_drops_stays_for_those_who_added_to_it() {
     let map = kind("v1", "ConfigMap");
     let (last, manifest) = ("data: {u: '1'}", "{}");
-    let run = |live: &str| applied(map, [last, manifest, live], LiveChanges::Keep, DifferenceKeys::Default);
+    let run = |live: &str| applied(map, [last, manifest, live], LiveChanges::Keep, Keys::Merge);
     assert_eq!(run("data: {u: '1', c: '2'}").unwrap(), doc("data: {c: '2'}"));
     assert_eq!(run("data: {u: '1'}").unwrap(), doc("{}"), "an absent map is not an empty one");
     assert_eq!(run("data: {c: '2'}").unwrap(), doc("data: {c: '2'}"));
     let error = run("data: {u: changed, c: '2'}").unwrap_err();
-    assert_eq!(error.class(), Class::Conflict);
+    assert_eq!(error.class(), ErrorClass::Conflict);
 }
 
 #[test]
@@ -191,7 +185,7 @@ fn a_conflict_names_the_path_and_both_values() {
             "spec: {containers: [{name: a, image: theirs}]}",
         ],
         LiveChanges::Keep,
-        DifferenceKeys::Default,
+        Keys::Merge,
     )
     .unwrap_err();
     let [conflict] = error.conflicts() else { panic!("{error}") };
@@ -233,7 +227,7 @@ fn every_error_names_the_full_path_and_the_offending_value() {
         let message = error.to_string();
         assert!(message.starts_with(&format!("{path}: ")) && message.contains(value), "{message}");
         assert_eq!(error.path().to_string(), path);
-        assert_eq!(error.class(), Class::BadPatch);
+        assert_eq!(error.class(), ErrorClass::BadPatch);
     }
 }
 
@@ -256,7 +250,7 @@ fn custom_resources_merge_by_their_list_keys() {
     let live =
         doc("{rules: [{port: 53, to: a}, {port: 53, protocol: UDP, to: b}], tags: [r, s], atoms: [p]}");
     let patch = doc("{rules: [{port: 53, protocol: TCP, to: c}], tags: [t], atoms: [q]}");
-    let merging = Options { unmarked_lists: UnmarkedLists::Merge, ..Options::default() };
+    let merging = ApplyOptions::default().unmarked_lists(UnmarkedLists::Merge);
     let result = strategic::apply(&live, &patch, ty, &merging).unwrap();
     let expected = "
         rules: [{port: 53, protocol: TCP, to: c}, {port: 53, protocol: UDP, to: b}]
@@ -264,11 +258,11 @@ fn custom_resources_merge_by_their_list_keys() {
         atoms: [q]";
     assert_eq!(result, doc(expected));
     assert_eq!(
-        strategic::apply(&live, &patch, ty, &Options::default()).unwrap(),
+        strategic::apply(&live, &patch, ty, &ApplyOptions::default()).unwrap(),
         patch,
         "replaced by default"
     );
-    let options = DifferenceOptions { unmarked_lists: UnmarkedLists::Merge, ..DifferenceOptions::default() };
+    let options = DiffOptions::default().unmarked_lists(UnmarkedLists::Merge);
     let calculated = strategic::two_way(&live, &result, ty, &options).unwrap();
     assert_eq!(strategic::apply(&live, &calculated, ty, &merging).unwrap(), result);
 }
@@ -323,11 +317,11 @@ fn a_definition_says_how_the_lists_of_its_resources_merge() {
 fn fields_that_must_not_change_are_guarded() {
     let pod = kind("v1", "Pod");
     let guards = [Precondition::unchanged(["kind"]), Precondition::unchanged(["metadata", "name"])];
-    let options = DifferenceOptions { preconditions: &guards, ..DifferenceOptions::default() };
+    let options = DiffOptions::default().preconditions(&guards);
     let original = doc("{kind: Pod, metadata: {name: a, labels: {x: y}}}");
     let renamed = doc("{kind: Pod, metadata: {name: b, labels: {x: y}}}");
     let error = strategic::two_way(&original, &renamed, pod, &options).unwrap_err();
-    assert!(matches!(error.fault(), Fault::Precondition { .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::Precondition { .. }), "{error}");
     let relabelled = doc("{kind: Pod, metadata: {name: a, labels: {x: z}}}");
     assert!(strategic::two_way(&original, &relabelled, pod, &options).is_ok());
     assert!(strategic::two_way(&original, &doc("{kind: Pod}"), pod, &options).is_err());
@@ -357,10 +351,13 @@ fn an_apply_tells_which_rule_decided() {
               containers: [{name: c}, {name: a, image: y}, {name: b, $patch: delete}]
               tolerations: [{key: k}]");
     let ty = kind("apps/v1", "Deployment");
-    let (result, trace) = strategic::apply_explained(&live, &patch, ty, &Options::default()).unwrap();
+    let (result, trace) = strategic::apply_explained(&live, &patch, ty, &ApplyOptions::default()).unwrap();
     assert_eq!(result, apply(ty, &live, &patch).unwrap());
-    let rules: Vec<(String, Rule)> =
-        trace.decisions().iter().map(|Decision { path, rule }| (path.to_string(), rule.clone())).collect();
+    let rules: Vec<(String, Rule)> = trace
+        .decisions()
+        .iter()
+        .map(|Decision { path, rule, .. }| (path.to_string(), rule.clone()))
+        .collect();
     let containers = ".spec.template.spec.containers";
     let by_name = Rule::MergedByKey(KeySource::MergeKey, vec!["name".into()]);
     for (path, rule) in [
@@ -379,7 +376,7 @@ fn an_apply_tells_which_rule_decided() {
         assert!(rules.contains(&(path.clone(), rule.clone())), "{path} {rule:?} is not in {rules:#?}");
     }
     let (_, trace) =
-        strategic::apply_explained(&live, &patch, TypeRef::untyped(), &Options::default()).unwrap();
+        strategic::apply_explained(&live, &patch, TypeRef::untyped(), &ApplyOptions::default()).unwrap();
     assert_eq!(trace.decisions()[0].rule, Rule::NoSchema);
 }
 
@@ -401,7 +398,7 @@ fn an_unknown_word_is_an_error_whatever_is_live() {
     ];
     for (patch, path) in table {
         let error = apply(deployment, &live, &doc(&patch)).unwrap_err();
-        assert!(matches!(error.fault(), Fault::UnknownPatchValue { .. }), "{patch}: {error}");
+        assert!(matches!(error.kind(), ErrorKind::UnknownPatchValue { .. }), "{patch}: {error}");
         assert!(error.to_string().starts_with(path), "{patch}: {error}");
     }
     // Words that are known, a null, and what is replaced word for word stay as they were.
@@ -414,9 +411,141 @@ fn an_unknown_word_is_an_error_whatever_is_live() {
             patched.at(["spec", "template", "spec", "securityContext"]).cloned().unwrap_or_default();
         assert_eq!(context, doc(result), "{patch}");
     }
-    let recorded = Options { unknown_words: UnknownWords::PassedOver, ..Options::default() };
+    let mut behavior = Behavior::tenure();
+    behavior.reject_unknown_patch_values = false;
+    let recorded = ApplyOptions::default().behavior(behavior);
     let patch = doc(&pod("securityContext: {$patch: Delete, runAsUser: 1}"));
     assert_eq!(strategic::apply(&live, &patch, deployment, &recorded).unwrap(), live);
     let replaced = pod("$patch: replace, containers: [{name: c, securityContext: {$patch: x}}]");
     assert!(apply(deployment, &live, &doc(&replaced)).is_ok());
+}
+
+#[test]
+fn every_difference_from_kubernetes_is_documented() {
+    let documented = include_str!("../../../docs/differences.md");
+    let mut switches: Vec<&str> = documented
+        .lines()
+        .filter_map(|line| line.strip_prefix("- Switch: `")?.strip_suffix('`'))
+        .filter(|name| !name.contains("::"))
+        .collect();
+    let mut names = Behavior::NAMES.to_vec();
+    switches.sort_unstable();
+    names.sort_unstable();
+    assert_eq!(switches, names);
+}
+
+#[test]
+fn replace_in_an_entry_replaces_that_entry() {
+    let pod = kind("v1", "Pod");
+    let live = doc("spec: {containers: [{name: a, image: x, tty: true}, {name: b}]}");
+    let patch = doc("spec: {containers: [{$patch: replace, name: a, image: y}, {$patch: replace, name: c}]}");
+    let result = apply(pod, &live, &patch).unwrap();
+    assert_eq!(result, doc("spec: {containers: [{name: a, image: y}, {name: c}, {name: b}]}"));
+    let whole = doc("spec: {containers: [{name: c}, {$patch: replace}]}");
+    assert_eq!(apply(pod, &live, &whole).unwrap(), doc("spec: {containers: [{name: c}]}"));
+    let kubernetes = ApplyOptions::default().behavior(Behavior::kubernetes());
+    let recorded = strategic::apply(&live, &patch, pod, &kubernetes).unwrap();
+    assert_eq!(recorded, doc("spec: {containers: []}"));
+}
+
+#[test]
+fn malformed_directives_are_errors() {
+    for (version, name, live, patch, expected) in [
+        (
+            "v1",
+            "ConfigMap",
+            "metadata: {finalizers: [a]}",
+            "metadata: {$deleteFromPrimitiveList/finalizers: a}",
+            ".metadata.finalizers: $deleteFromPrimitiveList/finalizers is a string, \"a\"; it must be a list",
+        ),
+        ("v1", "ConfigMap", "{}", "metadata: {$deleteFromPrimitiveList/finalizers: 1}", ""),
+        (
+            "apps/v1",
+            "Deployment",
+            "spec: {strategy: {type: A}}",
+            "spec: {strategy: {$retainKeys: [1], type: null}}",
+            ".spec.strategy: $retainKeys is [1]; it must be a list of field names",
+        ),
+    ] {
+        let ty = kind(version, name);
+        match apply(ty, &doc(live), &doc(patch)) {
+            Err(error) => assert_eq!(error.to_string(), expected),
+            Ok(result) => assert!(expected.is_empty(), "{patch} gives {result}"),
+        }
+        let kubernetes = ApplyOptions::default().behavior(Behavior::kubernetes());
+        assert!(strategic::apply(&doc(live), &doc(patch), ty, &kubernetes).is_ok(), "{patch}");
+    }
+}
+
+#[test]
+fn a_key_matches_by_amount_with_and_without_the_keys_sent() {
+    let service = kind("v1", "Service");
+    let live = doc("spec: {ports: [{port: 80, protocol: TCP, nodePort: 30080}]}");
+    let patch =
+        doc("spec: {ports: [{$patchMergeKey: [port, protocol], port: 80.0, protocol: TCP, name: web}]}");
+    let result = apply(service, &live, &patch).unwrap();
+    let ports = result.at(["spec", "ports"]).and_then(Value::as_array).unwrap();
+    assert_eq!(ports.len(), 1, "{result}");
+    let manifest = "spec: {ports: [{port: 80.0, protocol: TCP, nodePort: 30080, name: web}]}";
+    for keys in [Keys::Merge, Keys::Recommended] {
+        let options = DiffOptions::default().keys(keys);
+        let patch = strategic::two_way(&live, &doc(manifest), service, &options).unwrap();
+        let ports = patch.at(["spec", "ports"]).and_then(Value::as_array).unwrap();
+        assert_eq!(ports.len(), 1, "{patch}");
+    }
+}
+
+#[test]
+fn a_change_of_one_of_two_ports_with_one_number_conflicts_with_nothing() {
+    let service = kind("v1", "Service");
+    let last = "spec: {ports: [{port: 53, protocol: TCP, name: t}, {port: 53, protocol: UDP, name: u}]}";
+    let manifest = "
+        spec:
+          ports:
+          - {port: 53, protocol: TCP, name: t}
+          - {port: 53, protocol: UDP, name: u, appProtocol: dns}";
+    let live = "
+        spec:
+          ports:
+          - {port: 53, protocol: TCP, name: t, nodePort: 30001, targetPort: 53}
+          - {port: 53, protocol: UDP, name: u, nodePort: 30002, targetPort: 53}";
+    let expected = "
+        spec:
+          ports:
+          - {port: 53, protocol: TCP, name: t, nodePort: 30001, targetPort: 53}
+          - {port: 53, protocol: UDP, name: u, nodePort: 30002, targetPort: 53, appProtocol: dns}";
+    for keys in [Keys::Merge, Keys::Recommended] {
+        for changes in [LiveChanges::Keep, LiveChanges::Overwrite] {
+            let result = applied(service, [last, manifest, live], changes, keys).unwrap();
+            assert_eq!(result, doc(expected), "{keys:?} {changes:?}");
+        }
+    }
+    let changed = live.replace("name: u,", "name: u, appProtocol: other,");
+    let error = applied(service, [last, manifest, &changed], LiveChanges::Keep, Keys::Merge).unwrap_err();
+    let [conflict] = error.conflicts() else { panic!("{error}") };
+    assert_eq!(conflict.path.to_string(), r#".spec.ports[port=53,protocol="UDP"].appProtocol"#);
+    assert_eq!((&conflict.patch, &conflict.live), (&Value::from("dns"), &Value::from("other")));
+}
+
+#[test]
+fn recommended_keys_patch_lists_without_a_merge_strategy() {
+    let node = kind("v1", "Node");
+    let original = "spec: {taints: [{key: a, effect: NoSchedule, value: x}, {key: b, effect: NoExecute}]}";
+    let modified = "spec: {taints: [{key: a, effect: NoSchedule, value: y}, {key: c, effect: NoExecute}]}";
+    let options = DiffOptions::default().keys(Keys::Recommended);
+    let patch = strategic::two_way(&doc(original), &doc(modified), node, &options).unwrap();
+    let taints = patch.at(["spec", "taints"]).and_then(Value::as_array).unwrap();
+    assert!(taints.iter().all(|taint| taint.get("$patchMergeKey").is_some()), "{patch}");
+    assert_eq!(apply(node, &doc(original), &patch).unwrap(), doc(modified));
+    // What another client added stays.
+    let live = "spec: {taints: [{key: s, effect: NoSchedule}, {key: a, effect: NoSchedule, value: x}, {key: b, effect: NoExecute}]}";
+    let result = applied(node, [original, modified, live], LiveChanges::Keep, Keys::Recommended).unwrap();
+    let expected = "spec: {taints: [{key: s, effect: NoSchedule}, {key: a, effect: NoSchedule, value: y}, {key: c, effect: NoExecute}]}";
+    assert_eq!(result, doc(expected));
+    // Entries that the keys do not identify are replaced with the whole list.
+    let pod = kind("v1", "Pod");
+    let tolerations =
+        ("spec: {tolerations: [{operator: Exists}]}", "spec: {tolerations: [{key: a}, {operator: Exists}]}");
+    let patch = strategic::two_way(&doc(tolerations.0), &doc(tolerations.1), pod, &options).unwrap();
+    assert_eq!(patch, doc(tolerations.1));
 }

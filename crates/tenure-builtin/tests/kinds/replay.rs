@@ -122,7 +122,7 @@ impl Step<'_> {
         match (self.verb, self.media) {
             ("POST" | "PUT", _) => Some(self.body.clone()),
             ("PATCH", "application/merge-patch+json") => {
-                Some(tenure_patch::merge::apply_as_api(self.live?, self.body))
+                Some(tenure_patch::merge::apply_kubernetes(self.live?, self.body))
             }
             ("PATCH", "application/json-patch+json") => {
                 tenure_patch::json::apply(self.live?, self.body, &Default::default()).ok()

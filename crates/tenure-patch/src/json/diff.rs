@@ -1,5 +1,5 @@
-//! The JSON patch between two documents: fields and items are compared in step, what is alike at both ends
-//! of two lists is left alone, and the operations apply in the order in which they are written.
+//! The JSON patch between two documents. Fields and items are compared in step; equal items at both ends of two lists
+//! are skipped. The operations apply in the order in which they are written.
 
 use crate::pointer::escape;
 use tenure_value::{Array, Object, Value};
@@ -55,7 +55,7 @@ fn arrays(original: &Array, modified: &Array, path: &mut String, operations: &mu
     for (at, (item, other)) in removed.iter().zip(added).enumerate() {
         below(path, &(front + at).to_string(), |path| values(item, other, path, operations));
     }
-    // From the end, so that the places of the others stay as they are.
+    // From the end, so that the indexes of the others do not change.
     for at in (added.len()..removed.len()).rev() {
         below(path, &(front + at).to_string(), |path| operations.push(operation("remove", path, None)));
     }

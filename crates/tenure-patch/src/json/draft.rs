@@ -1,87 +1,108 @@
-//! A document being changed. What no operation reaches stays a shared [`Value`]; only the maps and lists on
-//! the way to a change are opened, once, whatever the number of operations.
+//! A document being changed. What no operation reaches stays a shared [`Value`]; only the maps and lists on the way to
+//! a change are opened, once, whatever the number of operations.
 
+use super::sequence::Sequence;
 use crate::pointer::{Dialect, Pointer, index};
+use std::{cell::Cell, collections::BTreeMap};
 use tenure_value::{Array, Object, Text, Value};
 
 /// A part of the document.
-pub(super) enum Draft {
+pub(super) struct Draft {
+    node: Node,
+    /// How many levels of nesting it has at most, once counted. Removing parts does not lower it.
+    depth: Cell<Option<usize>>,
+}
+
+enum Node {
     Whole(Value),
-    Object(Vec<(Text, Draft)>),
-    Array(Vec<Draft>),
+    Object(BTreeMap<Text, Draft>),
+    Array(Sequence<Draft>),
 }
 
 const ABSENT: &str = "the field is absent";
-const OUTSIDE: &str = "the list has no such place";
+const OUTSIDE: &str = "the list has no such index";
 const SCALAR: &str = "a scalar has no parts";
 const ROOT: &str = "the whole document cannot be removed or added";
 
 impl Draft {
-    pub(super) fn new(value: &Value) -> Draft {
-        Draft::Whole(value.clone())
+    pub(super) fn new(value: Value) -> Draft {
+        Draft { node: Node::Whole(value), depth: Cell::new(None) }
     }
 
     /// Returns the document.
     pub(super) fn finish(self) -> Value {
-        match self {
-            Draft::Whole(value) => value,
-            Draft::Object(fields) => {
+        match self.node {
+            Node::Whole(value) => value,
+            Node::Object(fields) => {
                 Object::from_sorted(fields.into_iter().map(|(name, value)| (name, value.finish()))).into()
             }
-            Draft::Array(items) => items.into_iter().map(Draft::finish).collect::<Array>().into(),
+            Node::Array(items) => items.into_iter().map(Draft::finish).collect::<Array>().into(),
         }
     }
 
-    /// Returns this part as it stands.
+    /// Returns the current value.
     pub(super) fn view(&self) -> Value {
-        match self {
-            Draft::Whole(value) => value.clone(),
-            Draft::Object(fields) => {
+        match &self.node {
+            Node::Whole(value) => value.clone(),
+            Node::Object(fields) => {
                 Object::from_sorted(fields.iter().map(|(name, value)| (name.clone(), value.view()))).into()
             }
-            Draft::Array(items) => items.iter().map(Draft::view).collect::<Array>().into(),
+            Node::Array(items) => items.iter().map(Draft::view).collect::<Array>().into(),
         }
     }
 
-    /// Whether this part is the same as a value.
-    pub(super) fn is(&self, expected: &Value) -> bool {
-        match (self, expected) {
-            (Draft::Whole(value), expected) => value == expected,
-            (Draft::Object(fields), Value::Object(expected)) => {
+    /// Whether this part equals a value.
+    pub(super) fn equals(&self, expected: &Value) -> bool {
+        match (&self.node, expected) {
+            (Node::Whole(value), expected) => value == expected,
+            (Node::Object(fields), Value::Object(expected)) => {
                 fields.len() == expected.len()
                     && fields
                         .iter()
                         .zip(expected)
-                        .all(|((name, value), (other, expected))| name == other && value.is(expected))
+                        .all(|((name, value), (other, expected))| name == other && value.equals(expected))
             }
-            (Draft::Array(items), Value::Array(expected)) => {
+            (Node::Array(items), Value::Array(expected)) => {
                 items.len() == expected.len()
-                    && items.iter().zip(expected).all(|(item, expected)| item.is(expected))
+                    && items.iter().zip(expected).all(|(item, expected)| item.equals(expected))
             }
             _ => false,
         }
     }
 
-    /// Returns the part at a pointer; nothing if only its last field is absent.
+    /// Returns how many levels of nesting this part has at most.
+    pub(super) fn depth(&self) -> usize {
+        if let Some(depth) = self.depth.get() {
+            return depth;
+        }
+        let below = |depths: &mut dyn Iterator<Item = usize>| 1 + depths.max().unwrap_or(0);
+        let depth = match &self.node {
+            Node::Whole(value) => value_depth(value),
+            Node::Object(fields) => below(&mut fields.values().map(Draft::depth)),
+            Node::Array(items) => below(&mut items.iter().map(Draft::depth)),
+        };
+        self.depth.set(Some(depth));
+        depth
+    }
+
+    /// Returns the part at a pointer; `None` if only its last field is absent.
     pub(super) fn get(
         &mut self,
         pointer: &Pointer,
         dialect: Dialect,
     ) -> Result<Option<&mut Draft>, &'static str> {
         let Some((parents, last)) = pointer.split() else { return Ok(Some(self)) };
-        match self.walk(parents, dialect)?.open() {
-            Draft::Object(fields) => {
-                Ok(find(fields, last).ok().and_then(|at| fields.get_mut(at)).map(|(_, value)| value))
-            }
-            Draft::Array(items) => {
+        match &mut self.walk(parents, dialect, None)?.open().node {
+            Node::Object(fields) => Ok(fields.get_mut(last)),
+            Node::Array(items) => {
                 let at = index(last, items.len(), dialect).ok_or(OUTSIDE)?;
                 Ok(items.get_mut(at))
             }
-            Draft::Whole(_) => Err(SCALAR),
+            Node::Whole(_) => Err(SCALAR),
         }
     }
 
-    /// Puts a value at a pointer: sets a field, or inserts into a list.
+    /// Adds a value at a pointer: sets a field, or inserts into a list.
     pub(super) fn add(
         &mut self,
         pointer: &Pointer,
@@ -95,21 +116,21 @@ impl Draft {
             *self = value;
             return Ok(());
         };
-        match self.walk(parents, dialect)?.open() {
-            Draft::Object(fields) => {
-                set(fields, last, value);
+        match &mut self.walk(parents, dialect, Some(value.depth()))?.open().node {
+            Node::Object(fields) => {
+                fields.insert(last.clone(), value);
                 Ok(())
             }
-            Draft::Array(items) => {
+            Node::Array(items) => {
                 let at = if last == "-" { Some(items.len()) } else { index(last, items.len() + 1, dialect) };
                 items.insert(at.ok_or(OUTSIDE)?, value);
                 Ok(())
             }
-            Draft::Whole(_) => Err(SCALAR),
+            Node::Whole(_) => Err(SCALAR),
         }
     }
 
-    /// Puts a value in the place of what is at a pointer.
+    /// Replaces the value at a pointer.
     pub(super) fn replace(
         &mut self,
         pointer: &Pointer,
@@ -120,76 +141,79 @@ impl Draft {
             *self = value;
             return Ok(());
         };
-        match self.walk(parents, dialect)?.open() {
-            Draft::Object(fields) => {
-                if dialect == Dialect::Standard && find(fields, last).is_err() {
+        match &mut self.walk(parents, dialect, Some(value.depth()))?.open().node {
+            Node::Object(fields) => {
+                if dialect == Dialect::Standard && !fields.contains_key(last) {
                     return Err(ABSENT);
                 }
-                set(fields, last, value);
+                fields.insert(last.clone(), value);
                 Ok(())
             }
-            Draft::Array(items) => {
+            Node::Array(items) => {
                 let at = index(last, items.len(), dialect).ok_or(OUTSIDE)?;
-                items[at] = value;
+                *items.get_mut(at).ok_or(OUTSIDE)? = value;
                 Ok(())
             }
-            Draft::Whole(_) => Err(SCALAR),
+            Node::Whole(_) => Err(SCALAR),
         }
     }
 
-    /// Takes out what is at a pointer.
+    /// Removes the value at a pointer.
     pub(super) fn remove(&mut self, pointer: &Pointer, dialect: Dialect) -> Result<Draft, &'static str> {
         let (parents, last) = pointer.split().ok_or(ROOT)?;
-        match self.walk(parents, dialect)?.open() {
-            Draft::Object(fields) => {
-                let at = find(fields, last).map_err(|_| ABSENT)?;
-                Ok(fields.remove(at).1)
-            }
-            Draft::Array(items) => {
+        match &mut self.walk(parents, dialect, None)?.open().node {
+            Node::Object(fields) => fields.remove(last).ok_or(ABSENT),
+            Node::Array(items) => {
                 let at = index(last, items.len(), dialect).ok_or(OUTSIDE)?;
-                Ok(items.remove(at))
+                items.remove(at).ok_or(OUTSIDE)
             }
-            Draft::Whole(_) => Err(SCALAR),
+            Node::Whole(_) => Err(SCALAR),
         }
     }
 
-    fn walk(&mut self, tokens: &[Text], dialect: Dialect) -> Result<&mut Draft, &'static str> {
-        tokens.iter().try_fold(self, |part, token| match part.open() {
-            Draft::Object(fields) => match find(fields, token) {
-                Ok(at) => fields.get_mut(at).map(|(_, value)| value).ok_or(ABSENT),
-                Err(_) => Err(ABSENT),
-            },
-            Draft::Array(items) => {
-                let at = index(token, items.len(), dialect).ok_or(OUTSIDE)?;
-                items.get_mut(at).ok_or(OUTSIDE)
-            }
-            Draft::Whole(_) => Err(SCALAR),
-        })
+    /// Goes to the part with these tokens, in which a value of some depth is inserted or none.
+    fn walk(
+        &mut self,
+        tokens: &[Text],
+        dialect: Dialect,
+        inserted: Option<usize>,
+    ) -> Result<&mut Draft, &'static str> {
+        let mut part = self;
+        part.deepen(inserted.map(|depth| depth + tokens.len() + 1));
+        for (at, token) in tokens.iter().enumerate() {
+            part = match &mut part.open().node {
+                Node::Object(fields) => fields.get_mut(token).ok_or(ABSENT)?,
+                Node::Array(items) => {
+                    let at = index(token, items.len(), dialect).ok_or(OUTSIDE)?;
+                    items.get_mut(at).ok_or(OUTSIDE)?
+                }
+                Node::Whole(_) => return Err(SCALAR),
+            };
+            part.deepen(inserted.map(|depth| depth + tokens.len() - at));
+        }
+        Ok(part)
+    }
+
+    /// Raises the depth, if it was counted, to at least this.
+    fn deepen(&mut self, depth: Option<usize>) {
+        if let (Some(known), Some(depth)) = (self.depth.get(), depth) {
+            self.depth.set(Some(known.max(depth)));
+        }
     }
 
     /// Opens this part, so that its own parts can be changed.
     fn open(&mut self) -> &mut Draft {
-        match self {
-            Draft::Whole(Value::Object(object)) => {
-                *self = Draft::Object(
-                    object.iter().map(|(name, value)| (name.clone(), Draft::new(value))).collect(),
-                );
+        match &self.node {
+            Node::Whole(Value::Object(object)) => {
+                let fields = object.iter().map(|(name, value)| (name.clone(), Draft::new(value.clone())));
+                self.node = Node::Object(fields.collect());
             }
-            Draft::Whole(Value::Array(array)) => *self = Draft::Array(array.iter().map(Draft::new).collect()),
+            Node::Whole(Value::Array(array)) => {
+                self.node = Node::Array(array.iter().cloned().map(Draft::new).collect());
+            }
             _ => {}
         }
         self
-    }
-}
-
-fn find(fields: &[(Text, Draft)], name: &str) -> Result<usize, usize> {
-    fields.binary_search_by(|(field, _)| field.as_str().cmp(name))
-}
-
-fn set(fields: &mut Vec<(Text, Draft)>, name: &Text, value: Draft) {
-    match find(fields, name) {
-        Ok(at) => fields[at].1 = value,
-        Err(at) => fields.insert(at, (name.clone(), value)),
     }
 }
 
@@ -220,10 +244,10 @@ pub(super) fn bytes(value: &Value, limit: usize) -> usize {
 }
 
 /// Returns how many lists and objects are inside one another.
-pub(super) fn depth(value: &Value) -> usize {
+fn value_depth(value: &Value) -> usize {
     match value {
-        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
-        Value::Object(fields) => 1 + fields.iter().map(|(_, field)| depth(field)).max().unwrap_or(0),
+        Value::Array(items) => 1 + items.iter().map(value_depth).max().unwrap_or(0),
+        Value::Object(fields) => 1 + fields.iter().map(|(_, field)| value_depth(field)).max().unwrap_or(0),
         _ => 0,
     }
 }

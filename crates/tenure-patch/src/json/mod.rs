@@ -1,34 +1,57 @@
-//! JSON patch (RFC 6902): a list of operations, each on the result of the one before; all of them hold or
-//! none does. Operations work on a draft of the document, so that ten thousand of them cost what they
-//! touch and not ten thousand documents.
+//! JSON patch (RFC 6902): a list of operations, each on the result of the one before; either all are applied or none.
+//! Operations work on a draft of the document, so that ten thousand of them cost what they touch and not ten thousand
+//! documents.
 
 mod diff;
 mod draft;
 mod operation;
+mod sequence;
 
 pub use crate::pointer::Dialect;
 pub use diff::diff;
 
-use crate::{Fault, PatchError};
+use crate::{ErrorKind, PatchError};
 use draft::Draft;
-use operation::Operation;
+use operation::{Action, Operation};
 use tenure_value::{Kind, Limits, Value};
 
-/// How a JSON patch is read, and what it may cost.
+/// How a JSON patch is read, and its limits. The default is what a Kubernetes API server accepts.
+///
+/// ```
+/// use tenure_patch::json::{Dialect, Options};
+///
+/// let options = Options::default().dialect(Dialect::Standard).max_operations(100);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Which reading of the standard holds.
-    pub dialect: Dialect,
-    /// The most operations of one patch.
-    pub operations: usize,
-    /// The most bytes that all `copy` operations of one patch may add.
-    pub copied_bytes: usize,
+    dialect: Dialect,
+    max_operations: usize,
+    max_copied_bytes: usize,
 }
 
-/// What a Kubernetes API server accepts.
+impl Options {
+    /// Sets which reading of the standard is used.
+    pub const fn dialect(mut self, dialect: Dialect) -> Options {
+        self.dialect = dialect;
+        self
+    }
+
+    /// Sets how many operations a patch may have.
+    pub const fn max_operations(mut self, operations: usize) -> Options {
+        self.max_operations = operations;
+        self
+    }
+
+    /// Sets how many bytes the `copy` operations of a patch may add together.
+    pub const fn max_copied_bytes(mut self, bytes: usize) -> Options {
+        self.max_copied_bytes = bytes;
+        self
+    }
+}
+
 impl Default for Options {
     fn default() -> Options {
-        Options { dialect: Dialect::Kubernetes, operations: 10_000, copied_bytes: 3 << 20 }
+        Options { dialect: Dialect::Kubernetes, max_operations: 10_000, max_copied_bytes: 3 << 20 }
     }
 }
 
@@ -48,112 +71,124 @@ pub fn apply(live: &Value, patch: &Value, options: &Options) -> Result<Value, Pa
         Value::Null => &[],
         found => {
             let what = "a JSON patch".into();
-            return Err(Fault::WrongKind { what, expected: Kind::Array, found: found.clone() }.into());
+            return Err(ErrorKind::WrongKind { what, expected: Kind::Array, found: found.clone() }.into());
         }
     };
-    if operations.len() > options.operations {
+    if operations.len() > options.max_operations {
         let what = "operations in a JSON patch".into();
-        return Err(Fault::TooLarge { what, limit: options.operations, found: operations.len() }.into());
+        let (limit, found) = (options.max_operations, operations.len());
+        return Err(ErrorKind::TooLarge { what, limit, found }.into());
     }
-    let mut draft = Draft::new(live);
-    let mut copied = 0;
+    let mut patching = Patching { draft: Draft::new(live.clone()), options, copied: 0 };
     for (index, operation) in operations.iter().enumerate() {
-        run(&mut draft, index, operation, options, &mut copied)?;
+        patching.run(index, operation)?;
     }
-    Ok(draft.finish())
+    Ok(patching.draft.finish())
 }
 
-fn run(
-    draft: &mut Draft,
-    index: usize,
-    operation: &Value,
-    options: &Options,
-    copied: &mut usize,
-) -> Result<(), PatchError> {
-    let dialect = options.dialect;
-    let bad = |problem: &str| {
-        PatchError::from(Fault::BadOperation { index, problem: problem.into(), value: operation.clone() })
-    };
-    let operation = Operation::read(operation, dialect).map_err(bad)?;
-    let missing = |pointer: &str, problem: &'static str| -> PatchError {
-        Fault::NoSuchPlace { index, pointer: pointer.into(), problem: problem.into() }.into()
-    };
-    let path = operation.path;
-    let to = |problem| missing(path, problem);
-    match operation.kind {
-        operation::Kind::Add(value) => {
-            check_depth(operation.pointer.tokens().len(), &value)?;
-            draft.add(&operation.pointer, Draft::new(&value), dialect).map_err(to)
-        }
-        operation::Kind::Replace(value) => {
-            check_depth(operation.pointer.tokens().len(), &value)?;
-            draft.replace(&operation.pointer, Draft::new(&value), dialect).map_err(to)
-        }
-        operation::Kind::Remove => draft.remove(&operation.pointer, dialect).map(drop).map_err(to),
-        operation::Kind::Move { from, text } => {
-            if operation.pointer.is_within(&from) && operation.pointer != from {
-                return Err(missing(path, "a value cannot move into itself"));
+/// A patch being applied.
+struct Patching<'o> {
+    draft: Draft,
+    options: &'o Options,
+    /// The bytes that `copy` operations have added.
+    copied: usize,
+}
+
+impl Patching<'_> {
+    fn run(&mut self, index: usize, operation: &Value) -> Result<(), PatchError> {
+        let dialect = self.options.dialect;
+        let Operation { path, pointer, action } = Operation::read(operation, dialect).map_err(|problem| {
+            let value = operation.clone();
+            PatchError::from(ErrorKind::BadOperation { index, problem: problem.into(), value })
+        })?;
+        let missing = |pointer: &str, problem: &'static str| -> PatchError {
+            ErrorKind::NoSuchTarget { index, pointer: pointer.into(), problem: problem.into() }.into()
+        };
+        let to = |problem| missing(path, problem);
+        let depth = pointer.tokens().len();
+        match action {
+            Action::Add(value) => {
+                let value = checked(Draft::new(value), depth)?;
+                self.draft.add(&pointer, value, dialect).map_err(to)
             }
-            let value = draft.remove(&from, dialect).map_err(|problem| missing(text, problem))?;
-            if operation.pointer.tokens().len() > from.tokens().len() {
-                check_depth(operation.pointer.tokens().len(), &value.view())?;
+            Action::Replace(value) => {
+                let value = checked(Draft::new(value), depth)?;
+                self.draft.replace(&pointer, value, dialect).map_err(to)
             }
-            draft.add(&operation.pointer, value, dialect).map_err(to)
+            Action::Remove => self.draft.remove(&pointer, dialect).map(drop).map_err(to),
+            Action::Move { from, text } => {
+                if pointer.is_within(&from) && pointer != from {
+                    return Err(missing(path, "a value cannot move into itself"));
+                }
+                let value = self.draft.remove(&from, dialect).map_err(|problem| missing(text, problem))?;
+                self.draft.add(&pointer, checked(value, depth)?, dialect).map_err(to)
+            }
+            Action::Copy { from, text } => {
+                let value = self.draft.get(&from, dialect).map_err(|problem| missing(text, problem))?;
+                let value = match (value, dialect) {
+                    (Some(value), _) => value.view(),
+                    // As recorded: if the parent exists and the field does not, `null` is copied.
+                    (None, Dialect::Kubernetes) => Value::Null,
+                    (None, Dialect::Standard) => return Err(missing(text, "the field is absent")),
+                };
+                self.count_copy(&value)?;
+                self.draft.add(&pointer, checked(Draft::new(value), depth)?, dialect).map_err(to)
+            }
+            Action::Test(expected) => {
+                let found = self.draft.get(&pointer, dialect).map_err(to)?;
+                let holds = match (&found, dialect) {
+                    (Some(found), _) => found.equals(&expected),
+                    (None, Dialect::Kubernetes) => expected.is_null(),
+                    (None, Dialect::Standard) => false,
+                };
+                if holds {
+                    return Ok(());
+                }
+                let found = found.map(|found| found.view());
+                Err(ErrorKind::TestFailed { index, pointer: path.into(), expected, found }.into())
+            }
         }
-        operation::Kind::Copy { from, text } => {
-            let value = draft.get(&from, dialect).map_err(|problem| missing(text, problem))?;
-            let value = match (value, dialect) {
-                (Some(value), _) => value.view(),
-                // As recorded: where the parent is there and the field is not, what is copied is null.
-                (None, Dialect::Kubernetes) => Value::Null,
-                (None, Dialect::Standard) => return Err(missing(text, "the field is absent")),
-            };
-            let left = options.copied_bytes.saturating_sub(*copied);
-            let bytes = draft::bytes(&value, left);
-            *copied += bytes;
-            if bytes > left {
+    }
+
+    /// Counts the bytes that a `copy` adds.
+    fn count_copy(&mut self, value: &Value) -> Result<(), PatchError> {
+        let limit = self.options.max_copied_bytes;
+        let left = limit.saturating_sub(self.copied);
+        let bytes = draft::bytes(value, left);
+        self.copied += bytes;
+        match bytes > left {
+            true => {
                 let what = "bytes added by copy operations".into();
-                return Err(Fault::TooLarge { what, limit: options.copied_bytes, found: *copied }.into());
+                Err(ErrorKind::TooLarge { what, limit, found: self.copied }.into())
             }
-            check_depth(operation.pointer.tokens().len(), &value)?;
-            draft.add(&operation.pointer, Draft::new(&value), dialect).map_err(to)
-        }
-        operation::Kind::Test(expected) => {
-            let found = draft.get(&operation.pointer, dialect).map_err(to)?;
-            let holds = match (&found, dialect) {
-                (Some(found), _) => found.is(&expected),
-                (None, Dialect::Kubernetes) => expected.is_null(),
-                (None, Dialect::Standard) => false,
-            };
-            if holds {
-                return Ok(());
-            }
-            let found = found.map(|found| found.view());
-            Err(Fault::TestFailed { index, pointer: path.into(), expected, found }.into())
+            false => Ok(()),
         }
     }
 }
 
-/// Checks that a value, put that deep, keeps the document within the depth that every walk relies on.
-fn check_depth(at: usize, value: &Value) -> Result<(), PatchError> {
-    let found = at + draft::depth(value);
-    if found > Limits::DEPTH {
-        return Err(Fault::TooLarge { what: "levels of nesting".into(), limit: Limits::DEPTH, found }.into());
+/// Checks that a value at this depth keeps the document within the depth that every walk relies on.
+fn checked(value: Draft, depth: usize) -> Result<Draft, PatchError> {
+    let found = depth + value.depth();
+    match found > Limits::DEPTH {
+        true => {
+            let what = "levels of nesting".into();
+            Err(ErrorKind::TooLarge { what, limit: Limits::DEPTH, found }.into())
+        }
+        false => Ok(value),
     }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Class;
+    use crate::ErrorClass;
 
     fn value(text: &str) -> Value {
         text.parse().unwrap()
     }
 
-    fn run(live: &str, patch: &str, dialect: Dialect) -> Result<String, Class> {
-        let options = Options { dialect, ..Options::default() };
+    fn run(live: &str, patch: &str, dialect: Dialect) -> Result<String, ErrorClass> {
+        let options = Options::default().dialect(dialect);
         apply(&value(live), &value(patch), &options)
             .map(|value| value.to_string())
             .map_err(|error| error.class())
@@ -215,7 +250,7 @@ mod tests {
 
     #[test]
     fn dialects_differ_where_kubernetes_is_lenient() {
-        use Class::{Inapplicable, TestFailed};
+        use ErrorClass::{Inapplicable, TestFailed};
         for (live, patch, standard, kubernetes) in [
             (r#"{}"#, r#"[{"op":"replace","path":"/a","value":1}]"#, Err(Inapplicable), Ok(r#"{"a":1}"#)),
             (r#"{}"#, r#"[{"op":"test","path":"/a","value":null}]"#, Err(TestFailed), Ok("{}")),
@@ -238,37 +273,37 @@ mod tests {
     }
 
     #[test]
-    fn bad_operations_are_told_apart() {
+    fn bad_operations_have_their_class() {
         for (patch, class) in [
-            (r#"{}"#, Class::BadPatch),
-            (r#"[1]"#, Class::BadPatch),
-            (r#"[{"op":1,"path":"/a"}]"#, Class::BadPatch),
-            (r#"[{"op":"jump","path":"/a"}]"#, Class::Inapplicable),
-            (r#"[{"path":"/a"}]"#, Class::Inapplicable),
-            (r#"[{"op":"add","value":1}]"#, Class::Inapplicable),
-            (r#"[{"op":"copy","path":"/b"}]"#, Class::Inapplicable),
-            (r#"[{"op":"remove","path":"/none"}]"#, Class::Inapplicable),
-            (r#"[{"op":"remove","path":""}]"#, Class::Inapplicable),
-            (r#"[{"op":"add","path":"/none/here","value":1}]"#, Class::Inapplicable),
-            (r#"[{"op":"add","path":"/list/9","value":1}]"#, Class::Inapplicable),
-            (r#"[{"op":"replace","path":"/list/-","value":1}]"#, Class::Inapplicable),
-            (r#"[{"op":"move","from":"/a","path":"/a/b"}]"#, Class::Inapplicable),
-            (r#"[{"op":"test","path":"/a","value":2}]"#, Class::TestFailed),
+            (r#"{}"#, ErrorClass::BadPatch),
+            (r#"[1]"#, ErrorClass::BadPatch),
+            (r#"[{"op":1,"path":"/a"}]"#, ErrorClass::BadPatch),
+            (r#"[{"op":"jump","path":"/a"}]"#, ErrorClass::Inapplicable),
+            (r#"[{"path":"/a"}]"#, ErrorClass::Inapplicable),
+            (r#"[{"op":"add","value":1}]"#, ErrorClass::Inapplicable),
+            (r#"[{"op":"copy","path":"/b"}]"#, ErrorClass::Inapplicable),
+            (r#"[{"op":"remove","path":"/none"}]"#, ErrorClass::Inapplicable),
+            (r#"[{"op":"remove","path":""}]"#, ErrorClass::Inapplicable),
+            (r#"[{"op":"add","path":"/none/here","value":1}]"#, ErrorClass::Inapplicable),
+            (r#"[{"op":"add","path":"/list/9","value":1}]"#, ErrorClass::Inapplicable),
+            (r#"[{"op":"replace","path":"/list/-","value":1}]"#, ErrorClass::Inapplicable),
+            (r#"[{"op":"move","from":"/a","path":"/a/b"}]"#, ErrorClass::Inapplicable),
+            (r#"[{"op":"test","path":"/a","value":2}]"#, ErrorClass::TestFailed),
         ] {
             assert_eq!(run(r#"{"a":1,"list":[]}"#, patch, Dialect::Kubernetes), Err(class), "{patch}");
         }
     }
 
     #[test]
-    fn a_patch_can_neither_grow_without_bound_nor_nest_without_bound() {
+    fn growth_and_nesting_are_limited() {
         let doubling = vec![r#"{"op":"copy","from":"/a","path":"/a/-"}"#; 60].join(",");
         assert_eq!(
             run(r#"{"a":["xxxxxxxxxxxxxxxx"]}"#, &format!("[{doubling}]"), Dialect::Standard),
-            Err(Class::TooLarge)
+            Err(ErrorClass::TooLarge)
         );
         let nesting = vec![r#"{"op":"copy","from":"/a","path":"/a/a"}"#; 300].join(",");
-        assert_eq!(run(r#"{"a":{}}"#, &format!("[{nesting}]"), Dialect::Standard), Err(Class::TooLarge));
+        assert_eq!(run(r#"{"a":{}}"#, &format!("[{nesting}]"), Dialect::Standard), Err(ErrorClass::TooLarge));
         let many = vec![r#"{"op":"test","path":"/a","value":1}"#; 10_001].join(",");
-        assert_eq!(run(r#"{"a":1}"#, &format!("[{many}]"), Dialect::Standard), Err(Class::TooLarge));
+        assert_eq!(run(r#"{"a":1}"#, &format!("[{many}]"), Dialect::Standard), Err(ErrorClass::TooLarge));
     }
 }

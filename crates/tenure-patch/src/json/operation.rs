@@ -1,18 +1,18 @@
-//! One operation of a JSON patch, read and checked before anything is done.
+//! One operation of a JSON patch, read and checked before it is applied.
 
 use crate::pointer::{Dialect, Pointer};
 use tenure_value::{Object, Value};
 
-/// An operation and the place it works on.
+/// An operation and its target.
 pub(super) struct Operation<'v> {
-    /// The place as written.
+    /// The target, as written.
     pub(super) path: &'v str,
     pub(super) pointer: Pointer,
-    pub(super) kind: Kind<'v>,
+    pub(super) action: Action<'v>,
 }
 
-/// What is done.
-pub(super) enum Kind<'v> {
+/// What an operation does.
+pub(super) enum Action<'v> {
     Add(Value),
     Replace(Value),
     Test(Value),
@@ -22,30 +22,30 @@ pub(super) enum Kind<'v> {
 }
 
 impl<'v> Operation<'v> {
-    /// Reads an operation; the error says what is wrong with it.
+    /// Reads an operation; the error says what is wrong.
     pub(super) fn read(value: &'v Value, dialect: Dialect) -> Result<Operation<'v>, &'static str> {
-        let object = value.as_object().ok_or("an operation is an object")?;
-        let name = object.get("op").ok_or("an operation has an \"op\"")?;
-        let path = text(object, "path").ok_or("an operation has a \"path\"")?;
-        let from = || {
-            let text = text(object, "from").ok_or("this operation has a \"from\"")?;
+        let object = value.as_object().ok_or("an operation must be an object")?;
+        let name = object.get("op").ok_or("an operation needs \"op\"")?;
+        let path = text(object, "path").ok_or("an operation needs \"path\"")?;
+        let from = || -> Result<(Pointer, &str), &'static str> {
+            let text = text(object, "from").ok_or("this operation needs \"from\"")?;
             Ok((Pointer::read(text, dialect)?, text))
         };
         let operand = || match (object.get("value"), dialect) {
             (Some(value), _) => Ok(value.clone()),
             (None, Dialect::Kubernetes) => Ok(Value::Null),
-            (None, Dialect::Standard) => Err("this operation has a \"value\""),
+            (None, Dialect::Standard) => Err("this operation needs \"value\""),
         };
-        let kind = match name.as_str() {
-            Some("add") => Kind::Add(operand()?),
-            Some("replace") => Kind::Replace(operand()?),
-            Some("test") => Kind::Test(operand()?),
-            Some("remove") => Kind::Remove,
-            Some("move") => from().map(|(from, text)| Kind::Move { from, text })?,
-            Some("copy") => from().map(|(from, text)| Kind::Copy { from, text })?,
-            _ => return Err("\"op\" is add, remove, replace, move, copy or test"),
+        let action = match name.as_str() {
+            Some("add") => Action::Add(operand()?),
+            Some("replace") => Action::Replace(operand()?),
+            Some("test") => Action::Test(operand()?),
+            Some("remove") => Action::Remove,
+            Some("move") => from().map(|(from, text)| Action::Move { from, text })?,
+            Some("copy") => from().map(|(from, text)| Action::Copy { from, text })?,
+            _ => return Err("\"op\" must be add, remove, replace, move, copy or test"),
         };
-        Ok(Operation { path, pointer: Pointer::read(path, dialect)?, kind })
+        Ok(Operation { path, pointer: Pointer::read(path, dialect)?, action })
     }
 }
 

@@ -1,51 +1,52 @@
-//! What lint finds, in words.
+//! The findings of lint.
 
 use std::fmt;
 use tenure_fields::Path;
 use tenure_value::{Object, Text, Value};
 
-/// A place in a patch or manifest and what is to be said about it.
+/// A problem of a patch or manifest, and where it is.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Finding {
-    /// Where; the last step is the directive's name where the finding is about a directive.
+    /// The path; it ends with the name of the directive if the problem is a directive.
     pub path: Path,
-    /// What.
+    /// The problem.
     pub problem: Problem,
 }
 
-/// What lint finds.
+/// A problem that lint finds.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Problem {
     /// No type is known: the patch works as a JSON merge patch.
     NoSchema,
-    /// A document or an entry of a keyed list is no object.
+    /// A document or an entry of a keyed list is not an object.
     NotAnObject(Value),
     /// The type has no such field.
     UnknownField(Text),
-    /// A manifest has a directive.
+    /// A manifest contains a directive.
     DirectiveInManifest(Text),
-    /// A `$` field that is no directive known here.
+    /// An unknown directive.
     UnknownDirective(Text),
-    /// An order or deletion list without a list's name.
+    /// A directive for a list does not name the list.
     NamelessDirective(Text),
-    /// A directive has a value that it cannot have.
+    /// A directive has a wrong value.
     UnknownValue {
         /// The directive.
         directive: Text,
         /// Its value.
         value: Value,
-        /// What it can be.
+        /// What it must be.
         right: &'static str,
     },
-    /// A directive stands where it has no meaning.
+    /// A directive has no meaning where it is.
     Misplaced {
         /// The directive.
         directive: Text,
-        /// Where it has one.
+        /// Where it belongs.
         right: &'static str,
     },
-    /// A directive stands in what is taken word for word.
+    /// A directive has no effect in a value that is taken literally.
     Ineffective(Text),
     /// `$retainKeys` does not list a field that the patch sets.
     NotRetained(Text),
@@ -53,18 +54,20 @@ pub enum Problem {
     NoMergeKey(Text),
     /// A merge key is a list or an object.
     KeyNotScalar(Text),
-    /// Some entries of a list carry `$patchMergeKey` and this one does not.
+    /// `$patchMergeKey` is missing from this entry, while others have it.
     MergeKeysMissing,
-    /// Two entries have the same keys, or a set has an item twice.
+    /// `$patch: replace` in an entry with a merge key.
+    ReplacesEntry,
+    /// Two entries have the same keys, or a set contains an item twice.
     Repeated(Value),
-    /// Two entries have the same merge key, and more keys would tell them apart.
+    /// Two entries have the same merge key; the recommended keys tell them apart.
     KeyCannotTell {
-        /// The merge key that both have.
+        /// The merge key of both.
         key: Object,
         /// The keys that tell them apart.
         recommended: Vec<Text>,
     },
-    /// An order lacks an entry of its list, or has it in another order.
+    /// An entry is missing from the order of its list, or in another order.
     OrderDoesNotCover {
         /// The entry.
         entry: Value,
@@ -77,19 +80,23 @@ impl Problem {
     /// Returns what to do about it.
     pub fn fix(&self) -> String {
         match self {
-            Problem::NoSchema => "give the kind's type, or send it as a JSON merge patch".into(),
+            Problem::NoSchema => "pass the type of the kind, or send it as a JSON merge patch".into(),
             Problem::NotAnObject(_) => "write an object".into(),
             Problem::UnknownField(_) => "check its spelling, or remove it".into(),
-            Problem::DirectiveInManifest(_) => "remove it; directives belong into patches".into(),
-            Problem::UnknownDirective(_) => "remove it, unless it is for a newer server".into(),
+            Problem::DirectiveInManifest(_) => "remove it; directives belong in patches".into(),
+            Problem::UnknownDirective(_) => "remove it, unless a newer server knows it".into(),
             Problem::NamelessDirective(name) => format!("write {name}/LIST"),
             Problem::UnknownValue { right, .. } => format!("write {right}"),
             Problem::Misplaced { right, .. } => format!("it belongs {right}"),
             Problem::Ineffective(_) => "remove it".into(),
             Problem::NotRetained(name) => format!("add {name:?} to $retainKeys, or set it to null"),
-            Problem::NoMergeKey(_) => "give it one".into(),
+            Problem::NoMergeKey(_) => "set it".into(),
             Problem::KeyNotScalar(_) => "make it a string, a number or a boolean".into(),
             Problem::MergeKeysMissing => "repeat it in every entry".into(),
+            Problem::ReplacesEntry => {
+                "to replace the list put {$patch: replace} in an entry of its own; to replace the entry everywhere, \
+                 set the other fields to null".into()
+            }
             Problem::Repeated(_) => "keep one of them".into(),
             Problem::KeyCannotTell { recommended, .. } => {
                 format!("send $patchMergeKey: [{}] in every entry", recommended.join(", "))
@@ -102,27 +109,33 @@ impl Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Problem::NoSchema => write!(f, "no type is known, so this works as a JSON merge patch"),
-            Problem::NotAnObject(value) => write!(f, "{value} is no object"),
+            Problem::NoSchema => write!(f, "no type is known, so this is applied as a JSON merge patch"),
+            Problem::NotAnObject(value) => write!(f, "{value} is not an object"),
             Problem::UnknownField(name) => write!(f, "the type has no field {name:?}"),
-            Problem::DirectiveInManifest(name) => write!(f, "the directive {name} stands in a manifest"),
-            Problem::UnknownDirective(name) => write!(f, "{name} is no directive known here and is ignored"),
+            Problem::DirectiveInManifest(name) => write!(f, "the manifest contains the directive {name}"),
+            Problem::UnknownDirective(name) => write!(f, "the directive {name} is unknown and ignored"),
             Problem::NamelessDirective(name) => write!(f, "{name} does not name a list"),
             Problem::UnknownValue { directive, value, .. } => write!(f, "{directive} cannot be {value}"),
             Problem::Misplaced { directive, .. } => write!(f, "{directive} has no meaning here"),
-            Problem::Ineffective(name) => write!(f, "{name} has no effect in what is taken word for word"),
+            Problem::Ineffective(name) => {
+                write!(f, "{name} has no effect in a value that is taken literally")
+            }
             Problem::NotRetained(name) => {
                 write!(f, "the patch sets {name:?}, which $retainKeys does not list")
             }
             Problem::NoMergeKey(key) => write!(f, "the entry has no value for its merge key {key:?}"),
             Problem::KeyNotScalar(key) => write!(f, "the merge key {key:?} is a list or an object"),
             Problem::MergeKeysMissing => {
-                write!(f, "other entries carry $patchMergeKey and this one does not")
+                write!(f, "$patchMergeKey is missing; other entries have it")
             }
+            Problem::ReplacesEntry => write!(
+                f,
+                "$patch: replace replaces this entry; Kubernetes replaces the whole list and drops this entry"
+            ),
             Problem::Repeated(value) => write!(f, "{value} occurs more than once in the list"),
-            Problem::KeyCannotTell { key, .. } => write!(f, "{key:?} cannot tell this entry from another"),
+            Problem::KeyCannotTell { key, .. } => write!(f, "{key:?} does not tell this entry from another"),
             Problem::OrderDoesNotCover { entry, directive } => {
-                write!(f, "{directive} lacks {entry} or has it in another order")
+                write!(f, "{entry} is missing from {directive} or in another order")
             }
         }
     }

@@ -1,50 +1,54 @@
-//! Lists under lint: keys that are missing, repeated or too few, and orders that do not cover.
+//! Lists: keys that are missing, repeated or ambiguous, and orders that do not cover their list.
 
-use super::{Look, Problem, Subject};
+use super::{Linter, Problem, Subject};
 use crate::strategic::{
-    PATCH_MERGE_KEY, SET_ELEMENT_ORDER,
-    plan::{self, Keys, Plan, Position},
+    Behavior, ListStrategy, MergeKeys, PATCH, PATCH_MERGE_KEY, PatchMeta, SET_ELEMENT_ORDER, UnmarkedLists,
+    item_type,
 };
+use std::collections::{HashMap, HashSet};
 use tenure_fields::PathElement;
 use tenure_schema::TypeRef;
 use tenure_value::{Array, Object, Text, Value};
 
-impl Look {
-    pub(super) fn list(&mut self, name: &Text, list: &Array, map: &Object, position: Position<'_>) {
+impl Linter {
+    pub(super) fn list(&mut self, name: &Text, list: &Array, map: &Object, meta: PatchMeta<'_>) {
         let sent = list.iter().find_map(|entry| entry.get(PATCH_MERGE_KEY)).and_then(Value::as_array);
-        let keys = match (sent, position.plan(self.unmarked)) {
-            (Some(sent), _) => Keys::Named(sent.iter().filter_map(Value::as_str).collect()),
-            (None, Plan::Keyed(keys)) => keys,
-            (None, Plan::Set) => return self.set(name, list, map),
-            (None, Plan::Replace) => return self.literal(&list.clone().into(), position.ty),
+        let strategy = meta.list_strategy(UnmarkedLists::Replace, &Behavior::tenure());
+        let keys = match (sent, strategy) {
+            (Some(sent), _) => MergeKeys::Named(sent.iter().filter_map(Value::as_str).collect()),
+            (None, ListStrategy::Keyed(keys)) => keys,
+            (None, ListStrategy::Set) => return self.set(name, list, map),
+            (None, ListStrategy::Replace) => return self.literal(&list.clone().into(), meta.ty),
         };
         if keys.len() == 0 {
             return;
         }
-        let item = plan::item(position.ty);
-        let replaced = list.iter().any(|entry| is_directed(entry, "replace"));
-        let mut seen: Vec<(Object, &Object)> = Vec::new();
+        let item = item_type(meta.ty);
+        let replaced = list.iter().any(marks_list);
+        let mut seen: HashMap<Object, &Object> = HashMap::with_capacity(list.len());
         for (at, entry) in list.iter().enumerate() {
             self.path.push(PathElement::Index(at as i64));
             match entry {
+                Value::Object(_) if marks_list(entry) => {}
                 Value::Object(entry) => {
-                    if !is_directed(&entry.clone().into(), "replace") {
-                        self.keys(entry, &keys, &position, &mut seen);
-                    }
-                    if sent.is_some() && !entry.contains(PATCH_MERGE_KEY) {
-                        self.find(Problem::MergeKeysMissing);
+                    self.keys(entry, &keys, meta, (!replaced).then_some(&mut seen));
+                    if sent.is_some() && !replaced && !entry.contains(PATCH_MERGE_KEY) {
+                        self.report(Problem::MergeKeysMissing);
                     }
                     match replaced {
                         true => self.literal_entry(entry, item),
                         false => self.map(entry, item),
                     }
+                    if !replaced && patch_of(entry) == Some("replace") {
+                        self.below(PathElement::field(PATCH), |linter| linter.report(Problem::ReplacesEntry));
+                    }
                 }
-                other => self.find(Problem::NotAnObject(other.clone())),
+                other => self.report(Problem::NotAnObject(other.clone())),
             }
             self.path.pop();
         }
         self.order(name, map, |order| {
-            let merging = list.iter().filter(|entry| entry.get("$patch").is_none());
+            let merging = list.iter().filter(|entry| entry.get(PATCH).is_none());
             uncovered(merging.filter_map(|entry| Some(keys.of(entry.as_object()?).into())), order, |entry| {
                 entry.as_object().map_or_else(|| entry.clone(), |entry| keys.of(entry).into())
             })
@@ -52,61 +56,60 @@ impl Look {
     }
 
     fn literal_entry(&mut self, entry: &Object, item: TypeRef<'_>) {
-        let without = entry.without("$patch");
-        self.literal(&without.into(), item);
+        self.literal(&entry.without(PATCH).without(PATCH_MERGE_KEY).into(), item);
     }
 
-    /// Looks over the keys of an entry, and whether another entry has them.
+    /// Checks the keys of an entry, and whether another entry that was seen has them.
     fn keys<'e>(
         &mut self,
         entry: &'e Object,
-        keys: &Keys<'_>,
-        position: &Position<'_>,
-        seen: &mut Vec<(Object, &'e Object)>,
+        keys: &MergeKeys<'_>,
+        meta: PatchMeta<'_>,
+        seen: Option<&mut HashMap<Object, &'e Object>>,
     ) {
         let missing = |key: &&str| entry.get(key).is_none_or(Value::is_null);
         let required = match keys {
-            Keys::Named(_) => keys.names().next().filter(missing),
-            Keys::One(_) => keys.names().find(missing),
-            Keys::Declared(declared) => {
+            MergeKeys::Named(_) => keys.names().next().filter(missing),
+            MergeKeys::One { .. } => keys.names().find(missing),
+            MergeKeys::Declared(declared) => {
                 declared.iter().filter(|key| key.default.is_none()).map(|key| key.name.as_str()).find(missing)
             }
         };
         if let Some(key) = required {
             let key = Text::from(key);
-            return self.find(Problem::NoMergeKey(key));
+            return self.report(Problem::NoMergeKey(key));
         }
         if let Some(key) = keys.names().find(|key| entry.get(key).is_some_and(|value| !value.is_scalar())) {
             let key = Text::from(key);
-            return self.find(Problem::KeyNotScalar(key));
+            return self.report(Problem::KeyNotScalar(key));
         }
+        let Some(seen) = seen.filter(|_| patch_of(entry) != Some("delete")) else { return };
         let identity = keys.of(entry);
-        if is_directed(&entry.clone().into(), "delete") {
-            return;
-        }
-        if let Some((_, other)) = seen.iter().find(|(known, _)| *known == identity) {
-            let telling = position.recommended_keys().filter(|more| more.of(entry) != more.of(other));
-            self.find(match telling {
-                Some(more) if !matches!(keys, Keys::Named(_)) => Problem::KeyCannotTell {
+        if let Some(other) = seen.get(&identity) {
+            let better = meta.recommended_keys().filter(|more| more.of(entry) != more.of(other));
+            self.report(match better {
+                Some(more) if !matches!(keys, MergeKeys::Named(_)) => Problem::KeyCannotTell {
                     key: identity.clone(),
                     recommended: more.names().map(Text::from).collect(),
                 },
                 _ => Problem::Repeated(identity.clone().into()),
             });
         }
-        seen.push((identity, entry));
+        seen.entry(identity).or_insert(entry);
     }
 
     fn set(&mut self, name: &Text, list: &Array, map: &Object) {
+        let mut seen = HashSet::with_capacity(list.len());
         for (at, item) in list.iter().enumerate() {
-            if list[..at].contains(item) {
-                self.below(PathElement::Index(at as i64), |look| look.find(Problem::Repeated(item.clone())));
+            if !seen.insert(item) {
+                let problem = Problem::Repeated(item.clone());
+                self.below(PathElement::Index(at as i64), |linter| linter.report(problem));
             }
         }
         self.order(name, map, |order| uncovered(list.iter().cloned(), order, Value::clone));
     }
 
-    /// Looks whether the order beside a list covers it.
+    /// Checks that the order beside a list covers it.
     fn order(&mut self, name: &Text, map: &Object, uncovered: impl FnOnce(&Array) -> Vec<Value>) {
         let directive = format!("{SET_ELEMENT_ORDER}/{name}");
         let Some(Value::Array(order)) = map.get(&directive) else { return };
@@ -114,29 +117,42 @@ impl Look {
             return;
         }
         for entry in uncovered(order) {
-            self.find(Problem::OrderDoesNotCover { entry, directive: directive.as_str().into() });
+            self.report(Problem::OrderDoesNotCover { entry, directive: directive.as_str().into() });
         }
     }
 }
 
-/// Returns the entries that an order lacks, or has in another order.
+/// Returns the entries that are missing from an order, or in another order. The first of several equal entries counts.
 fn uncovered(
     entries: impl Iterator<Item = Value>,
     order: &Array,
     identity: impl Fn(&Value) -> Value,
 ) -> Vec<Value> {
-    let order: Vec<Value> = order.iter().map(identity).collect();
+    let mut positions: HashMap<Value, usize> = HashMap::with_capacity(order.len());
+    for (at, entry) in order.iter().enumerate() {
+        positions.entry(identity(entry)).or_insert(at);
+    }
+    let mut seen = HashSet::new();
     let mut last = 0;
     let mut missing = Vec::new();
     for entry in entries {
-        match order.iter().position(|ordered| *ordered == entry) {
-            Some(place) if place >= last => last = place,
+        match positions.get(&entry) {
+            Some(position) if !seen.insert(*position) => {}
+            Some(position) if *position >= last => last = *position,
             _ => missing.push(entry),
         }
     }
     missing
 }
 
-fn is_directed(entry: &Value, word: &str) -> bool {
-    entry.get("$patch").and_then(Value::as_str) == Some(word)
+fn patch_of(entry: &Object) -> Option<&str> {
+    entry.get(PATCH).and_then(Value::as_str)
+}
+
+/// Whether an entry says that the list replaces the live one.
+fn marks_list(entry: &Value) -> bool {
+    entry.as_object().is_some_and(|entry| {
+        let directives = 1 + usize::from(entry.contains(PATCH_MERGE_KEY));
+        patch_of(entry) == Some("replace") && entry.len() == directives
+    })
 }

@@ -1,8 +1,7 @@
-//! The directives of a patch and where they stand. A directive is a field whose name begins with `$`; a
-//! `$` field that the type declares (`$ref`, `$schema`), or that stands where nothing is known of the
-//! type, is data. All of them stand at the front of a map, since fields are sorted by name.
+//! The directives of a patch. A directive is a field whose name begins with `$`. A `$` field that the type declares
+//! (`$ref`, `$schema`), or in a part without a type, is data. Fields are sorted by name, so directives come first.
 
-use crate::{Fault, PatchError};
+use crate::{ErrorKind, PatchError};
 use tenure_schema::{Type, TypeRef};
 use tenure_value::{Object, Text, Value};
 
@@ -17,7 +16,7 @@ pub(crate) const SET_ELEMENT_ORDER: &str = "$setElementOrder";
 /// What the name of a deletion list begins with.
 pub(crate) const DELETE_FROM_PRIMITIVE_LIST: &str = "$deleteFromPrimitiveList";
 
-/// The order directives that most patches have, by the name of the list.
+/// The most common order directives, by the name of the list.
 const ORDERS: [(&str, &str); 10] = [
     ("containers", "$setElementOrder/containers"),
     ("env", "$setElementOrder/env"),
@@ -31,13 +30,13 @@ const ORDERS: [(&str, &str); 10] = [
     ("addresses", "$setElementOrder/addresses"),
 ];
 
-/// Returns the name of a directive about a list, if it is a common one that need not be made.
+/// Returns the name of a directive for a list without allocating, if it is a common one.
 pub(crate) fn common_name(prefix: &str, list: &str) -> Option<Text> {
     let (_, name) = ORDERS.iter().find(|(name, _)| *name == list).filter(|_| prefix == SET_ELEMENT_ORDER)?;
     Some(Text::new_static(name))
 }
 
-/// What a field of a patch says about the others.
+/// The meaning of a directive field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Directive<'n> {
     Patch,
@@ -78,8 +77,8 @@ pub(crate) fn directive<'n>(name: &'n str, ty: TypeRef<'_>) -> Option<Directive<
     }
 }
 
-/// Returns the fields whose names could be directives; a prefix of the fields, mostly empty.
-pub(crate) fn front(object: &Object) -> &[(tenure_value::Text, Value)] {
+/// Returns the fields whose names could be directives: a prefix of the fields, mostly empty.
+pub(crate) fn possible_directives(object: &Object) -> &[(Text, Value)] {
     let fields = object.fields();
     let end = fields
         .iter()
@@ -88,7 +87,7 @@ pub(crate) fn front(object: &Object) -> &[(tenure_value::Text, Value)] {
     &fields[..end]
 }
 
-/// What `$patch` says in a map that carries it.
+/// The value of `$patch`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum PatchValue {
     Replace,
@@ -101,21 +100,21 @@ impl PatchValue {
         match value.as_str() {
             Some("replace") => Ok(PatchValue::Replace),
             Some("delete") => Ok(PatchValue::Delete),
-            Some("merge") => Err(Fault::MergeNotSpecifiable { map: map.clone() }.into()),
-            _ => Err(Fault::UnknownPatchValue { value: value.clone(), map: map.clone() }.into()),
+            Some("merge") => Err(ErrorKind::MergeNotSpecifiable { map: map.clone() }.into()),
+            _ => Err(ErrorKind::UnknownPatchValue { value: value.clone(), map: map.clone() }.into()),
         }
     }
 }
 
-/// Returns what `$patch` says in an entry or a map, if it is there.
+/// Returns the value of `$patch` in an entry or a map, if present.
 pub(crate) fn patch_value(map: &Object) -> Result<Option<PatchValue>, PatchError> {
-    match front(map).iter().find(|(name, _)| name == PATCH) {
+    match possible_directives(map).iter().find(|(name, _)| name == PATCH) {
         Some((_, value)) => PatchValue::read(value, map).map(Some),
         None => Ok(None),
     }
 }
 
-/// The directives for one list of a map, as far as they are there.
+/// The directives for one list of a map.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ListDirectives<'p> {
     pub(crate) list: &'p str,
@@ -123,42 +122,49 @@ pub(crate) struct ListDirectives<'p> {
     pub(crate) deletions: Option<&'p Value>,
 }
 
-/// The directives of one map, sorted out.
+/// The directives of one map.
 #[derive(Debug, Default)]
 pub(crate) struct Directives<'p> {
     pub(crate) patch: Option<&'p Value>,
     pub(crate) retain_keys: Option<&'p Value>,
-    /// By list, sorted by the list's name.
+    /// Sorted by the name of the list.
     pub(crate) lists: Vec<ListDirectives<'p>>,
 }
 
 impl<'p> Directives<'p> {
-    /// Reads the directives of a map; those nobody knows are left to lint.
+    /// Reads the directives of a map. Unknown ones are ignored; `lint` reports them.
     pub(crate) fn read(map: &'p Object, ty: TypeRef<'_>) -> Result<Directives<'p>, PatchError> {
         let mut all = Directives::default();
-        for (name, value) in front(map) {
+        // Fields are sorted, so deletions come before orders, and both are sorted by list.
+        let mut deletions: Vec<ListDirectives<'p>> = Vec::new();
+        for (name, value) in possible_directives(map) {
             match directive(name, ty) {
                 Some(Directive::Patch) => all.patch = Some(value),
                 Some(Directive::RetainKeys) => all.retain_keys = Some(value),
-                Some(Directive::Order(list)) => all.list(list).order = Some(value),
-                Some(Directive::Deletions(list)) => all.list(list).deletions = Some(value),
+                Some(Directive::Order(list)) => {
+                    all.lists.push(ListDirectives { list, order: Some(value), deletions: None });
+                }
+                Some(Directive::Deletions(list)) => {
+                    deletions.push(ListDirectives { list, order: None, deletions: Some(value) });
+                }
                 Some(Directive::Nameless) if map.get(PATCH).is_none() => {
-                    return Err(Fault::NamelessDirective { name: name.clone() }.into());
+                    return Err(ErrorKind::NamelessDirective { name: name.clone() }.into());
                 }
                 _ => {}
             }
         }
+        if !deletions.is_empty() {
+            all.lists.extend(deletions);
+            all.lists.sort_by_key(|directives| directives.list);
+            all.lists.dedup_by(|later, earlier| {
+                let same = later.list == earlier.list;
+                if same {
+                    earlier.order = earlier.order.or(later.order);
+                    earlier.deletions = earlier.deletions.or(later.deletions);
+                }
+                same
+            });
+        }
         Ok(all)
-    }
-
-    fn list(&mut self, list: &'p str) -> &mut ListDirectives<'p> {
-        let at = match self.lists.binary_search_by(|known| known.list.cmp(list)) {
-            Ok(at) => at,
-            Err(at) => {
-                self.lists.insert(at, ListDirectives { list, order: None, deletions: None });
-                at
-            }
-        };
-        &mut self.lists[at]
     }
 }

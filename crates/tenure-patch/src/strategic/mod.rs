@@ -1,47 +1,36 @@
-//! Strategic merge patch: a patch that looks like the document, with directives where looks do not
-//! suffice. Everything here walks live document, patch and type in step and shares what it does not touch.
+//! Strategic merge patch: a patch that looks like the document, with directives for what a document cannot say. Live
+//! document, patch and type are walked in step; parts that the patch does not touch are shared.
 
-mod clean;
-mod difference;
+mod apply;
+mod behavior;
+mod diff;
 mod directive;
-mod entries;
-mod fields;
-mod index;
+mod key_index;
+mod merge_keys;
+mod options;
 mod order;
-pub(crate) mod plan;
-mod sent_keys;
-mod set;
+mod patch_meta;
+mod scalars;
 pub mod text;
 mod trace;
 
-pub use clean::UnknownWords;
-pub use difference::{DifferenceKeys, DifferenceOptions, LiveChanges, Precondition, three_way, two_way};
-pub(crate) use directive::{Directive, PATCH_MERGE_KEY, SET_ELEMENT_ORDER, directive};
-pub use order::LiveOnly;
-pub use plan::UnmarkedLists;
+pub use behavior::Behavior;
+pub use diff::{three_way, two_way};
+pub(crate) use directive::{Directive, PATCH, PATCH_MERGE_KEY, SET_ELEMENT_ORDER, directive};
+pub(crate) use merge_keys::MergeKeys;
+pub use options::{ApplyOptions, DiffOptions, Keys, LiveChanges, LiveOnly, Precondition, UnmarkedLists};
+pub(crate) use patch_meta::{ListStrategy, PatchMeta, field_type, item_type, lookup};
 pub use trace::{Decision, KeySource, OrderSource, Rule, Trace};
 
-use crate::{Fault, PatchError};
-use fields::{Merger, Outcome};
+use crate::{ErrorKind, PatchError};
+use apply::{Merged, Merger};
 use tenure_schema::{Type, TypeRef};
 use tenure_value::{Kind, Object, Value};
 use trace::{Recorder, Silent};
 
-/// How a patch is applied, where there is a choice.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// Where items go that only the live list has.
-    pub live_only: LiveOnly,
-    /// What is done with keyed lists and sets that have no patch strategy.
-    pub unmarked_lists: UnmarkedLists,
-    /// What is done with a word in `$patch` that nobody knows, where no map is live.
-    pub unknown_words: UnknownWords,
-}
-
 /// Applies a patch to a document of a type.
 ///
-/// Without a type ([`TypeRef::untyped`]) the patch is a JSON merge patch: nothing says which lists merge,
-/// and no field is a directive.
+/// Without a type ([`TypeRef::untyped`]) the patch is applied as a JSON merge patch, and no field is a directive.
 ///
 /// ```
 /// use tenure_patch::strategic;
@@ -53,16 +42,21 @@ pub struct Options {
 /// let patched = strategic::apply(&live, &patch, TypeRef::untyped(), &Default::default()).unwrap();
 /// assert_eq!(patched.to_string(), r#"{"spec":{"replicas":3}}"#);
 /// ```
-pub fn apply(live: &Value, patch: &Value, ty: TypeRef<'_>, options: &Options) -> Result<Value, PatchError> {
+pub fn apply(
+    live: &Value,
+    patch: &Value,
+    ty: TypeRef<'_>,
+    options: &ApplyOptions,
+) -> Result<Value, PatchError> {
     run(live, patch, ty, options, &mut Silent)
 }
 
-/// Applies a patch as [`apply`] does, and tells which rule decided about every path that it touched.
+/// Applies a patch like [`apply`] and returns which rule decided every path that it touched.
 pub fn apply_explained(
     live: &Value,
     patch: &Value,
     ty: TypeRef<'_>,
-    options: &Options,
+    options: &ApplyOptions,
 ) -> Result<(Value, Trace), PatchError> {
     let mut trace = Trace::default();
     let result = run(live, patch, ty, options, &mut trace)?;
@@ -73,30 +67,81 @@ fn run(
     live: &Value,
     patch: &Value,
     ty: TypeRef<'_>,
-    options: &Options,
+    options: &ApplyOptions,
     recorder: &mut impl Recorder,
 ) -> Result<Value, PatchError> {
-    let live_object = root(live, "the live document")?;
-    let patch_object = root(patch, "the patch")?;
+    let behavior = &options.behavior;
+    let live = document_root(live, "the live document", behavior)?;
+    let patch = document_root(patch, "the patch", behavior)?;
     if matches!(ty.get(), Type::Untyped) {
         recorder.note(|| Rule::NoSchema);
-        return Ok(crate::merge::apply(&live_object.into(), &patch_object.into()));
+        return Ok(crate::merge::apply(&live.into(), &patch.into()));
     }
-    let mut merger = Merger::new(options, recorder);
-    Ok(match merger.object(&live_object, &patch_object, ty)? {
-        Outcome::Same => live_object.into(),
-        Outcome::New(value) => value,
-        Outcome::Gone => Object::default().into(),
+    merge_objects(&live, &patch, ty, options, recorder)
+}
+
+/// Applies a patch to an object.
+fn apply_object(
+    live: &Object,
+    patch: &Object,
+    ty: TypeRef<'_>,
+    options: &ApplyOptions,
+) -> Result<Value, PatchError> {
+    merge_objects(live, patch, ty, options, &mut Silent)
+}
+
+fn merge_objects(
+    live: &Object,
+    patch: &Object,
+    ty: TypeRef<'_>,
+    options: &ApplyOptions,
+    recorder: &mut impl Recorder,
+) -> Result<Value, PatchError> {
+    Ok(match Merger::new(options, recorder).object(live, patch, ty)? {
+        Merged::Same => live.clone().into(),
+        Merged::New(value) => value,
+        Merged::Gone => Object::default().into(),
     })
 }
 
 /// Returns the object that a document is; `null` counts as an empty one.
-pub(crate) fn root(value: &Value, what: &str) -> Result<Object, PatchError> {
+fn document_root(value: &Value, what: &str, behavior: &Behavior) -> Result<Object, PatchError> {
     match value {
-        Value::Object(object) => Ok(object.clone()),
+        Value::Object(object) if behavior.keep_large_integers => Ok(object.clone()),
+        Value::Object(object) => Ok(match with_float_integers(value) {
+            Some(Value::Object(converted)) => converted,
+            _ => object.clone(),
+        }),
         Value::Null => Ok(Object::default()),
         found => {
-            Err(Fault::WrongKind { what: what.into(), expected: Kind::Object, found: found.clone() }.into())
+            let what = what.into();
+            Err(ErrorKind::WrongKind { what, expected: Kind::Object, found: found.clone() }.into())
         }
+    }
+}
+
+/// Returns a document with its integers above 63 bits as floats, if it has any.
+fn with_float_integers(value: &Value) -> Option<Value> {
+    match value {
+        Value::UInt(number) => Value::float(number.get() as f64),
+        Value::Array(items) => {
+            let converted: Vec<Option<Value>> = items.iter().map(with_float_integers).collect();
+            converted.iter().any(Option::is_some).then(|| {
+                let items = converted.into_iter().zip(items);
+                Value::array(items.map(|(converted, item)| converted.unwrap_or_else(|| item.clone())))
+            })
+        }
+        Value::Object(fields) => {
+            let converted: Vec<Option<Value>> =
+                fields.iter().map(|(_, value)| with_float_integers(value)).collect();
+            converted.iter().any(Option::is_some).then(|| {
+                let fields = converted.into_iter().zip(fields);
+                let fields = fields.map(|(converted, (name, value))| {
+                    (name.clone(), converted.unwrap_or_else(|| value.clone()))
+                });
+                Object::from_sorted(fields.collect::<Vec<_>>()).into()
+            })
+        }
+        _ => None,
     }
 }

@@ -1,29 +1,21 @@
-//! The order of a merged list. Items that the patch orders follow its order; items that only the live
-//! list has keep their place: one goes before the next ordered item if it stood before it in the live list.
+//! The order of a merged list. Items that the patch orders follow its order; items that only the live list has keep
+//! their position: one goes before the next ordered item if it stood before it in the live list.
+
+use super::LiveOnly;
 
 /// No rank, or no place.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Where items go that only the live list has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LiveOnly {
-    /// They keep their place among the others, as Kubernetes does it.
-    #[default]
-    InPlace,
-    /// They all go in front, as the examples of the order design have it.
-    InFront,
-}
-
-/// What is known of one item about its order.
+/// What decides the position of one item.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Standing {
-    /// Its place in the order that the patch gives, or none.
+    /// Its position in the order that the patch gives, or none.
     pub(crate) rank: u32,
-    /// Its place in the live list, or none; entries that share their keys share the place of the first.
+    /// Its position in the live list, or none; entries with equal keys share the position of the first.
     pub(crate) place: u32,
 }
 
-/// Returns the numbers of the items in their order; `None` are items that are gone.
+/// Returns the numbers of the items in their order; `None` stands for a removed item.
 pub(crate) fn arrange(items: impl Iterator<Item = Option<Standing>>, live_only: LiveOnly) -> Vec<u32> {
     let mut ranked: Vec<(u32, u32, u32)> = Vec::with_capacity(items.size_hint().0);
     let mut unranked: Vec<(u32, u32)> = Vec::new();
@@ -70,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn items_only_the_live_list_has_keep_their_place() {
+    fn live_only_items_keep_their_position() {
         for (live, patch, expected) in [
             ("bca", "abd", "cabd"),
             ("cbdae", "ab", "cdabe"),
@@ -84,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn items_only_the_live_list_has_go_in_front_on_request() {
+    fn live_only_items_go_in_front_if_asked() {
         for (live, patch, expected) in [("bca", "abd", "cabd"), ("cbdae", "ab", "cdeab")] {
             assert_eq!(arranged(live, patch, LiveOnly::InFront), expected, "{live} {patch}");
         }

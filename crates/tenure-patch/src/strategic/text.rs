@@ -1,8 +1,8 @@
-//! The same from JSON to JSON. Documents that are compared are read together, so that what they have in common
-//! is read once and is one part in memory, which the comparison then need not enter.
+//! The same operations from JSON text to JSON text. Documents that are compared are read together, so that equal parts
+//! share memory and the comparison can skip them.
 
-use super::{DifferenceOptions, LiveChanges, Options};
-use crate::{Fault, PatchError};
+use super::{ApplyOptions, DiffOptions, LiveChanges};
+use crate::{ErrorKind, PatchError};
 use tenure_schema::TypeRef;
 use tenure_value::{
     Error, Limits, Text, Value,
@@ -15,8 +15,7 @@ use tenure_value::{
 /// use tenure_patch::strategic;
 /// use tenure_value::Limits;
 ///
-/// let schema = tenure_schema::builtin::load();
-/// let pod = schema.kind("v1", "Pod").unwrap();
+/// let pod = tenure_schema::Schema::builtin().kind("v1", "Pod").unwrap();
 /// let patched = strategic::text::apply(
 ///     br#"{"spec": {"containers": [{"name": "a", "image": "1"}]}}"#,
 ///     br#"{"spec": {"containers": [{"name": "a", "image": "2"}]}}"#,
@@ -30,7 +29,7 @@ pub fn apply(
     live: &[u8],
     patch: &[u8],
     ty: TypeRef<'_>,
-    options: &Options,
+    options: &ApplyOptions,
     limits: &Limits,
 ) -> Result<Vec<u8>, PatchError> {
     let mut reader = Reader::new(*limits);
@@ -45,7 +44,7 @@ pub fn two_way(
     original: &[u8],
     modified: &[u8],
     ty: TypeRef<'_>,
-    options: &DifferenceOptions<'_>,
+    options: &DiffOptions<'_>,
     limits: &Limits,
 ) -> Result<Vec<u8>, PatchError> {
     let mut reader = Reader::new(*limits);
@@ -63,7 +62,7 @@ pub fn three_way(
     live: &[u8],
     ty: TypeRef<'_>,
     live_changes: LiveChanges,
-    options: &DifferenceOptions<'_>,
+    options: &DiffOptions<'_>,
     limits: &Limits,
 ) -> Result<Vec<u8>, PatchError> {
     let mut reader = Reader::new(*limits);
@@ -75,7 +74,7 @@ pub fn three_way(
     Ok(written(&patch, room))
 }
 
-/// Writes a document that is expected to take about so many bytes.
+/// Writes a document of about `expected` bytes.
 fn written(document: &Value, expected: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(expected);
     json::write(document, &mut out);
@@ -83,7 +82,7 @@ fn written(document: &Value, expected: usize) -> Vec<u8> {
 }
 
 fn unreadable(what: &'static str) -> impl FnOnce(Error) -> PatchError {
-    move |error| Fault::Unreadable { what: Text::new_static(what), error: Box::new(error) }.into()
+    move |error| ErrorKind::Unreadable { what: Text::new_static(what), error: Box::new(error) }.into()
 }
 
 #[cfg(test)]
@@ -91,14 +90,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_that_is_no_document_is_named_with_its_place() {
+    fn an_error_in_a_text_names_its_position() {
         let (ty, limits) = (TypeRef::untyped(), Limits::default());
-        let error = apply(b"{}", br#"{"a":{"b":tru}}"#, ty, &Options::default(), &limits).unwrap_err();
+        let error = apply(b"{}", br#"{"a":{"b":tru}}"#, ty, &ApplyOptions::default(), &limits).unwrap_err();
         assert_eq!(
             error.to_string(),
             "the patch cannot be read: line 1, column 14, in a.b: invalid character '}' in literal true \
              (expecting 'e')"
         );
-        assert_eq!(error.class(), crate::Class::BadPatch);
+        assert_eq!(error.class(), crate::ErrorClass::BadPatch);
     }
 }

@@ -1,44 +1,45 @@
-//! The record of an apply: which rule decided about every path the patch touched. The merge is generic
-//! over who listens; the listener of an ordinary apply does nothing, and nothing is left of it.
+//! The record of an apply: which rule decided every path that the patch touched. The merge is generic over the
+//! recorder; the recorder of an ordinary apply does nothing and is compiled away.
 
 use std::fmt;
 use tenure_fields::{Path, PathElement};
 use tenure_value::Text;
 
-/// What decided about a part of the result.
+/// The rule that decided a part of the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Rule {
     /// No type was given: the patch was applied as a JSON merge patch.
     NoSchema,
-    /// The field or entry was not there and was taken from the patch.
+    /// The field or entry was absent and was added by the patch.
     Added,
-    /// The value was replaced by that of the patch.
+    /// The patch set the value.
     Set,
-    /// The patch has what was live already.
+    /// The patch has the live value.
     Kept,
     /// `null` removed the field.
     RemovedByNull,
     /// `$patch: delete` removed the map, or every entry that its keys match.
     RemovedByDirective,
-    /// `$patch: replace` put the patch's map or list in the place of the live one.
+    /// `$patch: replace` replaced the live map or list.
     ReplacedByDirective,
-    /// The type's strategy, or the lack of one, put the patch's value in the place of the live one.
+    /// The patch strategy of the type, or the lack of one, replaced the live value.
     ReplacedByStrategy,
     /// The entry was found by these keys and merged.
     MergedByKey(KeySource, Vec<Text>),
     /// The list was merged as a set.
     MergedAsSet,
-    /// The items were taken out by `$deleteFromPrimitiveList`.
+    /// `$deleteFromPrimitiveList` removed items.
     RemovedFromSet,
-    /// `$retainKeys` does not list the field, so it was cleared.
+    /// `$retainKeys` does not list the field and cleared it.
     Cleared,
-    /// The entries stand in this order.
+    /// The list was reordered.
     Ordered(OrderSource),
 }
 
 /// Where the keys of a list came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum KeySource {
     /// The merge key of the type.
     MergeKey,
@@ -50,6 +51,7 @@ pub enum KeySource {
 
 /// Where the order of a list came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OrderSource {
     /// `$setElementOrder` in the patch.
     Directive,
@@ -57,14 +59,14 @@ pub enum OrderSource {
     PatchList,
 }
 
-/// Says the rule in a few words, for people.
+/// Describes the rule in a few words.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Rule::NoSchema => f.write_str("no type is known: JSON merge"),
             Rule::Added => f.write_str("added"),
             Rule::Set => f.write_str("set"),
-            Rule::Kept => f.write_str("as it was"),
+            Rule::Kept => f.write_str("unchanged"),
             Rule::RemovedByNull => f.write_str("removed by null"),
             Rule::RemovedByDirective => f.write_str("removed by $patch: delete"),
             Rule::ReplacedByDirective => f.write_str("replaced by $patch: replace"),
@@ -86,16 +88,17 @@ impl fmt::Display for Rule {
     }
 }
 
-/// A path and the rule that decided about it.
+/// A path and the rule that decided it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Decision {
-    /// Where.
+    /// The path.
     pub path: Path,
-    /// By what.
+    /// The rule.
     pub rule: Rule,
 }
 
-/// Every decision of one apply, in the order in which they were taken.
+/// All decisions of one apply, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     path: Path,
@@ -108,22 +111,22 @@ impl Trace {
         &self.decisions
     }
 
-    /// Returns the rules that decided about exactly this path.
+    /// Returns the rules that decided exactly this path.
     pub fn at<'t>(&'t self, path: &'t Path) -> impl Iterator<Item = &'t Rule> {
         self.decisions.iter().filter(move |decision| decision.path == *path).map(|decision| &decision.rule)
     }
 }
 
-/// Who listens to the decisions of a merge.
+/// Receives the decisions of a merge.
 pub(crate) trait Recorder {
-    /// Goes one step down.
+    /// Enters a part.
     fn enter(&mut self, step: impl FnOnce() -> PathElement);
-    /// Goes one step up.
+    /// Leaves a part.
     fn leave(&mut self);
-    /// Hears what decided about the place reached.
+    /// Records the rule that decided the current part.
     fn note(&mut self, rule: impl FnOnce() -> Rule);
 
-    /// Hears what decided about a field of the place reached.
+    /// Records the rule that decided a field of the current part.
     #[inline]
     fn note_field(&mut self, name: &str, rule: impl FnOnce() -> Rule) {
         self.enter(|| PathElement::field(name));
@@ -132,7 +135,7 @@ pub(crate) trait Recorder {
     }
 }
 
-/// Listens to nothing.
+/// Records nothing.
 pub(crate) struct Silent;
 
 impl Recorder for Silent {

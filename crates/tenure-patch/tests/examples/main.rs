@@ -8,7 +8,7 @@ mod strategic_merge_patch;
 
 use tenure_patch::{
     PatchError,
-    strategic::{self, DifferenceKeys, DifferenceOptions, LiveOnly, Options},
+    strategic::{self, ApplyOptions, DiffOptions, Keys, LiveOnly},
 };
 use tenure_schema::{Schema, TypeId, TypeRef, openapi};
 use tenure_value::{Limits, Value, yaml};
@@ -37,7 +37,7 @@ impl Shape {
 }
 
 fn try_apply(ty: TypeRef<'_>, live: &str, patch: &str) -> Result<Value, PatchError> {
-    strategic::apply(&doc(live), &doc(patch), ty, &Options::default())
+    strategic::apply(&doc(live), &doc(patch), ty, &ApplyOptions::default())
 }
 
 /// Checks what a patch makes of a live document.
@@ -47,7 +47,7 @@ fn gives(ty: TypeRef<'_>, live: &str, patch: &str, expected: &str) {
 
 /// Checks what a patch makes of a live document, with live-only items where the order document puts them.
 fn gives_as_documented(ty: TypeRef<'_>, live: &str, patch: &str, expected: &str) {
-    let options = Options { live_only: LiveOnly::InFront, ..Options::default() };
+    let options = ApplyOptions::default().live_only(LiveOnly::InFront);
     assert_eq!(strategic::apply(&doc(live), &doc(patch), ty, &options).unwrap(), doc(expected));
 }
 
@@ -57,7 +57,7 @@ fn refused(ty: TypeRef<'_>, live: &str, patch: &str, why: &str) {
     assert!(error.contains(why), "{error}");
 }
 
-fn two_way(ty: TypeRef<'_>, original: &str, modified: &str, keys: DifferenceKeys) -> Value {
-    let options = DifferenceOptions { keys, ..DifferenceOptions::default() };
+fn two_way(ty: TypeRef<'_>, original: &str, modified: &str, keys: Keys) -> Value {
+    let options = DiffOptions::default().keys(keys);
     strategic::two_way(&doc(original), &doc(modified), ty, &options).unwrap()
 }

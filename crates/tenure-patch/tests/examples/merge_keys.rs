@@ -1,7 +1,7 @@
 //! The document about merge keys that clients send.
 
 use crate::{Shape, doc, gives, kind, refused, try_apply, two_way};
-use tenure_patch::strategic::{self, DifferenceKeys};
+use tenure_patch::strategic::{self, Keys};
 use tenure_value::Value;
 
 /// A list whose merge key is `foo`, with more keys recommended.
@@ -106,7 +106,12 @@ fn when_the_directive_only_has_part_of_all_merge_keys() {
         "list: [{$patchMergeKey: [foo], foo: a, other: '3'}]",
         "list: [{foo: a, other: '3'}, {foo: b, bar: x, other: '1'}, {foo: b, bar: x, other: '2'}]",
     );
-    refused(shape.ty(), live, "list: [{$patchMergeKey: [foo], foo: b, other: '3'}]", "any of 2 live entries");
+    refused(
+        shape.ty(),
+        live,
+        "list: [{$patchMergeKey: [foo], foo: b, other: '3'}]",
+        "matches 2 live entries",
+    );
 }
 
 #[test]
@@ -131,7 +136,7 @@ fn when_the_user_adds_or_deletes_a_field_which_is_a_merge_key() {
     );
     // The document's second example could mean either entry; it holds where one has the key.
     let removal = "list: [{$patchMergeKey: [foo, bar], foo: a, bar: null}]";
-    refused(shape.ty(), live, removal, "any of 2 live entries");
+    refused(shape.ty(), live, removal, "matches 2 live entries");
     gives(
         shape.ty(),
         "list: [{foo: a, bar: x}, {foo: b, bar: y}]",
@@ -196,7 +201,7 @@ fn strategic_merge_patch_pkg_uses_all_recommended_keys() {
         "spec: {ports: [{port: 53, protocol: TCP}, {port: 53, protocol: UDP}]}",
         "spec: {ports: [{port: 53, protocol: TCP}, {port: 53, protocol: UDP, targetPort: 5353}]}",
     );
-    let patch = two_way(service, original, modified, DifferenceKeys::Recommended);
+    let patch = two_way(service, original, modified, Keys::Recommended);
     let expected = "
         spec:
           $setElementOrder/ports: [{port: 53, protocol: TCP}, {port: 53, protocol: UDP}]

@@ -1,7 +1,7 @@
 //! The document about the order of lists. Its examples put items that only the live list has in front.
 
 use crate::{doc, gives, gives_as_documented, kind, refused, try_apply, two_way};
-use tenure_patch::strategic::DifferenceKeys;
+use tenure_patch::strategic::{ApplyOptions, Keys, LiveOnly};
 use tenure_value::Value;
 
 fn env(list: &str) -> String {
@@ -25,10 +25,7 @@ fn orders(live: &str, order: Option<&str>, patched: &str, expected: &str) {
     let live = env(&format!("env: {}", entries(live, "old")));
     let order = order.map_or(String::new(), |order| format!("$setElementOrder/env: {}, ", keys(order)));
     let patch = env(&format!("{order}env: {}", entries(patched, "new")));
-    let options = tenure_patch::strategic::Options {
-        live_only: tenure_patch::strategic::LiveOnly::InFront,
-        ..Default::default()
-    };
+    let options = ApplyOptions::default().live_only(LiveOnly::InFront);
     let pod = kind("v1", "Pod");
     let result = tenure_patch::strategic::apply(&doc(&live), &doc(&patch), pod, &options).unwrap();
     let list = result.at(["spec"]).unwrap().get("containers").unwrap().as_array().unwrap();
@@ -130,7 +127,7 @@ const ENV_LIVE: &str = "env: [{name: ENV2, value: bar}, {name: ENV5, value: serv
 #[test]
 fn example_list_of_maps() {
     let pod = kind("v1", "Pod");
-    let patch = two_way(pod, &env(ENV_ORIGINAL), &env(ENV_MODIFIED), DifferenceKeys::Default);
+    let patch = two_way(pod, &env(ENV_ORIGINAL), &env(ENV_MODIFIED), Keys::Merge);
     let expected = env("$setElementOrder/env: [{name: ENV1}, {name: ENV2}, {name: ENV6}], \
          env: [{name: ENV6, value: new-env}, {name: ENV3, $patch: delete}]");
     assert_eq!(patch.at(["spec"]).unwrap().get("containers"), doc(&expected).at(["spec", "containers"]));
@@ -152,7 +149,7 @@ fn example_list_of_primitives() {
           $setElementOrder/finalizers: [a, b, f]
           $deleteFromPrimitiveList/finalizers: [c]
           finalizers: [f]";
-    assert_eq!(two_way(map, original, modified, DifferenceKeys::Default), doc(patch));
+    assert_eq!(two_way(map, original, modified, Keys::Merge), doc(patch));
     let live = "metadata: {finalizers: [b, e, a, c, d]}";
     gives_as_documented(map, live, patch, "metadata: {finalizers: [e, d, a, b, f]}");
     gives(map, live, patch, "metadata: {finalizers: [e, a, b, f, d]}");

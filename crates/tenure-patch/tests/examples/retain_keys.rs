@@ -1,7 +1,7 @@
 //! The document about clearing fields that are not in the patch.
 
 use crate::{Shape, gives, kind, refused, two_way};
-use tenure_patch::strategic::DifferenceKeys;
+use tenure_patch::strategic::Keys;
 
 fn union() -> Shape {
     Shape::new(
@@ -54,7 +54,7 @@ fn non_inlined_non_discriminated_union() {
         ("state: {running: {startedAt: now}}", "state: {terminated: {exitCode: 0, finishedAt: now}}");
     let patch = "state: {$retainKeys: [terminated], terminated: {exitCode: 0, finishedAt: now}}";
     gives(union().ty(), live, patch, file);
-    let calculated = two_way(union().ty(), "state: {}", file, DifferenceKeys::Default);
+    let calculated = two_way(union().ty(), "state: {}", file, Keys::Merge);
     assert_eq!(calculated, crate::doc(patch));
 }
 
@@ -96,7 +96,7 @@ fn inlined_union_with_patch_merge_key_only() {
         "spec: {volumes: [{$retainKeys: [name, hostPath], name: foo, hostPath: {path: /x}}]}",
         file,
     );
-    let patch = two_way(pod, live, file, DifferenceKeys::Default);
+    let patch = two_way(pod, live, file, Keys::Merge);
     let expected = "
         spec:
           $setElementOrder/volumes: [{name: foo}]

@@ -69,7 +69,7 @@ fn delete_directive_maps() {
 #[test]
 fn merge_directive() {
     // It is a strategy of types; a patch that writes it is told so.
-    refused(kind("v1", "Pod"), NGINX, "spec: {$patch: merge, hostNetwork: true}", "leave it out");
+    refused(kind("v1", "Pod"), NGINX, "spec: {$patch: merge, hostNetwork: true}", "remove it");
 }
 
 #[test]

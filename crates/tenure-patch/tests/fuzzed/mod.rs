@@ -17,22 +17,24 @@ pub fn patch(bytes: &[u8]) {
     let _ = merge::apply(&live, &patch);
     let _ = json::apply(&live, &patch, &json::Options::default());
     let delta = json::diff(&live, &patch);
-    let standard =
-        json::Options { dialect: json::Dialect::Standard, operations: usize::MAX, copied_bytes: 0 };
+    let standard = json::Options::default()
+        .dialect(json::Dialect::Standard)
+        .max_operations(usize::MAX)
+        .max_copied_bytes(0);
     assert_eq!(json::apply(&live, &delta, &standard).as_ref(), Ok(&patch));
     for (version, kind) in KINDS {
         let ty = Schema::builtin().kind(version, kind).unwrap();
         let _ = lint::lint(&patch, ty, lint::Subject::Patch);
-        let options = strategic::Options::default();
+        let options = strategic::ApplyOptions::default();
         let Ok((result, _)) = strategic::apply_explained(&live, &patch, ty, &options) else { continue };
         assert_eq!(strategic::apply(&live, &patch, ty, &options).as_ref(), Ok(&result));
         if !has_directive(&live) {
             assert!(!has_directive(&result), "{live}\n{patch}\n{result}");
         }
-        let options = strategic::DifferenceOptions::default();
+        let options = strategic::DiffOptions::default();
         for live_changes in [strategic::LiveChanges::Overwrite, strategic::LiveChanges::Keep] {
             if let Ok(patch) = strategic::three_way(&live, &result, &live, ty, live_changes, &options) {
-                let _ = strategic::apply(&live, &patch, ty, &strategic::Options::default());
+                let _ = strategic::apply(&live, &patch, ty, &strategic::ApplyOptions::default());
             }
         }
     }

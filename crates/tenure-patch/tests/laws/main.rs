@@ -7,7 +7,7 @@ use documents::{Chance, KINDS, Unique, changed, document, lawful};
 use proptest::prelude::*;
 use tenure_patch::{
     json, merge,
-    strategic::{self, DifferenceKeys, DifferenceOptions, LiveChanges, Options},
+    strategic::{self, ApplyOptions, DiffOptions, Keys, LiveChanges},
 };
 use tenure_schema::{Schema, TypeRef};
 use tenure_value::Value;
@@ -28,24 +28,18 @@ fn documents(seed: u64, kind: usize, unique: Unique) -> (TypeRef<'static>, [Valu
 }
 
 fn apply(live: &Value, patch: &Value, ty: TypeRef<'_>) -> Value {
-    strategic::apply(live, patch, ty, &Options::default())
+    strategic::apply(live, patch, ty, &ApplyOptions::default())
         .unwrap_or_else(|error| panic!("{error}\nlive  {live}\npatch {patch}"))
 }
 
-fn two_way(original: &Value, modified: &Value, ty: TypeRef<'_>, keys: DifferenceKeys) -> Value {
-    let options = DifferenceOptions { keys, ..DifferenceOptions::default() };
+fn two_way(original: &Value, modified: &Value, ty: TypeRef<'_>, keys: Keys) -> Value {
+    let options = DiffOptions::default().keys(keys);
     strategic::two_way(original, modified, ty, &options)
         .unwrap_or_else(|error| panic!("{error}\noriginal {original}\nmodified {modified}"))
 }
 
-fn three_way(
-    original: &Value,
-    modified: &Value,
-    live: &Value,
-    ty: TypeRef<'_>,
-    keys: DifferenceKeys,
-) -> Value {
-    let options = DifferenceOptions { keys, ..DifferenceOptions::default() };
+fn three_way(original: &Value, modified: &Value, live: &Value, ty: TypeRef<'_>, keys: Keys) -> Value {
+    let options = DiffOptions::default().keys(keys);
     strategic::three_way(original, modified, live, ty, LiveChanges::Overwrite, &options)
         .unwrap_or_else(|error| panic!("{error}\noriginal {original}\nmodified {modified}\nlive {live}"))
 }
@@ -80,9 +74,9 @@ proptest! {
     #[test]
     fn a_two_way_patch_leads_to_the_modified_document(seed: u64, kind in 0..KINDS.len()) {
         for (unique, keys) in [
-            (Unique::MergeKey, DifferenceKeys::Default),
-            (Unique::Recommended, DifferenceKeys::Default),
-            (Unique::Recommended, DifferenceKeys::Recommended),
+            (Unique::MergeKey, Keys::Merge),
+            (Unique::Recommended, Keys::Merge),
+            (Unique::Recommended, Keys::Recommended),
         ] {
             let (ty, [original, modified, _]) = documents(seed, kind, unique);
             let patch = two_way(&original, &modified, ty, keys);
@@ -93,8 +87,8 @@ proptest! {
     #[test]
     fn a_three_way_patch_leads_to_the_manifest_where_nobody_else_wrote(seed: u64, kind in 0..KINDS.len()) {
         for (unique, keys) in [
-            (Unique::MergeKey, DifferenceKeys::Default),
-            (Unique::Recommended, DifferenceKeys::Recommended),
+            (Unique::MergeKey, Keys::Merge),
+            (Unique::Recommended, Keys::Recommended),
         ] {
             let (ty, [original, modified, _]) = documents(seed, kind, unique);
             let patch = three_way(&original, &modified, &original.clone(), ty, keys);
@@ -105,8 +99,8 @@ proptest! {
     #[test]
     fn applying_twice_equals_applying_once(seed: u64, kind in 0..KINDS.len()) {
         for (unique, keys) in [
-            (Unique::MergeKey, DifferenceKeys::Default),
-            (Unique::Recommended, DifferenceKeys::Recommended),
+            (Unique::MergeKey, Keys::Merge),
+            (Unique::Recommended, Keys::Recommended),
         ] {
             let (ty, [original, modified, live]) = documents(seed, kind, unique);
             for patch in [
@@ -118,7 +112,7 @@ proptest! {
                     // Without the keys that tell its entries apart, the patch is not what was meant.
                     continue;
                 }
-                let Ok(once) = strategic::apply(&live, &patch, ty, &Options::default()) else { continue };
+                let Ok(once) = strategic::apply(&live, &patch, ty, &ApplyOptions::default()) else { continue };
                 let twice = apply(&once, &patch, ty);
                 prop_assert_eq!(&twice, &once, "live {}\npatch {}", live, patch);
                 prop_assert!(!has_directive(&once), "{} holds a directive", once);
@@ -129,9 +123,9 @@ proptest! {
     #[test]
     fn a_three_way_patch_applies_to_the_live_document(seed: u64, kind in 0..KINDS.len()) {
         for (unique, keys) in [
-            (Unique::MergeKey, DifferenceKeys::Default),
-            (Unique::Recommended, DifferenceKeys::Default),
-            (Unique::Recommended, DifferenceKeys::Recommended),
+            (Unique::MergeKey, Keys::Merge),
+            (Unique::Recommended, Keys::Merge),
+            (Unique::Recommended, Keys::Recommended),
         ] {
             let (ty, [original, modified, live]) = documents(seed, kind, unique);
             let patch = three_way(&original, &modified, &live, ty, keys);
@@ -151,7 +145,7 @@ proptest! {
         kind in 0..KINDS.len(),
     ) {
         let (ty, [original, modified, _]) = documents(seed, kind, Unique::MergeKey);
-        let patch = two_way(&original, &modified, ty, DifferenceKeys::Recommended);
+        let patch = two_way(&original, &modified, ty, Keys::Recommended);
         let older = without(&patch, "$patchMergeKey");
         prop_assert_eq!(apply(&original, &older, ty), modified, "original {}\npatch {}", original, patch);
     }
@@ -176,7 +170,7 @@ proptest! {
         ]);
         let before = pod(names(&live), entries(&live));
         for live_only in [strategic::LiveOnly::InPlace, strategic::LiveOnly::InFront] {
-            let options = Options { live_only, ..Options::default() };
+            let options = ApplyOptions::default().live_only(live_only);
             let after = strategic::apply(&before, &patch, ty, &options).unwrap();
             for path in [["metadata", "finalizers"], ["spec", "containers"]] {
                 let sorted = |document: &Value| {
@@ -193,10 +187,10 @@ proptest! {
     fn the_standard_patches_lead_to_the_modified_document(seed: u64, kind in 0..KINDS.len()) {
         let (_, [original, modified, live]) = documents(seed, kind, Unique::MergeKey);
         prop_assert_eq!(&merge::apply(&original, &merge::diff(&original, &modified)), &modified);
-        let options = json::Options { dialect: json::Dialect::Standard, ..json::Options::default() };
+        let options = json::Options::default().dialect(json::Dialect::Standard);
         let patch = json::diff(&original, &modified);
         prop_assert_eq!(&json::apply(&original, &patch, &options).unwrap(), &modified);
-        let untyped = strategic::apply(&live, &modified, TypeRef::untyped(), &Options::default()).unwrap();
+        let untyped = strategic::apply(&live, &modified, TypeRef::untyped(), &ApplyOptions::default()).unwrap();
         prop_assert_eq!(untyped, merge::apply(&live, &modified));
     }
 }

@@ -1,5 +1,6 @@
 //! One recorded line.
 
+use tenure_patch::strategic::Behavior;
 use tenure_schema::{Schema, TypeId, TypeRef, openapi};
 use tenure_value::{Limits, Value, json};
 
@@ -7,15 +8,17 @@ pub struct Line {
     pub id: String,
     pub op: String,
     pub raw: Value,
+    /// The behaviour under which the line is run.
+    pub behavior: Behavior,
     own_types: Option<(Schema, TypeId)>,
 }
 
 impl Line {
-    pub fn read(text: &str) -> Line {
+    pub fn read(text: &str, behavior: Behavior) -> Line {
         let raw = json::parse(text.as_bytes(), &Limits::TRUSTED).unwrap();
         let word = |name: &str| raw.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
         let own_types = raw.get("schema").map(|schema| openapi::compile_one(schema).unwrap());
-        Line { id: word("id"), op: word("op"), own_types, raw }
+        Line { id: word("id"), op: word("op"), own_types, raw, behavior }
     }
 
     /// Returns the type of the line's documents.
@@ -28,7 +31,7 @@ impl Line {
         schema.kind(version, kind).unwrap_or_else(|| panic!("no type for {kind}"))
     }
 
-    /// Returns an input, or nothing if its text is no JSON.
+    /// Returns an input, or `None` if its text is not JSON.
     pub fn input(&self, name: &str) -> Option<Value> {
         match self.raw.get(&format!("{name}_text")).and_then(Value::as_str) {
             Some(text) => text.parse().ok(),

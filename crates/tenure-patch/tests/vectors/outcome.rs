@@ -1,7 +1,10 @@
 //! What a line's inputs give here, and whether that is what was recorded.
 
 use crate::line::Line;
-use tenure_patch::{Class, PatchError, strategic};
+use tenure_patch::{
+    ErrorClass, PatchError,
+    strategic::{self, Behavior},
+};
 use tenure_schema::Schema;
 use tenure_value::{Limits, Value};
 
@@ -18,7 +21,7 @@ impl Outcome {
         match result {
             Ok(value) => Outcome::Result(read_back(&value)),
             Err(error) => {
-                Outcome::Error { conflict: error.class() == Class::Conflict, message: error.to_string() }
+                Outcome::Error { conflict: error.class() == ErrorClass::Conflict, message: error.to_string() }
             }
         }
     }
@@ -43,6 +46,10 @@ pub fn read_back(value: &Value) -> Value {
     value.to_string().parse().unwrap()
 }
 
+fn apply_options(line: &Line) -> strategic::ApplyOptions {
+    strategic::ApplyOptions::default().behavior(line.behavior)
+}
+
 /// Runs the line's operation.
 pub fn run(line: &Line, schema: &Schema) -> Outcome {
     let ty = line.ty(schema);
@@ -52,7 +59,7 @@ pub fn run(line: &Line, schema: &Schema) -> Outcome {
     };
     let modified = line.input("modified").unwrap_or_default();
     let current = line.input("current").unwrap_or_default();
-    let options = strategic::DifferenceOptions::default();
+    let options = strategic::DiffOptions::default().behavior(line.behavior);
     let live_changes = match line.flag("overwrite") {
         true => strategic::LiveChanges::Overwrite,
         false => strategic::LiveChanges::Keep,
@@ -60,7 +67,7 @@ pub fn run(line: &Line, schema: &Schema) -> Outcome {
     let tree = match line.op.as_str() {
         "two-way" => strategic::two_way(&original, &modified, ty, &options),
         "three-way" => strategic::three_way(&original, &modified, &current, ty, live_changes, &options),
-        "apply" => strategic::apply(&original, &patch, ty, &strategic::Options::default()),
+        "apply" => strategic::apply(&original, &patch, ty, &apply_options(line)),
         op => panic!("{}: unknown operation {op}", line.id),
     };
     if [&original, &modified, &current, &patch].into_iter().all(|input| read_back(input) == *input) {
@@ -73,7 +80,7 @@ pub fn run(line: &Line, schema: &Schema) -> Outcome {
                 let inputs = (&original, &modified, &current);
                 strategic::text::three_way(inputs.0, inputs.1, inputs.2, ty, live_changes, &options, &limits)
             }
-            _ => strategic::text::apply(&original, &patch, ty, &strategic::Options::default(), &limits),
+            _ => strategic::text::apply(&original, &patch, ty, &apply_options(line), &limits),
         };
         let written = tree.clone().map(|value| value.to_string().into_bytes());
         assert_eq!(text, written, "{}: from text to text it is another", line.id);
@@ -85,7 +92,7 @@ pub fn run(line: &Line, schema: &Schema) -> Outcome {
 pub fn applied(line: &Line, schema: &Schema, patch: &Value) -> Outcome {
     let target = if line.op == "three-way" { "current" } else { "original" };
     let live = line.input(target).unwrap_or_default();
-    Outcome::of(strategic::apply(&live, patch, line.ty(schema), &strategic::Options::default()))
+    Outcome::of(strategic::apply(&live, patch, line.ty(schema), &apply_options(line)))
 }
 
 /// Compares with what was recorded.
@@ -115,14 +122,25 @@ fn compare(line: &Line, schema: &Schema, outcome: &Outcome, recorded: &Value) ->
                 return Err(format!("\n   got      {value}\n   expected {expected}"));
             }
             match recorded.get("applied") {
-                None => Ok(()),
+                None => applied_error(line, schema, value, recorded),
                 Some(expected) => match applied(line, schema, value).value() {
                     Some(result) if same(line, result, expected) => Ok(()),
-                    _ => Err("the patch applied gives another result".into()),
+                    _ => Err("the patch gives another result when applied".into()),
                 },
             }
         }
         _ => Err(format!("\n   got      {}\n   recorded {}", outcome.show(), shown(recorded))),
+    }
+}
+
+/// Compares with a recorded failure to apply the calculated patch. In the `tenure` behaviour it may be applicable.
+fn applied_error(line: &Line, schema: &Schema, patch: &Value, recorded: &Value) -> Verdict {
+    let failed = recorded.get("applied_error").is_some() || recorded.get("applied_crash").is_some();
+    match applied(line, schema, patch) {
+        Outcome::Result(result) if failed && line.behavior == Behavior::kubernetes() => {
+            Err(format!("{patch} applies and gives {result}"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -137,7 +155,7 @@ fn shown(recorded: &Value) -> String {
 /// Checks the placement that the order design's examples have.
 fn documented(line: &Line, schema: &Schema) -> Verdict {
     let Some(expected) = line.raw.get("documented_order") else { return Ok(()) };
-    let options = strategic::Options { live_only: strategic::LiveOnly::InFront, ..Default::default() };
+    let options = apply_options(line).live_only(strategic::LiveOnly::InFront);
     let (original, patch) = (line.input("original").unwrap(), line.input("patch").unwrap());
     let result =
         strategic::apply(&original, &patch, line.ty(schema), &options).map_err(|error| error.to_string())?;
@@ -192,7 +210,7 @@ fn round_trip(line: &Line, schema: &Schema) -> Verdict {
     let ty = line.ty(schema);
     let (original, modified) = (line.input("original").unwrap(), line.input("modified").unwrap());
     let options =
-        strategic::DifferenceOptions { keys: strategic::DifferenceKeys::Recommended, ..Default::default() };
+        strategic::DiffOptions::default().behavior(line.behavior).keys(strategic::Keys::Recommended);
     let patch = strategic::two_way(&original, &modified, ty, &options).map_err(|error| error.to_string())?;
     for (list, keys) in line.raw.get("expect_merge_keys").and_then(Value::as_object).unwrap() {
         let entries = patch.get(list).and_then(Value::as_array).cloned().unwrap_or_default();
@@ -201,6 +219,6 @@ fn round_trip(line: &Line, schema: &Schema) -> Verdict {
         }
     }
     let result =
-        strategic::apply(&original, &patch, ty, &Default::default()).map_err(|error| error.to_string())?;
+        strategic::apply(&original, &patch, ty, &apply_options(line)).map_err(|error| error.to_string())?;
     if same(line, &result, &modified) { Ok(()) } else { Err(format!("{patch} gives {result}")) }
 }

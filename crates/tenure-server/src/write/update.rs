@@ -15,7 +15,7 @@ use crate::{
 };
 use tenure_apply::{Conflict, Conflicts, Force, Live, Managers, Owner, Presence};
 use tenure_fields::{FieldSet, Path};
-use tenure_patch::{Class, PatchError};
+use tenure_patch::{ErrorClass, PatchError, strategic};
 use tenure_value::Value;
 
 /// What a patch is written in.
@@ -303,28 +303,29 @@ pub(crate) fn patched(
                     patch.kind()
                 )));
             }
-            Ok(tenure_patch::merge::apply_as_api(shown, patch))
+            Ok(tenure_patch::merge::apply_kubernetes(shown, patch))
         }
-        PatchKind::Strategic | PatchKind::Apply => tenure_patch::strategic::apply(
-            shown,
-            patch,
-            target.served.type_ref(),
-            // A client that works with a kube-apiserver works here, however it spells its directives.
-            &tenure_patch::strategic::Options {
-                unknown_words: tenure_patch::strategic::UnknownWords::PassedOver,
-                ..Default::default()
-            },
-        ),
+        PatchKind::Strategic | PatchKind::Apply => {
+            strategic::apply(shown, patch, target.served.type_ref(), &strategic_options())
+        }
     };
     result.map_err(|error| patch_failure(target, &error))
+}
+
+/// Returns how strategic merge patches are applied.
+fn strategic_options() -> strategic::ApplyOptions {
+    let mut behavior = strategic::Behavior::tenure();
+    // Clients of a kube-apiserver must work here, however they spell `$patch`.
+    behavior.reject_unknown_patch_values = false;
+    strategic::ApplyOptions::default().behavior(behavior)
 }
 
 /// Translates what a patch is refused for.
 fn patch_failure(target: &Target, error: &PatchError) -> Failure {
     let resource = &target.served.resource;
     match error.class() {
-        Class::BadPatch => Failure::bad_request(error.to_string()),
-        Class::TooLarge => Failure::new(Reason::RequestEntityTooLarge, error.to_string()),
+        ErrorClass::BadPatch => Failure::bad_request(error.to_string()),
+        ErrorClass::TooLarge => Failure::new(Reason::RequestEntityTooLarge, error.to_string()),
         _ => Failure::new(Reason::Invalid, error.to_string()).about(
             &resource.group,
             &resource.kind,

@@ -17,7 +17,7 @@ pub struct Waiver {
     pub promise: fn(&Line, &Schema) -> Verdict,
 }
 
-const WAIVERS: &[Waiver] = &[
+pub const WAIVERS: &[Waiver] = &[
     Waiver {
         entry: "An order of nothing orders nothing",
         shows: patching::nothing_to_order,
@@ -32,6 +32,16 @@ const WAIVERS: &[Waiver] = &[
         entry: "A null merge key is an error",
         shows: patching::null_merge_key,
         promise: patching::null_key_refused,
+    },
+    Waiver {
+        entry: "Malformed directives are errors",
+        shows: patching::malformed_directive,
+        promise: patching::is_an_error,
+    },
+    Waiver {
+        entry: "`$patch: replace` in an entry replaces the entry",
+        shows: patching::replaced_entry,
+        promise: patching::entry_replaced,
     },
     Waiver {
         entry: "Entries that share a key survive",
@@ -85,8 +95,3 @@ const WAIVERS: &[Waiver] = &[
         promise: calculating::as_overwriting,
     },
 ];
-
-/// Returns the first rule that recognises the line.
-pub fn waiver(line: &Line, schema: &Schema) -> Option<&'static Waiver> {
-    WAIVERS.iter().find(|waiver| (waiver.shows)(line, schema))
-}

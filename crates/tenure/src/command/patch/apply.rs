@@ -39,12 +39,12 @@ pub struct Options {
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let [live, patch] = read([&options.live, &options.patch])?;
     let result = match options.written_in {
-        PatchType::Merge => Ok(merge::apply_as_api(&live.value, &patch.value)),
+        PatchType::Merge => Ok(merge::apply_kubernetes(&live.value, &patch.value)),
         PatchType::Json => json::apply(&live.value, &patch.value, &json::Options::default()),
         PatchType::Strategic => {
             let types = options.typed.types()?;
             let ty = options.typed.of(&types, &live)?;
-            let how = strategic::Options { live_only: options.order.into(), ..Default::default() };
+            let how = strategic::ApplyOptions::default().live_only(options.order.into());
             strategic::apply(&live.value, &patch.value, ty, &how)
         }
     };

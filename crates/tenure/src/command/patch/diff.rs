@@ -43,7 +43,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         PatchType::Strategic => {
             let types = options.typed.types()?;
             let ty = options.typed.of(&types, &original)?;
-            let how = strategic::DifferenceOptions { keys: options.keys.into(), ..Default::default() };
+            let how = strategic::DiffOptions::default().keys(options.keys.into());
             strategic::two_way(&original.value, &modified.value, ty, &how)
                 .map_err(|error| Error::document(&modified.place, error))?
         }

@@ -38,7 +38,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let [live, patch] = read([&options.live, &options.patch])?;
     let types = options.typed.types()?;
     let ty = options.typed.of(&types, &live)?;
-    let how = strategic::Options { live_only: options.order.into(), ..Default::default() };
+    let how = strategic::ApplyOptions::default().live_only(options.order.into());
     let (result, trace) = strategic::apply_explained(&live.value, &patch.value, ty, &how)
         .map_err(|error| Error::document(&patch.place, error))?;
     match options.output {

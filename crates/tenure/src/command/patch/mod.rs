@@ -11,7 +11,7 @@ mod typed;
 use crate::{Error, Outcome, document::Document, terminal::Terminal};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::Path;
-use tenure_patch::strategic::{DifferenceKeys, LiveOnly};
+use tenure_patch::strategic::{self, LiveOnly};
 
 /// Apply, calculate, check and explain patches on files.
 #[derive(Args)]
@@ -91,11 +91,11 @@ pub enum Keys {
     Recommended,
 }
 
-impl From<Keys> for DifferenceKeys {
-    fn from(keys: Keys) -> DifferenceKeys {
+impl From<Keys> for strategic::Keys {
+    fn from(keys: Keys) -> strategic::Keys {
         match keys {
-            Keys::Merge => DifferenceKeys::Default,
-            Keys::Recommended => DifferenceKeys::Recommended,
+            Keys::Merge => strategic::Keys::Merge,
+            Keys::Recommended => strategic::Keys::Recommended,
         }
     }
 }

@@ -12,7 +12,7 @@ use std::{fmt::Write, path::PathBuf};
 use tenure_apply::LAST_APPLIED;
 use tenure_patch::{
     Conflict, merge,
-    strategic::{self, DifferenceOptions, LiveChanges},
+    strategic::{self, DiffOptions, LiveChanges},
 };
 use tenure_value::{Limits, Object, Value, json};
 
@@ -74,7 +74,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         PatchType::Strategic => {
             let types = options.typed.types()?;
             let ty = options.typed.of(&types, &live)?;
-            let how = DifferenceOptions { keys: options.keys.into(), ..Default::default() };
+            let how = DiffOptions::default().keys(options.keys.into());
             let changes = if options.overwrite { LiveChanges::Overwrite } else { LiveChanges::Keep };
             match strategic::three_way(&last_applied, &manifest.value, &live.value, ty, changes, &how) {
                 Err(error) if !error.conflicts().is_empty() => {

@@ -1,5 +1,5 @@
-//! Scalars as text, by which calculated patches sort and pair: `80` and `80.0` are one key there, and `10`
-//! comes before `9`.
+//! Scalars as text, by which calculated patches sort and match keys: `80` and `80.0` are the same key, and `10` comes
+//! before `9`.
 
 use std::{borrow::Cow, cmp::Ordering};
 use tenure_value::Value;

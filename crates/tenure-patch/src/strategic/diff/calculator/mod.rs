@@ -1,22 +1,32 @@
-//! The walk over maps: original, modified and live fields in step. What the modified document has and the
+//! The patch of a map: original, modified and live fields are walked in step. What the modified document has and the
 //! live one lacks or has otherwise goes into the patch; what only the original has is removed.
 
-use super::{DifferenceOptions, LiveChanges, dress::dress, settled::is_settled};
+mod keyed_list;
+mod recorded_pairing;
+mod repeated_keys;
+mod set;
+
+use super::{DiffOptions, LiveChanges, client_keys::with_keys, unchanged::can_skip};
 use crate::{
-    PatchError,
+    ErrorKind, PatchError,
     strategic::{
-        directive::{self, DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER, front},
-        plan::{self, Plan, Position},
+        directive::{
+            self, DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER, possible_directives,
+        },
+        patch_meta::{self, ListStrategy, PatchMeta},
     },
 };
 use std::mem::discriminant;
 use tenure_schema::TypeRef;
 use tenure_value::{Array, Object, Text, Value};
 
-/// The two documents that a modified one is compared with, as far as they are there.
-pub(super) struct Sides<'v, T> {
-    pub(super) original: Option<&'v T>,
-    pub(super) live: Option<&'v T>,
+/// The most names of directives that are remembered.
+const DIRECTIVE_NAMES: usize = 16;
+
+/// The two documents with which the modified one is compared.
+pub(in crate::strategic::diff) struct Sides<'v, T> {
+    pub(in crate::strategic::diff) original: Option<&'v T>,
+    pub(in crate::strategic::diff) live: Option<&'v T>,
 }
 
 impl<T> Clone for Sides<'_, T> {
@@ -28,8 +38,8 @@ impl<T> Clone for Sides<'_, T> {
 impl<T> Copy for Sides<'_, T> {}
 
 impl<'v, T> Sides<'v, T> {
-    /// Whether both are one, as in a two-way patch.
-    pub(super) fn same(self) -> bool {
+    /// Whether both are the same, as in a two-way patch.
+    pub(in crate::strategic::diff) fn same(self) -> bool {
         match (self.original, self.live) {
             (Some(original), Some(live)) => std::ptr::eq(original, live),
             _ => false,
@@ -38,69 +48,76 @@ impl<'v, T> Sides<'v, T> {
 }
 
 impl Sides<'_, Object> {
-    /// Whether both have a map in memory, not just one like it.
-    pub(super) fn share(self, map: &Object) -> bool {
+    /// Whether both share the memory of a map.
+    pub(in crate::strategic::diff) fn share(self, map: &Object) -> bool {
         let shares = |side: Option<&Object>| side.is_some_and(|side| side.ptr_eq(map));
         shares(self.live) && shares(self.original)
     }
 }
 
 impl Sides<'_, Value> {
-    /// Whether both have a value in memory, not just one like it.
+    /// Whether both share the memory of a value.
     fn share(self, value: &Value) -> bool {
         let shares = |side: Option<&Value>| side.is_some_and(|side| side.ptr_eq(value));
         shares(self.live) && shares(self.original)
     }
 }
 
-/// One calculation under way.
-pub(super) struct Walk<'o> {
-    pub(super) options: &'o DifferenceOptions<'o>,
+/// A calculation in progress.
+pub(in crate::strategic::diff) struct Calculator<'o> {
+    pub(in crate::strategic::diff) options: &'o DiffOptions<'o>,
     live_changes: LiveChanges,
-    /// How much has been written that comes from the original side: removals.
-    pub(super) removals: usize,
+    /// Whether the live document is the original.
+    two_way: bool,
+    /// How many removals have been written.
+    pub(in crate::strategic::diff) removals: usize,
     /// The fields of the patches being written, those of the innermost map last.
     fields: Vec<(Text, Value)>,
-    /// The names of directives that were written and had to be made, by the name of the list.
+    /// Names of directives that were built, by the name of the list.
     directives: Vec<(&'static str, Text, Text)>,
-    /// Room for [`Walk::repeats`].
-    pub(super) prints: Vec<u64>,
+    /// A buffer for [`Calculator::repeats`].
+    pub(in crate::strategic::diff) fingerprints: Vec<u64>,
 }
 
-/// Where the patch of one map begins among the fields being written.
-pub(super) struct Begun(usize);
+/// Where the patch of one map starts among the fields being written.
+pub(in crate::strategic::diff) struct Begun(usize);
 
 /// What a list contributes to the patch of the map around it.
 #[derive(Default)]
-pub(super) struct ListPatch {
-    pub(super) items: Vec<Value>,
-    pub(super) deletions: Vec<Value>,
-    pub(super) order: Vec<Value>,
-    /// Whether the list is written even without items: it is new.
-    pub(super) new: bool,
+pub(in crate::strategic::diff) struct ListPatch {
+    pub(in crate::strategic::diff) items: Vec<Value>,
+    pub(in crate::strategic::diff) deletions: Vec<Value>,
+    pub(in crate::strategic::diff) order: Vec<Value>,
+    /// Whether the list is written even without items.
+    pub(in crate::strategic::diff) new: bool,
 }
 
 impl ListPatch {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::strategic::diff) fn is_empty(&self) -> bool {
         self.items.is_empty() && self.deletions.is_empty() && self.order.is_empty()
     }
 }
 
-impl<'o> Walk<'o> {
-    pub(super) fn new(options: &'o DifferenceOptions<'o>, live_changes: LiveChanges) -> Walk<'o> {
-        Walk {
+impl<'o> Calculator<'o> {
+    pub(in crate::strategic::diff) fn new(
+        options: &'o DiffOptions<'o>,
+        live_changes: LiveChanges,
+        two_way: bool,
+    ) -> Calculator<'o> {
+        Calculator {
             options,
             live_changes,
+            two_way,
             removals: 0,
             fields: Vec::with_capacity(16),
             directives: Vec::new(),
-            prints: Vec::new(),
+            fingerprints: Vec::new(),
         }
     }
 
     /// Writes the patch of a map; `retain` says whether it carries `$retainKeys`. What was written is taken
-    /// with [`Walk::finish`] or [`Walk::finish_with`].
-    pub(super) fn object(
+    /// with [`Calculator::finish`] or [`Calculator::finish_with`].
+    pub(in crate::strategic::diff) fn object(
         &mut self,
         sides: Sides<'_, Object>,
         modified: &Object,
@@ -114,11 +131,10 @@ impl<'o> Walk<'o> {
         let (mut at_original, mut at_live) = (0, 0);
         let mut extra = false;
         let removals = self.removals;
-        let mut marked = front(modified).len();
+        let mut marked = possible_directives(modified).len();
         for (name, value) in modified {
             let in_original = loop {
                 match original.get(at_original) {
-                    // Most fields are on both sides, and that two names are the same is quickly seen.
                     Some(field) if field.0 == *name => break Some(field),
                     Some((gone, value)) if gone < name => {
                         at_original += 1;
@@ -138,7 +154,7 @@ impl<'o> Walk<'o> {
                         Some((other, value)) if other < name => {
                             at_live += 1;
                             extra |= !value.is_null();
-                            self.live_only(other, value, sides.original, modified, ty);
+                            self.remove_excluded(other, value, sides.original, modified, ty);
                         }
                         _ => break None,
                     }
@@ -148,7 +164,6 @@ impl<'o> Walk<'o> {
             };
             let sides =
                 Sides { original: in_original.map(|field| &field.1), live: in_live.map(|field| &field.1) };
-            // Whatever may be a directive stands at the front.
             let written = match marked {
                 0 => self.field(sides, name, value, ty),
                 _ => self.marked(sides, name, value, ty),
@@ -163,11 +178,11 @@ impl<'o> Walk<'o> {
         if !two_way {
             for (name, value) in &live[at_live..] {
                 extra |= !value.is_null();
-                self.live_only(name, value, sides.original, modified, ty);
+                self.remove_excluded(name, value, sides.original, modified, ty);
             }
         }
         if retain {
-            // A map that is new to the live document needs no clearing, unless something was removed from it.
+            // A map that the live document lacks needs no clearing, unless something was removed from it.
             let changed = match sides.live {
                 Some(_) => self.fields.len() > begun.0,
                 None => self.removals > removals,
@@ -179,9 +194,8 @@ impl<'o> Walk<'o> {
         Ok(begun)
     }
 
-    /// Removes a field that only the live map has, if what the modified one sets excludes it. What the original
-    /// has too is removed for that reason.
-    fn live_only(
+    /// Removes a field that only the live map has, if the modified map sets another member of its union.
+    fn remove_excluded(
         &mut self,
         name: &Text,
         value: &Value,
@@ -190,7 +204,11 @@ impl<'o> Walk<'o> {
         ty: TypeRef<'_>,
     ) {
         let removed = || original.is_some_and(|original| original.contains(name));
-        if !value.is_null() && plan::is_displaced(name, modified, ty) && !removed() {
+        if !value.is_null()
+            && self.options.behavior.exclude_union_members
+            && patch_meta::is_excluded(name, modified, ty)
+            && !removed()
+        {
             self.fields.push((name.clone(), Value::Null));
         }
     }
@@ -204,14 +222,14 @@ impl<'o> Walk<'o> {
     }
 
     /// Takes the patch of a map, if there is one.
-    pub(super) fn finish(&mut self, begun: Begun) -> Option<Object> {
+    pub(in crate::strategic::diff) fn finish(&mut self, begun: Begun) -> Option<Object> {
         let written = &mut self.fields[begun.0..];
         if written.is_empty() {
             return None;
         }
         if !written.is_sorted_by(|left, right| left.0 < right.0) {
             written.sort_by(|left, right| left.0.cmp(&right.0));
-            // A document with directives in it may have a field of the same name as one written here.
+            // A document that contains directives may have a field with the name of one written here.
             if written.windows(2).any(|pair| pair[0].0 == pair[1].0) {
                 return Some(Object::from_unsorted(self.fields.drain(begun.0..).collect()));
             }
@@ -219,8 +237,8 @@ impl<'o> Walk<'o> {
         Some(Object::from_sorted(self.fields.drain(begun.0..)))
     }
 
-    /// Takes the patch of a map, if there is one, with these fields in it.
-    pub(super) fn finish_with(
+    /// Takes the patch of a map, if there is one, and adds fields to it.
+    pub(in crate::strategic::diff) fn finish_with(
         &mut self,
         begun: Begun,
         more: impl Iterator<Item = (Text, Value)>,
@@ -237,8 +255,8 @@ impl<'o> Walk<'o> {
         self.finish(begun)
     }
 
-    /// Takes back a field from the patch of a map.
-    pub(super) fn take_back(&mut self, begun: &Begun, name: &str) {
+    /// Removes a field from the patch of a map.
+    pub(in crate::strategic::diff) fn take_back(&mut self, begun: &Begun, name: &str) {
         if let Some(at) = self.fields[begun.0..].iter().position(|field| field.0 == name) {
             self.fields.remove(begun.0 + at);
         }
@@ -250,7 +268,9 @@ impl<'o> Walk<'o> {
             Some(name) => name,
             None => {
                 let name = Text::from([prefix, "/", list].concat());
-                self.directives.push((prefix, list.clone(), name.clone()));
+                if self.directives.len() < DIRECTIVE_NAMES {
+                    self.directives.push((prefix, list.clone(), name.clone()));
+                }
                 name
             }
         };
@@ -261,8 +281,10 @@ impl<'o> Walk<'o> {
     fn removed(&mut self, name: &Text, original: &Value, live: Option<&Object>, retain: bool) {
         self.removals += 1;
         let removal = match (self.live_changes, original, live.and_then(|live| live.get(name))) {
-            // `$retainKeys` would clear what is left, so there it is all or nothing.
-            (LiveChanges::Keep, Value::Object(original), Some(Value::Object(live))) if !retain => {
+            // `$retainKeys` would clear what is left.
+            (LiveChanges::Keep, Value::Object(original), Some(Value::Object(live)))
+                if !retain && self.options.behavior.keep_additions_to_removed_maps =>
+            {
                 removal(original, live)
             }
             _ => Some(Value::Null),
@@ -270,7 +292,7 @@ impl<'o> Walk<'o> {
         self.fields.extend(removal.map(|value| (name.clone(), value)));
     }
 
-    /// Writes a field that may be a directive: in the patch of a patch, those of the documents are compared as words.
+    /// Writes a field that may be a directive: documents that are patches themselves compare `$patch` as a word.
     fn marked(
         &mut self,
         sides: Sides<'_, Value>,
@@ -284,7 +306,7 @@ impl<'o> Walk<'o> {
         let (original, live) = (sides.original, sides.live);
         if let Some(word) = original.or(live).filter(|value| value.as_str().is_none()) {
             let map = Object::default().with(name.clone(), word.clone());
-            return Err(crate::Fault::UnknownPatchValue { value: word.clone(), map }.into());
+            return Err(ErrorKind::UnknownPatchValue { value: word.clone(), map }.into());
         }
         if live != Some(modified) {
             self.fields.push((name.clone(), modified.clone()));
@@ -303,21 +325,21 @@ impl<'o> Walk<'o> {
             |side: Option<&Value>| side.is_some_and(|side| discriminant(side) == discriminant(modified));
         match modified {
             Value::Object(map) if alike(sides.original) || alike(sides.live) => {
-                let Some(position) = self.position(sides, name, modified, ty)? else { return Ok(()) };
-                if sides.share(modified) && is_settled(modified, position, self.options.unmarked_lists) {
+                let Some(meta) = self.lookup(sides, name, modified, ty)? else { return Ok(()) };
+                if sides.share(modified) && can_skip(modified, meta, self.options) {
                     return Ok(());
                 }
-                if let Some(value) = self.map(sides, map, position)? {
+                if let Some(value) = self.map(sides, map, meta)? {
                     self.fields.push((name.clone(), value));
                 }
             }
             Value::Array(list) if alike(sides.original) || alike(sides.live) => {
-                let Some(position) = self.position(sides, name, modified, ty)? else { return Ok(()) };
-                if sides.share(modified) && is_settled(modified, position, self.options.unmarked_lists) {
+                let Some(meta) = self.lookup(sides, name, modified, ty)? else { return Ok(()) };
+                if sides.share(modified) && can_skip(modified, meta, self.options) {
                     return Ok(());
                 }
-                let list = self.list(sides, list, position)?;
-                // Directives come before all fields, so written first they are often in order already.
+                let list = self.list(sides, list, meta)?;
+                // Directives sort before fields, so written first they are mostly in order.
                 if !list.deletions.is_empty() {
                     self.directive(DELETE_FROM_PRIMITIVE_LIST, name, list.deletions);
                 }
@@ -331,7 +353,7 @@ impl<'o> Walk<'o> {
             modified if sides.live != Some(modified) => {
                 let value = match modified.is_scalar() {
                     true => modified.clone(),
-                    false => dress(modified, plan::position(ty, name, modified).ok(), self.options),
+                    false => with_keys(modified, patch_meta::lookup(ty, name, modified).ok(), self.options),
                 };
                 self.fields.push((name.clone(), value));
             }
@@ -340,16 +362,16 @@ impl<'o> Walk<'o> {
         Ok(())
     }
 
-    /// Returns where a map or list goes, or nothing where the type knows no such field and nothing changes.
-    fn position<'s>(
+    /// Returns the metadata of a map or list, or `None` if the type has no such field and it does not change.
+    fn lookup<'s>(
         &self,
         sides: Sides<'_, Value>,
         name: &str,
         modified: &Value,
         ty: TypeRef<'s>,
-    ) -> Result<Option<Position<'s>>, PatchError> {
-        match plan::position(ty, name, modified) {
-            Ok(position) => Ok(Some(position)),
+    ) -> Result<Option<PatchMeta<'s>>, PatchError> {
+        match patch_meta::lookup(ty, name, modified) {
+            Ok(meta) => Ok(Some(meta)),
             Err(_)
                 if sides.live == Some(modified) && sides.original.is_none_or(|value| value == modified) =>
             {
@@ -363,17 +385,17 @@ impl<'o> Walk<'o> {
         &mut self,
         sides: Sides<'_, Value>,
         modified: &Object,
-        position: Position<'_>,
+        meta: PatchMeta<'_>,
     ) -> Result<Option<Value>, PatchError> {
-        if plan::replaces(position.marks) {
+        if meta.replaces() {
             return Ok(Some(modified.clone().into()));
         }
         let below = Sides {
             original: sides.original.and_then(Value::as_object),
             live: sides.live.and_then(Value::as_object),
         };
-        let retain = plan::retains(position.marks);
-        let begun = self.object(below, modified, position.ty, retain)?;
+        let retain = meta.retains_keys();
+        let begun = self.object(below, modified, meta.ty, retain)?;
         Ok(match self.finish(begun) {
             Some(patch) => Some(patch.into()),
             None if below.live.is_none() => Some(modified.clone().into()),
@@ -385,47 +407,65 @@ impl<'o> Walk<'o> {
         &mut self,
         sides: Sides<'_, Value>,
         modified: &Array,
-        position: Position<'_>,
+        meta: PatchMeta<'_>,
     ) -> Result<ListPatch, PatchError> {
         let below = Sides {
             original: sides.original.and_then(Value::as_array),
             live: sides.live.and_then(Value::as_array),
         };
-        match position.plan(self.options.unmarked_lists) {
-            Plan::Keyed(keys) => self.entries(below, modified, keys, position),
-            Plan::Set => self.scalars(below, modified),
-            Plan::Replace if below.live == Some(modified) => Ok(ListPatch::default()),
-            Plan::Replace => Ok(ListPatch { items: modified.to_vec(), new: true, ..ListPatch::default() }),
+        let strategy = meta.list_strategy(self.options.unmarked_lists, &self.options.behavior);
+        if let ListStrategy::Replace = strategy
+            && let Some(keys) = self.client_keys(below, modified, meta)
+        {
+            return self.keyed_list(below, modified, keys, meta);
+        }
+        match strategy {
+            ListStrategy::Keyed(keys) => self.keyed_list(below, modified, keys, meta),
+            ListStrategy::Set => self.set(below, modified),
+            ListStrategy::Replace if below.live == Some(modified) => Ok(ListPatch::default()),
+            ListStrategy::Replace => {
+                Ok(ListPatch { items: modified.to_vec(), new: true, ..ListPatch::default() })
+            }
         }
     }
 }
 
-/// Removes what the original has from a live map to which others have added: the map stays for them, and is
-/// removed as a whole where nobody did.
+/// Removes what the original has from a live map to which others have added; the map is removed whole if nobody did.
 fn removal(original: &Object, live: &Object) -> Option<Value> {
-    let added = |(name, _): (&Text, &Value)| !original.contains(name);
-    let deep = |(name, value): (&Text, &Value)| match (value, original.get(name)) {
-        (Value::Object(live), Some(Value::Object(original))) => has_additions(original, live),
-        _ => false,
-    };
-    if !live.iter().any(added) && !live.iter().any(deep) {
-        return Some(Value::Null);
+    match without_original(original, live) {
+        Removal::Whole => Some(Value::Null),
+        Removal::Fields(fields) if fields.is_empty() => None,
+        Removal::Fields(fields) => Some(Object::from_sorted(fields).into()),
     }
-    let fields = original.iter().filter_map(|(name, value)| {
-        let removal = match (value, live.get(name)?) {
-            (Value::Object(original), Value::Object(live)) => removal(original, live)?,
-            _ => Value::Null,
-        };
-        Some((name.clone(), removal))
-    });
-    let fields: Vec<_> = fields.collect();
-    (!fields.is_empty()).then(|| Object::from_sorted(fields).into())
 }
 
-fn has_additions(original: &Object, live: &Object) -> bool {
-    live.iter().any(|(name, value)| match (original.get(name), value) {
-        (None, _) => true,
-        (Some(Value::Object(original)), Value::Object(live)) => has_additions(original, live),
-        _ => false,
-    })
+/// What is removed from a live map.
+enum Removal {
+    /// The map: nobody added to it.
+    Whole,
+    /// These fields.
+    Fields(Vec<(Text, Value)>),
+}
+
+fn without_original(original: &Object, live: &Object) -> Removal {
+    let mut additions = live.iter().any(|(name, _)| !original.contains(name));
+    let mut fields = Vec::new();
+    for (name, value) in original {
+        let Some(live) = live.get(name) else { continue };
+        let removal = match (value, live) {
+            (Value::Object(original), Value::Object(live)) => match without_original(original, live) {
+                Removal::Whole => Value::Null,
+                Removal::Fields(fields) => {
+                    additions = true;
+                    match fields.is_empty() {
+                        true => continue,
+                        false => Object::from_sorted(fields).into(),
+                    }
+                }
+            },
+            _ => Value::Null,
+        };
+        fields.push((name.clone(), removal));
+    }
+    if additions { Removal::Fields(fields) } else { Removal::Whole }
 }
