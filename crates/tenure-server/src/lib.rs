@@ -1,7 +1,6 @@
 //! The API server: the Kubernetes API over ownership, kinds as data, and the store.
 
 mod admission;
-mod api;
 mod authentication;
 mod catalog;
 mod controllers;
@@ -12,7 +11,6 @@ mod read;
 mod server;
 mod subresources;
 mod target;
-mod webhook;
 mod write;
 
 pub use catalog::openapi;

@@ -3,7 +3,7 @@
 
 use crate::{
     Access, Address, Answer, Failure, Format, Metrics, Offer, PLAIN, Query, Reason,
-    api::admission,
+    admission::AdmissionState,
     catalog::{self, discovery},
     controllers,
     http::{
@@ -16,7 +16,6 @@ use crate::{
     read::{encode_cache, event_cache::EventCache, fields_v1_cache, list_cache},
     target::{self, Target},
     token::Issuer,
-    webhook::WebhookClient,
 };
 use bytes::Bytes;
 use hyper::{HeaderMap, Method, body::Incoming, header};
@@ -25,6 +24,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
+use tenure_admission::WebhookClient;
 use tenure_store::Store;
 use tenure_value::Text;
 
@@ -43,7 +43,7 @@ pub struct Server {
     /// What the server counts.
     pub metrics: Metrics,
     pub(crate) current: catalog::Current,
-    pub(crate) gate: admission::CurrentGate,
+    pub(crate) admission: AdmissionState,
     pub(crate) refreshing: tokio::sync::Mutex<()>,
     pub(crate) event_cache: EventCache,
     pub(crate) encode_cache: encode_cache::EncodeCache,
@@ -97,7 +97,7 @@ impl Server {
             access,
             metrics: Metrics::default(),
             current: catalog::Current::default(),
-            gate: admission::CurrentGate::default(),
+            admission: AdmissionState::default(),
             refreshing: tokio::sync::Mutex::default(),
             event_cache: EventCache::default(),
             encode_cache: Default::default(),
@@ -109,7 +109,7 @@ impl Server {
             stop: tokio::sync::watch::Sender::new(false),
         });
         api.refresh_catalog().await?;
-        api.refresh_gate().await?;
+        api.refresh_admission_config().await?;
         api.create_first_namespaces().await?;
         Ok(api)
     }

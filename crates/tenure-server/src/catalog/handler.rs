@@ -450,19 +450,8 @@ impl Served {
     /// Whether the objects say who has a say in what others write.
     pub fn is_admission(&self) -> bool {
         let resource = &self.resource;
-        resource.group == crate::admission::GROUP
-            && crate::admission::CONFIGURATIONS.contains(&resource.name.as_str())
-    }
-
-    /// Whether other objects have a say in what becomes of a new one.
-    pub fn is_admitted(&self) -> bool {
-        let own = (self.resource.group.as_str(), self.resource.name.as_str());
-        matches!(
-            own,
-            ("", "pods" | "persistentvolumeclaims")
-                | ("networking.k8s.io", "ingresses")
-                | ("scheduling.k8s.io", "priorityclasses")
-        )
+        resource.group == tenure_admission::GROUP
+            && tenure_admission::CONFIGURATIONS.contains(&resource.name.as_str())
     }
 
     /// Returns the columns of a table.

@@ -11,8 +11,7 @@ mod owner_graph;
 mod work_queue;
 
 use crate::{
-    Failure, Query,
-    api::admission,
+    Failure, Query, admission,
     kinds::{
         Scope,
         scalar::{Timestamp, time::Precision},
@@ -149,7 +148,7 @@ impl Lifecycle {
         let after = self.everything().await?;
         // Whatever ended following before may have been the news of a definition, or of who has a say.
         api.refresh_catalog().await?;
-        api.refresh_gate().await?;
+        api.refresh_admission_config().await?;
         let mut watch = api.store.watch(WatchRequest::prefix(OBJECTS).after(after)).await?;
         loop {
             // Of the servers that share a store one does what is due; the others stand by.
@@ -172,8 +171,8 @@ impl Lifecycle {
                     if changes.iter().any(|change| change.key.starts_with(custom_resources::PLACE.as_bytes())) {
                         api.refresh_catalog().await?;
                     }
-                    if changes.iter().any(|change| change.key.starts_with(admission::PLACE.as_bytes())) {
-                        api.refresh_gate().await?;
+                    if changes.iter().any(|change| change.key.starts_with(admission::CONFIGURATION_PREFIX.as_bytes())) {
+                        api.refresh_admission_config().await?;
                     }
                 },
                 Some(ended) = self.under_way.join_next() => match ended {

@@ -6,8 +6,8 @@ use crate::{
     kinds::{Resource, Row},
     object::{Stored, key},
     read::all,
-    webhook::Endpoint,
 };
+use tenure_admission::Endpoint;
 use tenure_store::Store;
 use tenure_value::{Text, Value};
 

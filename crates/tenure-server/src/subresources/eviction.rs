@@ -49,7 +49,7 @@ impl Server {
             headers: HeaderMap::new(),
             body: options.map(json::to_vec).unwrap_or_default().into(),
         };
-        let options = DeleteOptions::of(&request)?.consented();
+        let options = DeleteOptions::of(&request)?.skip_admission();
         self.delete_object(&pod, &request, &options, &mut Vec::new()).await.map(|_| ())
     }
 

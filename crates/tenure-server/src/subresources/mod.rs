@@ -73,19 +73,20 @@ impl Server {
         match target.subresource.as_str() {
             "binding" => {
                 let binding = body::read(&request.body, encoding, "Binding")?.value;
-                let (binding, told) = Box::pin(self.consented(target, request, &options, binding)).await?;
+                let (binding, told) = Box::pin(self.admit_posted(target, request, &options, binding)).await?;
                 self.bind(target, request, options, &binding).await?;
                 Ok(success(format).with_warnings(&told))
             }
             "eviction" => {
                 let eviction = body::read(&request.body, encoding, "Eviction")?.value;
-                let (eviction, told) = Box::pin(self.consented(target, request, &options, eviction)).await?;
+                let (eviction, told) =
+                    Box::pin(self.admit_posted(target, request, &options, eviction)).await?;
                 Box::pin(self.evict(target, request, &eviction)).await?;
                 Ok(success(format).with_warnings(&told))
             }
             "token" => {
                 let asked = body::read(&request.body, encoding, "TokenRequest")?.value;
-                let (asked, told) = Box::pin(self.consented(target, request, &options, asked)).await?;
+                let (asked, told) = Box::pin(self.admit_posted(target, request, &options, asked)).await?;
                 let answer = Box::pin(self.make_token(target, &asked, format)).await?;
                 Ok(answer.with_warnings(&told))
             }

@@ -48,7 +48,7 @@ impl Server {
             ));
         }
         if !target.served.resource.is_stored() {
-            let (object, warnings) = Box::pin(self.consented(target, request, &options, object)).await?;
+            let (object, warnings) = Box::pin(self.admit_posted(target, request, &options, object)).await?;
             let answer = Box::pin(self.review(target, request, &object, format)).await?;
             return Ok(answer.with_warnings(&warnings));
         }
@@ -104,14 +104,6 @@ impl Server {
         Ok(())
     }
 
-    /// Returns a new object with what others have to say about it: classes and limits.
-    pub(crate) async fn admitted(&self, target: &Target, object: Value) -> Result<Value, Failure> {
-        let object = self.with_class(target, object).await?;
-        let object = self.with_priority_class(target, object).await?;
-        let object = self.with_runtime_class(target, object).await?;
-        self.with_limits(target, object).await
-    }
-
     /// Makes the namespaces that every client expects.
     pub(crate) async fn create_first_namespaces(&self) -> Result<(), Failure> {
         let served = self.served("", "v1", "namespaces")?;
@@ -137,7 +129,7 @@ impl Server {
             if self.read(&target).await?.is_none() {
                 let mut options = request.query.write_options("CreateOptions")?;
                 options.manager = Some("tenure".into());
-                let writing = Writing::new(self, &target, &request, options).unasked();
+                let writing = Writing::new(self, &target, &request, options).skip_admission();
                 writing.insert(Next::Whole(writing.body(&body, None, &Complaints::default())?)).await?;
             }
         }
@@ -188,7 +180,6 @@ pub(crate) struct Around {
     now: Timestamp,
     uid: Text,
     allocator: Option<Allocator>,
-    priority_class: Option<(i64, Text)>,
 }
 
 impl Around {
@@ -197,52 +188,8 @@ impl Around {
         let resource = &writing.target.served.resource;
         let services = resource.group.is_empty() && resource.name == "services";
         let allocator = if services { Some(Allocator::open(writing.api).await?) } else { None };
-        let class = object.at(["spec", "priorityClassName"]).and_then(Value::as_str).unwrap_or_default();
-        let priority_class = match class {
-            "" => None,
-            "system-cluster-critical" => Some((2_000_000_000, "PreemptLowerPriority".into())),
-            "system-node-critical" => Some((2_000_001_000, "PreemptLowerPriority".into())),
-            name => writing.api.priority_class(name).await?,
-        };
         let uid = meta_text(object, "uid").into();
-        Ok(Around { now: writing.now, uid, allocator, priority_class })
-    }
-
-    /// Checks what a new pod says of its priority: the class must be there, and the number is the class's.
-    pub fn check_priority(&self, target: &Target, object: &Value) -> Result<(), Failure> {
-        let resource = &target.served.resource;
-        if !(resource.group.is_empty() && resource.name == "pods") {
-            return Ok(());
-        }
-        let forbidden = |why: String| Err(Failure::forbidden("", "pods", meta_text(object, "name"), &why));
-        let class = object.at(["spec", "priorityClassName"]).and_then(Value::as_str).unwrap_or_default();
-        if !class.is_empty() && self.priority_class.is_none() {
-            return forbidden(format!("no PriorityClass with name {class} was found"));
-        }
-        let computed = self.priority_class.as_ref().map_or(0, |(value, _)| *value);
-        if let Some(given) = object.at(["spec", "priority"]).and_then(Value::as_i64)
-            && given != computed
-        {
-            return forbidden(format!(
-                "the integer value of priority ({given}) must not be provided in pod spec; priority admission controller computed {computed} from the given PriorityClass name"
-            ));
-        }
-        let computed = self.priority_class.as_ref().map_or("PreemptLowerPriority", |(_, policy)| policy);
-        match object.at(["spec", "preemptionPolicy"]).and_then(Value::as_str) {
-            Some(given) if given != computed => forbidden(format!(
-                "the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission controller computed {computed} from the given PriorityClass name"
-            )),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Server {
-    async fn priority_class(&self, name: &str) -> Result<Option<(i64, Text)>, Failure> {
-        let class = self.find_builtin(("scheduling.k8s.io", "priorityclasses"), name).await?;
-        let Some(class) = class else { return Ok(None) };
-        let policy = class.get("preemptionPolicy").and_then(Value::as_str).unwrap_or("PreemptLowerPriority");
-        Ok(class.get("value").and_then(Value::as_i64).map(|value| (value, policy.into())))
+        Ok(Around { now: writing.now, uid, allocator })
     }
 }
 
@@ -255,8 +202,9 @@ impl CreateContext for Around {
         self.uid.clone()
     }
 
+    /// Returns `None`: the admission plugin `Priority` has resolved the class.
     fn priority_class(&self, _: &str) -> Option<(i64, Text)> {
-        self.priority_class.clone()
+        None
     }
 
     fn cluster_ip(&mut self) -> Option<Text> {

@@ -3,7 +3,6 @@
 
 use crate::{
     Answer, Encoding, Failure, Format, Offer, WriteOptions,
-    api::consent::Consent,
     catalog::handler::Served,
     kinds::scalar::Timestamp,
     object::{Stored, encode, key, meta_text, metadata, with_metadata},
@@ -43,7 +42,7 @@ pub(crate) struct DeleteOptions {
     dependents: Option<Dependents>,
     /// Whether the answer tells an object that stays for now from one that is gone.
     waits: bool,
-    consent: Consent,
+    skip_admission: bool,
 }
 
 impl DeleteOptions {
@@ -58,8 +57,8 @@ impl DeleteOptions {
     }
 
     /// Asks nobody who has a say in it: they were asked about the request that this is a part of.
-    pub fn consented(self) -> DeleteOptions {
-        DeleteOptions { consent: Consent::Given, ..self }
+    pub fn skip_admission(self) -> DeleteOptions {
+        DeleteOptions { skip_admission: true, ..self }
     }
 
     /// Returns the options as reviews tell them.
@@ -146,7 +145,7 @@ impl DeleteOptions {
                 .or_else(|| query.given("resourceVersion").cloned()),
             dependents,
             waits: orphan == Some(false),
-            consent: Consent::Needed,
+            skip_admission: false,
         })
     }
 
@@ -279,13 +278,13 @@ impl Server {
         }
         let key = key(resource, &target.namespace, &target.name);
         let writing = Writing::new(self, target, request, WriteOptions::of_server());
-        let mut consented = None;
+        let mut admitted = None;
         loop {
             let live = self.read(target).await?.ok_or_else(|| target.not_found())?;
             options.check(target, &live)?;
-            if options.consent == Consent::Needed && consented != Some(live.revision) {
-                Box::pin(self.consent_to_deletion(target, request, options, &live, warnings)).await?;
-                consented = Some(live.revision);
+            if !options.skip_admission && admitted != Some(live.revision) {
+                Box::pin(self.admit_deletion(target, request, options, &live, warnings)).await?;
+                admitted = Some(live.revision);
             }
             let marked = marked(served, &live.object, options, writing.now);
             let stays = !is_finished(&marked, served);
@@ -297,7 +296,7 @@ impl Server {
             if !stays && going && marked != live.object && !options.dry_run {
                 let value = encode(&self.for_storing(served, &marked).await?, &live.managers)?;
                 let put = Transaction::new().put(key.clone(), Expected::At(live.revision), value);
-                consented = writing.commit(put).await?.or(consented);
+                admitted = writing.commit(put).await?.or(admitted);
                 continue;
             }
             // A kind that goes at once was never on its way out, so that is not shown.

@@ -4,7 +4,6 @@
 
 use crate::{
     Cause, Failure, FieldValidation, WriteOptions,
-    api::consent::Consent,
     catalog::{handler::Endpoint, schema_history},
     custom,
     kinds::{self, DecodeError, Decoded, Scope, scalar::Timestamp},
@@ -59,7 +58,8 @@ pub(crate) struct Writing<'a> {
     pub now: Timestamp,
     pub endpoint: Endpoint,
     pub request: &'a Request,
-    pub consent: Consent,
+    /// Whether the write is not admitted: it is part of a request that was, or the server's own.
+    pub skip_admission: bool,
     /// What is told of an applied value that someone else's entry has too.
     clashes: Clashes,
     /// What a webhook converted so that ownership could be decided.
@@ -157,7 +157,7 @@ impl<'a> Writing<'a> {
             now: api.now(),
             endpoint,
             request,
-            consent: Consent::Needed,
+            skip_admission: false,
             clashes: if request.query.flag("force") { Clashes::Fault } else { Clashes::Conflict },
             conversions: Conversions::default(),
         }
@@ -171,12 +171,12 @@ impl<'a> Writing<'a> {
         options: WriteOptions,
     ) -> Writing<'a> {
         let endpoint = Endpoint::Other("binding".into());
-        Writing { endpoint, ..Writing::new(api, target, request, options).unasked() }
+        Writing { endpoint, ..Writing::new(api, target, request, options).skip_admission() }
     }
 
-    /// The same write, in which nobody has a say.
-    pub fn unasked(self) -> Writing<'a> {
-        Writing { consent: Consent::Given, ..self }
+    /// The same write without admission.
+    pub fn skip_admission(self) -> Writing<'a> {
+        Writing { skip_admission: true, ..self }
     }
 
     /// Runs a function on the ownership of this write, of an object that was last written at a revision.
@@ -356,9 +356,6 @@ impl<'a> Writing<'a> {
             self.check_clashes(&object, &faults, [&live.managers, &state.managers])?;
         }
         self.check(&object, faults)?;
-        if served.is_admitted() {
-            Box::pin(self.api.check_growth(target, &live.object, &object)).await?;
-        }
         if let Some(admission) = &admission {
             let vetted = self.vetted(admission, &object, &state.managers, Some(live), &mut warnings);
             Box::pin(vetted).await?;
@@ -437,11 +434,6 @@ impl<'a> Writing<'a> {
             }
         };
         let born = self.born(&state.object, &name);
-        // For few kinds, and so not in the way of all.
-        let born = match served.is_admitted() {
-            true => Box::pin(self.api.admitted(target, born)).await?,
-            false => born,
-        };
         let admission = self.admission(None, &name).await?;
         let born = match &admission {
             Some(admission) => {
@@ -451,7 +443,6 @@ impl<'a> Writing<'a> {
             None => born,
         };
         let mut around = crate::write::create::Around::new(self, &born).await?;
-        around.check_priority(target, &born)?;
         let object = served.prepare_create(&born, &mut around);
         let object = self.accept_definition(object, None, &mut warnings).await?;
         let mut faults = served.validate_create(&object);
@@ -522,7 +513,7 @@ impl<'a> Writing<'a> {
                     self.api.refresh_catalog().await?;
                 }
                 if self.target.served.is_admission() {
-                    self.api.refresh_gate().await?;
+                    self.api.refresh_admission_config().await?;
                 }
                 Ok(Some(committed.revision))
             }

@@ -1,31 +1,28 @@
-//! What a webhook or a policy is about: rules name operations and resources, selectors the labels of objects and of
-//! namespaces.
+//! Which requests a webhook or a policy matches: rules name operations and resources, selectors the labels of objects
+//! and of namespaces.
 
-use super::deed::{Deed, Form, Operation};
-use crate::{
-    LabelSelector,
-    kinds::{Row, Scope},
-};
+use crate::{AdmissionAttributes, Operation, ResourceVariant};
+use tenure_meta::{LabelSelector, Row, Scope};
 use tenure_value::{Text, Value};
 
-/// What a webhook or a policy is about.
+/// Which requests a webhook or a policy matches.
 #[derive(Debug)]
-pub(crate) struct Constraints {
+pub(crate) struct MatchConstraints {
     rules: Vec<Rule>,
-    /// What it is not about, whatever the rules say.
+    /// Rules that exclude a request, whatever the others say.
     excluded: Vec<Rule>,
     namespaces: Selector,
     objects: Selector,
-    /// Whether a rule for one version of a resource is about the others too.
+    /// Whether a rule for one version of a resource matches the others too (`matchPolicy: Equivalent`).
     equivalent: bool,
 }
 
-impl Constraints {
-    /// Reads a webhook, or what a policy or a binding is matched by.
-    pub fn read(of: &Value) -> Constraints {
+impl MatchConstraints {
+    /// Reads a webhook, the `matchConstraints` of a policy or the `matchResources` of a binding.
+    pub fn read(of: &Value) -> MatchConstraints {
         let rules = |name: &str| of.items(name).iter().map(Rule::read).collect();
         let named: Vec<Rule> = rules("resourceRules");
-        Constraints {
+        MatchConstraints {
             rules: if named.is_empty() { rules("rules") } else { named },
             excluded: rules("excludeResourceRules"),
             namespaces: Selector::read(of.get("namespaceSelector")),
@@ -34,52 +31,54 @@ impl Constraints {
         }
     }
 
-    /// Whether no rule is given, which in a binding means everything that its policy is about.
+    /// Whether any rule is given. A binding without rules matches everything that its policy matches.
     pub fn has_rules(&self) -> bool {
         !self.rules.is_empty()
     }
 
-    /// Whether a rule names an operation on a resource, in whichever group and version.
-    pub fn may_concern(&self, operation: Operation, resource: &str) -> bool {
+    /// Whether a rule names an operation on a resource, in any group and version.
+    pub fn may_match(&self, operation: Operation, resource: &str) -> bool {
         self.rules.iter().any(|rule| {
             names(&rule.operations, operation.word())
                 && rule.resources.iter().any(|(of, _)| of == "*" || of == resource)
         })
     }
 
-    /// Returns the form of the resource that the rules are about, the requested one if it is among them.
-    pub fn form<'d>(&self, deed: &'d Deed) -> Option<&'d Form> {
-        let forms = if self.equivalent { deed.forms.as_slice() } else { &deed.forms[..1] };
-        if forms.iter().any(|form| self.excluded.iter().any(|rule| rule.is_about(deed, form))) {
+    /// Returns the variant of the resource that the rules match, preferring the requested one.
+    pub fn matching_variant<'a>(&self, attributes: &'a AdmissionAttributes) -> Option<&'a ResourceVariant> {
+        let variants =
+            if self.equivalent { attributes.variants.as_slice() } else { &attributes.variants[..1] };
+        if variants.iter().any(|of| self.excluded.iter().any(|rule| rule.matches(attributes, of))) {
             return None;
         }
-        forms.iter().find(|form| self.rules.iter().any(|rule| rule.is_about(deed, form)))
+        variants.iter().find(|of| self.rules.iter().any(|rule| rule.matches(attributes, of)))
     }
 
-    /// Whether the selectors choose an object that is or was there, in a namespace.
-    pub fn selects(&self, deed: &Deed, object: &Value, old: &Value, namespace: &Value) -> bool {
-        // The labels of a namespace are its own, as they will be; what is in no namespace is in every one.
-        let of_namespace = match (deed.is_of_namespace(), object.is_null()) {
+    /// Whether the selectors match the new or the old object and its namespace.
+    pub fn selects(&self, attributes: &AdmissionAttributes) -> bool {
+        let (object, old) = (&attributes.object, &attributes.old_object);
+        // A namespace is matched by its own new labels. An object without namespace matches every namespace selector.
+        let of_namespace = match (attributes.is_namespace(), object.is_null()) {
             (true, true) => old,
             (true, false) => object,
-            _ => namespace,
+            _ => &attributes.namespace_object,
         };
-        let everywhere = !deed.is_of_namespace() && deed.namespace.is_empty();
-        (everywhere || self.namespaces.selects(of_namespace))
+        let is_cluster_scoped = !attributes.is_namespace() && attributes.namespace.is_empty();
+        (is_cluster_scoped || self.namespaces.selects(of_namespace))
             && (self.objects.is_everything()
                 || [object, old].iter().any(|of| !of.is_null() && self.objects.selects(of)))
     }
 }
 
-/// A rule: all that it says must be so.
+/// A rule, of which every part must match.
 #[derive(Debug)]
 struct Rule {
     operations: Box<[Text]>,
     groups: Box<[Text]>,
     versions: Box<[Text]>,
-    /// Resources and what is below their objects.
+    /// Resources and subresources.
     resources: Vec<(Text, Text)>,
-    /// The names of the objects, if only some are meant.
+    /// The names of the objects; empty for all.
     names: Box<[Text]>,
     scope: Option<Scope>,
 }
@@ -105,35 +104,35 @@ impl Rule {
         }
     }
 
-    fn is_about(&self, deed: &Deed, form: &Form) -> bool {
-        names(&self.operations, deed.operation.word())
-            && names(&self.groups, &form.group)
-            && names(&self.versions, &form.version)
+    fn matches(&self, attributes: &AdmissionAttributes, variant: &ResourceVariant) -> bool {
+        names(&self.operations, attributes.operation.word())
+            && names(&self.groups, &variant.group)
+            && names(&self.versions, &variant.version)
             && self.resources.iter().any(|(resource, below)| {
-                (resource == "*" || *resource == form.resource)
-                    && (below == "*" || *below == deed.subresource)
+                (resource == "*" || *resource == variant.resource)
+                    && (below == "*" || *below == attributes.subresource)
             })
-            && (self.names.is_empty() || self.names.contains(&deed.name))
-            && self.scope.as_ref().is_none_or(|scope| *scope == deed.scope)
+            && (self.names.is_empty() || self.names.contains(&attributes.name))
+            && self.scope.as_ref().is_none_or(|scope| *scope == attributes.scope)
     }
 }
 
-/// Whether one is among those named.
+/// Whether a list has an item or the wildcard.
 fn names(all: &[Text], one: &str) -> bool {
     all.iter().any(|of| of == "*" || of == one)
 }
 
-/// A selector of labels as objects have them.
+/// A label selector as it is written in objects.
 #[derive(Debug)]
 pub(crate) struct Selector(Option<LabelSelector>);
 
 impl Selector {
-    /// Reads a selector; none selects everything, and one that cannot be read nothing.
+    /// Reads a selector. A missing one selects everything, an invalid one nothing.
     pub fn read(of: Option<&Value>) -> Selector {
         Selector(LabelSelector::of_object(of.unwrap_or(&Value::Null)).ok())
     }
 
-    /// Whether the labels of an object are selected.
+    /// Whether the selector matches the labels of an object.
     pub fn selects(&self, object: &Value) -> bool {
         self.0.as_ref().is_some_and(|selector| selector.matches(object.at(["metadata", "labels"])))
     }
@@ -147,33 +146,29 @@ impl Selector {
 pub(super) mod tests {
     use super::*;
 
-    /// A request that changes a part of a deployment in a namespace.
-    pub fn deed(subresource: &str) -> Deed {
-        let form = |version: &str| Form {
+    /// The attributes of an update of a deployment or its subresource.
+    pub fn attributes(subresource: &str) -> AdmissionAttributes {
+        let variant = |version: &str| ResourceVariant {
             group: "apps".into(),
             version: version.into(),
             resource: "deployments".into(),
             kind: ("apps".into(), version.into(), "Deployment".into()),
         };
-        Deed {
-            operation: Operation::Update,
-            forms: vec![form("v1"), form("v2")],
-            subresource: subresource.into(),
-            scope: Scope::Namespaced,
-            namespace: "shop".into(),
-            name: "web".into(),
-            dry_run: false,
-            user: Value::Null,
-            options: Value::Null,
-        }
+        AdmissionAttributes::new(
+            Operation::Update,
+            vec![variant("v1"), variant("v2")],
+            (subresource.into(), Scope::Namespaced),
+            ("shop".into(), "web".into()),
+            false,
+        )
     }
 
-    fn constraints(text: &str) -> Constraints {
-        Constraints::read(&text.parse().unwrap())
+    fn constraints(text: &str) -> MatchConstraints {
+        MatchConstraints::read(&text.parse().unwrap())
     }
 
     #[test]
-    fn a_rule_is_about_what_all_of_it_names() {
+    fn every_part_of_a_rule_must_match() {
         let rule = |resources: &str, rest: &str| {
             format!(
                 r#"{{"rules":[{{"operations":["UPDATE"],"apiGroups":["apps"],"apiVersions":["*"],"resources":[{resources}]{rest}}}]}}"#
@@ -196,34 +191,39 @@ pub(super) mod tests {
         ];
         for (resources, rest, subresource, expected) in cases {
             let of = constraints(&rule(resources, rest));
-            assert_eq!(of.form(&deed(subresource)).is_some(), expected, "{resources} {rest} {subresource}");
-            assert!(!expected || of.may_concern(Operation::Update, "deployments"));
-            assert!(!of.may_concern(Operation::Delete, "deployments"));
+            assert_eq!(
+                of.matching_variant(&attributes(subresource)).is_some(),
+                expected,
+                "{resources} {rest} {subresource}"
+            );
+            assert!(!expected || of.may_match(Operation::Update, "deployments"));
+            assert!(!of.may_match(Operation::Delete, "deployments"));
         }
         let created = r#"{"rules":[{"operations":["CREATE"],"apiGroups":["*"],"apiVersions":["*"],"resources":["*"]}]}"#;
-        assert!(constraints(created).form(&deed("")).is_none());
+        assert!(constraints(created).matching_variant(&attributes("")).is_none());
     }
 
     #[test]
-    fn another_version_will_do_unless_it_must_be_the_very_one() {
+    fn other_versions_match_unless_the_policy_is_exact() {
         let of = |policy: &str| {
             let rule = r#"{"operations":["*"],"apiGroups":["apps"],"apiVersions":["v2"],"resources":["*"]}"#;
             constraints(&format!(r#"{{"rules":[{rule}],"matchPolicy":"{policy}"}}"#))
         };
-        let deed = deed("");
-        assert_eq!(of("Equivalent").form(&deed).map(|form| form.version.as_str()), Some("v2"));
-        assert_eq!(of("Exact").form(&deed), None);
+        let attributes = attributes("");
+        let version = of("Equivalent").matching_variant(&attributes).map(|of| of.version.as_str());
+        assert_eq!(version, Some("v2"));
+        assert_eq!(of("Exact").matching_variant(&attributes), None);
     }
 
     #[test]
-    fn what_is_excluded_is_not_meant() {
+    fn excluded_requests_do_not_match() {
         let any = r#"{"operations":["*"],"apiGroups":["*"],"apiVersions":["*"],"resources":["*"]}"#;
         let of = constraints(&format!(r#"{{"resourceRules":[{any}],"excludeResourceRules":[{any}]}}"#));
-        assert!(of.form(&deed("")).is_none());
+        assert!(of.matching_variant(&attributes("")).is_none());
     }
 
     #[test]
-    fn selectors_look_at_what_is_and_what_was_and_where() {
+    fn selectors_match_the_new_or_the_old_object_and_its_namespace() {
         let of = constraints(
             r#"{"namespaceSelector":{"matchLabels":{"team":"a"}},"objectSelector":{"matchExpressions":[{"key":"app","operator":"In","values":["web"]}]}}"#,
         );
@@ -232,18 +232,25 @@ pub(super) mod tests {
         };
         let (ours, theirs) = (labelled(r#""team":"a""#), labelled(r#""team":"b""#));
         let (web, other) = (labelled(r#""app":"web""#), labelled(r#""app":"db""#));
-        let deed = deed("");
-        assert!(of.selects(&deed, &web, &other, &ours));
-        assert!(of.selects(&deed, &other, &web, &ours), "it was");
-        assert!(!of.selects(&deed, &other, &Value::Null, &ours));
+        let selects = |of: &MatchConstraints, object: &Value, old: &Value, namespace: &Value| {
+            of.selects(&AdmissionAttributes {
+                object: object.clone(),
+                old_object: old.clone(),
+                namespace_object: namespace.clone(),
+                ..attributes("")
+            })
+        };
+        assert!(selects(&of, &web, &other, &ours));
+        assert!(selects(&of, &other, &web, &ours), "the old object");
+        assert!(!selects(&of, &other, &Value::Null, &ours));
         let without = constraints(
             r#"{"objectSelector":{"matchExpressions":[{"key":"app","operator":"DoesNotExist"}]}}"#,
         );
         assert!(
-            !without.selects(&deed, &web, &Value::Null, &ours),
-            "what is not there has no labels to lack"
+            !selects(&without, &web, &Value::Null, &ours),
+            "a missing object is not selected for the labels it lacks"
         );
-        assert!(!of.selects(&deed, &web, &Value::Null, &theirs));
-        assert!(constraints("{}").selects(&deed, &Value::Null, &Value::Null, &Value::Null));
+        assert!(!selects(&of, &web, &Value::Null, &theirs));
+        assert!(selects(&constraints("{}"), &Value::Null, &Value::Null, &Value::Null));
     }
 }

@@ -42,7 +42,7 @@ const QUOTED: usize = 200;
 type Pool = Client<HttpsConnector<Dialer>, Full<Bytes>>;
 
 /// A client of webhooks.
-pub(crate) struct WebhookClient {
+pub struct WebhookClient {
     /// Connection pools by `caBundle` and endpoint.
     pools: Mutex<BoundedMap<(Text, Vec<(String, u16)>, String), Pool>>,
     /// TLS configurations by `caBundle`.

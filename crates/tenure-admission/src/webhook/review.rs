@@ -1,67 +1,71 @@
-//! The question that a webhook is asked about a write, and its answer: it may go on, or not and why, or go on changed.
+//! `AdmissionReview`: the request to a webhook and its response.
 
-use super::deed::{Deed, Form};
-use crate::kinds::{Row, scalar::base64};
+use crate::{AdmissionAttributes, ResourceVariant};
+use tenure_meta::{Row, base64};
 use tenure_value::{Limits, Text, Value, json};
 
 const GROUP: &str = "admission.k8s.io";
 const KIND: &str = "AdmissionReview";
-/// The versions of the question that are spoken; both have the same form.
+/// The supported versions, which have the same fields.
 const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
-/// How long a warning may be, in characters; the rest of a longer one is cut off.
-const WARNING: usize = 256;
 
-/// A question to a webhook.
-pub(crate) struct Review {
+/// A request to a webhook.
+pub(crate) struct AdmissionReview {
     uid: Text,
     api_version: String,
-    question: Value,
+    body: Value,
 }
 
-/// What a webhook answers.
+/// The response of a webhook.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Verdict {
-    /// The `Status` that says why not, if so.
-    pub refusal: Option<Value>,
-    /// The JSON patch of the object, if it is to be changed.
+pub(crate) struct WebhookResponse {
+    /// The `Status` of a request that is denied.
+    pub denial: Option<Value>,
+    /// The JSON patch of the object.
     pub patch: Option<Value>,
-    /// What the client is to be told.
+    /// Warnings for the client.
     pub warnings: Vec<String>,
 }
 
-impl Review {
-    /// Asks about a [request] and what it makes of an object; `spoken` are the versions of the question that the
-    /// webhook understands, the preferred one first.
-    pub fn new(uid: Text, spoken: &[Text], request: Value, object: &Value, old: &Value) -> Review {
-        let known = spoken.iter().find(|version| VERSIONS.contains(&version.as_str()));
+impl AdmissionReview {
+    /// Creates a review of a [request] and its objects in the first supported version of those that the webhook
+    /// understands.
+    pub fn new(
+        uid: Text,
+        understood: &[Text],
+        request: Value,
+        object: &Value,
+        old: &Value,
+    ) -> AdmissionReview {
+        let known = understood.iter().find(|version| VERSIONS.contains(&version.as_str()));
         let version = known.map_or(VERSIONS[0], Text::as_str);
         let api_version = format!("{GROUP}/{version}");
         let request = request.as_object().cloned().unwrap_or_default();
         let request =
             request.with("uid", uid.clone()).with("object", object.clone()).with("oldObject", old.clone());
-        let question = Value::object([
+        let body = Value::object([
             ("apiVersion", Value::from(api_version.as_str())),
             ("kind", Value::from(KIND)),
             ("request", request.into()),
         ]);
-        Review { uid, api_version, question }
+        AdmissionReview { uid, api_version, body }
     }
 
     /// Returns the body of the request.
-    pub fn question(&self) -> &Value {
-        &self.question
+    pub fn body(&self) -> &Value {
+        &self.body
     }
 
-    /// Reads the answer.
-    pub fn answer(&self, answer: &Value) -> Result<Verdict, String> {
-        let given = (answer.text("apiVersion"), answer.text("kind"));
+    /// Reads the response.
+    pub fn response(&self, review: &Value) -> Result<WebhookResponse, String> {
+        let given = (review.text("apiVersion"), review.text("kind"));
         if given != (self.api_version.as_str().into(), KIND.into()) {
             return Err(format!(
                 "expected webhook response of {}, Kind={KIND}, got {}, Kind={}",
                 self.api_version, given.0, given.1
             ));
         }
-        let Some(response) = answer.get("response").filter(|response| response.as_object().is_some()) else {
+        let Some(response) = review.get("response").filter(|response| response.as_object().is_some()) else {
             return Err("webhook response was absent".into());
         };
         let uid = response.text("uid");
@@ -69,39 +73,39 @@ impl Review {
             return Err(format!("expected response.uid={:?}, got {:?}", self.uid.as_str(), uid.as_str()));
         }
         let allowed = response.flag("allowed");
-        let refusal = (!allowed).then(|| response.get("status").cloned().unwrap_or_default());
-        Ok(Verdict {
-            refusal,
+        let denial = (!allowed).then(|| response.get("status").cloned().unwrap_or_default());
+        Ok(WebhookResponse {
+            denial,
             patch: if allowed { patch(response)? } else { None },
-            warnings: response.texts("warnings").iter().map(|text| shortened(text)).collect(),
+            warnings: response.texts("warnings").iter().map(ToString::to_string).collect(),
         })
     }
 }
 
-/// Returns what a deed is, as reviews and expressions are told it: all but the objects.
-pub(crate) fn request(deed: &Deed, form: &Form) -> Value {
+/// Returns the `request` of reviews and expressions, without the objects.
+pub(crate) fn request(attributes: &AdmissionAttributes, variant: &ResourceVariant) -> Value {
     let triple = |last: &'static str, (group, version, name): (&Text, &Text, &Text)| {
         let fields = [("group", group), ("version", version), (last, name)];
         Value::object(fields.map(|(name, value)| (name, Value::from(value.clone()))))
     };
-    let kind = |of: &Form| triple("kind", (&of.kind.0, &of.kind.1, &of.kind.2));
-    let resource = |of: &Form| triple("resource", (&of.group, &of.version, &of.resource));
-    let requested = deed.requested();
+    let kind = |of: &ResourceVariant| triple("kind", (&of.kind.0, &of.kind.1, &of.kind.2));
+    let resource = |of: &ResourceVariant| triple("resource", (&of.group, &of.version, &of.resource));
+    let requested = attributes.requested();
     let mut fields = vec![
-        ("kind", kind(form)),
-        ("resource", resource(form)),
+        ("kind", kind(variant)),
+        ("resource", resource(variant)),
         ("requestKind", kind(requested)),
         ("requestResource", resource(requested)),
-        ("operation", Value::from(deed.operation.word())),
-        ("userInfo", deed.user.clone()),
-        ("dryRun", Value::Bool(deed.dry_run)),
-        ("options", deed.options.clone()),
+        ("operation", Value::from(attributes.operation.word())),
+        ("userInfo", attributes.user.clone()),
+        ("dryRun", Value::Bool(attributes.dry_run)),
+        ("options", attributes.options.clone()),
     ];
     let texts = [
-        ("name", &deed.name),
-        ("namespace", &deed.namespace),
-        ("subResource", &deed.subresource),
-        ("requestSubResource", &deed.subresource),
+        ("name", &attributes.name),
+        ("namespace", &attributes.namespace),
+        ("subResource", &attributes.subresource),
+        ("requestSubResource", &attributes.subresource),
     ];
     for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
         fields.push((name, Value::from(text.clone())));
@@ -109,16 +113,16 @@ pub(crate) fn request(deed: &Deed, form: &Form) -> Value {
     Value::object(fields)
 }
 
-/// Reads the patch of an answer.
+/// Reads the patch of a response.
 fn patch(response: &Value) -> Result<Option<Value>, String> {
     let encoded = response.text("patch");
     match (encoded.as_str(), response.text("patchType").as_str()) {
         ("", "") => Ok(None),
         ("", _) => Err("webhook returned response.patchType but no response.patch".into()),
         (_, "JSONPatch") => {
-            let bytes = base64::decode(&encoded).map_err(|_| "response.patch is no base64".to_string())?;
+            let bytes = base64::decode(&encoded).map_err(|_| "response.patch is not base64".to_string())?;
             let patch = json::parse(&bytes, &Limits::default());
-            patch.map(Some).map_err(|error| format!("response.patch is no JSON patch: {error}"))
+            patch.map(Some).map_err(|error| format!("response.patch is not a JSON patch: {error}"))
         }
         (_, "") => Err("webhook returned response.patch but not response.patchType".into()),
         (_, other) => {
@@ -127,30 +131,28 @@ fn patch(response: &Value) -> Result<Option<Value>, String> {
     }
 }
 
-fn shortened(warning: &str) -> String {
-    warning.chars().take(WARNING).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{super::matching::tests::deed, *};
+    use super::*;
+    use crate::matching::tests::attributes;
 
-    fn answered(response: &str) -> Result<Verdict, String> {
-        let deed = deed("status");
-        let asked = request(&deed, &deed.forms[1]);
-        let review = Review::new("u".into(), &["v2".into(), "v1".into()], asked, &Value::Null, &Value::Null);
+    fn response_of(response: &str) -> Result<WebhookResponse, String> {
+        let attributes = attributes("status");
+        let asked = request(&attributes, &attributes.variants[1]);
+        let review =
+            AdmissionReview::new("u".into(), &["v2".into(), "v1".into()], asked, &Value::Null, &Value::Null);
         let text = format!(
             r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{response}}}"#
         );
-        review.answer(&text.parse().unwrap())
+        review.response(&text.parse().unwrap())
     }
 
     #[test]
-    fn the_question_tells_what_is_done_and_in_which_version() {
-        let deed = deed("status");
-        let asked = request(&deed, &deed.forms[1]);
-        let review = Review::new("u".into(), &[], asked, &Value::from(1), &Value::Null);
-        let request = review.question().get("request").unwrap();
+    fn the_request_has_the_operation_and_the_version() {
+        let attributes = attributes("status");
+        let asked = request(&attributes, &attributes.variants[1]);
+        let review = AdmissionReview::new("u".into(), &[], asked, &Value::from(1), &Value::Null);
+        let request = review.body().get("request").unwrap();
         assert_eq!(
             request.to_string(),
             r#"{"dryRun":false,"kind":{"group":"apps","kind":"Deployment","version":"v2"},"name":"web","namespace":"shop","object":1,"oldObject":null,"operation":"UPDATE","options":null,"requestKind":{"group":"apps","kind":"Deployment","version":"v1"},"requestResource":{"group":"apps","resource":"deployments","version":"v1"},"requestSubResource":"status","resource":{"group":"apps","resource":"deployments","version":"v2"},"subResource":"status","uid":"u","userInfo":null}"#
@@ -158,18 +160,18 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_allows_changes_or_refuses() {
-        let allowed = answered(r#"{"uid":"u","allowed":true,"warnings":["w"]}"#).unwrap();
-        assert_eq!(allowed, Verdict { refusal: None, patch: None, warnings: vec!["w".into()] });
+    fn a_response_allows_patches_or_denies() {
+        let allowed = response_of(r#"{"uid":"u","allowed":true,"warnings":["w"]}"#).unwrap();
+        assert_eq!(allowed, WebhookResponse { denial: None, patch: None, warnings: vec!["w".into()] });
         let changed =
-            answered(r#"{"uid":"u","allowed":true,"patchType":"JSONPatch","patch":"W10="}"#).unwrap();
+            response_of(r#"{"uid":"u","allowed":true,"patchType":"JSONPatch","patch":"W10="}"#).unwrap();
         assert_eq!(changed.patch, Some(Value::array([])));
-        let refused = answered(r#"{"uid":"u","allowed":false,"status":{"message":"no"}}"#).unwrap();
-        assert_eq!(refused.refusal.unwrap().text("message").as_str(), "no");
+        let refused = response_of(r#"{"uid":"u","allowed":false,"status":{"message":"no"}}"#).unwrap();
+        assert_eq!(refused.denial.unwrap().text("message").as_str(), "no");
     }
 
     #[test]
-    fn an_answer_that_is_none_is_told() {
+    fn an_invalid_response_is_an_error() {
         for (response, about) in [
             (r#"{"uid":"x","allowed":true}"#, "response.uid"),
             (r#"null"#, "absent"),
@@ -179,7 +181,7 @@ mod tests {
             (r#"{"uid":"u","allowed":true,"patchType":"JSONPatch","patch":"*"}"#, "base64"),
             (r#"{"uid":"u","allowed":true,"patchType":"JSONPatch","patch":"Kg=="}"#, "JSON patch"),
         ] {
-            let why = answered(response).unwrap_err();
+            let why = response_of(response).unwrap_err();
             assert!(why.contains(about), "{response}: {why}");
         }
     }

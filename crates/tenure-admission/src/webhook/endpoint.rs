@@ -4,7 +4,7 @@ use hyper::Uri;
 
 /// Where a webhook is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Endpoint {
+pub struct Endpoint {
     /// The URL of the request. Its host is the name in the webhook's certificate.
     pub url: Uri,
     /// Hosts and ports to connect to, in order.

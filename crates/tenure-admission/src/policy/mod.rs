@@ -1,19 +1,21 @@
-//! A policy: expressions that what is written must hold to, or that say how it is changed, where a binding says so.
+//! Admission policies: CEL expressions that validate or mutate objects where a binding says so.
 
-use super::{
-    expression::{Condition, Expression, Scene},
-    hook::OnFailure,
-    matching::{Constraints, Selector},
-};
+mod apply_configuration;
+mod dispatch;
+
+pub(crate) use dispatch::{mutate, validate};
+
 use crate::{
-    Reason,
-    custom::rules::{Val, message},
-    kinds::Row,
+    expression::{CelActivation, Expression, MatchCondition},
+    matching::{MatchConstraints, Selector},
+    webhook::FailurePolicy,
 };
 use std::sync::Arc;
+use tenure_crd::rules::{Val, message};
+use tenure_meta::{Reason, Row};
 use tenure_value::{Text, Value};
 
-/// The reasons that a policy may give for a refusal; the first is meant where none is given.
+/// The reasons of a denial, the default first.
 const REASONS: [(&str, Reason); 4] = [
     ("Invalid", Reason::Invalid),
     ("Forbidden", Reason::Forbidden),
@@ -25,59 +27,59 @@ const REASONS: [(&str, Reason); 4] = [
 #[derive(Debug)]
 pub(crate) struct Policy {
     pub name: Text,
-    pub constraints: Constraints,
-    /// The apiVersion and the kind of the objects that its bindings name as parameters.
-    pub parameters: Option<(Text, Text)>,
-    pub bindings: Vec<Binding>,
-    conditions: Vec<Condition>,
+    pub constraints: MatchConstraints,
+    /// The `paramKind`: apiVersion and kind of the parameters.
+    pub param_kind: Option<(Text, Text)>,
+    pub bindings: Vec<PolicyBinding>,
+    conditions: Vec<MatchCondition>,
     variables: Vec<(Text, Expression)>,
     validations: Vec<Validation>,
-    /// How what is written is changed, one after the other.
+    /// The mutations in order.
     pub mutations: Vec<Mutation>,
-    /// Whether it is asked again when others have changed the object since.
+    /// Whether it is applied again if others have changed the object since (`reinvocationPolicy: IfNeeded`).
     pub is_reinvoked: bool,
-    pub on_failure: OnFailure,
+    pub failure_policy: FailurePolicy,
 }
 
-/// An expression that says how an object is changed.
+/// An expression that yields a change of the object.
 #[derive(Debug)]
 pub(crate) struct Mutation {
     expression: Expression,
-    made: fn(Value) -> Change,
+    change: fn(Value) -> Change,
 }
 
-/// How an object is changed.
+/// A change of an object.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Change {
-    /// By applying a part of it.
+    /// An apply configuration.
     Apply(Value),
-    /// By a JSON patch.
+    /// A JSON patch.
     Patch(Value),
 }
 
-/// What puts a policy into effect.
+/// A binding of a policy.
 #[derive(Debug)]
-pub(crate) struct Binding {
+pub(crate) struct PolicyBinding {
     pub name: Text,
-    /// What it is about, of what its policy is about.
-    pub constraints: Constraints,
-    pub parameters: Option<Parameters>,
-    pub actions: Vec<Action>,
+    /// Narrows what the policy matches.
+    pub constraints: MatchConstraints,
+    pub param_ref: Option<ParamRef>,
+    pub actions: Vec<ValidationAction>,
 }
 
 /// Which objects are the parameters of a policy.
 #[derive(Debug)]
-pub(crate) struct Parameters {
+pub(crate) struct ParamRef {
     pub name: Text,
     pub namespace: Text,
     pub selector: Selector,
-    /// What is done where there are none.
-    pub on_absence: OnFailure,
+    /// What happens if there are none (`parameterNotFoundAction`).
+    pub not_found_action: FailurePolicy,
 }
 
-/// What is done about something that does not hold to a policy.
+/// What a binding does with a denial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum ValidationAction {
     Deny,
     Warn,
     Audit,
@@ -91,21 +93,21 @@ struct Validation {
     reason: Reason,
 }
 
-/// Why something does not hold to a policy.
+/// Why a policy denies a request.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Refusal {
+pub(crate) struct Denial {
     pub message: String,
     pub reason: Reason,
 }
 
 impl Policy {
-    /// Reads a policy; nothing if no binding puts it into effect.
+    /// Reads a policy with its bindings; `None` if it has none.
     pub fn read(policy: &Value, bindings: &[Value]) -> Option<Policy> {
         let name = policy.get("metadata")?.text("name");
         let spec = policy.get("spec")?;
-        let bindings: Vec<Binding> = bindings
+        let bindings: Vec<PolicyBinding> = bindings
             .iter()
-            .filter_map(Binding::read)
+            .filter_map(PolicyBinding::read)
             .filter(|(of, _)| *of == name)
             .map(|(_, of)| of)
             .collect();
@@ -115,79 +117,80 @@ impl Policy {
         let expressions =
             |list: &str| spec.items(list).iter().map(|of| (of.text("name"), of.text("expression")));
         Some(Policy {
-            constraints: Constraints::read(spec.get("matchConstraints").unwrap_or(&Value::Null)),
-            parameters: spec.get("paramKind").map(|kind| (kind.text("apiVersion"), kind.text("kind"))),
+            constraints: MatchConstraints::read(spec.get("matchConstraints").unwrap_or(&Value::Null)),
+            param_kind: spec.get("paramKind").map(|kind| (kind.text("apiVersion"), kind.text("kind"))),
             bindings,
-            conditions: spec.items("matchConditions").iter().map(Condition::read).collect(),
+            conditions: spec.items("matchConditions").iter().map(MatchCondition::read).collect(),
             variables: expressions("variables").map(|(name, of)| (name, Expression::new(of))).collect(),
             validations: spec.items("validations").iter().map(Validation::read).collect(),
             mutations: spec.items("mutations").iter().map(Mutation::read).collect(),
             is_reinvoked: spec.text("reinvocationPolicy") == "IfNeeded",
-            on_failure: OnFailure::read(spec),
+            failure_policy: FailurePolicy::read(spec),
             name,
         })
     }
 
-    /// Returns whether the conditions of the policy hold.
-    pub fn applies(&self, seen: [&Value; 4], parameters: Option<&Value>) -> Result<bool, String> {
-        Condition::all(&self.conditions, &mut scene(seen, parameters))
+    /// Whether the match conditions of the policy are true.
+    pub fn applies(&self, input: PolicyInput<'_>, params: Option<&Value>) -> Result<bool, String> {
+        MatchCondition::all(&self.conditions, &mut input.activation(params))
     }
 
-    /// Returns how one of its mutations changes an object.
+    /// Evaluates a mutation.
     pub fn change(
         &self,
         mutation: &Mutation,
-        seen: [&Value; 4],
-        parameters: Option<&Value>,
+        input: PolicyInput<'_>,
+        params: Option<&Value>,
     ) -> Result<Change, String> {
-        let mut scene = scene(seen, parameters);
-        let because = self.compute_variables(&mut scene);
-        let told = |why: String| {
-            format!("expression '{}' resulted in error: {why}{because}", mutation.expression.source)
+        let mut activation = input.activation(params);
+        let variable_error = self.compute_variables(&mut activation);
+        let failed = |why: String| {
+            format!("expression '{}' resulted in error: {why}{variable_error}", mutation.expression.source)
         };
-        let made = mutation.expression.run(&mut scene).map_err(told)?;
-        let document = made.to_document().ok_or_else(|| told("it makes no document".into()))?;
-        Ok((mutation.made)(document))
+        let result = mutation.expression.evaluate(&mut activation).map_err(failed)?;
+        let document = result.to_document().ok_or_else(|| failed("the result is not a document".into()))?;
+        Ok((mutation.change)(document))
     }
 
-    /// Returns why an object does not hold to the policy, by each expression that it does not hold to.
-    pub fn judge(&self, seen: [&Value; 4], parameters: Option<&Value>) -> Vec<Refusal> {
-        match self.applies(seen, parameters) {
+    /// Returns a denial for each validation that is false.
+    pub fn validate(&self, input: PolicyInput<'_>, params: Option<&Value>) -> Vec<Denial> {
+        match self.applies(input, params) {
             Ok(true) => {}
             Ok(false) => return Vec::new(),
-            Err(why) => return self.unknown(why),
+            Err(why) => return self.failed(why),
         }
-        let mut scene = scene(seen, parameters);
-        let because = self.compute_variables(&mut scene);
-        let judged =
-            self.validations.iter().flat_map(|validation| match validation.expression.holds(&mut scene) {
+        let mut activation = input.activation(params);
+        let variable_error = self.compute_variables(&mut activation);
+        let denials = self.validations.iter().flat_map(|validation| {
+            match validation.expression.evaluate_bool(&mut activation) {
                 Ok(true) => Vec::new(),
                 Ok(false) => {
-                    vec![Refusal { message: validation.words(&mut scene), reason: validation.reason }]
+                    vec![Denial { message: validation.message(&mut activation), reason: validation.reason }]
                 }
-                Err(why) => self.unknown(format!("{why}{because}")),
-            });
-        judged.collect()
+                Err(why) => self.failed(format!("{why}{variable_error}")),
+            }
+        });
+        denials.collect()
     }
 
-    /// Returns what follows when it cannot be told whether an object holds to the policy.
-    pub fn unknown(&self, why: String) -> Vec<Refusal> {
-        match self.on_failure {
-            OnFailure::Refuse => vec![Refusal { message: why, reason: REASONS[0].1 }],
-            OnFailure::GoOn => Vec::new(),
+    /// Returns the denials of a policy that could not be evaluated.
+    pub fn failed(&self, why: String) -> Vec<Denial> {
+        match self.failure_policy {
+            FailurePolicy::Fail => vec![Denial { message: why, reason: REASONS[0].1 }],
+            FailurePolicy::Ignore => Vec::new(),
         }
     }
 
-    /// Shows the variables, each to those behind it. One that cannot be computed is not there, which fails whoever uses
-    /// it; why the first was not is returned, in brackets.
-    fn compute_variables(&self, scene: &mut Scene<'_>) -> String {
+    /// Computes the variables, each of which sees those before it. One that fails is missing, so that expressions that
+    /// use it fail; the first error is returned in parentheses.
+    fn compute_variables(&self, activation: &mut CelActivation<'_>) -> String {
         let mut computed = Vec::with_capacity(self.variables.len());
         let mut failed = String::new();
         for (name, expression) in &self.variables {
-            match expression.run(scene) {
+            match expression.evaluate(activation) {
                 Ok(value) => {
                     computed.push((Val::Text(name.clone()), value));
-                    scene.show("variables", Val::Map(Arc::new(computed.clone())));
+                    activation.set("variables", Val::Map(Arc::new(computed.clone())));
                 }
                 Err(why) if failed.is_empty() => {
                     failed = format!(" (variable {:?} cannot be computed: {why})", name.as_str());
@@ -195,30 +198,40 @@ impl Policy {
                 Err(_) => {}
             }
         }
-        scene.show("variables", Val::Map(Arc::new(computed)));
+        activation.set("variables", Val::Map(Arc::new(computed)));
         failed
     }
 }
 
-/// Returns what the expressions of a policy see.
-fn scene<'v>([request, object, old, namespace]: [&'v Value; 4], parameters: Option<&'v Value>) -> Scene<'v> {
-    let mut scene = Scene::new(request, object, old);
-    scene.show("namespaceObject", Val::untyped(namespace));
-    if let Some(parameters) = parameters {
-        scene.show("params", Val::untyped(parameters));
+/// The documents that the expressions of a policy see.
+#[derive(Clone, Copy)]
+pub(crate) struct PolicyInput<'v> {
+    pub request: &'v Value,
+    pub object: &'v Value,
+    pub old_object: &'v Value,
+    pub namespace_object: &'v Value,
+}
+
+impl<'v> PolicyInput<'v> {
+    fn activation(self, params: Option<&'v Value>) -> CelActivation<'v> {
+        let mut activation = CelActivation::new(self.request, self.object, self.old_object);
+        activation.set("namespaceObject", Val::untyped(self.namespace_object));
+        if let Some(params) = params {
+            activation.set("params", Val::untyped(params));
+        }
+        activation
     }
-    scene
 }
 
 impl Mutation {
     fn read(of: &Value) -> Mutation {
-        let (name, made): (_, fn(Value) -> Change) = match of.text("patchType").as_str() {
+        let (name, change): (_, fn(Value) -> Change) = match of.text("patchType").as_str() {
             "JSONPatch" => ("jsonPatch", Change::Patch),
             _ => ("applyConfiguration", Change::Apply),
         };
         Mutation {
             expression: Expression::new(of.get(name).unwrap_or(&Value::Null).text("expression")),
-            made,
+            change,
         }
     }
 }
@@ -235,11 +248,12 @@ impl Validation {
         }
     }
 
-    /// Returns what is said when the expression does not hold.
-    fn words(&self, scene: &mut Scene<'_>) -> String {
-        let made = self.message_expression.as_ref().and_then(|of| message(of.run(scene).ok()?));
-        if let Some(made) = made {
-            return made;
+    /// Returns the message of a denial.
+    fn message(&self, activation: &mut CelActivation<'_>) -> String {
+        let evaluated =
+            self.message_expression.as_ref().and_then(|of| message(of.evaluate(activation).ok()?));
+        if let Some(evaluated) = evaluated {
+            return evaluated;
         }
         match self.message.trim() {
             "" => format!("failed expression: {}", self.expression.source.trim()),
@@ -248,27 +262,27 @@ impl Validation {
     }
 }
 
-impl Binding {
+impl PolicyBinding {
     /// Reads a binding with the name of its policy.
-    fn read(of: &Value) -> Option<(Text, Binding)> {
+    fn read(of: &Value) -> Option<(Text, PolicyBinding)> {
         let spec = of.get("spec")?;
         let actions = spec.texts("validationActions");
         let actions = actions.iter().filter_map(|word| match word.as_str() {
-            "Deny" => Some(Action::Deny),
-            "Warn" => Some(Action::Warn),
-            "Audit" => Some(Action::Audit),
+            "Deny" => Some(ValidationAction::Deny),
+            "Warn" => Some(ValidationAction::Warn),
+            "Audit" => Some(ValidationAction::Audit),
             _ => None,
         });
-        let binding = Binding {
+        let binding = PolicyBinding {
             name: of.get("metadata")?.text("name"),
-            constraints: Constraints::read(spec.get("matchResources").unwrap_or(&Value::Null)),
-            parameters: spec.get("paramRef").map(|of| Parameters {
+            constraints: MatchConstraints::read(spec.get("matchResources").unwrap_or(&Value::Null)),
+            param_ref: spec.get("paramRef").map(|of| ParamRef {
                 name: of.text("name"),
                 namespace: of.text("namespace"),
                 selector: Selector::read(of.get("selector")),
-                on_absence: match of.text("parameterNotFoundAction").as_str() {
-                    "Allow" => OnFailure::GoOn,
-                    _ => OnFailure::Refuse,
+                not_found_action: match of.text("parameterNotFoundAction").as_str() {
+                    "Allow" => FailurePolicy::Ignore,
+                    _ => FailurePolicy::Fail,
                 },
             }),
             actions: actions.collect(),
@@ -287,53 +301,55 @@ mod tests {
         Policy::read(&policy, &[binding.parse().unwrap()]).unwrap()
     }
 
-    fn judged(spec: &str, parameters: Option<&str>) -> Vec<String> {
+    fn denials(spec: &str, parameters: Option<&str>) -> Vec<String> {
         let object: Value = r#"{"spec":{"replicas":7}}"#.parse().unwrap();
         let namespace: Value = r#"{"metadata":{"labels":{"tier":"test"}}}"#.parse().unwrap();
         let parameters: Option<Value> = parameters.map(|text| text.parse().unwrap());
         let null = Value::Null;
-        let refusals = policy(spec).judge([&null, &object, &null, &namespace], parameters.as_ref());
-        refusals.into_iter().map(|refusal| refusal.message).collect()
+        let input =
+            PolicyInput { request: &null, object: &object, old_object: &null, namespace_object: &namespace };
+        let denials = policy(spec).validate(input, parameters.as_ref());
+        denials.into_iter().map(|denial| denial.message).collect()
     }
 
     #[test]
-    fn a_policy_that_nothing_binds_is_none() {
+    fn a_policy_without_binding_has_no_effect() {
         assert!(Policy::read(&r#"{"metadata":{"name":"p"},"spec":{}}"#.parse().unwrap(), &[]).is_none());
     }
 
     #[test]
-    fn each_expression_that_does_not_hold_is_told_in_its_words() {
+    fn each_false_validation_is_a_denial_with_its_message() {
         let spec = r#"{"validations":[
             {"expression":"object.spec.replicas <= 5"},
             {"expression":"object.spec.replicas > 0"},
             {"expression":"false","message":"plain"},
             {"expression":"false","message":"plain","messageExpression":"'has ' + string(object.spec.replicas)"}]}"#;
-        assert_eq!(judged(spec, None), ["failed expression: object.spec.replicas <= 5", "plain", "has 7"]);
+        assert_eq!(denials(spec, None), ["failed expression: object.spec.replicas <= 5", "plain", "has 7"]);
     }
 
     #[test]
-    fn variables_build_on_each_other_and_parameters_are_seen() {
+    fn variables_see_earlier_ones_and_parameters() {
         let spec = r#"{"variables":[{"name":"a","expression":"object.spec.replicas + 1"},{"name":"b","expression":"variables.a * 2"}],
             "validations":[{"expression":"variables.b <= params.data.most && namespaceObject.metadata.labels.tier == 'test'","message":"too many"}]}"#;
-        assert_eq!(judged(spec, Some(r#"{"data":{"most":16}}"#)), [""; 0]);
-        assert_eq!(judged(spec, Some(r#"{"data":{"most":15}}"#)), ["too many"]);
+        assert_eq!(denials(spec, Some(r#"{"data":{"most":16}}"#)), [""; 0]);
+        assert_eq!(denials(spec, Some(r#"{"data":{"most":15}}"#)), ["too many"]);
     }
 
     #[test]
-    fn what_cannot_be_told_refuses_or_not() {
+    fn errors_follow_the_failure_policy() {
         let spec = |policy: &str| {
             format!(
                 r#"{{"failurePolicy":"{policy}","variables":[{{"name":"a","expression":"object.none"}}],"validations":[{{"expression":"variables.a == 1"}},{{"expression":"false"}}]}}"#
             )
         };
-        let strict = judged(&spec("Fail"), None);
+        let strict = denials(&spec("Fail"), None);
         assert!(strict[0].contains("variable \"a\" cannot be computed"), "{strict:?}");
         assert_eq!(strict.len(), 2);
-        assert_eq!(judged(&spec("Ignore"), None), ["failed expression: false"]);
+        assert_eq!(denials(&spec("Ignore"), None), ["failed expression: false"]);
     }
 
     #[test]
-    fn a_mutation_makes_a_part_of_an_object_or_a_patch() {
+    fn a_mutation_yields_an_apply_configuration_or_a_patch() {
         let object: Value = r#"{"metadata":{"labels":{"a/b":"x"}},"spec":{"replicas":7}}"#.parse().unwrap();
         let made = |mutation: &str| {
             let spec = format!(
@@ -341,7 +357,9 @@ mod tests {
             );
             let policy = policy(&spec);
             let null = Value::Null;
-            policy.change(&policy.mutations[0], [&null, &object, &null, &null], None)
+            let input =
+                PolicyInput { request: &null, object: &object, old_object: &null, namespace_object: &null };
+            policy.change(&policy.mutations[0], input, None)
         };
         let applied = made(
             r#"{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"Object{spec: Object.spec{replicas: variables.more, ?paused: optional.none()}}"}}"#,
@@ -357,13 +375,13 @@ mod tests {
     }
 
     #[test]
-    fn conditions_decide_whether_it_is_asked() {
+    fn match_conditions_decide_whether_a_policy_applies() {
         let spec = |condition: &str| {
             format!(
                 r#"{{"matchConditions":[{{"name":"c","expression":"{condition}"}}],"validations":[{{"expression":"false"}}]}}"#
             )
         };
-        assert_eq!(judged(&spec("object.spec.replicas > 10"), None), [""; 0]);
-        assert_eq!(judged(&spec("object.spec.replicas > 5"), None).len(), 1);
+        assert_eq!(denials(&spec("object.spec.replicas > 10"), None), [""; 0]);
+        assert_eq!(denials(&spec("object.spec.replicas > 5"), None).len(), 1);
     }
 }

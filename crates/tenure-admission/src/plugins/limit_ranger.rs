@@ -1,49 +1,67 @@
-//! Limit ranges: what the containers of new pods of a namespace may use where they do not say, and the least and the most
-//! that containers, pods and claims of storage may ask for. What is already there is left alone.
+//! LimitRanger: sets the default requests and limits of containers, and checks that containers, pods and claims stay
+//! within the limit ranges of their namespace. Only new objects are checked.
 
-use super::{
-    Api,
-    object::{fields, meta_text, metadata, with_metadata},
-    target::Target,
+use super::{fields, with_spec};
+use crate::{
+    AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Operation, ResourceAction,
 };
-use crate::{Failure, kinds::scalar::Quantity};
+use async_trait::async_trait;
+use tenure_meta::{ApiError, Quantity};
 use tenure_value::{Object, Text, Value};
 
-/// Where a pod is told what was set in it.
+/// The annotation that says what was set.
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";
-/// The lists of containers, what they are called, and the amounts of a container that are set by default.
+/// The lists of containers with their names in messages, and the defaults with what they set.
 const CONTAINERS: [(&str, &str); 2] = [("containers", "container"), ("initContainers", "init container")];
 const DEFAULTS: [(&str, &str, &str); 2] =
     [("defaultRequest", "requests", "request"), ("default", "limits", "limit")];
 
-impl Api {
-    /// Returns a new pod with what the limit ranges of its namespace set, if they let it be; claims of storage are only
-    /// checked, and other objects returned as they are.
-    pub(crate) async fn with_limits(&self, target: &Target, object: Value) -> Result<Value, Failure> {
-        let resource = &target.served.resource;
-        let of_core = resource.group.is_empty();
-        let limited = of_core && matches!(resource.name.as_str(), "pods" | "persistentvolumeclaims");
-        let Some(ranges) = crate::kinds::registry().find("", "v1", "limitranges").filter(|_| limited) else {
-            return Ok(object);
-        };
-        let ranges = self.read_all(ranges, &target.namespace).await?;
-        let items: Vec<Value> = ranges
-            .iter()
-            .flat_map(|range| list(range.object.at(["spec", "limits"])).iter().cloned())
-            .collect();
-        if items.is_empty() {
-            return Ok(object);
-        }
-        let is_pod = resource.name == "pods";
-        let object = if is_pod { with_defaults(&object, &items) } else { object };
-        let broken = if is_pod { broken_by_pod(&object, &items) } else { broken_by_claim(&object, &items) };
-        let why = match broken.as_slice() {
-            [] => return Ok(object),
-            [only] => only.clone(),
-            several => format!("[{}]", several.join(", ")),
-        };
-        Err(Failure::forbidden("", &resource.name, meta_text(&object, "name"), &why))
+/// Applies limit ranges.
+pub(crate) struct LimitRanger;
+
+#[async_trait]
+impl AdmissionPlugin for LimitRanger {
+    fn handles(&self, action: &ResourceAction<'_>, _: &AdmissionConfig) -> bool {
+        action.is(Operation::Create, "", "pods") || action.is(Operation::Create, "", "persistentvolumeclaims")
     }
+
+    async fn admit(
+        &self,
+        attributes: &mut AdmissionAttributes,
+        context: &AdmissionContext<'_>,
+    ) -> Result<(), ApiError> {
+        if attributes.requested().resource == "pods" {
+            let items = limits(attributes, context).await?;
+            attributes.object = with_defaults(&attributes.object, &items);
+        }
+        Ok(())
+    }
+
+    async fn validate(
+        &self,
+        attributes: &mut AdmissionAttributes,
+        context: &AdmissionContext<'_>,
+    ) -> Result<(), ApiError> {
+        let items = limits(attributes, context).await?;
+        let violations = match attributes.requested().resource.as_str() {
+            "pods" => pod_violations(&attributes.object, &items),
+            _ => claim_violations(&attributes.object, &items),
+        };
+        match violations.as_slice() {
+            [] => Ok(()),
+            [only] => Err(attributes.forbidden(only)),
+            several => Err(attributes.forbidden(&format!("[{}]", several.join(", ")))),
+        }
+    }
+}
+
+/// Returns the items of all limit ranges of the namespace.
+async fn limits(
+    attributes: &AdmissionAttributes,
+    context: &AdmissionContext<'_>,
+) -> Result<Vec<Value>, ApiError> {
+    let ranges = context.cluster.list("v1", "LimitRange", &attributes.namespace).await?;
+    Ok(ranges.iter().flat_map(|range| list(range.at(["spec", "limits"])).iter().cloned()).collect())
 }
 
 fn list(value: Option<&Value>) -> &[Value] {
@@ -58,29 +76,36 @@ fn amount(value: Option<&Value>) -> Option<Quantity> {
     value.and_then(Value::as_str).and_then(Quantity::parse)
 }
 
-/// Sets what the containers of a pod do not say.
+/// Returns a pod with the default requests and limits of its containers.
 fn with_defaults(pod: &Value, items: &[Value]) -> Value {
     let mut spec = fields(pod.get("spec"));
-    let mut told = Vec::new();
+    let mut changes = Vec::new();
     for (name, called) in CONTAINERS {
         let containers = list(spec.get(name)).to_vec();
         if !containers.is_empty() {
-            let filled = containers.iter().map(|container| filled(container, called, items, &mut told));
+            let filled = containers
+                .iter()
+                .map(|container| with_container_defaults(container, called, items, &mut changes));
             spec = spec.with(name, Value::array(filled.collect::<Vec<_>>()));
         }
     }
-    if told.is_empty() {
+    if changes.is_empty() {
         return pod.clone();
     }
-    let metadata = metadata(pod);
+    let metadata = fields(pod.get("metadata"));
     let annotations = fields(metadata.get("annotations"))
-        .with(ANNOTATION, format!("LimitRanger plugin set: {}", told.join("; ")));
-    let pod = with_metadata(pod, metadata.with("annotations", annotations));
-    fields(Some(&pod)).with("spec", spec).into()
+        .with(ANNOTATION, format!("LimitRanger plugin set: {}", changes.join("; ")));
+    let pod = fields(Some(pod)).with("metadata", metadata.with("annotations", annotations)).into();
+    with_spec(&pod, spec)
 }
 
-/// Sets what a container does not say, and tells what it was.
-fn filled(container: &Value, called: &str, items: &[Value], told: &mut Vec<String>) -> Value {
+/// Returns a container with default requests and limits, and adds a description of each change.
+fn with_container_defaults(
+    container: &Value,
+    called: &str,
+    items: &[Value],
+    changes: &mut Vec<String>,
+) -> Value {
     let mut resources = fields(container.get("resources"));
     for (default, kind, word) in DEFAULTS {
         let mut amounts = fields(resources.get(kind));
@@ -97,13 +122,13 @@ fn filled(container: &Value, called: &str, items: &[Value], told: &mut Vec<Strin
             set.sort();
             resources = resources.with(kind, amounts);
             let name = container.get("name").and_then(Value::as_str).unwrap_or_default();
-            told.push(format!("{} {word} for {called} {name}", set.join(", ")));
+            changes.push(format!("{} {word} for {called} {name}", set.join(", ")));
         }
     }
     fields(Some(container)).with("resources", resources).into()
 }
 
-/// What something asks for and is limited to.
+/// Requests and limits.
 struct Usage {
     requests: Object,
     limits: Object,
@@ -115,15 +140,15 @@ impl Usage {
         Usage { requests: amounts("requests"), limits: amounts("limits") }
     }
 
-    /// What a whole pod uses: all containers together, or an earlier one alone that needs more.
+    /// The usage of a pod: the sum of its containers, or that of an init container which needs more.
     fn of_pod(pod: &Value) -> Usage {
         let total = |kind: &str| {
             let together = list(pod.at(["spec", "containers"])).iter().fold(Object::default(), |sum, of| {
                 merged(sum, &fields(of.at(["resources", kind])), Quantity::plus)
             });
             list(pod.at(["spec", "initContainers"])).iter().fold(together, |most, of| {
-                let stays = of.get("restartPolicy").and_then(Value::as_str) == Some("Always");
-                let join = if stays { Quantity::plus } else { Quantity::max };
+                let is_sidecar = of.get("restartPolicy").and_then(Value::as_str) == Some("Always");
+                let join = if is_sidecar { Quantity::plus } else { Quantity::max };
                 merged(most, &fields(of.at(["resources", kind])), join)
             })
         };
@@ -138,44 +163,46 @@ fn merged(to: Object, from: &Object, join: fn(Quantity, Quantity) -> Quantity) -
     })
 }
 
-/// Returns what a pod breaks.
-fn broken_by_pod(pod: &Value, items: &[Value]) -> Vec<String> {
-    let mut broken = Vec::new();
+/// Returns the violations of a pod.
+fn pod_violations(pod: &Value, items: &[Value]) -> Vec<String> {
+    let mut violations = Vec::new();
     for item in items {
         if is_for(item, "Container") {
             for (name, _) in CONTAINERS {
                 for container in list(pod.at(["spec", name])) {
-                    check(item, "Container", &Usage::of(container), &mut broken);
+                    check(item, "Container", &Usage::of(container), &mut violations);
                 }
             }
         } else if is_for(item, "Pod") {
-            check(item, "Pod", &Usage::of_pod(pod), &mut broken);
+            check(item, "Pod", &Usage::of_pod(pod), &mut violations);
         }
     }
-    broken
+    violations
 }
 
-/// Returns what a claim of storage breaks: it asks, and has no limit.
-fn broken_by_claim(claim: &Value, items: &[Value]) -> Vec<String> {
+/// Returns the violations of a claim, which has requests and no limits.
+fn claim_violations(claim: &Value, items: &[Value]) -> Vec<String> {
     const KIND: &str = "PersistentVolumeClaim";
     let usage = Usage::of(&fields(claim.get("spec")).into());
-    let mut broken = Vec::new();
+    let mut violations = Vec::new();
     for item in items.iter().filter(|item| is_for(item, KIND)) {
         for (bound, word) in [("min", "minimum"), ("max", "maximum")] {
             for (resource, set) in &fields(item.get(bound)) {
-                let told = format!("{word} {resource} usage per {KIND} is {}", plain(set));
+                let bound_text = format!("{word} {resource} usage per {KIND} is {}", plain(set));
                 match (amount(usage.requests.get(resource)), amount(Some(set))) {
-                    (None, _) => broken.push(format!("{told}.  No request is specified")),
+                    (None, _) => violations.push(format!("{bound_text}.  No request is specified")),
                     (Some(is), Some(set)) if is < set && bound == "min" || is > set && bound == "max" => {
-                        broken
-                            .push(format!("{told}, but request is {}", plain_at(&usage.requests, resource)));
+                        violations.push(format!(
+                            "{bound_text}, but request is {}",
+                            plain_at(&usage.requests, resource)
+                        ));
                     }
                     _ => {}
                 }
             }
         }
     }
-    broken
+    violations
 }
 
 fn plain(value: &Value) -> &str {
@@ -187,49 +214,53 @@ fn plain_at<'o>(amounts: &'o Object, resource: &str) -> &'o str {
 }
 
 /// Checks a usage against the bounds of an item.
-fn check(item: &Value, kind: &str, usage: &Usage, broken: &mut Vec<String>) {
+fn check(item: &Value, kind: &str, usage: &Usage, violations: &mut Vec<String>) {
     for (resource, least) in &fields(item.get("min")) {
-        let told = format!("minimum {resource} usage per {kind} is {}", plain(least));
+        let bound_text = format!("minimum {resource} usage per {kind} is {}", plain(least));
         let (request, limit) = (amount(usage.requests.get(resource)), amount(usage.limits.get(resource)));
         let Some(least) = amount(Some(least)) else { continue };
         match (request, limit) {
-            (None, _) => broken.push(format!("{told}.  No request is specified")),
+            (None, _) => violations.push(format!("{bound_text}.  No request is specified")),
             (Some(request), _) if request < least => {
-                broken.push(format!("{told}, but request is {}", plain_at(&usage.requests, resource)));
+                violations
+                    .push(format!("{bound_text}, but request is {}", plain_at(&usage.requests, resource)));
             }
             (_, Some(limit)) if limit < least => {
-                broken.push(format!("{told}, but limit is {}", plain_at(&usage.limits, resource)));
+                violations.push(format!("{bound_text}, but limit is {}", plain_at(&usage.limits, resource)));
             }
             _ => {}
         }
     }
     for (resource, most) in &fields(item.get("max")) {
-        let told = format!("maximum {resource} usage per {kind} is {}", plain(most));
+        let bound_text = format!("maximum {resource} usage per {kind} is {}", plain(most));
         let (request, limit) = (amount(usage.requests.get(resource)), amount(usage.limits.get(resource)));
         let Some(most) = amount(Some(most)) else { continue };
         match (request, limit) {
-            (_, None) => broken.push(format!("{told}.  No limit is specified")),
+            (_, None) => violations.push(format!("{bound_text}.  No limit is specified")),
             (_, Some(limit)) if limit > most => {
-                broken.push(format!("{told}, but limit is {}", plain_at(&usage.limits, resource)));
+                violations.push(format!("{bound_text}, but limit is {}", plain_at(&usage.limits, resource)));
             }
             (Some(request), _) if request > most => {
-                broken.push(format!("{told}, but request is {}", plain_at(&usage.requests, resource)));
+                violations
+                    .push(format!("{bound_text}, but request is {}", plain_at(&usage.requests, resource)));
             }
             _ => {}
         }
     }
     for (resource, most) in &fields(item.get("maxLimitRequestRatio")) {
-        let told = format!("{resource} max limit to request ratio per {kind} is {}", plain(most));
+        let bound_text = format!("{resource} max limit to request ratio per {kind} is {}", plain(most));
         let nanos =
             |amounts: &Object| amount(amounts.get(resource)).map(Quantity::nanos).filter(|of| *of != 0);
         let Some(most) = amount(Some(most)) else { continue };
         match (nanos(&usage.requests), nanos(&usage.limits)) {
-            (None, _) => broken.push(format!("{told}, but no request is specified or request is 0")),
-            (_, None) => broken.push(format!("{told}, but no limit is specified or limit is 0")),
+            (None, _) => {
+                violations.push(format!("{bound_text}, but no request is specified or request is 0"))
+            }
+            (_, None) => violations.push(format!("{bound_text}, but no limit is specified or limit is 0")),
             (Some(request), Some(limit)) => {
                 let ratio = limit as f64 / request as f64;
                 if ratio > most.nanos() as f64 / 1e9 {
-                    broken.push(format!("{told}, but provided ratio is {ratio:.6}"));
+                    violations.push(format!("{bound_text}, but provided ratio is {ratio:.6}"));
                 }
             }
         }
@@ -245,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn containers_get_what_they_do_not_say_and_the_pod_tells_it() {
+    fn containers_get_defaults_and_the_pod_an_annotation() {
         let items = items(
             r#"[{"type":"Container","default":{"cpu":"2","memory":"1Gi"},"defaultRequest":{"cpu":"1"}}]"#,
         );
@@ -255,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_bounds_is_told() {
+    fn usage_out_of_bounds_is_a_violation() {
         let pod = |requests: &str, limits: &str| -> Value {
             format!(r#"{{"spec":{{"containers":[{{"name":"a","resources":{{"requests":{{{requests}}},"limits":{{{limits}}}}}}},{{"name":"b","resources":{{"requests":{{{requests}}},"limits":{{{limits}}}}}}}]}}}}"#)
                 .parse()
@@ -285,13 +316,13 @@ mod tests {
             ),
         ];
         for (item, pod, expected) in cases {
-            assert_eq!(broken_by_pod(&pod, &items(&format!("[{item}]"))), expected, "{item}");
+            assert_eq!(pod_violations(&pod, &items(&format!("[{item}]"))), expected, "{item}");
         }
         let claim: Value = r#"{"spec":{"resources":{"requests":{"storage":"5Gi"}}}}"#.parse().unwrap();
         let bounds =
             items(r#"[{"type":"PersistentVolumeClaim","min":{"storage":"1Gi"},"max":{"storage":"2Gi"}}]"#);
         assert_eq!(
-            broken_by_claim(&claim, &bounds),
+            claim_violations(&claim, &bounds),
             ["maximum storage usage per PersistentVolumeClaim is 2Gi, but request is 5Gi"]
         );
     }

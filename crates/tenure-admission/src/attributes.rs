@@ -1,0 +1,204 @@
+//! The attributes of a request that is admitted.
+
+use std::collections::HashMap;
+use tenure_meta::{ApiError, Resource, Scope};
+use tenure_value::{Text, Value};
+
+/// The operation of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// An object is created.
+    Create,
+    /// An object is updated.
+    Update,
+    /// An object is deleted.
+    Delete,
+}
+
+impl Operation {
+    /// Returns the name in rules and reviews.
+    pub fn word(self) -> &'static str {
+        match self {
+            Operation::Create => "CREATE",
+            Operation::Update => "UPDATE",
+            Operation::Delete => "DELETE",
+        }
+    }
+}
+
+/// An operation on a resource or subresource: what decides quickly whether a plugin handles a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResourceAction<'a> {
+    /// The operation.
+    pub operation: Operation,
+    /// The group of the resource.
+    pub group: &'a str,
+    /// The resource.
+    pub resource: &'a str,
+    /// The subresource; empty for the object itself.
+    pub subresource: &'a str,
+}
+
+impl ResourceAction<'_> {
+    /// Whether the action is an operation on the objects of a resource.
+    pub fn is(&self, operation: Operation, group: &str, resource: &str) -> bool {
+        self.operation == operation
+            && self.subresource.is_empty()
+            && self.resource == resource
+            && self.group == group
+    }
+}
+
+/// A resource at one of the versions in which it is served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceVariant {
+    /// The group of the resource.
+    pub group: Text,
+    /// The version.
+    pub version: Text,
+    /// The resource.
+    pub resource: Text,
+    /// Group, version and kind of the object in the request. For a subresource such as `scale` they differ from those of
+    /// the resource.
+    pub kind: (Text, Text, Text),
+}
+
+impl ResourceVariant {
+    /// Returns the variant of a resource, or of one of its subresources.
+    pub fn of(resource: &Resource, subresource: &str) -> ResourceVariant {
+        let (group, version) = (resource.group.clone(), resource.version.clone());
+        let kind = match resource.subresource(subresource) {
+            Some(of) if of.version.is_empty() => (group.clone(), version.clone(), of.kind.clone()),
+            Some(of) => (of.group.clone(), of.version.clone(), of.kind.clone()),
+            None => (group.clone(), version.clone(), resource.kind.clone()),
+        };
+        ResourceVariant { group, version, resource: resource.name.clone(), kind }
+    }
+
+    /// Returns the `apiVersion` of the object in the request.
+    pub fn api_version(&self) -> Text {
+        tenure_meta::api_version(&self.kind.0, &self.kind.1)
+    }
+}
+
+/// The attributes of a request.
+#[derive(Clone, Debug)]
+pub struct AdmissionAttributes {
+    /// The operation.
+    pub operation: Operation,
+    /// The resource as the request names it, followed by its other served versions.
+    pub variants: Vec<ResourceVariant>,
+    /// The subresource; empty for the object itself.
+    pub subresource: Text,
+    /// The scope of the resource.
+    pub scope: Scope,
+    /// The namespace of the object; that of a namespace is its own name.
+    pub namespace: Text,
+    /// The name of the object.
+    pub name: Text,
+    /// Whether the request is a dry run.
+    pub dry_run: bool,
+    /// The `UserInfo` of the client.
+    pub user: Value,
+    /// The options of the request, such as `CreateOptions`.
+    pub options: Value,
+    /// The object; `null` for a deletion.
+    pub object: Value,
+    /// The object before the request; `null` for a creation.
+    pub old_object: Value,
+    /// The `Namespace` of the object; `null` if it is not in one.
+    pub namespace_object: Value,
+    /// Warnings for the client.
+    pub warnings: Vec<String>,
+    /// What reinvocation needs to know.
+    pub(crate) reinvocation: Reinvocation,
+}
+
+/// The objects as policies and webhooks left them, by which it is decided whether they are invoked again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reinvocation {
+    pub is_second_pass: bool,
+    /// Whether a policy or webhook has changed the object.
+    pub is_needed: bool,
+    left: HashMap<(&'static str, usize), Value>,
+}
+
+impl Reinvocation {
+    /// Whether a policy or webhook is invoked in this pass: in the second one if it asks for that, and if the object has
+    /// changed since.
+    pub fn is_due(&self, key: (&'static str, usize), if_needed: bool, object: &Value) -> bool {
+        !self.is_second_pass || if_needed && self.left.get(&key).is_some_and(|left| left != object)
+    }
+
+    /// Records the object as a policy or webhook has left it.
+    fn record(&mut self, key: (&'static str, usize), object: &Value) {
+        self.left.insert(key, object.clone());
+    }
+}
+
+impl AdmissionAttributes {
+    /// Creates the attributes of a request without objects.
+    pub fn new(
+        operation: Operation,
+        variants: Vec<ResourceVariant>,
+        (subresource, scope): (Text, Scope),
+        (namespace, name): (Text, Text),
+        dry_run: bool,
+    ) -> AdmissionAttributes {
+        let mut attributes = AdmissionAttributes {
+            operation,
+            variants,
+            subresource,
+            scope,
+            namespace,
+            name,
+            dry_run,
+            user: Value::Null,
+            options: Value::Null,
+            object: Value::Null,
+            old_object: Value::Null,
+            namespace_object: Value::Null,
+            warnings: Vec::new(),
+            reinvocation: Reinvocation::default(),
+        };
+        if attributes.is_namespace() {
+            attributes.namespace = attributes.name.clone();
+        }
+        attributes
+    }
+
+    /// Returns the resource as the request names it.
+    pub fn requested(&self) -> &ResourceVariant {
+        &self.variants[0]
+    }
+
+    /// Returns the action of the request.
+    pub fn action(&self) -> ResourceAction<'_> {
+        let requested = self.requested();
+        ResourceAction {
+            operation: self.operation,
+            group: &requested.group,
+            resource: &requested.resource,
+            subresource: &self.subresource,
+        }
+    }
+
+    /// Replaces the object by what a policy or webhook has made of it.
+    pub(crate) fn replace_object(&mut self, key: (&'static str, usize), object: Value) {
+        self.reinvocation.is_needed |= object != self.object;
+        self.object = object;
+        self.reinvocation.record(key, &self.object);
+    }
+
+    /// Whether the object is a namespace.
+    pub fn is_namespace(&self) -> bool {
+        let requested = self.requested();
+        requested.group.is_empty() && requested.resource == "namespaces"
+    }
+
+    /// Returns the error for a request that is refused.
+    pub fn forbidden(&self, why: &str) -> ApiError {
+        let requested = self.requested();
+        ApiError::forbidden(&requested.group, &requested.resource, &self.name, why)
+    }
+}

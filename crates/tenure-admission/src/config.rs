@@ -1,0 +1,101 @@
+//! The configured webhooks and policies, compiled once when a configuration changes.
+
+use crate::{
+    AdmissionAttributes, ResourceAction, matching::MatchConstraints, policy::Policy,
+    webhook::AdmissionWebhook,
+};
+use tenure_value::Value;
+
+/// The group of the configurations.
+pub const GROUP: &str = "admissionregistration.k8s.io";
+/// The resources of the configurations.
+pub const CONFIGURATIONS: [&str; 6] = [
+    "mutatingadmissionpolicies",
+    "mutatingadmissionpolicybindings",
+    "mutatingwebhookconfigurations",
+    "validatingwebhookconfigurations",
+    "validatingadmissionpolicies",
+    "validatingadmissionpolicybindings",
+];
+
+/// The webhooks and policies of a cluster.
+#[derive(Debug, Default)]
+pub struct AdmissionConfig {
+    pub(crate) mutating_policies: Vec<Policy>,
+    /// In the order in which they are called.
+    pub(crate) mutating_webhooks: Vec<AdmissionWebhook>,
+    pub(crate) validating_policies: Vec<Policy>,
+    pub(crate) validating_webhooks: Vec<AdmissionWebhook>,
+}
+
+impl AdmissionConfig {
+    /// Compiles the objects of [`CONFIGURATIONS`], each resource's in the order of their names.
+    pub fn compile(objects: &[Vec<Value>; 6]) -> AdmissionConfig {
+        let [mutating_policies, mutating_bindings, mutating, validating, policies, bindings] = objects;
+        let webhooks = |of: &[Value]| of.iter().flat_map(AdmissionWebhook::all).collect();
+        let bound = |policies: &[Value], bindings: &[Value]| {
+            policies.iter().filter_map(|policy| Policy::read(policy, bindings)).collect()
+        };
+        AdmissionConfig {
+            mutating_policies: bound(mutating_policies, mutating_bindings),
+            mutating_webhooks: webhooks(mutating),
+            validating_policies: bound(policies, bindings),
+            validating_webhooks: webhooks(validating),
+        }
+    }
+
+    /// Whether a webhook or a policy may match an action: a quick negative for most writes.
+    pub fn may_match(&self, action: &ResourceAction<'_>) -> bool {
+        !is_exempt(action) && self.constraints().any(|of| of.may_match(action.operation, action.resource))
+    }
+
+    /// Whether a webhook or a policy matches a request by its rules.
+    pub fn matches(&self, attributes: &AdmissionAttributes) -> bool {
+        !is_exempt(&attributes.action())
+            && self.constraints().any(|of| of.matching_variant(attributes).is_some())
+    }
+
+    fn constraints(&self) -> impl Iterator<Item = &MatchConstraints> {
+        let webhooks = self.mutating_webhooks.iter().chain(&self.validating_webhooks);
+        let policies = self.mutating_policies.iter().chain(&self.validating_policies);
+        webhooks.map(|of| &of.constraints).chain(policies.map(|of| &of.constraints))
+    }
+}
+
+/// Whether webhooks and policies do not see an action: a webhook that does not respond could otherwise not be removed.
+pub(crate) fn is_exempt(action: &ResourceAction<'_>) -> bool {
+    action.group == GROUP && CONFIGURATIONS.contains(&action.resource)
+}
+
+/// Whether one of several constraints may match an action.
+pub(crate) fn any_may_match<'c>(
+    mut constraints: impl Iterator<Item = &'c MatchConstraints>,
+    action: &ResourceAction<'_>,
+) -> bool {
+    !is_exempt(action) && constraints.any(|of| of.may_match(action.operation, action.resource))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Operation;
+
+    #[test]
+    fn configurations_are_exempt() {
+        let all = r#"[{"metadata":{"name":"a"},"webhooks":[{"name":"a.b.c","clientConfig":{"url":"https://h"},
+            "rules":[{"operations":["*"],"apiGroups":["*"],"apiVersions":["*"],"resources":["*"]}]}]}]"#;
+        let all: Value = all.parse().unwrap();
+        let mut objects: [Vec<Value>; 6] = Default::default();
+        objects[3] = all.as_array().unwrap().to_vec();
+        let config = AdmissionConfig::compile(&objects);
+        let action = |group, resource| ResourceAction {
+            operation: Operation::Delete,
+            group,
+            resource,
+            subresource: "",
+        };
+        assert!(config.may_match(&action("", "pods")));
+        assert!(!config.may_match(&action(GROUP, "validatingwebhookconfigurations")));
+        assert!(!AdmissionConfig::default().may_match(&action("", "pods")));
+    }
+}

@@ -1,0 +1,23 @@
+//! Admission: webhooks, CEL policies and built-in plugins, all behind one trait, [`AdmissionPlugin`], in the order in
+//! which kube-apiserver runs them ([`AdmissionChain`]).
+//!
+//! The crate does not know HTTP routing, how objects are stored, or how ownership is decided. What plugins read of the
+//! cluster comes through the trait [`Cluster`], which the server implements.
+
+mod attributes;
+mod chain;
+mod cluster;
+mod config;
+mod expression;
+mod matching;
+mod plugin;
+mod plugins;
+mod policy;
+mod webhook;
+
+pub use attributes::{AdmissionAttributes, Operation, ResourceAction, ResourceVariant};
+pub use chain::{AdmissionChain, AdmissionError, PluginSelection, plugin_names};
+pub use cluster::Cluster;
+pub use config::{AdmissionConfig, CONFIGURATIONS, GROUP};
+pub use plugin::{AdmissionContext, AdmissionPlugin, Complete, webhook_error};
+pub use webhook::{Endpoint, WebhookClient};

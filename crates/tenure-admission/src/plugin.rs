@@ -1,0 +1,50 @@
+//! The trait of all admission plugins.
+
+use crate::{AdmissionAttributes, AdmissionConfig, Cluster, ResourceAction, WebhookClient};
+use async_trait::async_trait;
+use tenure_meta::{ApiError, Cause};
+use tenure_value::{Text, Value};
+
+/// An admission plugin. Mutating plugins implement [`admit`](AdmissionPlugin::admit), validating ones
+/// [`validate`](AdmissionPlugin::validate).
+#[async_trait]
+pub trait AdmissionPlugin: Send + Sync {
+    /// Whether the plugin handles an action. This must be cheap: it is asked for every write.
+    fn handles(&self, action: &ResourceAction<'_>, config: &AdmissionConfig) -> bool;
+
+    /// Changes the object, or refuses the request.
+    async fn admit(&self, _: &mut AdmissionAttributes, _: &AdmissionContext<'_>) -> Result<(), ApiError> {
+        Ok(())
+    }
+
+    /// Refuses the request if the object may not be written as it is.
+    async fn validate(&self, _: &mut AdmissionAttributes, _: &AdmissionContext<'_>) -> Result<(), ApiError> {
+        Ok(())
+    }
+}
+
+/// Defaults and decodes an object that a webhook or a policy has changed, as the server does with a body.
+pub type Complete<'c> = &'c (dyn Fn(&Value) -> Result<Value, ApiError> + Send + Sync);
+
+/// What plugins use besides the attributes of the request.
+#[derive(Clone, Copy)]
+pub struct AdmissionContext<'a> {
+    /// Reads the cluster.
+    pub cluster: &'a dyn Cluster,
+    /// The webhooks and policies.
+    pub config: &'a AdmissionConfig,
+    /// The client of the webhooks.
+    pub client: &'a WebhookClient,
+    /// Completes an object that was changed.
+    pub complete: Complete<'a>,
+}
+
+/// Returns the error for a fault of a webhook.
+pub fn webhook_error(message: String) -> ApiError {
+    ApiError::internal(format!("Internal error occurred: {message}")).with_causes(vec![plain_cause(message)])
+}
+
+/// Returns a cause that is a message only.
+pub(crate) fn plain_cause(message: String) -> Cause {
+    Cause { reason: Text::default(), message, field: String::new(), extension: None }
+}

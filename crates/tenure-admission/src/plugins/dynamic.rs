@@ -1,0 +1,105 @@
+//! The plugins that apply configured policies and call configured webhooks.
+
+use crate::{
+    AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Operation, ResourceAction,
+    config::any_may_match, policy, webhook,
+};
+use async_trait::async_trait;
+use tenure_meta::ApiError;
+
+/// Applies the mutating policies.
+pub(crate) struct MutatingAdmissionPolicy;
+
+#[async_trait]
+impl AdmissionPlugin for MutatingAdmissionPolicy {
+    fn handles(&self, action: &ResourceAction<'_>, config: &AdmissionConfig) -> bool {
+        action.operation != Operation::Delete
+            && any_may_match(config.mutating_policies.iter().map(|of| &of.constraints), action)
+    }
+
+    async fn admit(
+        &self,
+        attributes: &mut AdmissionAttributes,
+        context: &AdmissionContext<'_>,
+    ) -> Result<(), ApiError> {
+        for (at, policy) in context.config.mutating_policies.iter().enumerate() {
+            let key = ("MutatingAdmissionPolicy", at);
+            if !attributes.reinvocation.is_due(key, policy.is_reinvoked, &attributes.object) {
+                continue;
+            }
+            if let Some(object) = policy::mutate(policy, attributes, context).await? {
+                attributes.replace_object(key, object);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Calls the mutating webhooks one after the other.
+pub(crate) struct MutatingAdmissionWebhook;
+
+#[async_trait]
+impl AdmissionPlugin for MutatingAdmissionWebhook {
+    fn handles(&self, action: &ResourceAction<'_>, config: &AdmissionConfig) -> bool {
+        any_may_match(config.mutating_webhooks.iter().map(|of| &of.constraints), action)
+    }
+
+    async fn admit(
+        &self,
+        attributes: &mut AdmissionAttributes,
+        context: &AdmissionContext<'_>,
+    ) -> Result<(), ApiError> {
+        for (at, webhook) in context.config.mutating_webhooks.iter().enumerate() {
+            let key = ("MutatingAdmissionWebhook", at);
+            if !attributes.reinvocation.is_due(key, webhook.is_reinvoked, &attributes.object) {
+                continue;
+            }
+            if let Some(object) = webhook::mutate(webhook, attributes, context).await? {
+                attributes.replace_object(key, object);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Evaluates the validating policies.
+pub(crate) struct ValidatingAdmissionPolicy;
+
+#[async_trait]
+impl AdmissionPlugin for ValidatingAdmissionPolicy {
+    fn handles(&self, action: &ResourceAction<'_>, config: &AdmissionConfig) -> bool {
+        any_may_match(config.validating_policies.iter().map(|of| &of.constraints), action)
+    }
+
+    async fn validate(
+        &self,
+        attributes: &mut AdmissionAttributes,
+        context: &AdmissionContext<'_>,
+    ) -> Result<(), ApiError> {
+        for policy in &context.config.validating_policies {
+            policy::validate(policy, attributes, context).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Calls the validating webhooks one after the other.
+pub(crate) struct ValidatingAdmissionWebhook;
+
+#[async_trait]
+impl AdmissionPlugin for ValidatingAdmissionWebhook {
+    fn handles(&self, action: &ResourceAction<'_>, config: &AdmissionConfig) -> bool {
+        any_may_match(config.validating_webhooks.iter().map(|of| &of.constraints), action)
+    }
+
+    async fn validate(
+        &self,
+        attributes: &mut AdmissionAttributes,
+        context: &AdmissionContext<'_>,
+    ) -> Result<(), ApiError> {
+        for webhook in &context.config.validating_webhooks {
+            webhook::validate(webhook, attributes, context).await?;
+        }
+        Ok(())
+    }
+}

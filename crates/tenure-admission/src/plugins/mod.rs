@@ -1,0 +1,34 @@
+//! The built-in admission plugins, one file each. A further plugin is a file here and a row in the chain.
+
+mod default_class;
+mod dynamic;
+mod limit_ranger;
+mod priority;
+mod pvc_resize;
+mod runtime_class;
+
+pub(crate) use default_class::{DefaultIngressClass, DefaultStorageClass};
+pub(crate) use dynamic::{
+    MutatingAdmissionPolicy, MutatingAdmissionWebhook, ValidatingAdmissionPolicy, ValidatingAdmissionWebhook,
+};
+pub(crate) use limit_ranger::LimitRanger;
+pub(crate) use priority::Priority;
+pub(crate) use pvc_resize::PersistentVolumeClaimResize;
+pub(crate) use runtime_class::RuntimeClass;
+
+use tenure_value::{Object, Value};
+
+/// Returns the fields of a member; none if it is not an object.
+fn fields(part: Option<&Value>) -> Object {
+    part.and_then(Value::as_object).cloned().unwrap_or_default()
+}
+
+/// Returns an object with another `spec`.
+fn with_spec(object: &Value, spec: Object) -> Value {
+    fields(Some(object)).with("spec", spec).into()
+}
+
+/// Returns a text of `metadata`; empty if it is missing.
+fn meta_text<'v>(object: &'v Value, field: &str) -> &'v str {
+    object.at(["metadata", field]).and_then(Value::as_str).unwrap_or_default()
+}

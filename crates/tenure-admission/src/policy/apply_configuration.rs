@@ -1,0 +1,101 @@
+//! Changes of mutating policies: an apply configuration is merged by server-side apply, a JSON patch is applied.
+
+use super::Change;
+use crate::{Cluster, ResourceVariant};
+use tenure_apply::{Behavior, Force, Live, Managers, Presence, Reset, SingleVersion, Write};
+use tenure_fields::FieldSet;
+use tenure_schema::TypeRef;
+use tenure_value::{Object, Value};
+
+/// Returns an object of a variant with a change.
+pub(super) fn changed(
+    cluster: &dyn Cluster,
+    object: &Value,
+    change: &Change,
+    variant: &ResourceVariant,
+) -> Result<Value, String> {
+    match change {
+        Change::Patch(patch) => {
+            let options = tenure_patch::json::Options::default();
+            tenure_patch::json::apply(object, patch, &options).map_err(|error| error.to_string())
+        }
+        Change::Apply(config) => {
+            let mut merged = Err(String::from("the type of the object is not known"));
+            cluster
+                .with_type(variant, &mut |of| merged = merge(object, config, variant, of))
+                .map_err(|error| error.to_string())?;
+            merged
+        }
+    }
+}
+
+fn merge(
+    object: &Value,
+    config: &Value,
+    variant: &ResourceVariant,
+    of: TypeRef<'_>,
+) -> Result<Value, String> {
+    let (api_version, kind) = (variant.api_version(), &variant.kind.2);
+    let fields = config.as_object().ok_or("an ApplyConfiguration must be an object: Object{…}")?;
+    let config: Value = fields.with("apiVersion", api_version.clone()).with("kind", kind.clone()).into();
+    check_granular(&config, of)?;
+    let versions = SingleVersion::new(api_version.clone(), of);
+    let write = Write {
+        manager: "policy",
+        api_version: &api_version,
+        subresource: "",
+        now: None,
+        versions: &versions,
+        reset: Reset::Nothing,
+        behavior: Behavior::default(),
+        empty: &Value::object([("apiVersion", api_version.clone().into()), ("kind", kind.clone().into())]),
+    };
+    let (kept, bare) = split_server_fields(object);
+    let managers = Managers::default();
+    let live = Live { object: &bare, managers: &managers, presence: Presence::Stored };
+    let state = tenure_apply::apply(live, &config, &write, Force::All).map_err(|error| error.to_string())?;
+    Ok(with_server_fields(state.object, kept))
+}
+
+/// The fields of `metadata` that the server adds to a stored object.
+const SERVER_FIELDS: [&str; 2] = ["managedFields", "resourceVersion"];
+
+/// Returns the fields that the server adds, and the object without them.
+fn split_server_fields(object: &Value) -> (Vec<(&'static str, Value)>, Value) {
+    let metadata = metadata(object);
+    let kept = SERVER_FIELDS.iter().filter_map(|name| Some((*name, metadata.get(name)?.clone()))).collect();
+    let bare = SERVER_FIELDS.iter().fold(metadata, |metadata, name| metadata.without(name));
+    (kept, with_metadata(object, bare))
+}
+
+fn with_server_fields(object: Value, kept: Vec<(&'static str, Value)>) -> Value {
+    let metadata =
+        kept.into_iter().fold(metadata(&object), |metadata, (name, value)| metadata.with(name, value));
+    with_metadata(&object, metadata)
+}
+
+fn metadata(object: &Value) -> Object {
+    object.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default()
+}
+
+fn with_metadata(object: &Value, metadata: Object) -> Value {
+    object.as_object().cloned().unwrap_or_default().with("metadata", metadata).into()
+}
+
+/// Checks that a configuration sets nothing that can only be replaced as a whole: what it does not name would be lost.
+fn check_granular(config: &Value, of: TypeRef<'_>) -> Result<(), String> {
+    let declared = FieldSet::of(config, of).map_err(|error| error.to_string())?;
+    for path in declared.leaves().iter() {
+        let is_atomic = match path.resolve(config, of) {
+            Some(Value::Array(items)) => !items.is_empty(),
+            Some(Value::Object(fields)) => !fields.is_empty(),
+            _ => false,
+        };
+        if is_atomic {
+            return Err(format!(
+                "invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {path}; use a JSONPatch"
+            ));
+        }
+    }
+    Ok(())
+}
