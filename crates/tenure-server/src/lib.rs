@@ -22,6 +22,7 @@ pub use http::{
 };
 pub(crate) use http::{health, metrics, negotiation as media, query, service_account_token as token};
 pub use server::{BODY_BYTES, RequestBody, Server};
+pub use tenure_admission::{AdmissionChain, PluginSelection};
 pub use tenure_builtin as kinds;
 pub use tenure_crd as custom;
 pub use tenure_meta::{ApiError as Failure, Cause, FieldSelector, LabelSelector, Reason};

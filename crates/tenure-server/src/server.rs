@@ -24,7 +24,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
-use tenure_admission::WebhookClient;
+use tenure_admission::{AdmissionChain, WebhookClient};
 use tenure_store::Store;
 use tenure_value::Text;
 
@@ -88,8 +88,17 @@ impl Request {
 }
 
 impl Server {
-    /// Makes the API over a store; the first namespaces come into being.
+    /// Opens a server over a store with all admission plugins, and creates the initial namespaces.
     pub async fn open(store: Arc<dyn Store>, access: Access) -> Result<Arc<Server>, Failure> {
+        Server::open_with_admission(store, access, AdmissionChain::default()).await
+    }
+
+    /// Opens a server with a chain of admission plugins.
+    pub async fn open_with_admission(
+        store: Arc<dyn Store>,
+        access: Access,
+        chain: AdmissionChain,
+    ) -> Result<Arc<Server>, Failure> {
         crate::kinds::Kinds::check().map_err(|error| Failure::internal(error.to_string()))?;
         let api = Arc::new(Server {
             store,
@@ -97,7 +106,7 @@ impl Server {
             access,
             metrics: Metrics::default(),
             current: catalog::Current::default(),
-            admission: AdmissionState::default(),
+            admission: AdmissionState::new(chain),
             refreshing: tokio::sync::Mutex::default(),
             event_cache: EventCache::default(),
             encode_cache: Default::default(),

@@ -41,6 +41,12 @@ pub(crate) fn webhook(of: &Context<'_>, errors: &mut Vec<FieldError>) {
                 let field = "clientConfig.service.path";
                 errors.push(of.fault(field, FieldErrorKind::Invalid, &path.into(), &detail));
             }
+            if let Some(port) = service.get("port").filter(|port| !port.is_null())
+                && !port.as_i64().is_some_and(|port| (1..=65_535).contains(&port))
+            {
+                let detail = "port is not valid: must be between 1 and 65535, inclusive";
+                errors.push(of.fault("clientConfig.service.port", FieldErrorKind::Invalid, port, detail));
+            }
         }
         (url, None) => {
             for detail in format::webhook_url_faults(url) {

@@ -31,10 +31,16 @@ use tenure_value::Value;
 pub(crate) const CONFIGURATION_PREFIX: &str = "objects/admissionregistration.k8s.io/";
 
 /// The admission chain and its current configuration.
-#[derive(Default)]
 pub(crate) struct AdmissionState {
     chain: AdmissionChain,
     config: RwLock<Arc<AdmissionConfig>>,
+}
+
+impl AdmissionState {
+    /// Returns the state before a configuration has been read.
+    pub fn new(chain: AdmissionChain) -> AdmissionState {
+        AdmissionState { chain, config: RwLock::default() }
+    }
 }
 
 impl Server {

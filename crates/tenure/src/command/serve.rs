@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use tenure_server::{
+use tenure_server::{AdmissionChain, PluginSelection, 
     Access, Credentials,
     Server,
     listen::{self, bind},
@@ -42,6 +42,12 @@ pub struct Options {
     /// Serve plain HTTP without authentication; only on a loopback address.
     #[arg(long)]
     insecure_http: bool,
+    /// Admission plugins to enable in addition to the default ones, by the names that Kubernetes gives them.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    enable_admission_plugins: Vec<String>,
+    /// Admission plugins to disable, such as `LimitRanger,Priority`.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    disable_admission_plugins: Vec<String>,
     /// Create the service account `default` and the config map `kube-root-ca.crt` in every namespace.
     #[arg(long)]
     service_accounts: bool,
@@ -101,7 +107,12 @@ async fn serve(options: Options) -> Result<(), Error> {
         let Credentials { authority, token, kubeconfig, tls } = credentials;
         (Access::Token(token), Some(tls), kubeconfig, authority)
     };
-    let api = Server::open(store, access).await.map_err(|failure| format!("cannot start: {failure}"))?;
+    let plugins = PluginSelection {
+        enabled: options.enable_admission_plugins.clone(),
+        disabled: options.disable_admission_plugins.clone(),
+    };
+    let chain = AdmissionChain::new(&plugins)?;
+    let api = Server::open_with_admission(store, access, chain).await.map_err(|failure| format!("cannot start: {failure}"))?;
     api.announce(address);
     if options.service_accounts {
         api.furnish_namespaces(&authority);
