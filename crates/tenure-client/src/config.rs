@@ -315,8 +315,8 @@ contexts:
             shown(one.auth.credentials().await.unwrap()),
             [
                 "impersonate-user: bob",
-                "impersonate-group: x",
-                "impersonate-group: y",
+                "impersonate-group: dev",
+                "impersonate-group: ops",
                 "authorization: Bearer secret"
             ]
         );

@@ -5,7 +5,7 @@ use crate::{
     object::Stored,
     server::{Request, Server},
     target::Target,
-    write::update::holder,
+    write::update::owner,
 };
 use hyper::StatusCode;
 use tenure_apply::{OwnershipChange, State};
@@ -52,7 +52,7 @@ impl Server {
 }
 
 fn change(change: &OwnershipChange) -> Value {
-    let mut fields = holder(&change.owner).as_object().cloned().unwrap_or_default();
+    let mut fields = owner(&change.owner).as_object().cloned().unwrap_or_default();
     for (name, set) in [
         ("gained", &change.gained),
         ("lost", &change.lost),

@@ -389,7 +389,7 @@ pub(crate) fn conflict(target: &Target, conflicts: &Conflicts) -> Failure {
 
 fn explanation(conflict: &Conflict, object: &Value) -> Value {
     let mut fields =
-        vec![("object", object.clone()), ("holders", Value::array(conflict.owners.iter().map(holder)))];
+        vec![("object", object.clone()), ("owners", Value::array(conflict.owners.iter().map(owner)))];
     if let Some(live) = &conflict.live {
         fields.push(("live", live.clone()));
     }
@@ -399,16 +399,16 @@ fn explanation(conflict: &Conflict, object: &Value) -> Value {
     Value::object(fields)
 }
 
-pub(crate) fn holder(holder: &Owner) -> Value {
+pub(crate) fn owner(owner: &Owner) -> Value {
     let mut fields = vec![
-        ("manager", Value::from(holder.name.clone())),
-        ("operation", Value::from(holder.operation.as_str())),
-        ("apiVersion", Value::from(holder.api_version.clone())),
+        ("manager", Value::from(owner.name.clone())),
+        ("operation", Value::from(owner.operation.as_str())),
+        ("apiVersion", Value::from(owner.api_version.clone())),
     ];
-    if !holder.subresource.is_empty() {
-        fields.push(("subresource", Value::from(holder.subresource.clone())));
+    if !owner.subresource.is_empty() {
+        fields.push(("subresource", Value::from(owner.subresource.clone())));
     }
-    if let Some(time) = holder.time {
+    if let Some(time) = owner.time {
         fields.push(("time", Value::from(time.to_string())));
     }
     Value::object(fields)
