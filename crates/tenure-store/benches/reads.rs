@@ -104,7 +104,7 @@ fn fan_out(criterion: &mut Criterion) {
             let start = Instant::now();
             for _ in 0..rounds {
                 seen.store(0, Ordering::SeqCst);
-                sender.send("x".into()).expect("somebody listens");
+                sender.send("x".into()).expect("a receiver exists");
                 wait_for(&seen, WATCHERS);
             }
             start.elapsed()

@@ -77,28 +77,37 @@ impl<K, V> CowMap<K, V> {
     }
 
     /// Returns the entry with the smallest key.
-    pub(crate) fn first(&self) -> Option<(&K, &V)> {
+    pub(crate) fn first(&self) -> Option<(&K, &V)>
+    where
+        K: Ord,
+    {
         self.iter().next()
     }
 
     /// Iterates over all entries in the order of their keys.
-    pub(crate) fn iter(&self) -> Range<'_, K, V> {
-        let mut range = Range { stack: Vec::new(), leaf: [].iter() };
+    pub(crate) fn iter(&self) -> Range<'_, K, V>
+    where
+        K: Ord,
+    {
+        let mut range = Range { stack: Vec::new(), leaf: [].iter(), end: None };
         range.descend_first(&self.root);
         range
     }
 
-    /// Iterates over the entries from a lower bound on.
-    pub(crate) fn range_from<Q: Ord + ?Sized>(&self, from: Bound<&Q>) -> Range<'_, K, V>
+    /// Iterates over the entries from a lower bound on, up to a key that is not included.
+    pub(crate) fn range<Q: Ord + ?Sized>(&self, from: Bound<&Q>, end: Option<K>) -> Range<'_, K, V>
     where
-        K: Borrow<Q>,
+        K: Borrow<Q> + Ord,
     {
+        let mut range = Range { stack: Vec::new(), leaf: [].iter(), end };
         let (key, past) = match from {
-            Bound::Unbounded => return self.iter(),
+            Bound::Unbounded => {
+                range.descend_first(&self.root);
+                return range;
+            }
             Bound::Included(key) => (key, false),
             Bound::Excluded(key) => (key, true),
         };
-        let mut range = Range { stack: Vec::new(), leaf: [].iter() };
         let mut node = &*self.root;
         loop {
             match node {
@@ -112,7 +121,41 @@ impl<K, V> CowMap<K, V> {
                         Ok(place) => place + usize::from(past),
                         Err(place) => place,
                     };
-                    range.leaf = entries[place..].iter();
+                    range.enter(&entries[place..]);
+                    return range;
+                }
+            }
+        }
+    }
+
+    /// Iterates in descending order over the entries below an upper bound.
+    pub(crate) fn descending_from<Q: Ord + ?Sized>(&self, from: Bound<&Q>) -> Descending<'_, K, V>
+    where
+        K: Borrow<Q>,
+    {
+        let mut range = Descending { stack: Vec::new(), leaf: [].iter() };
+        let (key, included) = match from {
+            Bound::Unbounded => {
+                range.descend_last(&self.root);
+                return range;
+            }
+            Bound::Included(key) => (key, true),
+            Bound::Excluded(key) => (key, false),
+        };
+        let mut node = &*self.root;
+        loop {
+            match node {
+                Node::Branch(children) => {
+                    let place = child_of(children, key);
+                    range.stack.push(children[..place].iter());
+                    node = &children[place].node;
+                }
+                Node::Leaf(entries) => {
+                    let end = match find(entries, key) {
+                        Ok(place) => place + usize::from(included),
+                        Err(place) => place,
+                    };
+                    range.leaf = entries[..end].iter();
                     return range;
                 }
             }
@@ -226,7 +269,10 @@ fn insert<K: Ord + Clone, V: Clone>(
     }
 }
 
-fn remove<K: Borrow<Q> + Ord + Clone, V: Clone, Q: Ord + ?Sized>(node: &mut Node<K, V>, key: &Q) -> Option<V> {
+fn remove<K: Borrow<Q> + Ord + Clone, V: Clone, Q: Ord + ?Sized>(
+    node: &mut Node<K, V>,
+    key: &Q,
+) -> Option<V> {
     match node {
         Node::Leaf(entries) => find(entries, key).ok().map(|place| entries.remove(place).1),
         Node::Branch(children) => {
@@ -264,14 +310,26 @@ fn merge<K: Clone, V: Clone>(children: &mut Vec<Child<K, V>>, place: usize) {
 pub(crate) struct Range<'a, K, V> {
     stack: Vec<std::slice::Iter<'a, Child<K, V>>>,
     leaf: std::slice::Iter<'a, (K, V)>,
+    end: Option<K>,
 }
 
-impl<'a, K, V> Range<'a, K, V> {
+impl<'a, K: Ord, V> Range<'a, K, V> {
+    /// Begins a leaf. The end is compared once per leaf: the bytes of the keys lie elsewhere in memory.
+    fn enter(&mut self, mut entries: &'a [(K, V)]) {
+        if let Some(end) = &self.end
+            && entries.last().is_some_and(|(last, _)| last >= end)
+        {
+            entries = &entries[..entries.partition_point(|(key, _)| key < end)];
+            self.stack.clear();
+        }
+        self.leaf = entries.iter();
+    }
+
     fn descend_first(&mut self, mut node: &'a Node<K, V>) {
         loop {
             match node {
                 Node::Leaf(entries) => {
-                    self.leaf = entries.iter();
+                    self.enter(entries);
                     return;
                 }
                 Node::Branch(children) => {
@@ -285,7 +343,7 @@ impl<'a, K, V> Range<'a, K, V> {
     }
 }
 
-impl<'a, K, V> Iterator for Range<'a, K, V> {
+impl<'a, K: Ord, V> Iterator for Range<'a, K, V> {
     type Item = (&'a K, &'a V);
 
     fn next(&mut self) -> Option<(&'a K, &'a V)> {
@@ -295,6 +353,49 @@ impl<'a, K, V> Iterator for Range<'a, K, V> {
             }
             match self.stack.last_mut()?.next() {
                 Some(child) => self.descend_first(&child.node),
+                None => {
+                    self.stack.pop();
+                }
+            }
+        }
+    }
+}
+
+/// An iterator over entries in the opposite order of their keys.
+pub(crate) struct Descending<'a, K, V> {
+    stack: Vec<std::slice::Iter<'a, Child<K, V>>>,
+    leaf: std::slice::Iter<'a, (K, V)>,
+}
+
+impl<'a, K, V> Descending<'a, K, V> {
+    fn descend_last(&mut self, mut node: &'a Node<K, V>) {
+        loop {
+            match node {
+                Node::Leaf(entries) => {
+                    self.leaf = entries.iter();
+                    return;
+                }
+                Node::Branch(children) => {
+                    let mut children = children.iter();
+                    let Some(last) = children.next_back() else { return };
+                    self.stack.push(children);
+                    node = &last.node;
+                }
+            }
+        }
+    }
+}
+
+impl<'a, K, V> Iterator for Descending<'a, K, V> {
+    type Item = (&'a K, &'a V);
+
+    fn next(&mut self) -> Option<(&'a K, &'a V)> {
+        loop {
+            if let Some((key, value)) = self.leaf.next_back() {
+                return Some((key, value));
+            }
+            match self.stack.last_mut()?.next_back() {
+                Some(child) => self.descend_last(&child.node),
                 None => {
                     self.stack.pop();
                 }
@@ -363,10 +464,17 @@ mod tests {
                 check(&map.root, None, true);
                 prop_assert_eq!(map.len(), model.len());
                 prop_assert_eq!(pairs(map.iter()), pairs(model.iter()));
-                prop_assert_eq!(pairs(map.range_from(Bound::Included(&from))), pairs(model.range(from..)));
+                prop_assert_eq!(pairs(map.range(Bound::Included(&from), None)), pairs(model.range(from..)));
                 let after = model.range((Bound::Excluded(from), Bound::Unbounded));
-                prop_assert_eq!(pairs(map.range_from(Bound::Excluded(&from))), pairs(after));
+                prop_assert_eq!(pairs(map.range(Bound::Excluded(&from), None)), pairs(after));
                 prop_assert_eq!(map.get(&from), model.get(&from));
+                let between = map.range(Bound::Included(&from), Some(from + 90));
+                prop_assert_eq!(pairs(between), pairs(model.range(from..from + 90)));
+                prop_assert_eq!(pairs(map.descending_from::<u16>(Bound::Unbounded)), pairs(model.iter().rev()));
+                let below = map.descending_from(Bound::Excluded(&from));
+                prop_assert_eq!(pairs(below), pairs(model.range(..from).rev()));
+                let to = map.descending_from(Bound::Included(&from));
+                prop_assert_eq!(pairs(to), pairs(model.range(..=from).rev()));
             }
         }
     }

@@ -1,5 +1,5 @@
-//! The watch of a local store: a place in the history, not a queue. A slow watcher therefore costs nothing and a
-//! dropped future loses nothing; only compaction can overtake it.
+//! The watch of a store: a position in the history, not a queue. A slow watcher therefore costs nothing and a dropped future
+//! loses nothing; only compaction can overtake it.
 
 use crate::shared_state::{Place, SharedState};
 use crate::watch::{Signal, WatchSource};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Opens a watch on a state.
+/// Opens a watch.
 pub(crate) fn watch(state: &Arc<SharedState>, request: &WatchRequest) -> Result<Watch> {
     let place = state.join(&request.prefix, request.after)?;
     let marks = request.progress.map(|every| Marks { every, due: None });
@@ -22,7 +22,7 @@ struct Cursor {
     marks: Option<Marks>,
 }
 
-/// When the next progress mark is due; the time runs from the first wait after a signal.
+/// When the next progress mark is due; the interval begins with the first wait after a signal.
 struct Marks {
     every: Duration,
     due: Option<Instant>,
@@ -34,16 +34,16 @@ impl Cursor {
         Some(*marks.due.get_or_insert_with(|| Instant::now() + marks.every))
     }
 
-    /// Takes the next changes, if there are any.
-    fn look(&mut self) -> Result<Option<Signal>> {
+    /// Returns the next changes, if there are any.
+    fn poll(&mut self) -> Result<Option<Signal>> {
         if !self.place.topic.has_news(self.place.seen) {
             return Ok(None);
         }
         let changes = self.state.next(&mut self.place)?;
-        Ok(changes.map(|changes| self.give(Signal::Changes(changes))))
+        Ok(changes.map(|changes| self.deliver(Signal::Changes(changes))))
     }
 
-    fn give(&mut self, signal: Signal) -> Signal {
+    fn deliver(&mut self, signal: Signal) -> Signal {
         if let Some(marks) = &mut self.marks {
             marks.due = None;
         }
@@ -56,12 +56,12 @@ impl WatchSource for Cursor {
     async fn next(&mut self) -> Result<Signal> {
         let topic = self.place.topic.clone();
         loop {
-            if let Some(signal) = self.look()? {
+            if let Some(signal) = self.poll()? {
                 return Ok(signal);
             }
             let changed = topic.changed.notified();
             tokio::pin!(changed);
-            // Once waiting has begun nothing can be slept through; what came just before is seen here.
+            // From here on no notification is missed; a change from just before is found by the check.
             changed.as_mut().enable();
             if topic.has_news(self.place.seen) {
                 continue;
@@ -73,13 +73,13 @@ impl WatchSource for Cursor {
             tokio::select! {
                 () = changed => {}
                 () = tokio::time::sleep_until(due) => {
-                    // Something may have come at this very moment; it goes before the mark.
-                    if let Some(signal) = self.look()? {
+                    // A change may have arrived at this moment; it precedes the mark.
+                    if let Some(signal) = self.poll()? {
                         return Ok(signal);
                     }
                     self.state.catch_up(&mut self.place);
                     let seen = self.place.seen;
-                    return Ok(self.give(Signal::Progress(seen)));
+                    return Ok(self.deliver(Signal::Progress(seen)));
                 }
             }
         }

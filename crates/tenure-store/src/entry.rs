@@ -1,5 +1,5 @@
-//! What the store holds and what a transaction did to it. All of it is shared, never copied: the bytes of a
-//! value exist once, however many readers, watchers and kept revisions refer to them.
+//! Entries, and the changes of a transaction. Both are shared, never copied: the bytes of a value exist once in memory,
+//! however many readers, watchers and kept revisions refer to them.
 
 use crate::Revision;
 use bytes::Bytes;
@@ -13,50 +13,52 @@ pub struct Entry {
     pub key: Bytes,
     /// The value.
     pub value: Bytes,
-    /// The revision at which the key came into being; a deletion and a later put start a new life.
+    /// The revision that created the entry; a put after a deletion creates a new one.
     pub created: Revision,
     /// The revision of the last put.
     pub modified: Revision,
 }
 
-/// What one transaction did to one key.
+/// The change of one key by one transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// The key.
     pub key: Bytes,
-    /// The entry before, absent if the change created it.
+    /// The entry before; `None` if the change created it.
     pub previous: Option<Entry>,
-    /// The entry after, absent if the change deleted it.
+    /// The entry after; `None` if the change deleted it.
     pub current: Option<Entry>,
 }
 
-/// Everything one transaction changed, sorted by key.
-#[derive(Debug, PartialEq, Eq)]
+/// All changes of one transaction, sorted by key, and the records that it left in the ledger.
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Commit {
     pub(crate) revision: Revision,
     /// Milliseconds since 1970, for compaction by age.
     pub(crate) written_at: u64,
     pub(crate) changes: Box<[Change]>,
+    /// The keys and their ledger records.
+    pub(crate) records: Box<[(Bytes, Bytes)]>,
 }
 
 impl Commit {
-    /// Returns the part of the changes that lies under a prefix.
+    /// Returns the range of the changes under a prefix.
     pub(crate) fn under(&self, prefix: &[u8]) -> Range<usize> {
         let start = self.changes.partition_point(|change| &change.key[..] < prefix);
         let length = self.changes[start..].partition_point(|change| change.key.starts_with(prefix));
         start..start + length
     }
 
-    /// Returns roughly how many bytes keeping this commit costs beyond the values that are still current.
+    /// Returns roughly how many bytes keeping this commit costs, beyond the current values.
     pub(crate) fn weight(&self) -> usize {
         let replaced = |change: &Change| change.previous.as_ref().map_or(0, |entry| entry.value.len());
         self.changes.iter().map(|change| 256 + change.key.len() + replaced(change)).sum()
     }
 }
 
-/// All that one transaction changed under a watched prefix, in the order of the keys; never empty.
+/// The changes of one transaction under a watched prefix, in the order of the keys; never empty.
 ///
-/// A transaction is delivered whole, so that a watcher may stop after any of these and resume after its
+/// A transaction is delivered whole: a watcher may stop after any of these and resume after its
 /// [`revision`](Changes::revision) without missing or repeating anything.
 #[derive(Clone, Debug)]
 pub struct Changes {
@@ -65,14 +67,14 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Makes a delivery of changes, for stores that learn of them from elsewhere. Sorts by key.
+    /// Creates changes, for other implementations of the store. Sorts them by key.
     pub fn new(revision: Revision, mut changes: Vec<Change>) -> Changes {
         changes.sort_by(|a, b| a.key.cmp(&b.key));
         let part = 0..changes.len();
-        Changes { commit: Arc::new(Commit { revision, written_at: 0, changes: changes.into() }), part }
+        Changes { commit: Arc::new(Commit { revision, changes: changes.into(), ..Commit::default() }), part }
     }
 
-    /// Returns the part of a commit under a prefix, if there is any.
+    /// Returns the changes of a commit under a prefix, if there are any.
     pub(crate) fn of(commit: &Arc<Commit>, prefix: &[u8]) -> Option<Changes> {
         let part = commit.under(prefix);
         (!part.is_empty()).then(|| Changes { commit: commit.clone(), part })
@@ -81,6 +83,12 @@ impl Changes {
     /// Returns the revision of the transaction.
     pub fn revision(&self) -> Revision {
         self.commit.revision
+    }
+
+    /// Iterates over the ledger records that the transaction left about the changed keys.
+    pub fn records(&self) -> impl Iterator<Item = (&Bytes, &Bytes)> {
+        let changed = |key: &Bytes| self.iter().any(|change| change.key == *key);
+        self.commit.records.iter().filter(move |(key, _)| changed(key)).map(|(key, record)| (key, record))
     }
 
     /// Iterates over the changes.

@@ -1,4 +1,4 @@
-//! The crate's one error. It can be cloned because one failed commit is reported to every writer that was in it.
+//! The error of the crate. It can be cloned because one failed batch is reported to every writer in it.
 
 use crate::Revision;
 use crate::precondition::Conflict;
@@ -8,33 +8,33 @@ use std::sync::Arc;
 /// The result of a store operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why the store did not do what was asked.
+/// Why an operation failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A key was not as the transaction expected, and nothing was written. Look at what is there and decide anew.
+    /// A precondition of the transaction does not hold, and nothing was written. Retry with the current entry.
     #[error("{0}")]
     Conflict(Box<Conflict>),
 
-    /// The history before `oldest` has been compacted. Read the current state and go on from its revision.
+    /// The history before `oldest` has been compacted. List again and watch from that revision.
     #[error("revision {requested} is too old: history is kept from revision {oldest}; list again")]
     TooOld {
-        /// The revision asked for.
+        /// The requested revision.
         requested: Revision,
-        /// The oldest revision that can be read, and after which can be watched.
+        /// The oldest revision that can be read, and after which changes can be watched.
         oldest: Revision,
     },
 
-    /// The revision has not been reached yet, so it cannot have come from this store.
+    /// The store has not reached the revision, so that it cannot have come from this store.
     #[error("revision {requested} is in the future: the store is at revision {current}")]
     Future {
-        /// The revision asked for.
+        /// The requested revision.
         requested: Revision,
         /// The store's revision.
         current: Revision,
     },
 
-    /// The request breaks a limit or contradicts itself. The same request will always fail.
+    /// The request exceeds a limit or contradicts itself. The same request will always fail.
     #[error("invalid request: {0}")]
     Invalid(String),
 
@@ -42,23 +42,39 @@ pub enum Error {
     /// Reads still work; the same write may succeed later.
     #[error("the write could not be made durable: {reason}")]
     NotDurable {
-        /// What failed.
+        /// The cause.
         reason: Arc<str>,
     },
 
-    /// Whether the write happened could not be found out in time. It was done whole or not at all; reading tells.
-    #[error("it is not known whether the write happened: {reason}; read the object before trying again")]
+    /// The outcome of the write could not be determined in time. It was applied completely or not at all; read to find out.
+    #[error("the outcome of the write is unknown: {reason}; read the object before retrying")]
     Unknown {
-        /// What failed.
+        /// The cause.
         reason: Arc<str>,
     },
 
-    /// What is behind the store did not answer in time, so the current state is not known. Reads that may be behind
-    /// are still served; the same request may succeed later.
+    /// The storage behind the store did not answer in time, so that the current state is unknown. Reads that may be stale
+    /// still work; the same request may succeed later.
     #[error("the store cannot be read: {reason}")]
     Unavailable {
-        /// What failed.
+        /// The cause.
         reason: Arc<str>,
+    },
+
+    /// The store is a view of the past and accepts no writes.
+    #[error("the store is a read-only view of revision {revision}")]
+    ReadOnly {
+        /// The revision of the view.
+        revision: Revision,
+    },
+
+    /// A stored value cannot be decrypted with the configured keys.
+    #[error("{key}: cannot be decrypted: {reason}")]
+    Undecryptable {
+        /// The key of the entry.
+        key: String,
+        /// What is missing or wrong.
+        reason: String,
     },
 
     /// Another process holds the directory.
@@ -66,29 +82,32 @@ pub enum Error {
     Locked {
         /// The directory.
         directory: PathBuf,
-        /// Who holds it, as far as known.
+        /// The process that holds it, as far as known.
         holder: String,
     },
 
-    /// The directory was written in a format that this version does not know.
+    /// The directory has a format that this version does not support.
     #[error("{directory}: has format {found}, and this version reads format {supported}; {advice}")]
     UnknownFormat {
         /// The directory.
         directory: PathBuf,
         /// The format found.
         found: String,
-        /// The format this version reads.
+        /// The supported format.
         supported: u32,
         /// What to do.
         advice: &'static str,
     },
 
-    /// A file is damaged and what it held cannot be trusted.
-    #[error("{path}: damaged: {reason}; restore a backup")]
+    /// A file is missing or damaged, and the store cannot be opened without losing data. Nothing was removed.
+    #[error(
+        "{path}: damaged: {reason}; nothing was removed. Restore a backup, or put the file back; `tenure store repair` \
+         keeps what can still be read and reports what is lost"
+    )]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What was found wrong.
+        /// What is wrong.
         reason: String,
     },
 
@@ -97,7 +116,7 @@ pub enum Error {
     File {
         /// The file or directory.
         path: PathBuf,
-        /// What was attempted.
+        /// The operation.
         action: &'static str,
         /// The system's error.
         #[source]

@@ -1,19 +1,20 @@
-//! The kept transactions in the order of their revisions, and the decision which of them to forget. A store that
-//! counts its own transactions leaves no gaps; one that shares its counter with others does.
+//! The kept commits in the order of their revisions, and which of them to forget. A store that counts its own
+//! transactions leaves no gaps between revisions; one that shares its counter with others does.
 
+use crate::cow_map::CowMap;
 use crate::entry::Commit;
 use crate::limits::HistoryLimits;
 use crate::{Compaction, Revision};
-use std::collections::VecDeque;
+use std::ops::Bound;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// The commits after `compacted`, up to `newest`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     compacted: Revision,
     newest: Revision,
-    commits: VecDeque<Arc<Commit>>,
+    commits: CowMap<Revision, Arc<Commit>>,
     weight: usize,
 }
 
@@ -35,36 +36,17 @@ impl History {
 
     /// Returns the commit of a revision, if it is kept.
     pub(crate) fn get(&self, revision: Revision) -> Option<&Arc<Commit>> {
-        self.starting_at(self.place_after(revision.back(1)))
-            .next()
-            .filter(|commit| commit.revision == revision)
+        self.commits.get(&revision)
     }
 
     /// Iterates over the kept commits after a revision, oldest first.
     pub(crate) fn after(&self, revision: Revision) -> impl Iterator<Item = &Arc<Commit>> {
-        self.starting_at(self.place_after(revision))
-    }
-
-    fn starting_at(&self, place: usize) -> impl Iterator<Item = &Arc<Commit>> {
-        self.commits.range(place.min(self.commits.len())..)
-    }
-
-    /// Returns how many of the kept commits are not after a revision.
-    fn place_after(&self, revision: Revision) -> usize {
-        // Right without gaps, and too far by their number otherwise.
-        let place =
-            usize::try_from(revision.since(self.compacted)).unwrap_or(usize::MAX).min(self.commits.len());
-        match place.checked_sub(1).and_then(|last| self.commits.get(last)) {
-            Some(commit) if commit.revision != revision => {
-                self.commits.partition_point(|commit| commit.revision <= revision)
-            }
-            _ => place,
-        }
+        self.commits.range(Bound::Excluded(&revision), None).map(|(_, commit)| commit)
     }
 
     /// Iterates over the kept commits, oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Commit>> {
-        self.commits.iter()
+        self.commits.iter().map(|(_, commit)| commit)
     }
 
     /// Adds the next commit.
@@ -72,19 +54,19 @@ impl History {
         debug_assert!(commit.revision > self.newest);
         self.newest = commit.revision;
         self.weight += commit.weight();
-        self.commits.push_back(commit);
+        self.commits.insert(commit.revision, commit);
     }
 
-    /// Notes that up to a revision nothing else happened.
+    /// Notes that nothing else happened up to a revision.
     #[cfg(any(feature = "etcd", test))]
     pub(crate) fn reach(&mut self, revision: Revision) {
         self.newest = self.newest.max(revision);
     }
 
-    /// Forgets the oldest commit, if it is not after a revision.
+    /// Removes the oldest commit, unless it is after a revision.
     pub(crate) fn pop_through(&mut self, revision: Revision) -> Option<Arc<Commit>> {
-        let due = self.commits.front().is_some_and(|commit| commit.revision <= revision);
-        let commit = if due { self.commits.pop_front() } else { None };
+        let due = self.commits.first().map(|(oldest, _)| *oldest).filter(|oldest| *oldest <= revision);
+        let commit = due.and_then(|oldest| self.commits.remove(&oldest));
         if let Some(commit) = &commit {
             self.weight -= commit.weight();
         }
@@ -93,8 +75,19 @@ impl History {
         commit
     }
 
-    /// Returns the revision that a compaction asks to compact to; not newer than the newest, not older than what
-    /// already is.
+    /// Removes the newest commit if it is after a revision, and makes that revision the newest if none is.
+    pub(crate) fn pop_after(&mut self, revision: Revision) -> Option<Arc<Commit>> {
+        let last = self.commits.descending_from::<Revision>(Bound::Unbounded).next();
+        let Some(due) = last.map(|(newest, _)| *newest).filter(|newest| *newest > revision) else {
+            self.newest = self.newest.min(revision);
+            return None;
+        };
+        let commit = self.commits.remove(&due)?;
+        self.weight -= commit.weight();
+        Some(commit)
+    }
+
+    /// Returns the revision that a compaction compacts to: not newer than the newest, not older than what is compacted.
     pub(crate) fn target(&self, compaction: Compaction, now: u64) -> Revision {
         let target = match compaction {
             Compaction::Before(revision) => revision.min(self.newest()),
@@ -104,48 +97,42 @@ impl History {
         target.max(self.compacted)
     }
 
-    /// Returns the revision that the limits ask to compact to.
+    /// Returns the revision that the limits compact to.
     pub(crate) fn limit(&self, limits: &HistoryLimits, now: u64) -> Revision {
         let by_count = self.all_but(limits.count);
         let by_age = self.older_than(limits.age, now);
         by_count.max(by_age).max(self.over_weight(limits.bytes))
     }
 
-    /// Returns the revision after which there are so many commits.
+    /// Returns the revision after which `count` commits are kept.
     fn all_but(&self, count: u64) -> Revision {
         let kept = usize::try_from(count).unwrap_or(usize::MAX);
-        let Some(first_kept) = self.commits.len().checked_sub(kept) else { return self.compacted };
-        let last = first_kept.checked_sub(1).and_then(|last| self.commits.get(last));
-        last.map_or(self.compacted, |commit| commit.revision)
+        let excess = self.commits.len().saturating_sub(kept);
+        let last = excess.checked_sub(1).and_then(|last| self.commits.iter().nth(last));
+        last.map_or(self.compacted, |(revision, _)| *revision)
     }
 
     fn older_than(&self, age: Duration, now: u64) -> Revision {
         let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
         let horizon = now.saturating_sub(age);
-        // A clock that was set back makes times unordered; then the first young commit ends the walk.
-        let old = self.commits.iter().take_while(|commit| commit.written_at < horizon).count();
-        match old.checked_sub(1).and_then(|last| self.commits.get(last)) {
-            Some(_) if old == self.commits.len() => self.newest,
-            Some(commit) => commit.revision,
-            None => self.compacted,
+        // If the clock was set back, times are not in order; the first commit that is young enough ends the search.
+        let mut old = self.iter().take_while(|commit| commit.written_at < horizon).peekable();
+        if old.peek().is_none() {
+            return self.compacted;
         }
+        let last = old.last().map_or(self.compacted, |commit| commit.revision);
+        if self.after(last).next().is_none() { self.newest } else { last }
     }
 
     fn over_weight(&self, bytes: usize) -> Revision {
         let mut excess = self.weight.saturating_sub(bytes);
-        let heavy = self.commits.iter().take_while(|commit| {
+        let heavy = self.iter().take_while(|commit| {
             let over = excess > 0;
             excess = excess.saturating_sub(commit.weight());
             over
         });
         heavy.last().map_or(self.compacted, |commit| commit.revision)
     }
-}
-
-/// Returns the time that commits are stamped with: milliseconds since 1970.
-pub(crate) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -156,7 +143,7 @@ mod tests {
         let mut history = History::starting_after(Revision::from_number(compacted));
         for revision in revisions {
             let revision = Revision::from_number(*revision);
-            history.push(Arc::new(Commit { revision, written_at: 0, changes: Box::default() }));
+            history.push(Arc::new(Commit { revision, ..Commit::default() }));
         }
         history
     }
@@ -182,7 +169,16 @@ mod tests {
     }
 
     #[test]
-    fn forgetting_stops_where_it_was_asked_to_even_in_a_gap() {
+    fn the_newest_commits_can_be_undone() {
+        let mut history = history(4, &[5, 9, 30]);
+        let through = Revision::from_number(12);
+        assert_eq!(history.pop_after(through).map(|commit| commit.revision.get()), Some(30));
+        assert!(history.pop_after(through).is_none());
+        assert_eq!((history.newest().get(), history.iter().count()), (12, 2));
+    }
+
+    #[test]
+    fn compaction_stops_at_the_requested_revision_even_in_a_gap() {
         let mut history = history(4, &[5, 9, 30]);
         history.reach(Revision::from_number(40));
         assert_eq!(history.target(Compaction::KeepCount(1), 0).get(), 9);

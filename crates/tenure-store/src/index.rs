@@ -1,20 +1,21 @@
 //! The sorted map of keys, each with its current entry and the older versions that the kept history still shows.
 //! Pure data: who may change it and when is the [state](crate::shared_state)'s business.
 
+use crate::cow_map::CowMap;
 use crate::entry::Commit;
 use crate::{Entry, Revision};
 use bytes::Bytes;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Bound;
 
-/// A key's state from one revision on; no entry means that it was deleted.
+/// The state of a key from one revision on; no entry means that it was deleted.
 #[derive(Clone, Debug)]
 struct Version {
     since: Revision,
     entry: Option<Entry>,
 }
 
-/// All that is known of a key, oldest version first in `older`.
+/// All kept versions of a key, oldest first in `older`.
 #[derive(Clone, Debug)]
 struct Record {
     newest: Version,
@@ -42,7 +43,7 @@ pub(crate) fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
 /// The keys and their versions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
-    records: BTreeMap<Bytes, Record>,
+    records: CowMap<Bytes, Record>,
 }
 
 impl Index {
@@ -59,25 +60,17 @@ impl Index {
         at: Revision,
     ) -> impl Iterator<Item = &'a Entry> {
         let start = from.max(prefix);
-        let end = successor(prefix);
-        let end = match &end {
-            // A page may begin after all that has the prefix.
-            Some(end) => Bound::Excluded(start.max(end)),
-            None => Bound::Unbounded,
-        };
-        // A bound instead of a look at each key: the keys' bytes are elsewhere in memory, the records are not.
-        self.records
-            .range::<[u8], _>((Bound::Included(start), end))
-            .filter_map(move |(_, record)| record.at(at))
+        let end = successor(prefix).map(Bytes::from);
+        self.records.range(Bound::Included(start), end).filter_map(move |(_, record)| record.at(at))
     }
 
-    /// Puts an entry without history, as recovery does for what was there before the kept history begins.
+    /// Puts an entry without history, as recovery does for entries from before the kept history.
     pub(crate) fn insert(&mut self, entry: Entry) {
         let version = Version { since: entry.modified, entry: Some(entry.clone()) };
         self.records.insert(entry.key, Record { newest: version, older: VecDeque::new() });
     }
 
-    /// Takes over what a transaction changed, keeping what it replaced.
+    /// Applies a commit and keeps the versions that it replaces.
     pub(crate) fn apply(&mut self, commit: &Commit) {
         for change in &commit.changes {
             let version = Version { since: commit.revision, entry: change.current.clone() };
@@ -91,14 +84,27 @@ impl Index {
         }
     }
 
-    /// Drops what only states before this commit showed. Commits are forgotten oldest first.
+    /// Reverts the newest commit: every key gets the version back that the commit replaced.
+    pub(crate) fn revert(&mut self, commit: &Commit) {
+        for change in &commit.changes {
+            let Some(record) = self.records.get_mut(&change.key) else { continue };
+            match record.older.pop_back() {
+                Some(before) => record.newest = before,
+                None => {
+                    self.records.remove(&change.key);
+                }
+            }
+        }
+    }
+
+    /// Drops the versions that only revisions before this commit show. Commits are forgotten oldest first.
     pub(crate) fn forget(&mut self, commit: &Commit) {
         for change in &commit.changes {
             let Some(record) = self.records.get_mut(&change.key) else { continue };
             let gone = record.older.partition_point(|version| version.since < commit.revision);
             record.older.drain(..gone);
             if record.older.is_empty() {
-                // Most keys never change again; give back the room that their last change took.
+                // Most keys never change again; free the memory that their last change took.
                 record.older.shrink_to_fit();
                 if record.newest.entry.is_none() {
                     self.records.remove(&change.key);

@@ -1,34 +1,13 @@
-//! Bytes under keys with revisions: get, list, compare-and-swap transactions and watch, in memory, on disk
-//! and on etcd (feature `etcd`).
-//!
-//! One trait, [`Store`], and implementations of it. Every transaction that changes something gets the next
-//! [`Revision`]; entries know the revisions that made and last changed them; watchers see every change in order,
-//! exactly once, and can resume after any revision of the kept history.
-//!
-//! ```
-//! use tenure_store::{Expected, ListRequest, MemoryStore, Signal, Store, Transaction, WatchRequest};
-//!
-//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-//! let store = MemoryStore::new();
-//! store.commit(Transaction::new().put("pods/a", Expected::Absent, "one")).await?;
-//!
-//! let pods = store.list(ListRequest::prefix("pods/")).await?;
-//! let mut watch = store.watch(WatchRequest::prefix("pods/").after(pods.revision)).await?;
-//!
-//! let seen = pods.entries[0].modified;
-//! store.commit(Transaction::new().put("pods/a", Expected::At(seen), "two")).await?;
-//! let Signal::Changes(changes) = watch.next().await? else { panic!() };
-//! let change = changes.iter().next().unwrap();
-//! assert_eq!(change.previous.as_ref().unwrap().value, "one");
-//! assert_eq!(change.current.as_ref().unwrap().value, "two");
-//! # Ok::<(), tenure_store::Error>(()) }).unwrap();
-//! ```
+#![doc = include_str!("../README.md")]
 
 mod backup;
+mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod cow_map;
 mod cursor;
 pub mod embedded;
+mod encryption;
 mod entry;
 mod error;
 #[cfg(feature = "etcd")]
@@ -36,6 +15,7 @@ pub mod etcd;
 mod file_io;
 mod history;
 mod index;
+mod ledger;
 pub mod limits;
 mod list;
 mod memory;
@@ -50,12 +30,15 @@ mod transaction;
 mod watch;
 
 pub use backup::Backup;
+pub use clock::Clock;
 pub use embedded::{EmbeddedOptions, EmbeddedStore};
+pub use encryption::{Encryption, EncryptionProvider, EncryptionRule};
 pub use entry::{Change, Changes, Entry};
 pub use error::{Error, Result};
 #[cfg(feature = "etcd")]
 pub use etcd::{EtcdOptions, EtcdStore};
-pub use limits::HistoryLimits;
+pub use ledger::{LedgerPage, LedgerPosition, LedgerRecord, LedgerRequest, LedgerScope};
+pub use limits::{HistoryLimits, LedgerLimits};
 pub use list::{ListRequest, Listing};
 pub use memory::{MemoryStore, Snapshot};
 pub use precondition::{Conflict, Expected};

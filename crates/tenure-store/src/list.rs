@@ -1,23 +1,23 @@
-//! Reading many entries: the request and the answer.
+//! Listing entries: the request and the answer.
 
 use crate::{Entry, Revision};
 use bytes::Bytes;
 
-/// Asks for the entries under a prefix, in the order of their keys.
+/// A request for the entries under a prefix, in the order of their keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListRequest {
-    /// What the keys start with; empty for all.
+    /// The prefix of the keys; empty for all keys.
     pub prefix: Bytes,
-    /// The first key to give, from [`Listing::next`] of the page before; empty for the beginning.
+    /// The first key to return, from [`Listing::next`] of the page before; empty for the beginning.
     pub from: Bytes,
-    /// The most entries to give; none for all of them, zero to only count.
+    /// The most entries to return; `None` for all, zero to only count.
     pub limit: Option<usize>,
-    /// The revision to read at; none for the current one.
+    /// The revision to read at; `None` for the current one.
     pub at: Option<Revision>,
 }
 
 impl ListRequest {
-    /// Asks for all current entries under a prefix.
+    /// Requests all current entries under a prefix.
     pub fn prefix(prefix: impl Into<Bytes>) -> ListRequest {
         ListRequest { prefix: prefix.into(), ..ListRequest::default() }
     }
@@ -27,7 +27,7 @@ impl ListRequest {
         ListRequest { from: key.into(), ..self }
     }
 
-    /// Gives at most so many entries.
+    /// Limits the number of entries.
     pub fn limit(self, limit: usize) -> ListRequest {
         ListRequest { limit: Some(limit), ..self }
     }
@@ -45,8 +45,8 @@ pub struct Listing {
     pub entries: Vec<Entry>,
     /// The revision they were read at; a watch after it misses nothing.
     pub revision: Revision,
-    /// How many more entries follow.
+    /// The number of further entries.
     pub remaining: usize,
-    /// The key of the first of those, with which the next page starts.
+    /// The key of the first further entry, with which the next page starts.
     pub next: Option<Bytes>,
 }

@@ -1,29 +1,53 @@
-//! The store without a disk, for tests and for servers that need not remember: the same behaviour as the embedded
-//! one, plus snapshots, forks and going back.
+//! The store without a disk, for tests and for servers whose data need not survive. It behaves like the embedded store and
+//! adds forks, snapshots and read-only views of the past, all of which share memory with their origin.
 
-use crate::history::now;
+use crate::clock::Clock;
+use crate::ledger::Ledger;
 use crate::shared_state::SharedState;
 use crate::stage::Stage;
 use crate::state::State;
 use crate::{
-    Committed, Compaction, Entry, HistoryLimits, ListRequest, Listing, Result, Revision, Store, Transaction,
-    Watch, WatchRequest, cursor,
+    Committed, Compaction, Entry, Error, HistoryLimits, LedgerLimits, LedgerPage, LedgerRequest, ListRequest,
+    Listing, Result, Revision, Store, Transaction, Watch, WatchRequest, cursor,
 };
 use async_trait::async_trait;
 use std::fmt;
 use std::sync::Arc;
 
 /// A store in memory.
+///
+/// ```
+/// # use tenure_store::{Expected, MemoryStore, Store, Transaction};
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let store = MemoryStore::new();
+/// let first = store.commit(Transaction::new().put("a", Expected::Absent, "1")).await?.revision;
+///
+/// let fork = store.fork();
+/// fork.commit(Transaction::new().put("a", Expected::Present, "2")).await?;
+/// assert_eq!(store.get(b"a").await?.unwrap().value, "1", "a fork does not change its origin");
+/// assert_eq!(fork.at(first)?.get(b"a").await?.unwrap().value, "1", "the past can be read");
+/// # Ok::<(), tenure_store::Error>(()) }).unwrap();
+/// ```
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     state: Arc<SharedState>,
     limits: HistoryLimits,
+    clock: Clock,
+    access: Access,
 }
 
-/// What a [`MemoryStore`] held at one moment, with its history; values are shared with the store, not copied.
+/// Whether a store accepts writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Access {
+    #[default]
+    ReadWrite,
+    ReadOnly,
+}
+
+/// The content of a [`MemoryStore`] at one moment, with its history. It shares memory with the store.
 #[derive(Clone)]
 pub struct Snapshot {
-    state: Arc<State>,
+    state: State,
 }
 
 impl Snapshot {
@@ -40,31 +64,64 @@ impl fmt::Debug for Snapshot {
 }
 
 impl MemoryStore {
-    /// Makes an empty store with the default limits of history.
+    /// Creates an empty store with the default limits.
     pub fn new() -> MemoryStore {
         MemoryStore::default()
     }
 
-    /// Makes an empty store that keeps so much history.
+    /// Creates an empty store with limits of its history.
     pub fn with_limits(limits: HistoryLimits) -> MemoryStore {
-        MemoryStore { state: Arc::default(), limits }
+        MemoryStore::from_state(State::default(), limits, Clock::default())
+    }
+
+    /// Sets the clock that commits are stamped with.
+    pub fn with_clock(mut self, clock: Clock) -> MemoryStore {
+        self.clock = clock;
+        self
+    }
+
+    /// Sets the limits of the ledger of a store that is still empty.
+    pub fn with_ledger_limits(self, limits: LedgerLimits) -> MemoryStore {
+        let state = State { ledger: Ledger::new(limits), ..self.state.read(State::clone) };
+        self.with_state(state, self.access)
     }
 
     /// Takes a snapshot.
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot { state: Arc::new(self.state.read(State::clone)) }
+        Snapshot { state: self.state.read(State::clone) }
     }
 
-    /// Makes a second store that starts as this one is now, with the same revisions, and goes its own way.
+    /// Creates an independent store with the same content, history and revision. Both share memory until one of them writes.
     pub fn fork(&self) -> MemoryStore {
-        let state = self.state.read(State::clone);
-        MemoryStore { state: Arc::new(SharedState::new(state)), limits: self.limits.clone() }
+        self.with_state(self.state.read(State::clone), self.access)
     }
 
-    /// Goes back to a snapshot, its revision included. Open watches end with [`Error::Closed`](crate::Error::Closed),
-    /// since what they saw may never have happened.
+    /// Goes back to a snapshot and its revision. Open watches end with [`Error::Closed`], since the changes they saw may not
+    /// exist any more.
     pub fn restore(&self, snapshot: &Snapshot) {
-        self.state.replace(State::clone(&snapshot.state));
+        self.state.replace(snapshot.state.clone());
+    }
+
+    /// Returns a read-only store with the content of a revision of the kept history. It does not change afterwards.
+    pub fn at(&self, revision: Revision) -> Result<MemoryStore> {
+        let mut state = self.state.read(State::clone);
+        state.rewind(revision)?;
+        Ok(self.with_state(state, Access::ReadOnly))
+    }
+
+    /// Creates a store from a state.
+    pub(crate) fn from_state(state: State, limits: HistoryLimits, clock: Clock) -> MemoryStore {
+        MemoryStore { state: Arc::new(SharedState::new(state)), limits, clock, access: Access::ReadWrite }
+    }
+
+    fn with_state(&self, state: State, access: Access) -> MemoryStore {
+        let store = MemoryStore::from_state(state, self.limits.clone(), self.clock.clone());
+        store.with_access(access)
+    }
+
+    fn with_access(mut self, access: Access) -> MemoryStore {
+        self.access = access;
+        self
     }
 }
 
@@ -98,7 +155,10 @@ impl Store for MemoryStore {
 
     async fn commit(&self, transaction: Transaction) -> Result<Committed> {
         transaction.validate()?;
-        let now = now();
+        if self.access == Access::ReadOnly {
+            return Err(Error::ReadOnly { revision: self.known() });
+        }
+        let now = self.clock.millis();
         self.state.update(&self.limits, now, |state| {
             let mut stage = Stage::new(state.history.newest(), now);
             let committed = stage.add(&transaction, &state.index)?;
@@ -111,7 +171,11 @@ impl Store for MemoryStore {
     }
 
     async fn compact(&self, compaction: Compaction) -> Result<Revision> {
-        Ok(self.state.compact(compaction, now()))
+        Ok(self.state.compact(compaction, self.clock.millis()))
+    }
+
+    async fn ledger(&self, request: LedgerRequest) -> Result<LedgerPage> {
+        Ok(self.state.ledger(&request))
     }
 
     async fn health(&self) -> Result<()> {

@@ -1,11 +1,11 @@
-//! The store's clock: one number, raised by every transaction that changes something.
+//! The logical clock of the store: a number that every transaction increments that changes something.
 
 use std::fmt;
 
-/// A state of the whole store: what it held after the transaction of this number.
+/// A state of the whole store: its content after the transaction of this number.
 ///
-/// Revisions only grow and are never given twice. They are ordered, but there is no arithmetic on them: a
-/// caller gets one from the store and hands it back.
+/// Revisions only grow and are never assigned twice. They are ordered, but there is no arithmetic on them: a caller gets one
+/// from the store and passes it back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Revision(u64);
 
@@ -13,27 +13,28 @@ impl Revision {
     /// The empty store, before its first write.
     pub const ZERO: Revision = Revision(0);
 
-    /// Takes back a number that [`Revision::get`] once gave, from a client or from a file.
+    /// Creates a revision from the number that [`Revision::get`] returned, from a client or a file.
     pub const fn from_number(number: u64) -> Revision {
         Revision(number)
     }
 
-    /// Returns the number, to show to a client or to write to a file.
+    /// Returns the number, for a client or a file.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// Returns the revision that the next transaction gets.
+    /// Returns the revision of the next transaction.
     pub(crate) const fn next(self) -> Revision {
         Revision(self.0 + 1)
     }
 
-    /// Returns a revision that leaves so many unused.
+    /// Returns the revision `count` after this one.
     pub(crate) const fn skip(self, count: u64) -> Revision {
         Revision(self.0.saturating_add(count))
     }
 
     /// Returns the revision `count` transactions before this one, or zero.
+    #[cfg(test)]
     pub(crate) const fn back(self, count: u64) -> Revision {
         Revision(self.0.saturating_sub(count))
     }

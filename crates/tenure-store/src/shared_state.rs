@@ -1,21 +1,25 @@
-//! The state that a local store serves from: index, history and watchers behind one lock that is never held for
-//! long. Writers differ in how they make a commit durable first; reading and watching is the same for all.
+//! The state of a store and its watchers, behind one lock that is never held for long. The stores differ in how they make a
+//! commit durable; reading and watching is the same for all.
 
 #[cfg(feature = "etcd")]
 use crate::Change;
 use crate::entry::Commit;
 use crate::history::History;
+#[cfg(feature = "etcd")]
 use crate::index::Index;
 use crate::limits::{HistoryLimits, LIST_STRIDE, SCAN_STRIDE};
 use crate::state::State;
 use crate::topic::{NextMatch, Topic, Topics, wake};
 use crate::transaction::validate_key;
-use crate::{Changes, Compaction, Entry, Error, ListRequest, Listing, Result, Revision};
+use crate::{
+    Changes, Compaction, Entry, Error, LedgerPage, LedgerPosition, LedgerRequest, ListRequest, Listing,
+    Result, Revision,
+};
 use bytes::Bytes;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use std::sync::Arc;
 
-/// The state and those who watch it.
+/// The state and its watchers.
 #[derive(Debug, Default)]
 pub(crate) struct SharedState {
     guarded: RwLock<Guarded>,
@@ -26,48 +30,51 @@ pub(crate) struct SharedState {
 #[derive(Debug, Default)]
 struct Guarded {
     state: State,
-    /// Raised when the state is replaced or closed: watchers of the one before are over.
+    /// Incremented when the state is replaced or closed, which ends all watches.
     epoch: u64,
     end: End,
 }
 
-/// Why the watches of the state before are over.
+/// Why watches have ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum End {
-    /// The state was replaced by another, in which what they saw may never have happened.
+    /// The state was replaced by another, in which the changes they saw may not exist.
     #[default]
     Replaced,
-    /// What happened since is not known.
+    /// The changes since are unknown.
     #[cfg(feature = "etcd")]
     Lost,
     Closed,
 }
 
-/// A transaction that happened elsewhere: the entries it left, or the keys it deleted.
+/// A transaction that another process may have committed: the entries that it put and the keys that it deleted.
 #[cfg(feature = "etcd")]
 #[derive(Debug)]
 pub(crate) struct Arrival {
     pub(crate) revision: Revision,
     pub(crate) written_at: u64,
     pub(crate) after: Vec<(Bytes, Option<Entry>)>,
+    pub(crate) records: Vec<(Bytes, Bytes)>,
 }
 
 #[cfg(feature = "etcd")]
 impl Arrival {
-    fn into_commit(self, index: &Index) -> Option<Arc<Commit>> {
+    fn into_commit(mut self, index: &Index) -> Option<Arc<Commit>> {
         let change = |(key, current): (Bytes, Option<Entry>)| {
             let previous = index.get(&key).cloned();
             let key = previous.as_ref().map_or(key, |entry| entry.key.clone());
             (previous.is_some() || current.is_some()).then_some(Change { key, previous, current })
         };
-        let mut changes: Vec<Change> = self.after.into_iter().filter_map(change).collect();
+        let mut changes: Vec<Change> =
+            std::mem::take(&mut self.after).into_iter().filter_map(change).collect();
         changes.sort_by(|a, b| a.key.cmp(&b.key));
-        let commit = Commit { revision: self.revision, written_at: self.written_at, changes: changes.into() };
+        let Arrival { revision, written_at, records, .. } = self;
+        let commit = Commit { revision, written_at, changes: changes.into(), records: records.into() };
         (!commit.changes.is_empty()).then(|| Arc::new(commit))
     }
 }
 
-/// A watcher's place in the history.
+/// The position of a watcher in the history.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) topic: Arc<Topic>,
@@ -84,15 +91,22 @@ impl SharedState {
         }
     }
 
-    /// Looks at the state. Writers wait meanwhile.
+    /// Reads the state while writers wait.
     pub(crate) fn read<T>(&self, look: impl FnOnce(&State) -> T) -> T {
         look(&self.guarded.read().state)
     }
 
-    /// Makes commits visible, forgets history up to a revision and wakes the watchers.
-    pub(crate) fn advance(&self, commits: &[Arc<Commit>], forget: Revision) {
+    /// Makes commits visible, forgets history up to a revision, trims up to `trim` records of the ledger and wakes the
+    /// watchers. Returns the positions of the removed records.
+    pub(crate) fn advance(
+        &self,
+        commits: &[Arc<Commit>],
+        forget: Revision,
+        now: u64,
+        trim: usize,
+    ) -> Vec<LedgerPosition> {
         let mut touched = Vec::new();
-        {
+        let trimmed = {
             let mut guarded = self.guarded.write();
             let topics = self.topics.lock();
             for commit in commits {
@@ -100,11 +114,13 @@ impl SharedState {
                 topics.publish(commit, &mut touched);
             }
             guarded.state.forget(forget);
-        }
+            guarded.state.ledger.trim(now, trim)
+        };
         wake(touched);
+        trimmed
     }
 
-    /// Takes over what happened elsewhere, oldest first, and forgets what the limits let go.
+    /// Applies transactions of other processes, oldest first, and forgets history by the limits.
     #[cfg(feature = "etcd")]
     pub(crate) fn take_over(&self, arrivals: Vec<Arrival>, limits: &HistoryLimits, now: u64) {
         let mut touched = Vec::new();
@@ -121,11 +137,12 @@ impl SharedState {
             }
             let forget = guarded.state.history.limit(limits, now);
             guarded.state.forget(forget);
+            guarded.state.ledger.trim(now, usize::MAX);
         }
         wake(touched);
     }
 
-    /// Decides and applies in one step under the lock, for stores that need no disk.
+    /// Evaluates and applies under one lock, for stores without a disk.
     pub(crate) fn update<T>(
         &self,
         limits: &HistoryLimits,
@@ -144,6 +161,7 @@ impl SharedState {
         }
         let forget = guarded.state.history.limit(limits, now);
         guarded.state.forget(forget);
+        guarded.state.ledger.trim(now, usize::MAX);
         drop(guarded);
         wake(touched);
         Ok(answer)
@@ -157,12 +175,12 @@ impl SharedState {
         guarded.state.history.compacted()
     }
 
-    /// Puts another state in place; watches of the one before end.
+    /// Replaces the state and ends all watches.
     pub(crate) fn replace(&self, state: State) {
         self.end_watches(End::Replaced, |guarded| guarded.state = state);
     }
 
-    /// Puts a later state in place; what happened in between is not known, and watches end with "too old".
+    /// Replaces the state by a later one. The changes in between are unknown: watches end with "too old".
     #[cfg(feature = "etcd")]
     pub(crate) fn resume_at(&self, state: State) {
         self.end_watches(End::Lost, |guarded| guarded.state = state);
@@ -178,7 +196,7 @@ impl SharedState {
         change(&mut guarded);
         guarded.end = end;
         guarded.epoch += 1;
-        let topics = self.topics.lock().dissolve();
+        let topics = self.topics.lock().clear();
         drop(guarded);
         wake(topics);
     }
@@ -189,8 +207,13 @@ impl SharedState {
         Ok(self.read(|state| state.index.get(key).cloned()))
     }
 
-    /// Lists in strides, letting writers pass between them: the kept versions make all strides show one revision.
-    /// Only if compaction overtakes the listing is the rest read in one go, from the start.
+    /// Reads a page of the ledger.
+    pub(crate) fn ledger(&self, request: &LedgerRequest) -> LedgerPage {
+        self.read(|state| state.ledger.read(request))
+    }
+
+    /// Lists in strides and yields to writers between them; the kept versions make all strides show one revision. If
+    /// compaction overtakes the listing, it is read again in one stride.
     pub(crate) fn list(&self, request: &ListRequest) -> Result<Listing> {
         let mut guarded = self.guarded.read();
         let current = guarded.state.history.newest();
@@ -229,7 +252,7 @@ impl SharedState {
         self.topics.lock().leave(&place.topic);
     }
 
-    /// Moves a place to the newest revision if nothing waits for it.
+    /// Moves a position to the newest revision if no change is pending for it.
     pub(crate) fn catch_up(&self, place: &mut Place) {
         let guarded = self.guarded.read();
         if guarded.epoch == place.epoch && place.topic.next_match(place.seen) == NextMatch::None {
@@ -237,7 +260,7 @@ impl SharedState {
         }
     }
 
-    /// Returns the next changes after a place and moves it there; none if there are none yet.
+    /// Returns the next changes after a position and moves it there; `None` if there are none yet.
     pub(crate) fn next(&self, place: &mut Place) -> Result<Option<Changes>> {
         loop {
             let guarded = self.guarded.read();
@@ -271,7 +294,7 @@ impl SharedState {
     }
 }
 
-/// Searches a stride of the history for changes under the place's prefix.
+/// Searches a stride of the history for changes under the watched prefix.
 fn search(history: &History, place: &mut Place, end: Revision) -> Result<Option<Changes>> {
     if place.seen < history.compacted() {
         return Err(Error::TooOld { requested: place.seen, oldest: history.compacted() });
@@ -286,7 +309,7 @@ fn search(history: &History, place: &mut Place, end: Revision) -> Result<Option<
         }
     }
     if searched < stride {
-        // All that the topic does not remember has been looked at.
+        // All commits that the topic does not remember have been searched.
         place.seen = place.seen.max(end);
     }
     Ok(None)
@@ -299,7 +322,7 @@ enum Progress {
     Done,
 }
 
-/// A listing on its way.
+/// A listing in progress.
 struct Page<'a> {
     request: &'a ListRequest,
     from: Bytes,

@@ -1,5 +1,5 @@
-//! Deciding transactions: each against the current state and against those staged before it, so that many can go
-//! to the disk in one commit and still each see the one before.
+//! Evaluates transactions against the current state and those staged before, so that many can be written to the disk in
+//! one batch and each still sees the ones before it.
 
 use crate::Conflict;
 use crate::entry::Commit;
@@ -10,7 +10,7 @@ use bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Transactions that have been decided but are not yet visible.
+/// Transactions that have been evaluated but are not yet visible.
 #[derive(Debug)]
 pub(crate) struct Stage {
     newest: Revision,
@@ -30,7 +30,7 @@ impl Stage {
         self.commits
     }
 
-    /// Decides a validated transaction. A conflict leaves the stage as it was.
+    /// Evaluates a validated transaction. A conflict leaves the stage unchanged.
     pub(crate) fn add(&mut self, transaction: &Transaction, index: &Index) -> Result<Committed> {
         let operations = transaction.operations();
         let mut previous = Vec::with_capacity(operations.len());
@@ -63,13 +63,18 @@ impl Stage {
             self.staged.insert(change.key.clone(), change.current.clone());
         }
         self.newest = revision;
-        self.commits.push(Arc::new(Commit { revision, written_at: self.now, changes: changes.into() }));
+        // Records are kept for long; see `change` for why they are copied.
+        let copy =
+            |(key, record): &(Bytes, Bytes)| (Bytes::copy_from_slice(key), Bytes::copy_from_slice(record));
+        let records = transaction.records().iter().map(copy).collect();
+        let changes = changes.into();
+        self.commits.push(Arc::new(Commit { revision, written_at: self.now, changes, records }));
         Ok(Committed { revision, previous })
     }
 }
 
 fn change(key: &Bytes, action: &Action, previous: Option<Entry>, revision: Revision) -> Option<Change> {
-    // The caller's buffers may be part of something larger or have room to grow; what is kept for long is exact.
+    // The caller's buffers may be slices of larger ones; what is kept for long is copied to its exact size.
     let key = previous.as_ref().map_or_else(|| Bytes::copy_from_slice(key), |entry| entry.key.clone());
     match action {
         Action::Check => None,

@@ -1,22 +1,26 @@
-//! The state of a store as pure data: the index of the entries and the kept history.
+//! The state of a store as pure data: the index of the entries, the kept history and the ledger. Clones share memory until
+//! one of them changes, so that a snapshot costs a few reference counts.
 
 use crate::entry::Commit;
 use crate::history::History;
 use crate::index::Index;
+use crate::ledger::Ledger;
 use crate::{Error, Result, Revision};
 use std::sync::Arc;
 
-/// What the store holds at one moment.
+/// Everything a store holds at one moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     pub(crate) index: Index,
     pub(crate) history: History,
+    pub(crate) ledger: Ledger,
 }
 
 impl State {
-    /// Takes over a commit.
+    /// Applies a commit.
     pub(crate) fn apply(&mut self, commit: Arc<Commit>) {
         self.index.apply(&commit);
+        self.ledger.apply(&commit);
         self.history.push(commit);
     }
 
@@ -25,6 +29,16 @@ impl State {
         while let Some(commit) = self.history.pop_through(through) {
             self.index.forget(&commit);
         }
+    }
+
+    /// Goes back to a revision of the kept history, as if later commits had never happened.
+    pub(crate) fn rewind(&mut self, revision: Revision) -> Result<()> {
+        self.check_readable(revision)?;
+        while let Some(commit) = self.history.pop_after(revision) {
+            self.index.revert(&commit);
+            self.ledger.revert(&commit);
+        }
+        Ok(())
     }
 
     /// Refuses revisions that are compacted or in the future.

@@ -1,26 +1,29 @@
-//! The trait that the server builds on. It promises what memory, a disk and etcd can all keep, and no more;
-//! the conformance suite (feature `conformance`) is its exact meaning.
+//! The trait that the server builds on: the guarantees that memory, a disk and etcd can all give. The conformance suite
+//! (feature `conformance`) defines them exactly.
 
-use crate::{Committed, Entry, ListRequest, Listing, Result, Revision, Transaction, Watch, WatchRequest};
+use crate::{
+    Committed, Entry, LedgerPage, LedgerRequest, ListRequest, Listing, Result, Revision, Transaction, Watch,
+    WatchRequest,
+};
 use async_trait::async_trait;
 use std::time::Duration;
 
-/// Which history to forget. The current state always stays.
+/// Which history to forget. The current entries always stay.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compaction {
     /// All before this revision, which itself stays readable.
     Before(Revision),
-    /// All but the last so many transactions.
+    /// All but the newest transactions, this many.
     KeepCount(u64),
-    /// What is older than this.
+    /// Transactions older than this.
     OlderThan(Duration),
 }
 
 /// Bytes under keys, with revisions.
 ///
-/// Every transaction that changes something raises the store's revision. Reads and writes are
-/// linearizable: what was answered is visible to every later request. A write is answered when it is as durable
-/// as the implementation makes it.
+/// Every transaction that changes something increments the store's revision. Reads and writes are linearizable: what was
+/// answered is visible to every later request. A write is answered when it is as durable as the implementation makes it.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
     /// Returns the store's current revision.
@@ -29,31 +32,39 @@ pub trait Store: Send + Sync + 'static {
     /// Returns the entry under a key.
     async fn get(&self, key: &[u8]) -> Result<Option<Entry>>;
 
-    /// Returns the entry under a key as far as this process knows: it may be behind what another has written. Good
-    /// enough to begin a compare-and-swap with, and available when what is behind the store is not.
+    /// Returns the entry under a key as far as this process knows, which may be stale if other processes share the store.
+    /// Sufficient to begin a compare-and-swap, and available when the storage behind the store is not.
     fn peek(&self, key: &[u8]) -> Result<Option<Entry>>;
 
-    /// Returns the newest revision that this process knows. Reading at it asks nobody else.
+    /// Returns the newest revision that this process knows. Reads at it need no communication.
     fn known(&self) -> Revision;
 
-    /// Tells whether this process is the one, of those that share the store, that does what only one should do.
+    /// Tells whether this process is the leader of those that share the store, and so does the work that only one should do.
     fn leads(&self) -> bool {
         true
     }
 
-    /// Returns entries under a prefix, in pages if asked, at any revision of the kept history.
+    /// Returns entries under a prefix, in pages if requested, at any revision of the kept history.
     async fn list(&self, request: ListRequest) -> Result<Listing>;
 
-    /// Does all of a transaction, if every key is as it expects, or nothing of it. What was done, or was in the way, is
-    /// what [`Store::peek`] shows from then on, or something newer.
+    /// Applies a transaction if all its preconditions hold, or nothing of it. Afterwards [`Store::peek`] shows its result, or
+    /// the conflicting entry, or something newer.
     async fn commit(&self, transaction: Transaction) -> Result<Committed>;
 
     /// Watches a prefix.
     async fn watch(&self, request: WatchRequest) -> Result<Watch>;
 
-    /// Forgets history and returns the oldest revision that can still be read. Stores also forget on their own, by
-    /// their limits.
+    /// Forgets history and returns the oldest revision that can still be read. Stores also forget history by their limits.
     async fn compact(&self, compaction: Compaction) -> Result<Revision>;
+
+    /// Returns ledger records, newest first, including those of deleted keys.
+    async fn ledger(&self, request: LedgerRequest) -> Result<LedgerPage>;
+
+    /// Rewrites everything at rest that is not encrypted with the current key, and returns when that is done. Until then the
+    /// old keys are needed. Does nothing in stores without encryption.
+    async fn reencrypt(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// Tells whether writes can be expected to succeed, and if not, why.
     async fn health(&self) -> Result<()>;

@@ -1,5 +1,5 @@
-//! Who waits for what: a topic is a prefix that somebody watches. A commit wakes only the watchers of the topics
-//! it touches, and a topic remembers its latest matches so that a woken watcher goes straight to them.
+//! Topics: the prefixes that are being watched. A commit wakes only the watchers of the topics that it touches, and a topic
+//! remembers its latest matches, so that a woken watcher need not search the history.
 
 use crate::Revision;
 use crate::entry::Commit;
@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 pub(crate) struct Topic {
     pub(crate) prefix: Bytes,
     pub(crate) changed: Notify,
-    /// The newest match; watchers that have seen it need not take a lock to know that nothing waits for them.
+    /// The newest match; watchers that have seen it know without a lock that nothing is pending.
     latest: AtomicU64,
     matches: Mutex<Matches>,
 }
@@ -28,19 +28,19 @@ struct Matches {
     recent: VecDeque<Revision>,
 }
 
-/// Where a watcher finds what comes after its place.
+/// Where a watcher finds the next change after its position.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NextMatch {
     /// This is the next revision that touched the prefix.
     At(Revision),
-    /// Nothing touched the prefix since.
+    /// No commit has touched the prefix since.
     None,
-    /// The topic does not remember; the history up to this revision has to be searched.
+    /// Unknown: the history up to this revision has to be searched.
     SearchTo(Revision),
 }
 
 impl Topic {
-    /// Tells whether a watcher that has seen everything up to a revision should look again.
+    /// Tells whether there may be a change after a revision.
     pub(crate) fn has_news(&self, after: Revision) -> bool {
         self.latest.load(Ordering::Acquire) > after.get()
     }
@@ -79,7 +79,7 @@ pub(crate) struct Topics {
 }
 
 impl Topics {
-    /// Adds a watcher of a prefix. A new topic knows of all matches after the current revision.
+    /// Adds a watcher of a prefix. A new topic knows all matches after the current revision.
     pub(crate) fn join(&mut self, prefix: &Bytes, current: Revision) -> Arc<Topic> {
         if let Some((topic, watchers)) = self.by_prefix.get_mut(prefix) {
             *watchers += 1;
@@ -102,7 +102,7 @@ impl Topics {
     pub(crate) fn leave(&mut self, left: &Arc<Topic>) {
         let prefix = &left.prefix;
         let Some((topic, watchers)) = self.by_prefix.get_mut(prefix) else { return };
-        // A watcher of a state that has been replaced is not of the topic that has its prefix now.
+        // A watcher of a replaced state does not belong to the topic that has its prefix now.
         if !Arc::ptr_eq(topic, left) {
             return;
         }
@@ -119,7 +119,7 @@ impl Topics {
         }
     }
 
-    /// Notes a commit in the topics it touches and adds those to `touched`, to be woken once the commit is visible.
+    /// Notes a commit in the topics that it touches and adds these to `touched`, to be woken once the commit is visible.
     pub(crate) fn publish(&self, commit: &Commit, touched: &mut Vec<Arc<Topic>>) {
         for change in &commit.changes {
             for length in self.lengths.range(..=change.key.len()).map(|(length, _)| *length) {
@@ -131,8 +131,8 @@ impl Topics {
         }
     }
 
-    /// Empties the set: what the topics remember is of a state that is over, and that is news to all.
-    pub(crate) fn dissolve(&mut self) -> Vec<Arc<Topic>> {
+    /// Removes all topics, since the state that they belong to was replaced, and returns them to wake their watchers.
+    pub(crate) fn clear(&mut self) -> Vec<Arc<Topic>> {
         self.lengths.clear();
         let topics: Vec<_> = self.by_prefix.drain().map(|(_, (topic, _))| topic).collect();
         for topic in &topics {
@@ -163,11 +163,11 @@ mod tests {
             current: None,
         };
         let changes = keys.iter().map(change).collect();
-        Commit { revision: Revision::from_number(revision), written_at: 0, changes }
+        Commit { revision: Revision::from_number(revision), changes, ..Commit::default() }
     }
 
     #[test]
-    fn a_commit_touches_the_topics_of_its_keys_only() {
+    fn a_commit_touches_only_the_topics_of_its_keys() {
         let mut topics = Topics::default();
         let join = |topics: &mut Topics, prefix: &'static str| topics.join(&prefix.into(), Revision::ZERO);
         let joined = ["", "a/", "a/b", "b/"].map(|prefix| join(&mut topics, prefix));
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_says_when_it_no_longer_knows() {
+    fn a_topic_tells_when_the_history_has_to_be_searched() {
         let mut topics = Topics::default();
         let topic = topics.join(&"a".into(), Revision::ZERO);
         let count = RECENT_MATCHES as u64 + 10;

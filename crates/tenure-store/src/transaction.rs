@@ -1,4 +1,4 @@
-//! Writes: several puts and deletes, each guarded by what it expects to replace, done together or not at all.
+//! Transactions: puts, deletions and preconditions on several keys, applied together or not at all.
 
 use crate::limits::{MAX_KEY, MAX_OPERATIONS, MAX_VALUE};
 use crate::precondition::Expected;
@@ -6,14 +6,14 @@ use crate::{Entry, Error, Result, Revision};
 use bytes::Bytes;
 use std::collections::HashSet;
 
-/// What to do with a key.
+/// The action of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Put this value.
     Put(Bytes),
     /// Delete the key; deleting an absent key changes nothing.
     Delete,
-    /// Only require the expectation.
+    /// Check the precondition only.
     Check,
 }
 
@@ -22,13 +22,13 @@ pub enum Action {
 pub struct Operation {
     /// The key.
     pub key: Bytes,
-    /// What must be true of it.
+    /// The precondition.
     pub expected: Expected,
-    /// What to do with it.
+    /// The action.
     pub action: Action,
 }
 
-/// Writes to several keys that happen together or not at all, under one revision.
+/// Operations on several keys that are applied together, under one revision, or not at all.
 ///
 /// ```
 /// # use tenure_store::{Expected, MemoryStore, Store, Transaction};
@@ -45,10 +45,11 @@ pub struct Operation {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transaction {
     operations: Vec<Operation>,
+    records: Vec<(Bytes, Bytes)>,
 }
 
 impl Transaction {
-    /// Starts a transaction without operations.
+    /// Creates a transaction without operations.
     pub fn new() -> Transaction {
         Transaction::default()
     }
@@ -63,7 +64,7 @@ impl Transaction {
         self.with(Operation { key: key.into(), expected, action: Action::Delete })
     }
 
-    /// Adds a condition on a key that is not written.
+    /// Adds a precondition on a key that is not written.
     pub fn require(self, key: impl Into<Bytes>, expected: Expected) -> Transaction {
         self.with(Operation { key: key.into(), expected, action: Action::Check })
     }
@@ -74,40 +75,85 @@ impl Transaction {
         self
     }
 
-    /// Returns the operations in the order they were added.
+    /// Adds a record about a key to the ledger. It becomes durable together with the operations; a transaction that changes
+    /// nothing leaves no records.
+    pub fn record(mut self, key: impl Into<Bytes>, record: impl Into<Bytes>) -> Transaction {
+        self.records.push((key.into(), record.into()));
+        self
+    }
+
+    /// Returns the keys and their ledger records.
+    pub fn records(&self) -> &[(Bytes, Bytes)] {
+        &self.records
+    }
+
+    /// Returns the bytes of all keys, values and records.
+    pub(crate) fn size(&self) -> usize {
+        let value = |action: &Action| if let Action::Put(value) = action { value.len() } else { 0 };
+        let operations =
+            self.operations.iter().map(|operation| operation.key.len() + value(&operation.action));
+        let records = self.records.iter().map(|(key, record)| key.len() + record.len());
+        operations.chain(records).sum()
+    }
+
+    /// Returns the operations in the order in which they were added.
     pub fn operations(&self) -> &[Operation] {
         &self.operations
     }
 
-    /// Refuses what no store takes: keys that are empty, too long or named twice, values that are too large, too
-    /// many operations. Every implementation calls this first.
+    /// Rejects transactions that no store accepts: empty, overlong or repeated keys, values that are too large, too many
+    /// operations. Every implementation calls this first.
     pub fn validate(&self) -> Result<()> {
-        if self.operations.len() > MAX_OPERATIONS {
-            let count = self.operations.len();
-            return invalid(format!("{count} operations in one transaction; at most {MAX_OPERATIONS}"));
+        let count = self.operations.len() + self.records.len();
+        if count > MAX_OPERATIONS {
+            return invalid(format!(
+                "{count} operations and records in one transaction; at most {MAX_OPERATIONS} are allowed"
+            ));
         }
         let mut keys = HashSet::with_capacity(self.operations.len());
         for operation in &self.operations {
             validate_key(&operation.key)?;
-            let key = operation.key.escape_ascii();
-            if let Action::Put(value) = &operation.action
-                && value.len() > MAX_VALUE
-            {
-                return invalid(format!("{key}: a value of {} bytes; at most {MAX_VALUE}", value.len()));
+            if let Action::Put(value) = &operation.action {
+                validate_value(&operation.key, value)?;
             }
             if !keys.insert(&operation.key) {
-                return invalid(format!("{key}: named twice in one transaction; each key may occur once"));
+                return repeated(&operation.key, "operation");
+            }
+        }
+        keys.clear();
+        for (key, record) in &self.records {
+            validate_key(key)?;
+            validate_value(key, record)?;
+            if !keys.insert(key) {
+                return repeated(key, "record");
             }
         }
         Ok(())
     }
 }
 
-/// Refuses keys that no store takes.
+fn validate_value(key: &Bytes, value: &Bytes) -> Result<()> {
+    if value.len() <= MAX_VALUE {
+        return Ok(());
+    }
+    invalid(format!(
+        "{}: value of {} bytes; at most {MAX_VALUE} are allowed",
+        key.escape_ascii(),
+        value.len()
+    ))
+}
+
+fn repeated(key: &Bytes, what: &str) -> Result<()> {
+    invalid(format!("{}: more than one {what} for this key in one transaction", key.escape_ascii()))
+}
+
+/// Rejects keys that no store accepts.
 pub(crate) fn validate_key(key: &[u8]) -> Result<()> {
     match key.len() {
-        0 => invalid("an empty key; keys have at least one byte".to_owned()),
-        length if length > MAX_KEY => invalid(format!("a key of {length} bytes; at most {MAX_KEY}")),
+        0 => invalid("empty key; a key has at least one byte".to_owned()),
+        length if length > MAX_KEY => {
+            invalid(format!("key of {length} bytes; at most {MAX_KEY} are allowed"))
+        }
         _ => Ok(()),
     }
 }
@@ -116,11 +162,11 @@ fn invalid<T>(reason: String) -> Result<T> {
     Err(Error::Invalid(reason))
 }
 
-/// What a transaction did.
+/// The result of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Committed {
     /// The revision of the transaction; the store's current one if the transaction changed nothing.
     pub revision: Revision,
-    /// What was under each operation's key before, in the order of the operations.
+    /// The entry of each operation's key before the transaction, in the order of the operations.
     pub previous: Vec<Option<Entry>>,
 }

@@ -1,4 +1,4 @@
-//! Watching: the request, and the stream that every implementation gives.
+//! Watching: the request, and the stream of changes.
 
 use crate::{Changes, Result, Revision};
 use async_trait::async_trait;
@@ -6,19 +6,19 @@ use bytes::Bytes;
 use std::fmt;
 use std::time::Duration;
 
-/// Asks for every change under a prefix.
+/// A request for every change under a prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WatchRequest {
-    /// What the keys start with; empty for all.
+    /// The prefix of the keys; empty for all keys.
     pub prefix: Bytes,
-    /// The revision after which changes are given; none for the current one.
+    /// The revision after which changes are delivered; `None` for the current one.
     pub after: Option<Revision>,
-    /// How long without a change until a progress mark is given; none for no such marks.
+    /// The time without a change after which a progress mark is delivered; `None` for no marks.
     pub progress: Option<Duration>,
 }
 
 impl WatchRequest {
-    /// Asks for all further changes under a prefix.
+    /// Requests all further changes under a prefix.
     pub fn prefix(prefix: impl Into<Bytes>) -> WatchRequest {
         WatchRequest { prefix: prefix.into(), ..WatchRequest::default() }
     }
@@ -28,23 +28,23 @@ impl WatchRequest {
         WatchRequest { after: Some(revision), ..self }
     }
 
-    /// Marks progress when nothing changed for so long.
+    /// Requests progress marks after this time without a change.
     pub fn progress(self, every: Duration) -> WatchRequest {
         WatchRequest { progress: Some(every), ..self }
     }
 }
 
-/// What a watch gives.
+/// An item of a watch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Signal {
     /// A transaction changed something under the prefix.
     Changes(Changes),
-    /// Everything up to this revision has been given.
+    /// Everything up to this revision has been delivered.
     Progress(Revision),
 }
 
 impl Signal {
-    /// Returns the revision after which a new watch would go on from here.
+    /// Returns the revision after which a new watch would continue from here.
     pub fn revision(&self) -> Revision {
         match self {
             Signal::Changes(changes) => changes.revision(),
@@ -53,37 +53,37 @@ impl Signal {
     }
 }
 
-/// Where an implementation's watch gets its signals from.
+/// The source of the signals of a watch, for implementations of the store.
 #[async_trait]
 pub trait WatchSource: Send {
     /// Waits for the next signal. Dropping the future before it is ready must lose nothing.
     async fn next(&mut self) -> Result<Signal>;
 
-    /// Returns a revision up to which everything has been given, as new as can be told without waiting.
+    /// Returns a revision up to which everything has been delivered, as new as is known without waiting.
     fn progress(&mut self) -> Revision;
 }
 
 /// The changes under a prefix: every one, in order, exactly once.
 ///
-/// Nothing is queued for a slow watcher: it reads on in the store's history, and if that has been compacted
-/// past its place it ends with [`Error::TooOld`](crate::Error::TooOld).
+/// Nothing is queued for a slow watcher: it reads the store's history, and if that has been compacted past its position it ends
+/// with [`Error::TooOld`](crate::Error::TooOld).
 pub struct Watch {
     source: Box<dyn WatchSource>,
 }
 
 impl Watch {
-    /// Makes a watch of an implementation's source.
+    /// Creates a watch from its source.
     pub fn new(source: impl WatchSource + 'static) -> Watch {
         Watch { source: Box::new(source) }
     }
 
-    /// Waits for the next signal. Dropping the future loses nothing, so this may stand in a `select!`. After an
-    /// error the watch is over.
+    /// Waits for the next signal. Dropping the future loses nothing, so that this can be used in a `select!`. An error ends the
+    /// watch.
     pub async fn next(&mut self) -> Result<Signal> {
         self.source.next().await
     }
 
-    /// Returns a revision up to which everything has been given: the store's current one unless changes wait.
+    /// Returns a revision up to which everything has been delivered: the store's current one unless changes are pending.
     pub fn progress(&mut self) -> Revision {
         self.source.progress()
     }

@@ -8,8 +8,9 @@ use etcd::Etcd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tenure_store::{
-    Committed, Compaction, EmbeddedOptions, EmbeddedStore, Entry, EtcdOptions, EtcdStore, ListRequest,
-    Listing, MemoryStore, Result, Revision, Store, Transaction, Watch, WatchRequest, conformance,
+    Committed, Compaction, EmbeddedOptions, EmbeddedStore, Entry, EtcdOptions, EtcdStore, LedgerPage,
+    LedgerRequest, ListRequest, Listing, MemoryStore, Result, Revision, Store, Transaction, Watch,
+    WatchRequest, conformance,
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -113,6 +114,10 @@ impl Store for InTurn {
             oldest = store.compact(Compaction::Before(oldest)).await?;
         }
         Ok(oldest)
+    }
+
+    async fn ledger(&self, request: LedgerRequest) -> Result<LedgerPage> {
+        self.next().ledger(request).await
     }
 
     async fn health(&self) -> Result<()> {

@@ -1,4 +1,4 @@
-//! The directory of an embedded store: one holder, a known format, backups, and space that is given back.
+//! The directory of an embedded store: lock, format, private modes, backups, and space that is freed.
 
 use std::io;
 use std::path::Path;
@@ -17,6 +17,10 @@ fn open(path: &Path) -> EmbeddedStore {
 
 fn refusal(path: &Path) -> String {
     EmbeddedStore::open(path, EmbeddedOptions::default()).unwrap_err().to_string()
+}
+
+fn restore(backup: impl AsRef<Path>, directory: impl AsRef<Path>) -> tenure_store::Result<Revision> {
+    EmbeddedStore::restore(backup, directory, &EmbeddedOptions::default())
 }
 
 fn put(key: &str, value: impl Into<bytes::Bytes>) -> Transaction {
@@ -52,7 +56,7 @@ async fn everything_is_there_after_reopening() {
 }
 
 #[tokio::test]
-async fn revisions_go_on_even_if_nothing_is_left() {
+async fn revisions_continue_in_an_empty_store() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     store.commit(put("a", "1")).await.unwrap();
@@ -86,10 +90,14 @@ fn an_unknown_format_is_refused_with_advice() {
     drop(open(directory.path()));
     let format = directory.path().join("format");
     let cases = [
-        ("tenure-store 3\n", "has format 3, and this version reads format 2; use the newer version"),
-        ("tenure-store 1\n", "has format 1, and this version reads format 2; point to another directory"),
-        ("something else", "has format \"something else\", and this version reads format 2; point to"),
-        ("", "has format \"\", and this version reads format 2; point to another directory"),
+        ("tenure-store 4\n", "has format 4, and this version reads format 3; use the newer version"),
+        (
+            "tenure-store 2\n",
+            "has format 2, and this version reads format 3; export it with the version that",
+        ),
+        ("something else", "has format \"something else\", and this version reads format 3; choose another"),
+        ("", "has format \"\", and this version reads format 3; choose another directory"),
+        ("tenure-store 3\n", "damaged: unexpected content \"tenure-store 3\""),
     ];
     for (text, expected) in cases {
         std::fs::write(&format, text).unwrap();
@@ -125,7 +133,7 @@ async fn files_from_the_past_are_refused() {
     let error = refusal(&store);
     assert!(error.contains("ends at revision 0, but writes up to revision 2 were acknowledged"), "{error}");
     std::fs::remove_file(store.join("table.redb")).unwrap();
-    assert!(refusal(&store).contains("cannot open"));
+    assert!(refusal(&store).contains("table.redb: damaged: it is missing"));
 }
 
 /// The table follows behind the kept history, and the journal before it goes; what is there after reopening is the same.
@@ -169,7 +177,7 @@ async fn a_backup_can_be_restored() {
     assert_eq!(revision, store.revision().await.unwrap());
     store.commit(put("later", "not in the backup")).await.unwrap();
 
-    let restored = EmbeddedStore::restore(path("backup"), path("restored")).unwrap();
+    let restored = restore(path("backup"), path("restored")).unwrap();
     let copy = open(&path("restored"));
     assert_eq!(contents(&copy).await, before);
     assert_eq!(copy.revision().await.unwrap(), restored);
@@ -182,9 +190,9 @@ async fn a_backup_can_be_restored() {
     let next = copy.commit(put("a", "1")).await.unwrap().revision;
     assert_eq!(next.get(), restored.get() + 1);
 
-    let again = EmbeddedStore::restore(path("backup"), path("store"));
+    let again = restore(path("backup"), path("store"));
     drop(store);
-    let and_again = EmbeddedStore::restore(path("backup"), path("store"));
+    let and_again = restore(path("backup"), path("store"));
     assert!(matches!(again, Err(Error::Locked { .. })), "{again:?}");
     assert!(and_again.unwrap_err().to_string().contains("restore into an empty directory"));
 }
@@ -209,7 +217,7 @@ async fn a_backup_is_of_one_revision_while_writes_go_on() {
         let store = store.clone();
         let to = backup.clone();
         tokio::task::spawn_blocking(move || store.backup(to)).await.unwrap().unwrap();
-        EmbeddedStore::restore(&backup, &restored).unwrap();
+        restore(&backup, &restored).unwrap();
         let entries = contents(&open(&restored)).await;
         assert_eq!((entries.len(), &entries[0].value), (2, &entries[1].value));
     }
@@ -227,20 +235,20 @@ async fn a_damaged_backup_is_refused() {
     let good = std::fs::read(path("backup")).unwrap();
     for length in 0..good.len() {
         std::fs::write(path("short"), &good[..length]).unwrap();
-        let error = EmbeddedStore::restore(path("short"), path("restored")).unwrap_err();
+        let error = restore(path("short"), path("restored")).unwrap_err();
         assert!(matches!(error, Error::Damaged { .. }), "{length} bytes: {error}");
     }
     for place in 0..good.len() {
         let mut bad = good.clone();
         bad[place] ^= 0x41;
         std::fs::write(path("bad"), &bad).unwrap();
-        let error = EmbeddedStore::restore(path("bad"), path("restored")).unwrap_err();
+        let error = restore(path("bad"), path("restored")).unwrap_err();
         assert!(matches!(error, Error::Damaged { .. }), "byte {place}: {error}");
     }
     let mut long = good.clone();
     long.push(0);
     std::fs::write(path("long"), &long).unwrap();
-    EmbeddedStore::restore(path("long"), path("restored")).unwrap_err();
+    restore(path("long"), path("restored")).unwrap_err();
     assert!(!path("restored").exists(), "a refused backup leaves nothing behind");
 }
 
@@ -285,7 +293,7 @@ impl Disk for CountingDisk {
 }
 
 #[tokio::test]
-async fn what_each_write_lets_be_forgotten_costs_no_sync_of_its_own() {
+async fn forgetting_history_along_with_writes_costs_no_extra_sync() {
     let directory = tempfile::tempdir().unwrap();
     let disk = Arc::new(CountingDisk::default());
     let limits = HistoryLimits { count: 10, ..HistoryLimits::unlimited() };
@@ -306,7 +314,7 @@ async fn what_each_write_lets_be_forgotten_costs_no_sync_of_its_own() {
 }
 
 #[tokio::test]
-async fn an_idle_store_forgets_what_has_become_too_old() {
+async fn an_idle_store_forgets_history_by_age() {
     let directory = tempfile::tempdir().unwrap();
     let limits = HistoryLimits { age: Duration::from_millis(200), ..HistoryLimits::default() };
     let options = EmbeddedOptions { limits, ..EmbeddedOptions::default() };
@@ -326,4 +334,43 @@ async fn an_idle_store_forgets_what_has_become_too_old() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     assert_eq!(contents(&store).await[0].value, "399");
+}
+
+/// Returns the modes of a directory and its files.
+fn modes(path: &Path) -> Vec<(String, u32)> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let mut modes = vec![("directory".to_owned(), mode(path))];
+    for entry in std::fs::read_dir(path).unwrap() {
+        let path = entry.unwrap().path();
+        modes.push((path.file_name().unwrap().to_string_lossy().into_owned(), mode(&path)));
+    }
+    modes
+}
+
+#[tokio::test]
+async fn directories_and_files_are_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    let store = open(&path);
+    store.commit(put("a", "secret")).await.unwrap();
+    store.backup(directory.path().join("backup")).unwrap();
+    let backup = std::fs::metadata(directory.path().join("backup")).unwrap();
+    assert_eq!(backup.permissions().mode() & 0o777, 0o600);
+    let check = |when: &str| {
+        for (name, mode) in modes(&path) {
+            let expected = if name == "directory" { 0o700 } else { 0o600 };
+            assert_eq!(mode, expected, "{name} {when}: {mode:o}");
+        }
+    };
+    check("of a new store");
+    drop(store);
+    // A store of an older version, or one that was copied carelessly.
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for entry in std::fs::read_dir(&path).unwrap() {
+        std::fs::set_permissions(entry.unwrap().path(), std::fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    open(&path).commit(put("a", "2")).await.unwrap();
+    check("of a store that was opened");
 }

@@ -1,26 +1,29 @@
-//! Disks that fail: every writer of a failed commit hears of it, nothing of it happened, reads go on, and writes work
-//! again as soon as the disk does.
+//! Failing disks and clocks: every writer of a failed batch gets an error that names the file, nothing of it is applied, reads
+//! continue, and writes work again as soon as the disk does.
 
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use tenure_store::embedded::{Disk, DiskOperation};
 use tenure_store::{
-    EmbeddedOptions, EmbeddedStore, Error, Expected, HistoryLimits, ListRequest, Revision, Store,
+    Clock, EmbeddedOptions, EmbeddedStore, Error, Expected, HistoryLimits, ListRequest, Revision, Store,
     Transaction, WatchRequest,
 };
 
-/// What the disk does at present.
+/// The behaviour of the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Mood {
     Healthy,
     Full,
     ReadOnly,
+    WriteFails,
     SyncFails,
 }
+
+const MOODS: [Mood; 4] = [Mood::Full, Mood::ReadOnly, Mood::WriteFails, Mood::SyncFails];
 
 /// A disk whose mood a test sets, and which can fail once at a chosen step.
 #[derive(Debug)]
@@ -51,7 +54,13 @@ impl Disk for MoodyDisk {
             DiskOperation::Write(_) | DiskOperation::Resize(_) if mood == Mood::Full as u8 => {
                 Some(io::ErrorKind::StorageFull)
             }
-            DiskOperation::Sync if mood == Mood::SyncFails as u8 => Some(io::ErrorKind::Other),
+            // What a device answers that has lost a sector: `EIO` has no kind of its own.
+            DiskOperation::Write(_) if mood == Mood::WriteFails as u8 => {
+                return Err(io::Error::from_raw_os_error(5));
+            }
+            DiskOperation::Sync if mood == Mood::SyncFails as u8 => {
+                return Err(io::Error::from_raw_os_error(5));
+            }
             _ => None,
         };
         refused.map_or_else(act, |kind| Err(kind.into()))
@@ -63,7 +72,8 @@ fn open(path: &Path, disk: &Arc<MoodyDisk>) -> EmbeddedStore {
 }
 
 fn open_with(path: &Path, disk: &Arc<MoodyDisk>, limits: HistoryLimits) -> EmbeddedStore {
-    let options = EmbeddedOptions { limits, journal_file: 16 * 1024, disk: disk.clone() };
+    let options =
+        EmbeddedOptions { limits, journal_file: 16 * 1024, disk: disk.clone(), ..EmbeddedOptions::default() };
     EmbeddedStore::open(path, options).unwrap()
 }
 
@@ -82,7 +92,7 @@ async fn contents(store: &EmbeddedStore) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failing_disk_is_reported_to_every_writer_and_survived() {
     let directory = tempfile::tempdir().unwrap();
-    for mood in [Mood::Full, Mood::ReadOnly, Mood::SyncFails] {
+    for mood in MOODS {
         let path = directory.path().join(format!("{mood:?}"));
         let disk = MoodyDisk::new();
         let store = Arc::new(open(&path, &disk));
@@ -99,11 +109,12 @@ async fn a_failing_disk_is_reported_to_every_writer_and_survived() {
         for writer in writers {
             let error = writer.await.unwrap().unwrap_err();
             assert!(matches!(error, Error::NotDurable { .. }), "{mood:?}: {error}");
-            assert!(error.to_string().len() > "the write could not be made durable: ".len());
+            let journal = path.join("journal-1").display().to_string();
+            assert!(error.to_string().contains(&journal), "{mood:?}: names no file: {error}");
         }
         assert!(matches!(store.health().await, Err(Error::NotDurable { .. })), "{mood:?}");
         assert_eq!(store.revision().await.unwrap(), before, "{mood:?}: nothing happened");
-        assert_eq!(contents(&store).await, "a=before", "{mood:?}: reads go on");
+        assert_eq!(contents(&store).await, "a=before", "{mood:?}: reads work");
         assert_eq!(watch.progress(), before);
 
         disk.set(Mood::Healthy);
@@ -175,11 +186,11 @@ async fn a_failure_at_any_step_of_a_commit_loses_nothing() {
 }
 
 /// A store that fails and then dies: what was acknowledged is there; what was refused may be, as after any error whose
-/// outcome nobody could observe.
+/// outcome could not be observed.
 #[tokio::test]
 async fn a_failure_followed_by_a_restart_keeps_what_was_acknowledged() {
     let directory = tempfile::tempdir().unwrap();
-    for (number, mood) in [Mood::Full, Mood::ReadOnly, Mood::SyncFails].into_iter().enumerate() {
+    for (number, mood) in MOODS.into_iter().enumerate() {
         let path = directory.path().join(number.to_string());
         let disk = MoodyDisk::new();
         let store = open(&path, &disk);
@@ -201,10 +212,73 @@ fn a_directory_that_cannot_be_written_is_refused_clearly() {
     let file = directory.path().join("file");
     std::fs::write(&file, "not a directory").unwrap();
     let error = EmbeddedStore::open(&file, EmbeddedOptions::default()).unwrap_err();
-    assert!(error.to_string().contains("cannot make the directory"), "{error}");
+    assert!(error.to_string().contains("cannot create the directory"), "{error}");
     let disk = MoodyDisk::new();
     disk.set(Mood::ReadOnly);
     let options = EmbeddedOptions { disk, ..EmbeddedOptions::default() };
     let error = EmbeddedStore::open(directory.path().join("store"), options).unwrap_err();
     assert!(matches!(error, Error::File { .. }), "{error}");
+    assert!(error.to_string().contains("table.new"), "names no file: {error}");
+}
+
+/// A full disk at the start: the error names the file, and the store opens when there is space.
+#[tokio::test]
+async fn a_full_disk_at_the_start_is_reported_with_the_path() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = MoodyDisk::new();
+    let options = || EmbeddedOptions { disk: disk.clone(), ..EmbeddedOptions::default() };
+    disk.set(Mood::Full);
+    let error = EmbeddedStore::open(directory.path(), options()).unwrap_err().to_string();
+    assert!(error.contains(&directory.path().join("table.new").display().to_string()), "{error}");
+    disk.set(Mood::Healthy);
+    EmbeddedStore::open(directory.path(), options()).unwrap().commit(put("a", "kept")).await.unwrap();
+    disk.set(Mood::Full);
+    // The engine writes to its file when it opens it, which this disk refuses as well.
+    let error = EmbeddedStore::open(directory.path(), options()).unwrap_err().to_string();
+    assert!(error.contains(&directory.path().join("table.redb").display().to_string()), "{error}");
+    disk.set(Mood::Healthy);
+    let store = EmbeddedStore::open(directory.path(), options()).unwrap();
+    assert_eq!(contents(&store).await, "a=kept");
+    disk.set(Mood::Full);
+    let error = store.commit(put("b", "refused")).await.unwrap_err().to_string();
+    assert!(error.contains("journal-1"), "{error}");
+}
+
+/// A clock that is set back, or stands before 1970, loses nothing and does not stop history from being bounded.
+#[tokio::test]
+async fn a_clock_that_goes_back_loses_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let now = Arc::new(AtomicI64::new(0));
+    let clock = {
+        let now = now.clone();
+        Clock::new(move || {
+            let seconds = now.load(Ordering::SeqCst);
+            let distance = Duration::from_secs(seconds.unsigned_abs());
+            if seconds < 0 { SystemTime::UNIX_EPOCH - distance } else { SystemTime::UNIX_EPOCH + distance }
+        })
+    };
+    let limits = HistoryLimits { age: Duration::from_secs(60), count: 50, bytes: usize::MAX };
+    let options =
+        || EmbeddedOptions { limits: limits.clone(), clock: clock.clone(), ..EmbeddedOptions::default() };
+    let mut written = 0;
+    for seconds in [1_000_000, 900_000, -5_000_000_000, 0, 4_000_000_000, 30] {
+        now.store(seconds, Ordering::SeqCst);
+        let store = EmbeddedStore::open(directory.path(), options()).unwrap();
+        for _ in 0..40 {
+            let key = format!("{written:03}");
+            written += 1;
+            let put = put(&key, "v").record(key, "record");
+            assert_eq!(store.commit(put).await.unwrap().revision.get(), written);
+        }
+        let listing = store.list(ListRequest::default()).await.unwrap();
+        assert_eq!(listing.entries.len() as u64, written, "at {seconds} s");
+        let kept = ListRequest::default().at(Revision::from_number(written - 1));
+        store.list(kept).await.expect("the newest history is kept");
+        let old =
+            store.list(ListRequest::default().at(Revision::from_number(written.saturating_sub(52)))).await;
+        assert!(
+            written <= 52 || matches!(old, Err(Error::TooOld { .. })),
+            "at {seconds} s history is not bounded"
+        );
+    }
 }

@@ -2,7 +2,7 @@
 
 mod fuzzed;
 
-use tenure_store::Backup;
+use tenure_store::{Backup, Encryption};
 
 fn corpus() -> Vec<Vec<u8>> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/backup");
@@ -13,7 +13,10 @@ fn corpus() -> Vec<Vec<u8>> {
 #[test]
 fn any_bytes_are_a_backup_or_refused() {
     let corpus = corpus();
-    assert!(corpus.iter().any(|bytes| Backup::read(&bytes[..]).is_ok()), "the corpus has a good backup");
+    assert!(
+        corpus.iter().any(|bytes| Backup::read(&bytes[..], &Encryption::default()).is_ok()),
+        "the corpus has a good backup"
+    );
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut random = |below: usize| {
         state ^= state << 13;

@@ -1,4 +1,4 @@
-//! What a store forgets by itself and what it never does; snapshots, forks and going back.
+//! Limits of the history, snapshots and forks.
 
 use std::time::Duration;
 use tenure_store::{
@@ -55,7 +55,7 @@ async fn history_is_bounded_by_age() {
 }
 
 #[tokio::test]
-async fn what_changes_nothing_takes_no_revision() {
+async fn a_transaction_without_changes_takes_no_revision() {
     let store = MemoryStore::new();
     let revision = store.commit(put("a", "1")).await.unwrap().revision;
     let nothing = [
@@ -87,7 +87,7 @@ async fn a_watcher_that_keeps_up_never_notices_compaction() {
 }
 
 #[tokio::test]
-async fn a_watcher_that_falls_behind_is_told() {
+async fn a_watcher_that_falls_behind_gets_too_old() {
     let limits = HistoryLimits { count: 3, ..HistoryLimits::unlimited() };
     let store = MemoryStore::with_limits(limits);
     let mut watch = store.watch(WatchRequest::default()).await.unwrap();
@@ -118,7 +118,7 @@ async fn a_watcher_far_behind_within_the_history_misses_nothing() {
 }
 
 #[tokio::test]
-async fn a_fork_goes_its_own_way() {
+async fn a_fork_is_independent() {
     let store = MemoryStore::new();
     store.commit(put("a", "1")).await.unwrap();
     let fork = store.fork();
@@ -132,7 +132,7 @@ async fn a_fork_goes_its_own_way() {
 }
 
 #[tokio::test]
-async fn going_back_to_a_snapshot_ends_watches() {
+async fn restoring_a_snapshot_ends_watches() {
     let store = MemoryStore::new();
     store.commit(put("a", "1")).await.unwrap();
     let snapshot = store.snapshot();
@@ -150,7 +150,7 @@ async fn going_back_to_a_snapshot_ends_watches() {
 }
 
 #[tokio::test]
-async fn a_watch_after_going_back_knows_nothing_of_what_never_happened() {
+async fn a_watch_after_a_restore_does_not_see_undone_changes() {
     let store = MemoryStore::new();
     let snapshot = store.snapshot();
     let before = store.watch(WatchRequest::prefix("a")).await.unwrap();

@@ -120,7 +120,7 @@ async fn client(store: Arc<dyn Store>, clock: Arc<AtomicU64>, seed: u64) -> Reco
     recording
 }
 
-/// Who else raises the revision.
+/// What else increments the revision.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Counter {
     Own,

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tenure_store::{
     Compaction, EmbeddedOptions, EmbeddedStore, Entry, Error, EtcdOptions, EtcdStore, Expected,
-    HistoryLimits, ListRequest, MemoryStore, Revision, Signal, Snapshot, Store, Transaction, Watch,
-    WatchRequest,
+    HistoryLimits, LedgerRequest, ListRequest, MemoryStore, Revision, Signal, Snapshot, Store, Transaction,
+    Watch, WatchRequest,
 };
 
 const KEYS: [&str; 9] = ["a", "a/1", "a/2", "a/2/x", "a0", "b", "b/1", "b/\u{ff}", "c"];
@@ -82,6 +82,8 @@ type Contents = BTreeMap<Bytes, Entry>;
 struct Model {
     states: Vec<Contents>,
     compacted: u64,
+    /// The ledger records, oldest first.
+    log: Vec<(u64, Bytes, Bytes)>,
 }
 
 impl Model {
@@ -221,7 +223,7 @@ struct Run {
 
 impl Run {
     fn new(subject: Subject) -> Run {
-        let mut model = Model { states: vec![Contents::new()], compacted: 0 };
+        let mut model = Model { states: vec![Contents::new()], compacted: 0, log: Vec::new() };
         if subject.shares_its_counter() {
             // etcd begins with a revision of its own; see what it is when it is open.
             model.pass(1);
@@ -244,6 +246,7 @@ impl Run {
                 self.drain().await;
                 self.watches.clear();
                 self.subject.reopen().await;
+                self.check_ledger().await;
             }
             Step::Remember => {
                 if let Subject::Memory(store) = &self.subject {
@@ -292,6 +295,9 @@ impl Run {
                 None => transaction.delete(key, expected),
             };
         }
+        if let Some(first) = used.first() {
+            transaction = transaction.record(KEYS[*first], self.value.to_string());
+        }
         let before = self.model.now().clone();
         let outcome = self.subject.store().commit(transaction.clone()).await;
         if let (Ok(committed), true) = (&outcome, self.subject.shares_its_counter()) {
@@ -304,6 +310,13 @@ impl Run {
                 let previous: Vec<_> =
                     transaction.operations().iter().map(|one| before.get(&one.key).cloned()).collect();
                 assert_eq!(committed.previous, previous);
+                if before != *self.model.now() {
+                    let record = transaction.records().iter();
+                    let revision = committed.revision.get();
+                    self.model
+                        .log
+                        .extend(record.map(|(key, record)| (revision, key.clone(), record.clone())));
+                }
             }
             (Err(Error::Conflict(conflict)), Err(key)) => {
                 assert_eq!((&conflict.key, conflict.current.as_ref()), (&key, before.get(&key)));
@@ -429,6 +442,13 @@ impl Run {
     /// Whether a revision may still be readable although it is before the oldest that has to be.
     fn may_be_readable(&self, revision: u64) -> bool {
         self.oldest().contains(&revision)
+    }
+
+    async fn check_ledger(&self) {
+        let page = self.subject.store().ledger(LedgerRequest::prefix("", usize::MAX)).await.unwrap();
+        let read = page.records.into_iter().rev();
+        let read: Vec<_> = read.map(|record| (record.revision.get(), record.key, record.record)).collect();
+        assert_eq!(read, self.model.log);
     }
 
     async fn go_back(&mut self) {

@@ -6,6 +6,7 @@ mod connection;
 #[cfg(feature = "etcd")]
 mod control;
 mod document;
+mod encryption;
 mod error;
 #[cfg(feature = "etcd")]
 mod etcd;

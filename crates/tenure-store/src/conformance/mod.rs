@@ -1,6 +1,7 @@
-//! What every [`Store`](crate::Store) promises, as checks that an implementation's tests run. A check works under a
-//! prefix of its own and assumes nothing about other keys, so that a store shared with others can be checked too.
+//! The guarantees of every [`Store`](crate::Store), as checks for the tests of an implementation. Each check uses a prefix of
+//! its own and assumes nothing about other keys, so that a store shared with others can be checked too.
 
+mod ledger;
 mod reads;
 mod watches;
 mod writes;
@@ -10,14 +11,14 @@ use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a check waits for what must come.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a check waits for an event.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Runs every check, each on a store that `fresh` gives: a new one, or always the same.
+/// Runs every check on a store that `fresh` returns: a new one each time, or always the same.
 ///
 /// # Panics
 ///
-/// With the check's name and what was wrong, if a promise is broken.
+/// If a guarantee is broken, with the name of the check and what is wrong.
 pub async fn run<S: Store>(mut fresh: impl AsyncFnMut() -> Arc<S>) {
     macro_rules! check {
         ($($module:ident :: $name:ident),* $(,)?) => {$(
@@ -28,12 +29,12 @@ pub async fn run<S: Store>(mut fresh: impl AsyncFnMut() -> Arc<S>) {
     }
     check![
         writes::an_entry_knows_its_revisions,
-        writes::expectations_decide,
-        writes::a_conflict_changes_nothing_and_shows_what_is_there,
+        writes::preconditions_decide,
+        writes::a_conflict_changes_nothing_and_returns_the_current_entry,
         writes::a_transaction_has_one_revision,
-        writes::what_changes_nothing_raises_nothing,
-        writes::what_breaks_a_limit_is_refused,
-        writes::any_bytes_are_kept,
+        writes::a_transaction_without_changes_keeps_the_revision,
+        writes::requests_beyond_a_limit_are_refused,
+        writes::arbitrary_bytes_are_kept,
         writes::concurrent_increments_are_all_counted,
         reads::a_listing_is_sorted_and_stays_under_its_prefix,
         reads::a_listing_comes_in_pages,
@@ -47,13 +48,17 @@ pub async fn run<S: Store>(mut fresh: impl AsyncFnMut() -> Arc<S>) {
         watches::only_the_prefix_is_delivered,
         watches::a_watch_without_a_revision_starts_now,
         watches::a_compacted_past_cannot_be_watched,
-        watches::progress_is_marked,
+        watches::progress_marks_are_delivered,
         watches::a_dropped_wait_loses_nothing,
         watches::many_watchers_see_the_same,
+        ledger::records_are_kept_with_the_change_and_outlive_the_key,
+        ledger::a_transaction_that_changes_nothing_leaves_no_record,
+        ledger::records_are_read_in_pages,
+        ledger::invalid_records_are_refused,
     ];
 }
 
-/// A store and the prefix that a check works under.
+/// A store and the prefix of a check.
 pub(crate) struct Scope<S> {
     pub(crate) store: Arc<S>,
     name: &'static str,
@@ -96,10 +101,10 @@ impl<S: Store> Scope<S> {
     }
 }
 
-/// Waits for changes, passing over progress marks.
+/// Waits for changes and ignores progress marks.
 async fn next_changes(watch: &mut Watch) -> Changes {
     loop {
-        let signal = tokio::time::timeout(PATIENCE, watch.next()).await.expect("a change in time");
+        let signal = tokio::time::timeout(TIMEOUT, watch.next()).await.expect("a change in time");
         if let Signal::Changes(changes) = signal.expect("a change") {
             return changes;
         }

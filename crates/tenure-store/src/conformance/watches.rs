@@ -1,6 +1,6 @@
 //! Promises about watches.
 
-use super::{PATIENCE, Scope, next_changes};
+use super::{Scope, TIMEOUT, next_changes};
 use crate::{
     Changes, Compaction, Error, Expected, Revision, Signal, Store, Transaction, Watch, WatchRequest,
 };
@@ -121,13 +121,13 @@ pub(super) async fn a_compacted_past_cannot_be_watched(scope: &Scope<impl Store>
     expect(scope, &mut watch, &[(three, "a: 2 -> 3")]).await;
 
     // One that was already watching may have taken the changes out in time; it never skips any.
-    match tokio::time::timeout(PATIENCE, behind.next()).await.expect("an answer in time") {
+    match tokio::time::timeout(TIMEOUT, behind.next()).await.expect("an answer in time") {
         Ok(signal) => assert_eq!(signal.revision(), two),
         Err(error) => assert!(matches!(error, Error::TooOld { .. }), "{error}"),
     }
 }
 
-pub(super) async fn progress_is_marked(scope: &Scope<impl Store>) {
+pub(super) async fn progress_marks_are_delivered(scope: &Scope<impl Store>) {
     let quiet = WatchRequest::prefix(scope.key("quiet/")).progress(Duration::from_millis(20));
     let mut watch = scope.store.watch(quiet).await.unwrap();
     let mut newest = scope.put("quiet/a", "1").await;
@@ -135,7 +135,7 @@ pub(super) async fn progress_is_marked(scope: &Scope<impl Store>) {
     for number in 0..3 {
         newest = scope.put("loud", &number.to_string()).await;
     }
-    let mark = tokio::time::timeout(PATIENCE, async {
+    let mark = tokio::time::timeout(TIMEOUT, async {
         loop {
             match watch.next().await.unwrap() {
                 Signal::Progress(revision) if revision >= newest => return revision,

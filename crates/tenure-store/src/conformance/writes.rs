@@ -18,10 +18,10 @@ pub(super) async fn an_entry_knows_its_revisions(scope: &Scope<impl Store>) {
     assert_eq!(scope.store.get(&scope.key("a")).await.unwrap(), None);
     let again = scope.put("a", "3").await;
     let entry = scope.store.get(&scope.key("a")).await.unwrap().unwrap();
-    assert_eq!((entry.created, entry.modified), (again, again), "a put after a deletion starts a new life");
+    assert_eq!((entry.created, entry.modified), (again, again), "a put after a deletion creates a new entry");
 }
 
-pub(super) async fn expectations_decide(scope: &Scope<impl Store>) {
+pub(super) async fn preconditions_decide(scope: &Scope<impl Store>) {
     let here = scope.put("here", "1").await;
     let before = scope.put("elsewhere", "1").await;
     let cases = [
@@ -56,7 +56,7 @@ pub(super) async fn expectations_decide(scope: &Scope<impl Store>) {
     scope.try_put("gone", Expected::Absent, "2").await.expect_err("but only once");
 }
 
-pub(super) async fn a_conflict_changes_nothing_and_shows_what_is_there(scope: &Scope<impl Store>) {
+pub(super) async fn a_conflict_changes_nothing_and_returns_the_current_entry(scope: &Scope<impl Store>) {
     let a = scope.put("a", "1").await;
     let b = scope.put("b", "1").await;
     let transaction = Transaction::new()
@@ -90,7 +90,7 @@ pub(super) async fn a_transaction_has_one_revision(scope: &Scope<impl Store>) {
     assert_eq!(previous, [None, None, Some(&b"1"[..])], "in the order of the operations");
 }
 
-pub(super) async fn what_changes_nothing_raises_nothing(scope: &Scope<impl Store>) {
+pub(super) async fn a_transaction_without_changes_keeps_the_revision(scope: &Scope<impl Store>) {
     let revision = scope.put("a", "1").await;
     let nothing = [
         Transaction::new(),
@@ -106,7 +106,7 @@ pub(super) async fn what_changes_nothing_raises_nothing(scope: &Scope<impl Store
     assert_eq!(entry.modified, next, "putting the same value again is a change");
 }
 
-pub(super) async fn what_breaks_a_limit_is_refused(scope: &Scope<impl Store>) {
+pub(super) async fn requests_beyond_a_limit_are_refused(scope: &Scope<impl Store>) {
     let key = scope.key("a");
     let many = (0..=MAX_OPERATIONS).fold(Transaction::new(), |transaction, number| {
         transaction.put(scope.key(&number.to_string()), Expected::Anything, "")
@@ -129,7 +129,7 @@ pub(super) async fn what_breaks_a_limit_is_refused(scope: &Scope<impl Store>) {
     scope.store.commit(most).await.expect("as many operations as allowed");
 }
 
-pub(super) async fn any_bytes_are_kept(scope: &Scope<impl Store>) {
+pub(super) async fn arbitrary_bytes_are_kept(scope: &Scope<impl Store>) {
     let every: Bytes = (0..=255).collect::<Vec<u8>>().into();
     let large: Bytes = (0..1_000_000).map(|number: u32| (number % 251) as u8).collect::<Vec<u8>>().into();
     let mut key = scope.key("").to_vec();
@@ -171,7 +171,7 @@ async fn increment(store: &impl Store, key: &Bytes) {
             Transaction::new().put(key.clone(), Expected::At(entry.modified), (number + 1).to_string());
         match store.commit(next).await {
             Ok(_) => return,
-            Err(Error::Conflict(conflict)) => entry = conflict.current.expect("nobody deletes it"),
+            Err(Error::Conflict(conflict)) => entry = conflict.current.expect("the entry is never deleted"),
             Err(error) => panic!("{error}"),
         }
     }

@@ -1,11 +1,12 @@
-//! The thread that brings the table up to where the kept history begins, so that the journal before it can go. No
-//! writer waits for it: what it takes over was forgotten, and the journal still has it until the table does.
+//! The thread that brings the table to where the kept history begins, so that the journal before can be removed. No writer
+//! waits for it: until the table has a commit, the journal does.
 
-use super::journal;
+use super::journal_file;
 use super::table::{Changed, Table};
-use crate::Revision;
 use crate::entry::Commit;
+use crate::ledger::Ledger;
 use crate::shared_state::SharedState;
+use crate::{LedgerPosition, Revision};
 use parking_lot::Mutex;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,19 +15,29 @@ use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long to wait after a failure before the table is written anew.
+/// How long to wait after a failure before the table is rewritten.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What the table is to become.
+/// How a checkpoint changes the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Apply the changes.
+    Advance,
+    /// Write all of it again, under the current encryption key.
+    Rewrite,
+}
+
+/// A later revision for the table.
 #[derive(Debug)]
 struct Checkpoint {
     revision: Revision,
-    /// The first file of the journal that is needed then.
+    /// The first journal file that is needed then.
     journal: u64,
+    mode: Mode,
     changed: Changed,
 }
 
-/// The thread, and what it has not been given yet.
+/// The thread, and the changes for its next checkpoint.
 #[derive(Debug)]
 pub(super) struct Checkpointer {
     changed: Changed,
@@ -36,13 +47,13 @@ pub(super) struct Checkpointer {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The number of the first file of the journal that is left, or nothing if the table failed.
+/// The number of the first journal file that is left; `None` if the table failed.
 type Outcome = Option<u64>;
 
 /// Whether a checkpoint is under way.
 #[derive(Debug)]
 enum Begun {
-    Nothing,
+    No,
     UnderWay,
     Failed(Instant),
 }
@@ -59,38 +70,48 @@ impl Checkpointer {
         let worker = Worker { directory: directory.to_owned(), table, state };
         let thread = std::thread::Builder::new().name("store-checkpoint".to_owned()).spawn(move || {
             while let Ok(checkpoint) = queue.recv() {
-                let outcome = worker.carry_out(&checkpoint);
+                let outcome = worker.perform(&checkpoint);
                 if report.send(outcome).is_err() {
                     return;
                 }
             }
         })?;
         Ok(Checkpointer {
-            changed: Changed::new(),
-            begun: Begun::Nothing,
+            changed: Changed::default(),
+            begun: Begun::No,
             work: Some(work),
             done,
             thread: Some(thread),
         })
     }
 
-    /// Notes a commit that history has forgotten.
-    pub(super) fn owe(&mut self, commit: &Commit) {
-        for change in &commit.changes {
-            self.changed.insert(change.key.clone(), change.current.clone());
+    /// Adds commits that history has forgotten and positions that the ledger has dropped. The ledger tells which records of
+    /// the commits are still kept.
+    pub(super) fn add(&mut self, forgotten: &[Arc<Commit>], trimmed: &[LedgerPosition], ledger: &Ledger) {
+        for commit in forgotten {
+            for change in &commit.changes {
+                self.changed.entries.insert(change.key.clone(), change.current.clone());
+            }
+            for (key, _) in &commit.records {
+                if let Some(record) = ledger.get(key, commit.revision) {
+                    let position = LedgerPosition { revision: commit.revision, key: key.clone() };
+                    self.changed.records.insert(position, Some(record.clone()));
+                }
+            }
         }
+        self.changed.records.extend(trimmed.iter().map(|position| (position.clone(), None)));
     }
 
-    /// Forgets what is owed: the table was written anew.
-    pub(super) fn settle(&mut self) {
-        self.changed.clear();
+    /// Drops the changes: the table was rewritten.
+    pub(super) fn clear(&mut self) {
+        self.changed = Changed::default();
     }
 
-    /// Returns the first file of the journal that is left, if a checkpoint has just ended.
+    /// Returns the first journal file that is left, if a checkpoint has just ended.
     pub(super) fn ended(&mut self) -> Option<u64> {
         match self.done.try_recv() {
             Ok(Some(first)) => {
-                self.begun = Begun::Nothing;
+                self.begun = Begun::No;
                 Some(first)
             }
             Ok(None) => {
@@ -104,15 +125,16 @@ impl Checkpointer {
     /// Tells whether the thread waits for work.
     pub(super) fn is_free(&self) -> bool {
         match self.begun {
-            Begun::Nothing => true,
+            Begun::No => true,
             Begun::UnderWay => false,
             Begun::Failed(at) => at.elapsed() > PAUSE,
         }
     }
 
-    /// Hands over all that is owed. The state must already have forgotten it.
-    pub(super) fn begin(&mut self, revision: Revision, journal: u64) {
-        let checkpoint = Checkpoint { revision, journal, changed: std::mem::take(&mut self.changed) };
+    /// Begins a checkpoint with all changes so far. Memory must already have forgotten the history before the revision.
+    pub(super) fn begin(&mut self, revision: Revision, journal: u64, mode: Mode) {
+        let changed = std::mem::take(&mut self.changed);
+        let checkpoint = Checkpoint { revision, journal, mode, changed };
         if let Some(work) = &self.work
             && work.send(checkpoint).is_ok()
         {
@@ -137,23 +159,24 @@ struct Worker {
 }
 
 impl Worker {
-    fn carry_out(&self, checkpoint: &Checkpoint) -> Outcome {
-        let Checkpoint { revision, journal, changed } = checkpoint;
+    fn perform(&self, checkpoint: &Checkpoint) -> Outcome {
+        let Checkpoint { revision, journal, mode, changed } = checkpoint;
         let mut table = self.table.lock();
-        if table.totals().revision >= *revision {
-            // Written anew meanwhile.
+        if *mode == Mode::Advance && table.totals().revision >= *revision {
+            // Rewritten meanwhile.
             return Some(table.totals().journal);
         }
-        if table.has_failed() {
+        if table.has_failed() || *mode == Mode::Rewrite {
             let state = self.state.read(Clone::clone);
             let at = state.history.compacted();
-            table.write_anew(at, *journal, state.index.range(b"", b"", at)).ok()?;
+            let journal = (*journal).max(table.totals().journal);
+            table.rewrite(&state, at, journal).ok()?;
         } else {
             table.advance(*revision, *journal, changed).ok()?;
         }
         drop(table);
         // Files that cannot be removed now are removed when the store is opened.
-        let _ = journal::remove_before(&self.directory, *journal);
+        let _ = journal_file::remove(&self.directory, |number| number < *journal);
         Some(*journal)
     }
 }

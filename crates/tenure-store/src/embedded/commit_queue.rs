@@ -1,30 +1,30 @@
-//! Where writers leave their requests for the one thread that carries them out. It says how many it hopes for, and is
-//! woken when they are there: waking it for each would cost more than the requests do.
+//! The queue between the writers and the one thread that commits. The thread waits for an expected number of requests and is
+//! woken when they have arrived: waking it for each would cost more than the requests.
 
 use super::group_commit::Wait;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// The requests that wait.
+/// The queue.
 pub(super) struct CommitQueue<T> {
     state: Mutex<State<T>>,
-    enough: Condvar,
+    arrived: Condvar,
 }
 
 struct State<T> {
     waiting: Vec<T>,
-    /// How many the reader waits for; none while it does not wait.
-    hoped_for: Option<usize>,
+    /// How many the reader waits for; `None` while it does not wait.
+    expected: Option<usize>,
     closed: bool,
 }
 
-/// What there is to do.
+/// The result of waiting.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Delivery<T> {
-    /// Requests, oldest first; none if nobody came in time.
+    /// Requests, oldest first; empty if none arrived in time.
     Requests(Vec<T>),
-    /// No more will come.
+    /// The queue is closed and empty.
     Closed,
 }
 
@@ -36,60 +36,60 @@ impl<T> fmt::Debug for CommitQueue<T> {
 
 impl<T> Default for CommitQueue<T> {
     fn default() -> CommitQueue<T> {
-        let state = State { waiting: Vec::new(), hoped_for: None, closed: false };
-        CommitQueue { state: Mutex::new(state), enough: Condvar::new() }
+        let state = State { waiting: Vec::new(), expected: None, closed: false };
+        CommitQueue { state: Mutex::new(state), arrived: Condvar::new() }
     }
 }
 
 impl<T> CommitQueue<T> {
-    /// Leaves a request; gives it back if the inbox is closed.
-    pub(super) fn leave(&self, request: T) -> Result<(), T> {
+    /// Adds a request; returns it if the queue is closed.
+    pub(super) fn push(&self, request: T) -> Result<(), T> {
         let mut state = self.state.lock();
         if state.closed {
             return Err(request);
         }
         state.waiting.push(request);
-        if state.hoped_for.is_some_and(|hoped_for| state.waiting.len() >= hoped_for) {
-            state.hoped_for = None;
+        if state.expected.is_some_and(|expected| state.waiting.len() >= expected) {
+            state.expected = None;
             drop(state);
-            self.enough.notify_one();
+            self.arrived.notify_one();
         }
         Ok(())
     }
 
-    /// Takes no more requests; those that wait are still delivered.
+    /// Accepts no more requests; those in the queue are still delivered.
     pub(super) fn close(&self) {
         self.state.lock().closed = true;
-        self.enough.notify_one();
+        self.arrived.notify_one();
     }
 
-    /// Waits for those who are hoped for, then perhaps for more. If nobody comes, waits for one request, at most as long as
-    /// the pause, and then once more for the others. Takes all that are there.
-    pub(super) fn take(&self, pause: Duration, [hoped_for, more]: [Wait; 2]) -> Delivery<T> {
+    /// Waits for the expected requests, then possibly for more. If none arrive, waits for one request for at most `pause`, and
+    /// then again for the others. Takes all requests.
+    pub(super) fn take(&self, pause: Duration, [expected, more]: [Wait; 2]) -> Delivery<T> {
         let mut state = self.state.lock();
-        // Those who come again are on their way: waking for the first of them, only to wait for the others, is left out.
-        self.wait(&mut state, hoped_for);
+        // The writers of the last batch are about to return: waking up for the first one would be in vain.
+        self.wait(&mut state, expected);
         if state.waiting.is_empty() {
             self.wait(&mut state, (1, pause));
             if state.waiting.is_empty() {
                 return if state.closed { Delivery::Closed } else { Delivery::Requests(Vec::new()) };
             }
-            self.wait(&mut state, hoped_for);
+            self.wait(&mut state, expected);
         }
         self.wait(&mut state, more);
         Delivery::Requests(std::mem::take(&mut state.waiting))
     }
 
-    /// Waits for so many requests, at most so long.
+    /// Waits for a number of requests, for at most some time.
     fn wait(&self, state: &mut MutexGuard<'_, State<T>>, (count, time): Wait) {
         let deadline = Instant::now() + time;
         while state.waiting.len() < count && !state.closed && !time.is_zero() {
-            state.hoped_for = Some(count);
-            if self.enough.wait_until(state, deadline).timed_out() {
+            state.expected = Some(count);
+            if self.arrived.wait_until(state, deadline).timed_out() {
                 break;
             }
         }
-        state.hoped_for = None;
+        state.expected = None;
     }
 }
 
@@ -104,34 +104,34 @@ mod tests {
     const NOBODY: Wait = (1, NONE);
 
     #[test]
-    fn what_waits_is_taken_together_and_nobody_waits_for_more_than_patience() {
-        let inbox = CommitQueue::default();
-        assert_eq!(inbox.take(NONE, [(9, SHORT), NOBODY]), Delivery::Requests(Vec::<u32>::new()));
-        inbox.leave(1).unwrap();
-        inbox.leave(2).unwrap();
-        assert_eq!(inbox.take(LONG, [(2, LONG), NOBODY]), Delivery::Requests(vec![1, 2]));
-        inbox.leave(3).unwrap();
-        assert_eq!(inbox.take(LONG, [(2, SHORT), NOBODY]), Delivery::Requests(vec![3]));
+    fn queued_requests_are_taken_together_and_the_wait_is_limited() {
+        let queue = CommitQueue::default();
+        assert_eq!(queue.take(NONE, [(9, SHORT), NOBODY]), Delivery::Requests(Vec::<u32>::new()));
+        queue.push(1).unwrap();
+        queue.push(2).unwrap();
+        assert_eq!(queue.take(LONG, [(2, LONG), NOBODY]), Delivery::Requests(vec![1, 2]));
+        queue.push(3).unwrap();
+        assert_eq!(queue.take(LONG, [(2, SHORT), NOBODY]), Delivery::Requests(vec![3]));
     }
 
     #[test]
-    fn a_closed_inbox_delivers_what_is_left() {
-        let inbox = CommitQueue::default();
-        inbox.leave(1).unwrap();
-        inbox.close();
-        assert_eq!(inbox.leave(2), Err(2));
-        assert_eq!(inbox.take(LONG, [(5, LONG), NOBODY]), Delivery::Requests(vec![1]));
-        assert_eq!(inbox.take(LONG, [(5, LONG), NOBODY]), Delivery::Closed);
+    fn a_closed_queue_delivers_what_is_left() {
+        let queue = CommitQueue::default();
+        queue.push(1).unwrap();
+        queue.close();
+        assert_eq!(queue.push(2), Err(2));
+        assert_eq!(queue.take(LONG, [(5, LONG), NOBODY]), Delivery::Requests(vec![1]));
+        assert_eq!(queue.take(LONG, [(5, LONG), NOBODY]), Delivery::Closed);
     }
 
     #[test]
-    fn the_reader_is_woken_when_as_many_are_there_as_it_hopes_for() {
-        let inbox = Arc::new(CommitQueue::default());
+    fn the_reader_is_woken_when_the_expected_number_has_arrived() {
+        let queue = Arc::new(CommitQueue::default());
         let reader = std::thread::spawn({
-            let inbox = inbox.clone();
+            let queue = queue.clone();
             move || {
                 let mut taken = 0;
-                while let Delivery::Requests(requests) = inbox.take(LONG, [(4, LONG), NOBODY]) {
+                while let Delivery::Requests(requests) = queue.take(LONG, [(4, LONG), NOBODY]) {
                     assert!(requests.len() >= 4 || taken >= 396, "{} after {taken}", requests.len());
                     taken += requests.len();
                 }
@@ -140,12 +140,12 @@ mod tests {
         });
         let writers: Vec<_> = (0..4)
             .map(|_| {
-                let inbox = inbox.clone();
-                std::thread::spawn(move || (0..100).for_each(|number| inbox.leave(number).unwrap()))
+                let queue = queue.clone();
+                std::thread::spawn(move || (0..100).for_each(|number| queue.push(number).unwrap()))
             })
             .collect();
         writers.into_iter().for_each(|writer| writer.join().unwrap());
-        inbox.close();
+        queue.close();
         assert_eq!(reader.join().unwrap(), 400);
     }
 }

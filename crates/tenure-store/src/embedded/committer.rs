@@ -1,19 +1,19 @@
-//! The one thread that writes. Everything that waits when a commit ends goes into the next one together: each
-//! transaction is decided in order, all become durable in one batch, then visible, then acknowledged. History is
-//! forgotten in small steps along the way, so that no write waits for a large clean-up.
+//! The one thread that writes (group commit). All transactions that wait when a batch ends go into the next one: they are
+//! evaluated in order, become durable together, then visible, then acknowledged. History and ledger are trimmed in small
+//! steps along the way, so that no write waits for a large clean-up.
 
 use super::batch::Batch;
 use super::commit_queue::{CommitQueue, Delivery};
 use super::engine::Engine;
 use super::group_commit::GroupCommit;
 use crate::entry::Commit;
-use crate::history::now;
 use crate::limits::{BATCH_BYTES, BATCH_COUNT, FORGET_STEP, WAITING_WRITERS};
 use crate::shared_state::SharedState;
 use crate::stage::Stage;
 use crate::state::State;
-use crate::transaction::Action;
-use crate::{Committed, Compaction, Error, HistoryLimits, Result, Revision, Transaction};
+use crate::{
+    Clock, Committed, Compaction, Error, HistoryLimits, LedgerPosition, Result, Revision, Transaction,
+};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,13 +22,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 /// How often a store without writes looks for history that has become too old.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// What the committer is asked to do.
+/// A request to the committer.
 pub(super) enum Request {
     Commit(Job),
     Compact(Compaction, oneshot::Sender<Result<Revision>>),
+    Reencrypt(oneshot::Sender<Result<()>>),
 }
 
-/// A transaction and who waits for it. The permit bounds how many can wait.
+/// A transaction and the channel for its result. The permit limits how many can wait.
 pub(super) struct Job {
     pub(super) transaction: Transaction,
     pub(super) answer: oneshot::Sender<Result<Committed>>,
@@ -43,18 +44,20 @@ pub(super) struct Committer {
     pub(super) engine: Engine,
     pub(super) limits: HistoryLimits,
     pub(super) failure: Failure,
+    pub(super) clock: Clock,
     pub(super) compactions: Vec<(Revision, oneshot::Sender<Result<Revision>>)>,
-    /// One permit is taken by each writer that has not been answered.
+    pub(super) reencryptions: Vec<oneshot::Sender<Result<()>>>,
+    /// Each writer that has not been answered holds one permit.
     pub(super) waiting: Arc<Semaphore>,
-    pub(super) patience: GroupCommit,
+    pub(super) group_commit: GroupCommit,
 }
 
 impl Committer {
-    /// Serves requests until nobody can make any more.
+    /// Serves requests until the queue is closed.
     pub(super) fn run(mut self, inbox: &CommitQueue<Request>) {
         loop {
             let pause = if self.work_left() { Duration::ZERO } else { IDLE };
-            let Delivery::Requests(requests) = inbox.take(pause, self.patience.waits()) else {
+            let Delivery::Requests(requests) = inbox.take(pause, self.group_commit.waits()) else {
                 return;
             };
             let mut jobs = Vec::with_capacity(requests.len());
@@ -62,13 +65,15 @@ impl Committer {
             for request in requests {
                 match request {
                     Request::Commit(job) => {
-                        bytes += size(&job.transaction);
+                        bytes += job.transaction.size();
                         jobs.push(job);
                     }
                     Request::Compact(compaction, answer) => {
-                        let target = self.state.read(|state| state.history.target(compaction, now()));
+                        let target =
+                            self.state.read(|state| state.history.target(compaction, self.clock.millis()));
                         self.compactions.push((target, answer));
                     }
+                    Request::Reencrypt(answer) => self.reencrypt(answer),
                 }
                 if jobs.len() >= BATCH_COUNT || bytes >= BATCH_BYTES {
                     self.commit(std::mem::take(&mut jobs));
@@ -80,7 +85,7 @@ impl Committer {
     }
 
     fn commit(&mut self, jobs: Vec<Job>) {
-        let (now, began) = (now(), Instant::now());
+        let (now, began) = (self.clock.millis(), Instant::now());
         let (stage, answers) = self.state.read(|state| {
             let mut stage = Stage::new(state.history.newest(), now);
             let answers: Vec<_> = jobs.iter().map(|job| stage.add(&job.transaction, &state.index)).collect();
@@ -88,13 +93,13 @@ impl Committer {
         });
         let commits = stage.into_commits();
         let forgotten = self.to_forget(now, commits.len());
-        let written = self.write(&commits, &forgotten);
+        let written = self.write(&commits, &forgotten, now);
         if !jobs.is_empty() {
             let waiting = WAITING_WRITERS - self.waiting.available_permits();
-            self.patience.learn(jobs.len(), waiting, began.elapsed());
+            self.group_commit.learn(jobs.len(), waiting, began.elapsed());
         }
         if let Err(error) = written {
-            // Even a conflict may have been with a transaction that now never happened.
+            // A conflict, too, may have been with a transaction of this batch, which was not applied.
             for job in jobs {
                 let _ = job.answer.send(Err(error.clone()));
             }
@@ -110,9 +115,14 @@ impl Committer {
     }
 
     /// Makes commits durable, then visible.
-    fn write(&mut self, commits: &[Arc<Commit>], forgotten: &[Arc<Commit>]) -> Result<()> {
-        // After a failure even an empty batch is tried, to find out whether the disk has recovered.
+    fn write(&mut self, commits: &[Arc<Commit>], forgotten: &[Arc<Commit>], now: u64) -> Result<()> {
+        // After a failure an empty batch is written too, to find out whether the disk has recovered.
         if commits.is_empty() && forgotten.is_empty() && self.failure.lock().is_none() {
+            let compacted = self.state.read(|state| state.history.compacted());
+            let trimmed = self.state.advance(&[], compacted, now, FORGET_STEP);
+            if !trimmed.is_empty() || self.engine.is_reencrypting() {
+                self.follow(&[], &trimmed);
+            }
             return Ok(());
         }
         let (after, compacted) = self.state.read(|state| (state.history.newest(), state.history.compacted()));
@@ -122,12 +132,32 @@ impl Committer {
         let written = self.engine.write(&batch, || state.read(State::clone));
         *self.failure.lock() = written.as_ref().err().cloned();
         written?;
-        self.state.advance(commits, compacted);
-        self.engine.follow(forgotten, compacted);
+        let trimmed = self.state.advance(commits, compacted, now, 2 * commits.len() + FORGET_STEP);
+        self.follow(forgotten, &trimmed);
         Ok(())
     }
 
-    /// Returns the oldest commits that limits and compactions let go, as many as fit beside a batch of this size.
+    fn follow(&mut self, forgotten: &[Arc<Commit>], trimmed: &[LedgerPosition]) {
+        if self.engine.follow(forgotten, trimmed, &self.state) {
+            for answer in self.reencryptions.drain(..) {
+                let _ = answer.send(Ok(()));
+            }
+        }
+    }
+
+    fn reencrypt(&mut self, answer: oneshot::Sender<Result<()>>) {
+        match self.engine.reencrypt(self.state.read(|state| state.history.newest())) {
+            Ok(true) => self.reencryptions.push(answer),
+            Ok(false) => {
+                let _ = answer.send(Ok(()));
+            }
+            Err(error) => {
+                let _ = answer.send(Err(error));
+            }
+        }
+    }
+
+    /// Returns the oldest commits that limits and compactions allow to forget, up to a number that depends on the batch.
     fn to_forget(&self, now: u64, batch: usize) -> Vec<Arc<Commit>> {
         let step = 2 * batch + FORGET_STEP;
         self.state.read(|state| {
@@ -142,12 +172,12 @@ impl Committer {
         asked.max(state.history.limit(&self.limits, now))
     }
 
-    /// Tells whether history is to be forgotten that cannot wait for the next writers: because somebody asked for it, or
-    /// because it has become much. A batch of its own costs a sync; the little that each commit leaves goes with the next.
-    /// After a failure everything waits for the next request.
+    /// Tells whether history has to be forgotten without waiting for the next write: because a compaction was requested, or
+    /// because it has become long. A batch for it alone costs a sync; a little is forgotten with the next write instead. After
+    /// a failure everything waits for the next request.
     fn work_left(&self) -> bool {
         let (target, compacted) =
-            self.state.read(|state| (self.target(state, now()), state.history.compacted()));
+            self.state.read(|state| (self.target(state, self.clock.millis()), state.history.compacted()));
         let due = target.since(compacted);
         let bearable = if self.compactions.is_empty() { FORGET_STEP as u64 } else { 0 };
         due > bearable && self.failure.lock().is_none()
@@ -163,9 +193,4 @@ impl Committer {
             let _ = answer.send(Ok(compacted));
         }
     }
-}
-
-fn size(transaction: &Transaction) -> usize {
-    let value = |action: &Action| if let Action::Put(value) = action { value.len() } else { 0 };
-    transaction.operations().iter().map(|operation| operation.key.len() + value(&operation.action)).sum()
 }

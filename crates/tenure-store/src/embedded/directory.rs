@@ -1,45 +1,106 @@
-//! The directory of an embedded store: who holds it, which format it has, and where its files are.
+//! The directory of an embedded store: its lock, its format, its identity and the paths of its files.
 
-use crate::file_io::{file_error, remove_if_exists, sync_directory_of};
+use crate::file_io::{
+    create_private, create_private_directory, damaged, file_error, make_files_private, private_file,
+    remove_if_exists, sync_directory_of,
+};
 use crate::{Error, Result};
+use ring::rand::{SecureRandom, SystemRandom};
+use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The format that this version reads and writes.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 const FORMAT_WORD: &str = "tenure-store";
 
-/// What may lie in a directory that holds no store yet: the lock, and what an interrupted beginning left.
+/// Files that a directory without a store may contain: the lock, and remains of an interrupted creation.
 const LEFTOVERS: [&str; 4] = ["lock", "format.new", "table.new", "lost+found"];
 
-/// How long to wait for the lock: a process that is being replaced, or one that it is just starting, may hold it for
-/// a moment longer.
-const LOCK_PATIENCE: Duration = Duration::from_millis(500);
+/// How long to wait for the lock: a process that is being replaced may hold it for a moment longer.
+const LOCK_TIMEOUT: Duration = Duration::from_millis(500);
 const LOCK_RETRY: Duration = Duration::from_millis(10);
 
-/// A directory held by this process; letting go of it releases the lock.
+/// The identity of a store, in each of its files: a file of another store is never taken for one of this.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct StoreId(pub(super) [u8; 16]);
+
+impl StoreId {
+    fn random() -> Result<StoreId> {
+        let mut bytes = [0; 16];
+        let filled = SystemRandom::new().fill(&mut bytes);
+        filled.map_err(|_| Error::Invalid("the system provides no random numbers".to_owned()))?;
+        Ok(StoreId(bytes))
+    }
+
+    fn parse(text: &str) -> Option<StoreId> {
+        let mut bytes = [0; 16];
+        if text.len() != 32 || !text.is_ascii() {
+            return None;
+        }
+        for (place, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(text.get(2 * place..2 * place + 2)?, 16).ok()?;
+        }
+        Some(StoreId(bytes))
+    }
+}
+
+impl fmt::Display for StoreId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for StoreId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StoreId({self})")
+    }
+}
+
+/// A directory that this process holds; dropping it releases the lock.
 #[derive(Debug)]
 pub(super) struct Directory {
     path: PathBuf,
     _lock: File,
 }
 
-/// Whether a directory holds a store yet.
+/// What a directory holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
-    Store,
+    /// A complete store.
+    Store(StoreId),
+    /// No store, or one whose creation was interrupted before anything was written to it.
     Nothing,
 }
 
+/// Whether all files of a store have been created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Creation {
+    UnderWay,
+    Complete,
+}
+
+impl Creation {
+    fn word(self) -> &'static str {
+        match self {
+            Creation::UnderWay => "creating",
+            Creation::Complete => "ready",
+        }
+    }
+}
+
 impl Directory {
-    /// Makes the directory if need be, takes hold of it and looks at its format.
-    pub(super) fn hold(path: &Path) -> Result<(Directory, Content)> {
-        fs::create_dir_all(path).map_err(|source| file_error(path, "make the directory", source))?;
+    /// Creates the directory if necessary, locks it and determines its content.
+    pub(super) fn lock(path: &Path) -> Result<(Directory, Content)> {
+        create_private_directory(path)?;
         let lock = lock(path)?;
         let directory = Directory { path: path.to_owned(), _lock: lock };
         let content = directory.content()?;
+        if content != Content::Nothing {
+            make_files_private(path)?;
+        }
         Ok((directory, content))
     }
 
@@ -53,17 +114,25 @@ impl Directory {
         self.path.join("table.redb")
     }
 
-    /// Returns the path of the note of what has been acknowledged.
+    /// Returns the path of the watermark.
     pub(super) fn watermark(&self) -> PathBuf {
         self.path.join("acknowledged")
     }
 
-    /// Marks the directory as holding a store of this format.
-    pub(super) fn mark(&self) -> Result<()> {
+    /// Creates a store: `create` writes its files. If that is interrupted, the directory still counts as empty.
+    pub(super) fn create(&self, create: impl FnOnce(StoreId) -> Result<()>) -> Result<StoreId> {
+        let id = StoreId::random()?;
+        self.write_format(id, Creation::UnderWay)?;
+        create(id)?;
+        self.write_format(id, Creation::Complete)?;
+        Ok(id)
+    }
+
+    fn write_format(&self, id: StoreId, creation: Creation) -> Result<()> {
         let (path, fresh) = (self.format(), self.path.join("format.new"));
         remove_if_exists(&fresh)?;
-        let written = File::create(&fresh).and_then(|mut file| {
-            file.write_all(format!("{FORMAT_WORD} {FORMAT}\n").as_bytes())?;
+        let written = create_private(&fresh).and_then(|mut file| {
+            file.write_all(format!("{FORMAT_WORD} {FORMAT} {id} {}\n", creation.word()).as_bytes())?;
             file.sync_all()
         });
         written.map_err(|source| file_error(&fresh, "write", source))?;
@@ -82,17 +151,39 @@ impl Directory {
             Err(source) if source.kind() == std::io::ErrorKind::NotFound => return self.without_format(),
             Err(source) => return Err(file_error(&path, "read", source)),
         };
-        let format = text.strip_prefix(FORMAT_WORD).and_then(|rest| rest.trim().parse::<u32>().ok());
+        let mut words = text.split(' ');
+        let format = words.next().filter(|word| *word == FORMAT_WORD).and(words.next());
+        let format = format.and_then(|number| number.parse::<u32>().ok());
+        if format == Some(FORMAT) {
+            let id = words.next().and_then(StoreId::parse);
+            return match (id, words.next(), words.next()) {
+                (Some(_), Some("creating"), None) => self.interrupted_creation(),
+                (Some(id), Some("ready"), None) => Ok(Content::Store(id)),
+                _ => Err(damaged(&path, format!("unexpected content {text:?}"))),
+            };
+        }
         let advice = match format {
-            Some(FORMAT) => return Ok(Content::Store),
             Some(newer) if newer > FORMAT => "use the newer version that wrote it",
-            _ => "point to another directory, or restore a backup into an empty one",
+            Some(_) => {
+                "export it with the version that wrote it (`tenure store export`) and import the file with this one"
+            }
+            None => "choose another directory, or restore a backup into an empty one",
         };
         let found = format.map_or_else(|| format!("{text:?}"), |format| format.to_string());
         Err(Error::UnknownFormat { directory: self.path.clone(), found, supported: FORMAT, advice })
     }
 
-    /// A directory without a format is new only if there is nothing else in it.
+    /// Creates again what was interrupted, unless that was a repair, whose input must not be forgotten.
+    fn interrupted_creation(&self) -> Result<Content> {
+        let aside = self.path.join("before-repair-1");
+        if aside.exists() {
+            let reason = format!("a repair was interrupted; the files before it are in {}", aside.display());
+            return Err(damaged(&self.path, reason));
+        }
+        Ok(Content::Nothing)
+    }
+
+    /// A directory without a format file is new only if it contains nothing else.
     fn without_format(&self) -> Result<Content> {
         let entries = fs::read_dir(&self.path).map_err(|source| file_error(&self.path, "read", source))?;
         for entry in entries {
@@ -102,7 +193,7 @@ impl Directory {
                     directory: self.path.clone(),
                     found: format!("none, but contains {}", name.display()),
                     supported: FORMAT,
-                    advice: "point to an empty directory or to one that this program made",
+                    advice: "choose an empty directory, or one that this program created",
                 });
             }
         }
@@ -112,9 +203,9 @@ impl Directory {
 
 fn lock(directory: &Path) -> Result<File> {
     let path = directory.join("lock");
-    let file = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+    let file = private_file().create(true).truncate(false).open(&path);
     let mut file = file.map_err(|source| file_error(&path, "open", source))?;
-    let deadline = Instant::now() + LOCK_PATIENCE;
+    let deadline = Instant::now() + LOCK_TIMEOUT;
     loop {
         match file.try_lock() {
             Ok(()) => break,
@@ -128,7 +219,7 @@ fn lock(directory: &Path) -> Result<File> {
             Err(TryLockError::Error(source)) => return Err(file_error(&path, "lock", source)),
         }
     }
-    // Who holds it is only for the message that the next one gets; a full disk must not keep the store shut.
+    // The holder is only named in the message to the next process; a full disk must not prevent opening the store.
     let _ = file.set_len(0).and_then(|()| writeln!(file, "process {}", std::process::id()));
     Ok(file)
 }

@@ -1,5 +1,5 @@
-//! The disk under the store's files. Every write and sync passes a [`Disk`], so that tests can let a disk fail where
-//! real ones do and measurements can tell its time from ours.
+//! The disk under the store's files. Every write and sync goes through a [`Disk`], so that tests can inject failures and
+//! measurements can separate the time of the disk.
 
 use redb::StorageBackend;
 use redb::backends::FileBackend;
@@ -8,26 +8,26 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-/// A step that the store is about to take on its files.
+/// An operation on a file of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskOperation {
-    /// Writing so many bytes.
+    /// Write this many bytes.
     Write(usize),
-    /// Making the file so long.
+    /// Set the length of the file.
     Resize(u64),
-    /// Making all of it durable.
+    /// Make the content durable.
     Sync,
-    /// Noting what has been acknowledged, in the file beside it.
-    Note,
+    /// Update the watermark.
+    Watermark,
 }
 
-/// The disk under the files. The usual one is [`SystemDisk`]; a test's may refuse steps.
+/// The disk under the files. The default is [`SystemDisk`]; tests use disks that fail.
 pub trait Disk: fmt::Debug + Send + Sync {
-    /// Performs a step by calling `act`, or makes it fail.
-    fn perform(&self, step: DiskOperation, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()>;
+    /// Performs an operation by calling `act`, or makes it fail.
+    fn perform(&self, operation: DiskOperation, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()>;
 }
 
-/// A disk that refuses nothing, so that only real errors occur.
+/// The system's disk, without injected failures.
 #[derive(Debug, Default)]
 pub struct SystemDisk;
 
@@ -37,7 +37,7 @@ impl Disk for SystemDisk {
     }
 }
 
-/// The table's file as its engine sees it.
+/// The file of the table as redb sees it.
 #[derive(Debug)]
 pub(super) struct DataFile {
     file: FileBackend,
@@ -45,7 +45,7 @@ pub(super) struct DataFile {
 }
 
 impl DataFile {
-    /// Takes a file.
+    /// Wraps a file.
     pub(super) fn new(file: File, disk: Arc<dyn Disk>) -> Result<DataFile, redb::DatabaseError> {
         Ok(DataFile { file: FileBackend::new(file)?, disk })
     }

@@ -1,51 +1,52 @@
-//! How long a commit waits for writers to share it. A commit costs more than what they wait, so it hopes for as many as
-//! are likely to come: those who came to the last ones. Now and then one waits a little longer, to find out whether there
-//! are more.
+//! How long a batch waits for more writers (group commit). A sync costs more than a short wait, so that a batch waits for as
+//! many writers as shared the last ones. From time to time it waits a little longer, to find out whether there are more.
 
 use std::time::Duration;
 
-/// The longest that a write waits for others.
-const MOST: Duration = Duration::from_millis(4);
+/// The longest wait.
+const MAX_WAIT: Duration = Duration::from_millis(4);
 
-/// How many times as long as a commit takes it is worth waiting.
-const WORTH: u32 = 8;
+/// The wait in relation to the duration of a commit.
+const WAIT_FACTOR: u32 = 8;
 
-/// How many commits are content with those they hope for before one looks for more.
-const CONTENT: usize = 64;
+/// After how many batches one waits for more writers than expected.
+const PROBE_INTERVAL: usize = 64;
 
-/// What the last commits tell of the next one.
+/// The expectation that follows from the last batches.
 #[derive(Debug, Default)]
 pub(super) struct GroupCommit {
-    hoped_for: usize,
+    expected: usize,
     took: Duration,
-    /// How many more commits are content.
-    content: usize,
+    /// How many more batches until one probes for more writers.
+    until_probe: usize,
 }
 
-/// How many to wait for, and how long at most.
+/// How many writers to wait for, and for how long at most.
 pub(super) type Wait = (usize, Duration);
 
 impl GroupCommit {
-    /// Returns for whom the next commit waits: for those it hopes for, then perhaps a little to see whether there are
-    /// more. A writer that is alone waits for nobody.
+    /// Returns the waits of the next batch: for the expected writers, then possibly for more. A single writer never waits.
     pub(super) fn waits(&self) -> [Wait; 2] {
-        if self.hoped_for < 2 {
+        if self.expected < 2 {
             return [(1, Duration::ZERO); 2];
         }
-        let look = if self.content == 0 { self.took.min(MOST) } else { Duration::ZERO };
-        [(self.hoped_for, (self.took * WORTH).min(MOST)), (self.hoped_for + 1 + self.hoped_for / 4, look)]
+        let probe = if self.until_probe == 0 { self.took.min(MAX_WAIT) } else { Duration::ZERO };
+        [
+            (self.expected, (self.took * WAIT_FACTOR).min(MAX_WAIT)),
+            (self.expected + 1 + self.expected / 4, probe),
+        ]
     }
 
-    /// Learns from a commit: how many came to it, how many have not been answered at its end, and how long it took.
-    pub(super) fn learn(&mut self, came: usize, waiting: usize, took: Duration) {
+    /// Learns from a batch: how many writers it had, how many are waiting at its end, and how long it took.
+    pub(super) fn learn(&mut self, arrived: usize, waiting: usize, took: Duration) {
         self.took = took;
-        self.content = match self.content {
-            _ if came < self.hoped_for => CONTENT,
-            0 if came == self.hoped_for => CONTENT,
+        self.until_probe = match self.until_probe {
+            _ if arrived < self.expected => PROBE_INTERVAL,
+            0 if arrived == self.expected => PROBE_INTERVAL,
             left => left.saturating_sub(1),
         };
-        let stayed = if came < self.hoped_for { 0 } else { self.hoped_for };
-        self.hoped_for = stayed.max(waiting);
+        let kept = if arrived < self.expected { 0 } else { self.expected };
+        self.expected = kept.max(waiting);
     }
 }
 
@@ -55,55 +56,55 @@ mod tests {
 
     const TOOK: Duration = Duration::from_micros(300);
 
-    /// Runs commits to which at most so many writers come, and returns how often one was awaited in vain.
-    fn run(commits: usize, writers: usize, patience: &mut GroupCommit) -> usize {
+    /// Runs batches with at most this many writers, and returns how often one waited in vain.
+    fn run(commits: usize, writers: usize, group_commit: &mut GroupCommit) -> usize {
         let mut vain = 0;
         for _ in 0..commits {
-            let [(hoped_for, _), (more, look)] = patience.waits();
-            let awaited = if look.is_zero() { hoped_for } else { more };
-            let came = awaited.clamp(1, writers);
-            vain += usize::from(came < awaited);
-            patience.learn(came, came, TOOK);
+            let [(expected, _), (more, probe)] = group_commit.waits();
+            let waited_for = if probe.is_zero() { expected } else { more };
+            let arrived = waited_for.clamp(1, writers);
+            vain += usize::from(arrived < waited_for);
+            group_commit.learn(arrived, arrived, TOOK);
         }
         vain
     }
 
     #[test]
-    fn a_writer_alone_never_waits() {
-        let mut patience = GroupCommit::default();
+    fn a_single_writer_never_waits() {
+        let mut group_commit = GroupCommit::default();
         for _ in 0..200 {
-            assert!(patience.waits().iter().all(|wait| *wait == (1, Duration::ZERO)));
-            patience.learn(1, 1, TOOK);
+            assert!(group_commit.waits().iter().all(|wait| *wait == (1, Duration::ZERO)));
+            group_commit.learn(1, 1, TOOK);
         }
     }
 
     #[test]
-    fn all_writers_are_found_and_seldom_is_one_looked_for_that_is_not_there() {
-        let mut patience = GroupCommit::default();
-        patience.learn(1, 2, TOOK);
-        run(10, 16, &mut patience);
-        assert_eq!(patience.waits()[0].0, 16);
-        let vain = run(650, 16, &mut patience);
+    fn all_writers_are_found_and_few_waits_are_in_vain() {
+        let mut group_commit = GroupCommit::default();
+        group_commit.learn(1, 2, TOOK);
+        run(10, 16, &mut group_commit);
+        assert_eq!(group_commit.waits()[0].0, 16);
+        let vain = run(650, 16, &mut group_commit);
         assert!((9..=11).contains(&vain), "{vain} of 650 commits waited in vain");
     }
 
     #[test]
-    fn those_who_are_gone_are_awaited_once() {
-        let mut patience = GroupCommit::default();
-        patience.learn(1, 2, TOOK);
-        run(10, 16, &mut patience);
-        patience.learn(3, 3, TOOK);
-        assert_eq!(patience.waits()[0].0, 3);
-        patience.learn(1, 1, TOOK);
-        assert_eq!(patience.waits()[0], (1, Duration::ZERO));
+    fn writers_that_left_are_waited_for_once() {
+        let mut group_commit = GroupCommit::default();
+        group_commit.learn(1, 2, TOOK);
+        run(10, 16, &mut group_commit);
+        group_commit.learn(3, 3, TOOK);
+        assert_eq!(group_commit.waits()[0].0, 3);
+        group_commit.learn(1, 1, TOOK);
+        assert_eq!(group_commit.waits()[0], (1, Duration::ZERO));
     }
 
     #[test]
-    fn the_wait_follows_what_a_commit_takes_up_to_a_limit() {
-        let mut patience = GroupCommit::default();
-        patience.learn(2, 2, Duration::from_micros(100));
-        assert_eq!(patience.waits()[0], (2, Duration::from_micros(800)));
-        patience.learn(9, 9, Duration::from_secs(1));
-        assert_eq!(patience.waits()[0], (9, MOST));
+    fn the_wait_follows_the_duration_of_a_commit_up_to_a_limit() {
+        let mut group_commit = GroupCommit::default();
+        group_commit.learn(2, 2, Duration::from_micros(100));
+        assert_eq!(group_commit.waits()[0], (2, Duration::from_micros(800)));
+        group_commit.learn(9, 9, Duration::from_secs(1));
+        assert_eq!(group_commit.waits()[0], (9, MAX_WAIT));
     }
 }

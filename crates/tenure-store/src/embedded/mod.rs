@@ -1,5 +1,5 @@
-//! The store on disk. Reads and watches are served from memory, exactly as in the memory store; a write is answered
-//! when it has reached the disk. The format and what it promises are described in `docs/store.md`.
+//! The store on disk. Reads and watches are served from memory, as in the memory store; a write is answered when it has
+//! reached the disk. The format and its guarantees are described in `docs/store.md`.
 
 mod batch;
 mod checkpoint;
@@ -10,42 +10,56 @@ mod disk;
 mod engine;
 mod group_commit;
 mod journal;
+mod journal_file;
 mod record;
 mod recovery;
+mod repair;
 mod table;
 mod watermark;
 
+use crate::backup::Backup;
+use crate::clock::Clock;
+use crate::encryption::Encryption;
+use crate::file_io::file_error;
 use crate::history::History;
+use crate::ledger::{Ledger, Record};
 use crate::limits::{RESTORE_GAP, WAITING_WRITERS};
 use crate::shared_state::SharedState;
 use crate::state::State;
 use crate::{
-    Backup, Committed, Compaction, Entry, Error, HistoryLimits, ListRequest, Listing, Result, Revision,
-    Store, Transaction, Watch, WatchRequest, cursor, file_io,
+    Committed, Compaction, Entry, Error, HistoryLimits, LedgerLimits, LedgerPage, LedgerRequest, ListRequest,
+    Listing, MemoryStore, Result, Revision, Store, Transaction, Watch, WatchRequest, cursor,
 };
 use async_trait::async_trait;
 use commit_queue::CommitQueue;
 use committer::{Committer, Failure, Job, Request};
 use directory::{Content, Directory};
 use engine::Engine;
-use std::io::{self, Write};
+use group_commit::GroupCommit;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use tokio::sync::{Semaphore, oneshot};
-use watermark::Watermark;
 
 pub use disk::{Disk, DiskOperation, SystemDisk};
+pub use repair::Repair;
 
-/// How to open an [`EmbeddedStore`].
+/// Options of an [`EmbeddedStore`].
 #[derive(Clone, Debug)]
 pub struct EmbeddedOptions {
     /// How much history to keep.
     pub limits: HistoryLimits,
-    /// The bytes after which a file of the journal is followed by another, and the table may follow.
+    /// How many ledger records to keep.
+    pub ledger: LedgerLimits,
+    /// How values are encrypted at rest.
+    pub encryption: Encryption,
+    /// The clock that commits are stamped with.
+    pub clock: Clock,
+    /// The length after which the next journal file is begun.
     pub journal_file: u64,
-    /// The disk under the files; tests put a failing one here.
+    /// The disk under the files; tests use one that fails.
     pub disk: Arc<dyn Disk>,
 }
 
@@ -53,6 +67,9 @@ impl Default for EmbeddedOptions {
     fn default() -> EmbeddedOptions {
         EmbeddedOptions {
             limits: HistoryLimits::default(),
+            ledger: LedgerLimits::default(),
+            encryption: Encryption::default(),
+            clock: Clock::default(),
             journal_file: 8 * 1024 * 1024,
             disk: Arc::new(SystemDisk),
         }
@@ -60,6 +77,15 @@ impl Default for EmbeddedOptions {
 }
 
 /// A store in a directory, which it holds alone.
+///
+/// ```no_run
+/// # use tenure_store::{EmbeddedOptions, EmbeddedStore, Expected, Store, Transaction};
+/// # async fn example() -> tenure_store::Result<()> {
+/// let store = EmbeddedStore::open("data", EmbeddedOptions::default())?;
+/// store.commit(Transaction::new().put("a", Expected::Absent, "durable when this returns")).await?;
+/// store.backup("data.backup")?;
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct EmbeddedStore {
     state: Arc<SharedState>,
@@ -68,37 +94,43 @@ pub struct EmbeddedStore {
     frozen: AtomicBool,
     requests: Arc<CommitQueue<Request>>,
     committer: Option<JoinHandle<()>>,
+    options: EmbeddedOptions,
     // Released last, when the committer has ended.
     _directory: Directory,
 }
 
 impl EmbeddedStore {
-    /// Opens the store in a directory, or makes one there if the directory is empty or absent.
+    /// Opens the store in a directory, or creates one if the directory is empty or does not exist.
     ///
-    /// All of the data is read and checked, which takes some tens of milliseconds per 100 MB.
+    /// All data is read and checked, which takes some tens of milliseconds per 100 MB.
     pub fn open(directory: impl AsRef<Path>, options: EmbeddedOptions) -> Result<EmbeddedStore> {
-        let (directory, content) = Directory::hold(directory.as_ref())?;
-        if content == Content::Nothing {
-            directory.mark()?;
-        }
-        let (engine, state) = Engine::open(&directory, &options)?;
+        let (directory, content) = Directory::lock(directory.as_ref())?;
+        let id = match content {
+            Content::Store(id) => id,
+            Content::Nothing => {
+                directory.create(|id| Engine::create(&directory, &options, id, &State::default()))?
+            }
+        };
+        let (engine, state) = Engine::open(&directory, &options, id)?;
         let failure = Failure::default();
         let waiting = Arc::new(Semaphore::new(WAITING_WRITERS));
         let committer = Committer {
             state: state.clone(),
             engine,
-            limits: options.limits,
+            limits: options.limits.clone(),
             failure: failure.clone(),
+            clock: options.clock.clone(),
             compactions: Vec::new(),
+            reencryptions: Vec::new(),
             waiting: waiting.clone(),
-            patience: group_commit::GroupCommit::default(),
+            group_commit: GroupCommit::default(),
         };
         let requests = Arc::new(CommitQueue::default());
-        let inbox = requests.clone();
+        let queue = requests.clone();
         let thread = std::thread::Builder::new().name("store-committer".to_owned());
         let thread = thread
-            .spawn(move || committer.run(&inbox))
-            .map_err(|source| file_io::file_error(directory.path(), "start writing in", source))?;
+            .spawn(move || committer.run(&queue))
+            .map_err(|source| file_error(directory.path(), "start the writing thread for", source))?;
         Ok(EmbeddedStore {
             state,
             failure,
@@ -106,71 +138,99 @@ impl EmbeddedStore {
             frozen: AtomicBool::new(false),
             requests,
             committer: Some(thread),
+            options,
             _directory: directory,
         })
     }
 
-    /// Writes every entry of the current revision to a file, while the store goes on, and returns that revision.
-    /// This blocks for as long as the disk takes; call it from a thread that may wait.
+    /// Writes a backup of the current revision to a file while the store is in use, and returns the revision. This blocks
+    /// until the file is durable.
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<Revision> {
-        let listing = self.state.list(&ListRequest::default())?;
-        Backup::write(path, &listing)?;
-        Ok(listing.revision)
+        let backup = self.content();
+        backup.write(path, &self.options.encryption)?;
+        Ok(backup.revision)
     }
 
-    /// Writes a backup to anything that takes bytes, and returns its revision.
+    /// Writes a backup of the current revision to any writer, and returns the revision.
     pub fn export(&self, to: impl Write) -> Result<Revision> {
-        let listing = self.state.list(&ListRequest::default())?;
-        let failed = |source: io::Error| file_io::file_error(Path::new("the export"), "write", source);
-        crate::backup::write_to(to, &listing).map_err(failed)?;
-        Ok(listing.revision)
+        let backup = self.content();
+        let written = backup.write_to(to, &self.options.encryption);
+        written.map_err(|source| file_error(Path::new("export"), "write", source))?;
+        Ok(backup.revision)
     }
 
-    /// Refuses writes from now on; those under way have ended when this returns. Reads and watches go on.
+    fn content(&self) -> Backup {
+        let state = self.state.read(State::clone);
+        let revision = state.history.newest();
+        let entries = state.index.range(b"", b"", revision).cloned().collect();
+        let ledger = state.ledger.read(&LedgerRequest::prefix("", usize::MAX)).records;
+        Backup { revision, entries, ledger }
+    }
+
+    /// Creates a memory store with the same content, history and revision. It shares memory with this one until either
+    /// writes.
+    pub fn fork(&self) -> MemoryStore {
+        let options = &self.options;
+        MemoryStore::from_state(self.state.read(State::clone), options.limits.clone(), options.clock.clone())
+    }
+
+    /// Refuses writes from now on; those in progress have ended when this returns. Reads and watches continue.
     pub async fn freeze(&self) {
         self.frozen.store(true, Ordering::SeqCst);
-        // Whoever was not refused has a permit until its write has ended.
+        // Every write in progress holds a permit.
         let all = u32::try_from(WAITING_WRITERS).unwrap_or(u32::MAX);
         let _ = self.waiting.acquire_many(all).await;
     }
 
-    /// Takes writes again.
+    /// Accepts writes again.
     pub fn thaw(&self) {
         self.frozen.store(false, Ordering::SeqCst);
     }
 
-    /// Makes a store from a backup in a directory that has none, and returns its revision.
+    /// Creates a store from a backup in a directory without one, and returns its revision. Of the options only the encryption
+    /// and the limits of the ledger matter.
     ///
-    /// Entries keep their revisions, and the store's goes on well above that of the backup: clients may have seen
-    /// later ones than the backup, which must not come to mean something else.
-    pub fn restore(backup: impl AsRef<Path>, directory: impl AsRef<Path>) -> Result<Revision> {
-        let Backup { revision, entries } = Backup::open(backup)?;
+    /// Entries keep their revisions, but the store's revision continues well above that of the backup: clients may have seen
+    /// later revisions than the backup's, which must not be given again.
+    pub fn restore(
+        backup: impl AsRef<Path>,
+        directory: impl AsRef<Path>,
+        options: &EmbeddedOptions,
+    ) -> Result<Revision> {
+        let Backup { revision, entries, ledger } = Backup::open(backup, &options.encryption)?;
         let path = directory.as_ref();
-        let (directory, content) = Directory::hold(path)?;
-        if content == Content::Store {
+        let (directory, content) = Directory::lock(path)?;
+        if content != Content::Nothing {
             let reason = "already holds a store; restore into an empty directory";
             return Err(Error::Invalid(format!("{}: {reason}", path.display())));
         }
         let newest = revision.skip(RESTORE_GAP);
-        let mut state = State { history: History::starting_after(newest), ..State::default() };
-        for entry in entries {
-            state.index.insert(entry);
+        let mut state = State {
+            history: History::starting_after(newest),
+            ledger: Ledger::new(options.ledger.clone()),
+            ..State::default()
+        };
+        entries.into_iter().for_each(|entry| state.index.insert(entry));
+        for record in ledger.into_iter().rev() {
+            let crate::LedgerRecord { key, revision, written_at, record } = record;
+            state.ledger.push(key, Record { revision, written_at, bytes: record });
         }
-        let disk = Arc::new(SystemDisk);
-        Engine::create(&directory, disk.clone(), &state)?;
-        // The mark comes last: what an interrupted restore leaves is not taken for a store.
-        directory.mark()?;
-        Watermark::open(&directory.watermark(), disk)?.0.note(newest);
+        directory.create(|id| Engine::create(&directory, options, id, &state))?;
         Ok(newest)
     }
 
+    /// Makes a new store of what can still be read of a damaged one. The old files are kept in a directory beside it.
+    pub fn repair(directory: impl AsRef<Path>, options: &EmbeddedOptions) -> Result<Repair> {
+        repair::repair(directory.as_ref(), options)
+    }
+
     fn request(&self, request: Request) -> Result<()> {
-        self.requests.leave(request).map_err(|_| Error::Closed)
+        self.requests.push(request).map_err(|_| Error::Closed)
     }
 }
 
 impl Drop for EmbeddedStore {
-    /// Waits for the writes under way, then lets go of the directory.
+    /// Waits for the writes in progress, then releases the directory.
     fn drop(&mut self) {
         self.requests.close();
         if let Some(committer) = self.committer.take() {
@@ -221,6 +281,16 @@ impl Store for EmbeddedStore {
         let (answer, compacted) = oneshot::channel();
         self.request(Request::Compact(compaction, answer))?;
         compacted.await.map_err(|_| Error::Closed)?
+    }
+
+    async fn ledger(&self, request: LedgerRequest) -> Result<LedgerPage> {
+        Ok(self.state.ledger(&request))
+    }
+
+    async fn reencrypt(&self) -> Result<()> {
+        let (answer, done) = oneshot::channel();
+        self.request(Request::Reencrypt(answer))?;
+        done.await.map_err(|_| Error::Closed)?
     }
 
     async fn health(&self) -> Result<()> {

@@ -1,61 +1,93 @@
-//! Turning a table and the batches of its journal back into a state, believing nothing: no revision may be missing, and
-//! what the table already has is passed over.
+//! Rebuilds the state from a table and the batches of its journal. No revision may be missing; what the table already has
+//! is skipped.
 
-use super::batch::{ReadBatch, ReadCommit};
+use super::batch::{Item, ReadBatch, ReadCommit, ReadError};
+use crate::encryption::Session;
 use crate::entry::Commit;
 use crate::history::History;
 use crate::index::Index;
+use crate::ledger::Ledger;
 use crate::state::State;
 use crate::{Change, Entry, Revision};
-use bytes::Bytes;
 use std::sync::Arc;
 
-/// A state on its way back.
+/// A state that is being rebuilt.
 #[derive(Debug)]
 pub(super) struct Recovery {
     state: State,
+    encryption: Session,
     forgotten: Revision,
+    /// Whether a value is not encrypted with the current key.
+    outdated: bool,
 }
 
 impl Recovery {
-    /// Starts with the entries of a revision.
-    pub(super) fn new(revision: Revision, index: Index) -> Recovery {
-        let state = State { index, history: History::starting_after(revision) };
-        Recovery { state, forgotten: revision }
+    /// Starts with the content of a table.
+    pub(super) fn new(revision: Revision, index: Index, ledger: Ledger, encryption: Session) -> Recovery {
+        let state = State { index, history: History::starting_after(revision), ledger };
+        Recovery { state, encryption, forgotten: revision, outdated: false }
     }
 
-    /// Takes the next batch and returns the newest revision.
-    pub(super) fn add(&mut self, batch: ReadBatch) -> Result<Revision, String> {
-        let newest = self.state.history.newest();
+    /// Returns the newest revision.
+    pub(super) fn newest(&self) -> Revision {
+        self.state.history.newest()
+    }
+
+    /// Tells whether a value is not encrypted with the current key.
+    pub(super) fn is_outdated(&self) -> bool {
+        self.outdated
+    }
+
+    /// Applies the next batch and returns the newest revision.
+    pub(super) fn add(&mut self, batch: ReadBatch) -> Result<Revision, ReadError> {
+        let newest = self.newest();
         if batch.after > newest {
-            return Err(format!("a batch after revision {} follows revision {newest}", batch.after));
+            return Err(format!("a batch after revision {} follows revision {newest}", batch.after).into());
         }
         for commit in batch.commits {
-            if commit.revision == self.state.history.newest().next() {
-                self.apply(commit);
+            if commit.revision == self.newest().next() {
+                self.apply(commit)?;
             } else if commit.revision > self.state.history.compacted() {
-                return Err(format!("revision {} is there twice", commit.revision));
+                return Err(format!("revision {} occurs twice", commit.revision).into());
             }
         }
         self.forgotten = self.forgotten.max(batch.forgotten);
-        Ok(self.state.history.newest())
+        Ok(self.newest())
     }
 
-    fn apply(&mut self, commit: ReadCommit) {
-        let ReadCommit { revision, written_at, changes } = commit;
-        let change = |(key, current): (Bytes, Option<Entry>)| {
+    fn apply(&mut self, commit: ReadCommit) -> Result<(), ReadError> {
+        let ReadCommit { revision, written_at, items } = commit;
+        let (mut changes, mut records) = (Vec::new(), Vec::new());
+        for (key, item) in items {
+            let current = match item {
+                Item::Record(stored) => {
+                    let record = self.encryption.read(&key, &stored.bytes, stored.form)?;
+                    records.push((key, record));
+                    continue;
+                }
+                Item::Delete => None,
+                Item::Put { created, value } => {
+                    self.outdated |= !self.encryption.is_current(&key, &value.bytes, value.form);
+                    let value = self.encryption.read(&key, &value.bytes, value.form)?;
+                    Some(Entry { key: key.clone(), value, created, modified: revision })
+                }
+            };
             let previous = self.state.index.get(&key).cloned();
-            Change { key, previous, current }
-        };
-        let changes = changes.into_iter().map(change).collect();
-        self.state.apply(Arc::new(Commit { revision, written_at, changes }));
+            changes.push(Change { key, previous, current });
+        }
+        let (changes, records) = (changes.into(), records.into());
+        self.state.apply(Arc::new(Commit { revision, written_at, changes, records }));
+        Ok(())
     }
 
-    /// Ends with the state, and with the commits that history had forgotten and the table does not have yet.
+    /// Returns the state, and the commits that history has forgotten and the table does not have yet.
     pub(super) fn finish(mut self) -> Result<(State, Vec<Arc<Commit>>), String> {
-        let newest = self.state.history.newest();
+        let newest = self.newest();
         if self.forgotten > newest {
-            return Err(format!("revision {} was forgotten, but {newest} is the newest", self.forgotten));
+            return Err(format!(
+                "history is forgotten up to revision {}, but {newest} is the newest",
+                self.forgotten
+            ));
         }
         let mut forgotten = Vec::new();
         while let Some(commit) = self.state.history.pop_through(self.forgotten) {
@@ -68,7 +100,11 @@ impl Recovery {
 
 #[cfg(test)]
 mod tests {
+    use super::super::batch::Stored;
     use super::*;
+    use crate::encryption::Form;
+    use crate::{Encryption, LedgerRequest};
+    use bytes::Bytes;
 
     fn at(revision: u64) -> Revision {
         Revision::from_number(revision)
@@ -83,26 +119,30 @@ mod tests {
     fn batch(after: u64, commits: &[&str]) -> ReadBatch {
         let commit = |(number, keys): (u64, &&str)| {
             let revision = after + 1 + number;
+            let stored = |bytes: &'static str| Stored { form: Form::Plaintext, bytes: bytes.into() };
+            let key_of = |key: &str| Bytes::copy_from_slice(key.as_bytes());
             let change = |key: &str| match key.strip_prefix('-') {
-                Some(key) => (Bytes::copy_from_slice(key.as_bytes()), None),
-                None => (Bytes::copy_from_slice(key.as_bytes()), Some(entry(key, revision))),
+                Some(key) => (key_of(key), Item::Delete),
+                None => (key_of(key), Item::Put { created: at(1), value: stored("v") }),
             };
-            let changes = keys.split(' ').map(change).collect();
-            ReadCommit { revision: at(revision), written_at: 0, changes }
+            let record = |key: &str| (key_of(key.trim_start_matches('-')), Item::Record(stored("r")));
+            let items = keys.split(' ').map(change).chain(keys.split(' ').map(record)).collect();
+            ReadCommit { revision: at(revision), written_at: 0, items }
         };
         ReadBatch { after: at(after), forgotten: at(0), commits: (0..).zip(commits).map(commit).collect() }
     }
 
-    fn recover(table: u64, batches: Vec<ReadBatch>) -> Result<(State, Vec<Arc<Commit>>), String> {
+    fn recover(table: u64, batches: Vec<ReadBatch>) -> Result<(State, Vec<Arc<Commit>>), ReadError> {
         let mut index = Index::default();
         for key in ["a", "b"] {
             index.insert(entry(key, 1));
         }
-        let mut recovery = Recovery::new(at(table), index);
+        let session = Encryption::default().session();
+        let mut recovery = Recovery::new(at(table), index, Ledger::default(), session);
         for batch in batches {
             recovery.add(batch)?;
         }
-        recovery.finish()
+        Ok(recovery.finish()?)
     }
 
     fn keys(state: &State, revision: u64) -> String {
@@ -111,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_after_the_table_happens_again() {
+    fn commits_after_the_table_are_replayed() {
         let (state, forgotten) = recover(4, vec![batch(4, &["-a c", "a"]), batch(6, &["-b"])]).unwrap();
         assert_eq!([4, 5, 6, 7].map(|revision| keys(&state, revision)), ["ab", "bc", "abc", "ac"]);
         assert_eq!((state.history.newest(), state.history.compacted()), (at(7), at(4)));
@@ -119,13 +159,16 @@ mod tests {
     }
 
     #[test]
-    fn what_the_table_has_is_passed_over() {
+    fn commits_that_the_table_has_are_skipped() {
         let (state, _) = recover(4, vec![batch(2, &["x", "y", "c"]), batch(5, &["d"])]).unwrap();
         assert_eq!((keys(&state, 6), state.history.newest()), ("abcd".to_owned(), at(6)));
+        let records = state.ledger.read(&LedgerRequest::prefix("", 9)).records;
+        let revisions: Vec<_> = records.iter().map(|record| record.revision.get()).collect();
+        assert_eq!(revisions, [6, 5], "the records of the replayed commits only");
     }
 
     #[test]
-    fn what_was_forgotten_stays_forgotten_and_is_owed_to_the_table() {
+    fn forgotten_history_stays_forgotten_and_is_due_for_the_table() {
         let mut last = batch(6, &["d"]);
         last.forgotten = at(6);
         let (state, forgotten) = recover(4, vec![batch(4, &["-a", "c"]), last]).unwrap();
@@ -134,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_repetitions_and_a_forgotten_future_are_noticed() {
+    fn gaps_repetitions_and_a_forgotten_future_are_detected() {
         let mut future = batch(4, &["c"]);
         future.forgotten = at(9);
         let cases = [

@@ -1,161 +1,190 @@
-//! The table: every entry as it was at one revision, in a redb database that is changed only in whole durable steps.
-//! The [journal](super::journal) goes on from there. A table that failed is not trusted: it is written anew.
+//! The table: the entries and ledger records of one revision, in a redb database that is changed only in whole durable
+//! steps. The [journal](super::journal) continues from there. A table that failed is not trusted: it is rewritten.
 
+use super::directory::StoreId;
 use super::disk::{DataFile, Disk};
-use super::record::{self, TOTALS_KEY, Totals};
-use crate::file_io::{damaged, file_error, remove_if_exists, sync_directory_of};
+use super::record::{self, RowError, TOTALS_KEY, Totals};
+use crate::encryption::Session;
+use crate::file_io::{
+    create_private, damaged, file_error, private_file, remove_if_exists, sync_directory_of,
+};
 use crate::index::Index;
-use crate::{Entry, Result, Revision};
+use crate::ledger::{Ledger, Record};
+use crate::state::State;
+use crate::{Encryption, Entry, Error, LedgerLimits, LedgerPosition, Result, Revision};
 use bytes::Bytes;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const RECORDS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("records");
+const LEDGER: TableDefinition<&[u8], &[u8]> = TableDefinition::new("ledger");
 
-/// What the engine may hold in memory; all reads are served from the state, so this only buffers writes.
+/// The engine's cache. All reads are served from memory, so that this only buffers writes.
 const CACHE: usize = 8 * 1024 * 1024;
 
-/// Where the journal of a new table begins.
+/// The number of the first journal file of a new store.
 pub(super) const FIRST_JOURNAL: u64 = 1;
 
-/// What became of each key that changed; no entry means that it is gone.
-pub(super) type Changed = BTreeMap<Bytes, Option<Entry>>;
+/// The last state of each changed key and ledger record; `None` means that it is removed.
+#[derive(Debug, Default)]
+pub(super) struct Changed {
+    pub(super) entries: BTreeMap<Bytes, Option<Entry>>,
+    pub(super) records: BTreeMap<LedgerPosition, Option<Record>>,
+}
 
-/// The open table, or one that failed and has to be written anew.
+/// How a store opens and writes its table.
+#[derive(Clone, Debug)]
+pub(super) struct TableOptions {
+    pub(super) path: PathBuf,
+    pub(super) disk: Arc<dyn Disk>,
+    pub(super) id: StoreId,
+    pub(super) encryption: Encryption,
+}
+
+/// The open table, or one that failed and has to be rewritten.
 #[derive(Debug)]
 pub(super) struct Table {
-    path: PathBuf,
-    disk: Arc<dyn Disk>,
+    options: TableOptions,
     database: Option<Database>,
     totals: Totals,
+    /// Whether a value was not encrypted with the current key when the table was opened.
+    outdated: bool,
 }
 
 impl Table {
-    /// Opens the table and returns the entries it holds, believing nothing: every checksum and their number are checked.
-    pub(super) fn open(path: &Path, disk: Arc<dyn Disk>) -> Result<(Table, Index)> {
-        let length = fs::metadata(path).map_err(|source| file_error(path, "open", source))?.len();
-        if length == 0 {
+    /// Opens the table and returns its content. Every checksum and the number of rows are checked.
+    pub(super) fn open(options: TableOptions, limits: LedgerLimits) -> Result<(Table, Index, Ledger)> {
+        let path = &options.path;
+        match fs::metadata(path) {
             // The engine would take an empty file for a new one.
-            return Err(damaged(path, "it is empty".to_owned()));
+            Ok(metadata) if metadata.len() == 0 => return Err(damaged(path, "it is empty")),
+            Ok(_) => {}
+            Err(source) if source.kind() == io::ErrorKind::NotFound => {
+                return Err(damaged(path, "it is missing"));
+            }
+            Err(source) => return Err(file_error(path, "open", source)),
         }
-        let database = open_database(path, disk.clone())?;
-        match guarded(path, || load(&database)) {
-            Ok((totals, index)) => {
-                Ok((Table { path: path.to_owned(), disk, database: Some(database), totals }, index))
+        let database = open_database(path, options.disk.clone())?;
+        let session = options.encryption.session();
+        let loaded = guarded(path, || load(&database, options.id, &session, limits));
+        match loaded {
+            Ok(Loaded { totals, index, ledger, outdated }) => {
+                Ok((Table { options, database: Some(database), totals, outdated }, index, ledger))
             }
             Err(error) => {
-                let_go(Some(database));
+                close(Some(database));
                 Err(error)
             }
         }
     }
 
-    /// Writes a table with these entries; it appears under its name only when it is complete.
-    pub(super) fn create<'a>(
-        path: &Path,
-        disk: Arc<dyn Disk>,
-        totals: Totals,
-        entries: impl Iterator<Item = &'a Entry>,
-    ) -> Result<()> {
-        let mut table = Table { path: path.to_owned(), disk, database: None, totals };
-        table.write_anew(totals.revision, totals.journal, entries)
+    /// Writes a table with the entries and ledger records of a state at a revision. It appears under its name only when it
+    /// is complete.
+    pub(super) fn create(options: TableOptions, state: &State, at: Revision, journal: u64) -> Result<()> {
+        let totals = Totals { id: options.id, revision: at, journal, entries: 0, ledger: 0 };
+        Table { options, database: None, totals, outdated: false }.rewrite(state, at, journal)
     }
 
-    /// Returns what the table holds.
+    /// Returns the totals.
     pub(super) fn totals(&self) -> Totals {
         self.totals
     }
 
-    /// Tells whether the table has to be written anew.
+    /// Tells whether a value was not encrypted with the current key when the table was opened.
+    pub(super) fn is_outdated(&self) -> bool {
+        self.outdated
+    }
+
+    /// Tells whether the table has to be rewritten.
     pub(super) fn has_failed(&self) -> bool {
         self.database.is_none()
     }
 
-    /// Brings the table to a later revision. After an error it has to be written anew.
+    /// Brings the table to a later revision. After an error it has to be rewritten.
     pub(super) fn advance(&mut self, revision: Revision, journal: u64, changed: &Changed) -> Result<()> {
         let Some(database) = self.database.take() else {
-            return Err(damaged(&self.path, "it failed before and was not written anew".to_owned()));
+            return Err(damaged(&self.options.path, "an earlier write to it failed"));
         };
         let totals = Totals { revision, journal, ..self.totals };
-        match guarded(&self.path, || change(&database, totals, changed)) {
+        let session = self.options.encryption.session();
+        match guarded(&self.options.path, || change(&database, totals, changed, &session)) {
             Ok(totals) => {
                 (self.totals, self.database) = (totals, Some(database));
                 Ok(())
             }
             Err(error) => {
-                let_go(Some(database));
+                close(Some(database));
                 Err(error)
             }
         }
     }
 
-    /// Replaces the table by a new one with these entries.
-    pub(super) fn write_anew<'a>(
-        &mut self,
-        revision: Revision,
-        journal: u64,
-        entries: impl Iterator<Item = &'a Entry>,
-    ) -> Result<()> {
-        let_go(self.database.take());
-        let fresh = self.path.with_extension("new");
+    /// Replaces the table by a new one with the entries and ledger records of a state at a revision.
+    pub(super) fn rewrite(&mut self, state: &State, at: Revision, journal: u64) -> Result<()> {
+        close(self.database.take());
+        let path = &self.options.path;
+        let fresh = path.with_extension("new");
         remove_if_exists(&fresh)?;
-        let database = open_database(&fresh, self.disk.clone())?;
-        let totals = Totals { revision, journal, records: 0 };
-        let filled = guarded(&fresh, || fill(&database, totals, entries));
-        let_go(Some(database));
+        create_private(&fresh).map_err(|source| file_error(&fresh, "create", source))?;
+        let database = open_database(&fresh, self.options.disk.clone())?;
+        let totals = Totals { id: self.options.id, revision: at, journal, entries: 0, ledger: 0 };
+        let session = self.options.encryption.session();
+        let filled = guarded(&fresh, || fill(&database, totals, state, &session));
+        close(Some(database));
         self.totals = filled?;
-        // The engine syncs what it commits; this also makes the file's length and what closing wrote durable.
+        // The engine syncs what it commits; this also makes the length of the file and the writes of closing it durable.
         let synced = File::open(&fresh).and_then(|file| file.sync_all());
         synced.map_err(|source| file_error(&fresh, "sync", source))?;
-        fs::rename(&fresh, &self.path).map_err(|source| file_error(&self.path, "replace", source))?;
-        sync_directory_of(&self.path)?;
-        self.database = Some(open_database(&self.path, self.disk.clone())?);
+        fs::rename(&fresh, path).map_err(|source| file_error(path, "replace", source))?;
+        sync_directory_of(path)?;
+        self.database = Some(open_database(path, self.options.disk.clone())?);
         Ok(())
     }
 }
 
 fn open_database(path: &Path, disk: Arc<dyn Disk>) -> Result<Database> {
-    let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
-    let file = file.map_err(|source| file_error(path, "open", source))?;
+    let file = private_file().open(path).map_err(|source| file_error(path, "open", source))?;
     guarded(path, || {
         let file = DataFile::new(file, disk)?;
         Ok(Database::builder().set_cache_size(CACHE).create_with_backend(file)?)
     })
 }
 
-/// Does something with the engine. A damaged file can make it panic; that is an error like any other.
+/// Calls the engine. It may panic on a damaged file, which is turned into an error.
 fn guarded<T>(path: &Path, work: impl FnOnce() -> Result<T, EngineError>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(done)) => Ok(done),
         Ok(Err(EngineError::Damaged(reason))) => Err(damaged(path, reason)),
+        Ok(Err(EngineError::Store(error))) => Err(error),
         Ok(Err(EngineError::Engine(redb::Error::Io(source)))) => {
             Err(file_error(path, "read or write", source))
         }
         Ok(Err(EngineError::Engine(error))) => Err(damaged(path, error.to_string())),
-        Err(_) => Err(damaged(path, "the storage engine cannot make sense of it".to_owned())),
+        Err(_) => Err(damaged(path, "the storage engine cannot read it")),
     }
 }
 
 impl Drop for Table {
     fn drop(&mut self) {
-        let_go(self.database.take());
+        close(self.database.take());
     }
 }
 
-/// Closes a database. What it then makes of a damaged file or a failing disk is of no interest: it is not trusted, or
-/// was synced before.
-fn let_go(database: Option<Database>) {
+/// Closes a database. Errors and panics are ignored: the file is not trusted any more, or was synced before.
+fn close(database: Option<Database>) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(database)));
 }
 
-/// Why something with the engine failed.
+/// Why an operation on the table failed.
 enum EngineError {
     Engine(redb::Error),
     Damaged(String),
+    Store(Error),
 }
 
 impl<E: Into<redb::Error>> From<E> for EngineError {
@@ -164,34 +193,43 @@ impl<E: Into<redb::Error>> From<E> for EngineError {
     }
 }
 
-fn change(database: &Database, mut totals: Totals, changed: &Changed) -> Result<Totals, EngineError> {
-    let transaction = database.begin_write()?;
-    {
-        let mut records = transaction.open_table(RECORDS)?;
-        for (key, entry) in changed {
-            let before = match entry {
-                Some(entry) => records.insert(&key[..], &record::encode(entry)[..])?.is_some(),
-                None => records.remove(&key[..])?.is_some(),
-            };
-            totals.records = totals.records + u64::from(entry.is_some()) - u64::from(before);
-        }
-        records.insert(TOTALS_KEY, &totals.encode()[..])?;
+fn row_error(error: RowError) -> EngineError {
+    match error {
+        RowError::Damaged(reason) => EngineError::Damaged(reason),
+        RowError::Store(error) => EngineError::Store(error),
     }
-    transaction.commit()?;
-    Ok(totals)
 }
 
-fn fill<'a>(
+fn change(
     database: &Database,
     mut totals: Totals,
-    entries: impl Iterator<Item = &'a Entry>,
+    changed: &Changed,
+    encryption: &Session,
 ) -> Result<Totals, EngineError> {
     let transaction = database.begin_write()?;
     {
         let mut records = transaction.open_table(RECORDS)?;
-        for entry in entries {
-            records.insert(&entry.key[..], &record::encode(entry)[..])?;
-            totals.records += 1;
+        for (key, entry) in &changed.entries {
+            let before = match entry {
+                Some(entry) => {
+                    let row = record::encode(entry, encryption).map_err(EngineError::Store)?;
+                    records.insert(&key[..], &row[..])?.is_some()
+                }
+                None => records.remove(&key[..])?.is_some(),
+            };
+            totals.entries = totals.entries + u64::from(entry.is_some()) - u64::from(before);
+        }
+        let mut ledger = transaction.open_table(LEDGER)?;
+        for (position, kept) in &changed.records {
+            let key = record::ledger_key(position);
+            let before = match kept {
+                Some(kept) => {
+                    let row = record::encode_ledger(&position.key, kept, encryption);
+                    ledger.insert(&key[..], &row.map_err(EngineError::Store)?[..])?.is_some()
+                }
+                None => ledger.remove(&key[..])?.is_some(),
+            };
+            totals.ledger = totals.ledger + u64::from(kept.is_some()) - u64::from(before);
         }
         records.insert(TOTALS_KEY, &totals.encode()[..])?;
     }
@@ -199,28 +237,89 @@ fn fill<'a>(
     Ok(totals)
 }
 
-fn load(database: &Database) -> Result<(Totals, Index), EngineError> {
+fn fill(
+    database: &Database,
+    mut totals: Totals,
+    state: &State,
+    encryption: &Session,
+) -> Result<Totals, EngineError> {
+    let transaction = database.begin_write()?;
+    {
+        let mut records = transaction.open_table(RECORDS)?;
+        for entry in state.index.range(b"", b"", totals.revision) {
+            let row = record::encode(entry, encryption).map_err(EngineError::Store)?;
+            records.insert(&entry.key[..], &row[..])?;
+            totals.entries += 1;
+        }
+        let mut ledger = transaction.open_table(LEDGER)?;
+        for (key, kept) in state.ledger.iter().take_while(|(_, kept)| kept.revision <= totals.revision) {
+            let row = record::encode_ledger(key, kept, encryption).map_err(EngineError::Store)?;
+            let position = LedgerPosition { revision: kept.revision, key: key.clone() };
+            ledger.insert(&record::ledger_key(&position)[..], &row[..])?;
+            totals.ledger += 1;
+        }
+        records.insert(TOTALS_KEY, &totals.encode()[..])?;
+    }
+    transaction.commit()?;
+    Ok(totals)
+}
+
+/// The content of a table.
+struct Loaded {
+    totals: Totals,
+    index: Index,
+    ledger: Ledger,
+    outdated: bool,
+}
+
+fn load(
+    database: &Database,
+    id: StoreId,
+    encryption: &Session,
+    limits: LedgerLimits,
+) -> Result<Loaded, EngineError> {
     let transaction = database.begin_read()?;
     let records = transaction.open_table(RECORDS)?;
     let totals = records.get(TOTALS_KEY)?;
     let totals = totals.ok_or_else(|| EngineError::Damaged("it has no totals".to_owned()))?;
     let totals = Totals::decode(totals.value()).map_err(EngineError::Damaged)?;
-    let (mut index, mut seen) = (Index::default(), 0);
+    if totals.id != id {
+        return Err(EngineError::Damaged(format!("it belongs to another store ({}, not {id})", totals.id)));
+    }
+    let (mut index, mut entries, mut outdated) = (Index::default(), 0, false);
     for row in records.iter()? {
         let (key, bytes) = row?;
         if key.value() == TOTALS_KEY {
             continue;
         }
-        let entry = record::decode(key.value(), bytes.value()).map_err(EngineError::Damaged)?;
-        if entry.modified > totals.revision {
-            let (key, modified) = (entry.key.escape_ascii(), entry.modified);
-            return Err(EngineError::Damaged(format!("{key} is of revision {modified}, after the table's")));
-        }
+        let (entry, current) = record::decode(key.value(), bytes.value(), encryption).map_err(row_error)?;
+        outdated |= !current;
+        check_revision(&entry.key, entry.modified, totals.revision)?;
         index.insert(entry);
-        seen += 1;
+        entries += 1;
     }
-    if seen != totals.records {
-        return Err(EngineError::Damaged(format!("{seen} records where there should be {}", totals.records)));
+    let (mut ledger, mut kept) = (Ledger::new(limits), 0);
+    for row in transaction.open_table(LEDGER)?.iter()? {
+        let (row, bytes) = row?;
+        let (key, record) =
+            record::decode_ledger(row.value(), bytes.value(), encryption).map_err(row_error)?;
+        check_revision(&key, record.revision, totals.revision)?;
+        ledger.push(key, record);
+        kept += 1;
     }
-    Ok((totals, index))
+    if (entries, kept) != (totals.entries, totals.ledger) {
+        let Totals { entries: expected, ledger: records, .. } = totals;
+        return Err(EngineError::Damaged(format!(
+            "{entries} entries and {kept} ledger records instead of {expected} and {records}"
+        )));
+    }
+    Ok(Loaded { totals, index, ledger, outdated })
+}
+
+fn check_revision(key: &Bytes, revision: Revision, newest: Revision) -> Result<(), EngineError> {
+    if revision <= newest {
+        return Ok(());
+    }
+    let key = key.escape_ascii();
+    Err(EngineError::Damaged(format!("{key} has revision {revision}, but the table has revision {newest}")))
 }

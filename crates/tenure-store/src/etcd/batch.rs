@@ -1,13 +1,13 @@
-//! Transactions that go to etcd together, as transactions within one: each happens or not without concerning the others,
-//! which is why no two of them may touch the same key. What became of each is told by the mirror, from the state
-//! that it has when the batch arrives there, so that etcd's answer can be lost without loss.
+//! Batches of transactions that go to etcd together, nested in one etcd transaction. Each is applied or not, independently of
+//! the others, and no two of them touch the same key. The mirror determines the outcome of each from its state when the batch
+//! arrives there, so that etcd's answer may be lost.
 
 use super::keys::Keys;
 use super::mark::Mark;
-use super::revisions::{Offset, Slot, Slots, seal};
+use super::revisions::{Offset, Slot, Slots, append_slots};
 use super::wire::{Compare, RequestOp, TxnRequest};
 use crate::Conflict;
-use crate::history::now;
+use crate::encryption::{Form, Session};
 use crate::index::Index;
 use crate::transaction::Action;
 use crate::{Committed, Entry, Error, Expected, Operation, Result, Revision, Transaction};
@@ -16,8 +16,8 @@ use std::collections::{HashSet, VecDeque};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// The most transactions and bytes of values in one batch. etcd takes 128 operations in a transaction, from which
-/// those around a transaction are taken off for the ones within.
+/// The most transactions and bytes of one batch. etcd accepts 128 operations per transaction, where those of the outer
+/// transaction count for the nested ones.
 const MOST: usize = 64;
 const MOST_BYTES: usize = 768 * 1024;
 /// The most operations of a transaction that shares a batch with others.
@@ -25,29 +25,29 @@ const MOST_OPERATIONS: usize = 128 - MOST - 2;
 /// No key was ever written at this revision.
 pub(super) const NEVER: i64 = -1;
 
-/// A transaction and who waits for it.
+/// A transaction and the channel for its result.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) transaction: Transaction,
     pub(super) deadline: Instant,
     pub(super) answer: oneshot::Sender<Result<Committed>>,
-    pub(super) standing: JobState,
+    pub(super) state: JobState,
 }
 
-/// How a job has fared in the queue.
+/// The state of a job in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JobState {
     New,
-    /// A batch went without it, because both touch the same key or there was no room.
+    /// A batch was sent without it, because both touch the same key or there was no room.
     PassedOver,
-    /// That batch has arrived: what the mirror shows is from after the job began.
+    /// That batch has arrived: the mirror shows a state from after the job was queued.
     Overtaken,
-    /// etcd did not take the batch that it was in.
+    /// etcd refused its batch, so that it is sent alone.
     Alone,
 }
 
-/// What etcd is asked to require of a key. It is never less than what the transaction expects, and sometimes more: a
-/// put writes down the slot that the entry was created in, so it must be known whether it replaces one.
+/// The condition on a key in etcd. It implies what the transaction expects and is sometimes stricter: a put stores the slot in
+/// which the entry was created, so that it must be known whether it replaces one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Required {
     Nothing,
@@ -58,7 +58,8 @@ enum Required {
 }
 
 impl Required {
-    fn of(operation: &Operation, current: Option<&Entry>) -> Required {
+    /// With `exact`, it must also be known whether a deletion changes something.
+    fn of(operation: &Operation, current: Option<&Entry>, exact: bool) -> Required {
         match (operation.expected, &operation.action) {
             (Expected::At(revision), _) => match current {
                 Some(entry) if entry.modified == revision => Required::At(revision),
@@ -70,6 +71,9 @@ impl Required {
                 None if expected == Expected::Anything => Required::Absent,
                 None => Required::Never,
             },
+            (Expected::Anything, Action::Delete) if exact => {
+                current.map_or(Required::Absent, |entry| Required::At(entry.modified))
+            }
             (Expected::Anything, _) => Required::Nothing,
             (Expected::Present, _) => Required::Present,
         }
@@ -96,37 +100,46 @@ impl Required {
     }
 }
 
-/// A job in a batch, with what is required of each operation's key and the slot that its entry was created in.
+/// A job in a batch, with the condition on each operation's key and the slot in which its entry was created.
 #[derive(Debug)]
 struct Member {
     job: Job,
     required: Vec<(Required, Option<Slot>)>,
+    /// Whether it changes anything, if the conditions hold; only known if it leaves records.
+    changes: bool,
 }
 
 impl Member {
     fn new(job: Job, index: &Index, offset: Offset) -> Member {
+        let exact = !job.transaction.records().is_empty();
         let require = |operation: &Operation| {
             let current = index.get(&operation.key);
-            (Required::of(operation, current), current.map(|entry| offset.slot(entry.created)))
+            (Required::of(operation, current, exact), current.map(|entry| offset.slot(entry.created)))
         };
-        let required = job.transaction.operations().iter().map(require).collect();
-        Member { job, required }
+        let operations = job.transaction.operations();
+        let required = operations.iter().map(require).collect();
+        let changes = operations.iter().any(|operation| match operation.action {
+            Action::Put(_) => true,
+            Action::Delete => index.get(&operation.key).is_some(),
+            Action::Check => false,
+        });
+        Member { job, required, changes }
     }
 }
 
-/// What became of a job.
+/// The outcome of a job.
 #[derive(Debug)]
 pub(super) enum Outcome {
-    Happened {
+    Applied {
         previous: Vec<Option<Entry>>,
         changed: bool,
     },
     Conflict(Conflict),
-    /// It did not happen, but only because more was required than it expects.
-    Again,
+    /// It was not applied, but only because the conditions were stricter than its preconditions.
+    Retry,
 }
 
-/// The jobs that go together.
+/// The jobs that are sent together.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     members: Vec<Member>,
@@ -136,7 +149,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Takes from a queue what can go together, and answers what needs not go at all.
+    /// Takes jobs from a queue that can be sent together, and answers those that need not be sent.
     pub(super) fn gather(queue: &mut VecDeque<Job>, index: &Index, offset: Offset) -> Batch {
         let (mut batch, mut left, now) = (Batch::default(), VecDeque::new(), Instant::now());
         while let Some(mut job) = queue.pop_front() {
@@ -144,11 +157,11 @@ impl Batch {
                 continue;
             }
             if job.deadline <= now {
-                let reason = "etcd: no answer in time".into();
+                let reason = "etcd: timeout".into();
                 let _ = job.answer.send(Err(Error::NotDurable { reason }));
                 continue;
             }
-            if job.standing == JobState::Overtaken
+            if job.state == JobState::Overtaken
                 && let Some(conflict) = conflict(&job.transaction, index)
             {
                 let _ = job.answer.send(Err(Error::Conflict(Box::new(conflict))));
@@ -158,8 +171,8 @@ impl Batch {
                 batch.add(Member::new(job, index, offset));
                 continue;
             }
-            if job.standing == JobState::New {
-                job.standing = JobState::PassedOver;
+            if job.state == JobState::New {
+                job.state = JobState::PassedOver;
             }
             left.push_back(job);
             if batch.members.len() >= MOST {
@@ -176,7 +189,7 @@ impl Batch {
             return true;
         }
         let company = self.members.iter().all(|member| goes_with_others(&member.job));
-        let bytes = self.bytes.saturating_add(size(&job.transaction));
+        let bytes = self.bytes.saturating_add(job.transaction.size());
         let room = self.members.len() < MOST && bytes <= MOST_BYTES;
         let apart = |operation: &Operation| match operation.action {
             Action::Check => !self.written.contains(&operation.key),
@@ -194,7 +207,7 @@ impl Batch {
                 Action::Put(_) | Action::Delete => self.written.insert(operation.key.clone()),
             };
         }
-        self.bytes += size(&member.job.transaction);
+        self.bytes += member.job.transaction.size();
         self.members.push(member);
     }
 
@@ -202,7 +215,7 @@ impl Batch {
         self.members.is_empty()
     }
 
-    /// Returns when the first of those who wait no longer does.
+    /// Returns the earliest deadline.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.members.iter().map(|member| member.job.deadline).min()
     }
@@ -211,21 +224,14 @@ impl Batch {
         self.members.into_iter().map(|member| member.job).collect()
     }
 
-    /// Adds the batch to a request, with the mark that tells of it first.
-    pub(super) fn write(
-        &self,
-        number: u64,
-        mark: Bytes,
-        keys: &Keys,
-        offset: Offset,
-        request: &mut TxnRequest,
-    ) {
-        let mut note =
-            Mark { number, written_at: now(), last: self.last_slot(), deletions: self.deletions() };
+    /// Adds the batch to a request, after its mark.
+    pub(super) fn write(&self, to: &Destination<'_>, request: &mut TxnRequest) -> Result<()> {
+        let Destination { number, now, keys, offset, .. } = *to;
+        let mut note = Mark { number, written_at: now, last: self.last_slot(), deletions: self.deletions() };
         note.deletions.shrink_to_fit();
-        request.success.push(RequestOp::put(mark, note.encode()));
+        request.success.push(RequestOp::put(keys.mark(to.server), note.encode()));
         for (place, member) in self.members.iter().enumerate() {
-            let mut inner = TxnRequest::default();
+            let (mut inner, slot) = (TxnRequest::default(), Slot::at(place));
             for (operation, (required, created)) in
                 member.job.transaction.operations().iter().zip(&member.required)
             {
@@ -233,16 +239,23 @@ impl Batch {
                 inner.compare.extend(required.compare(key.clone(), offset));
                 inner.success.extend(match &operation.action {
                     Action::Put(value) => {
-                        let modified = Slot::at(place);
-                        let slots = Slots { modified, created: created.unwrap_or(modified) };
-                        Some(RequestOp::put(key, seal(value, slots)))
+                        let slots = Slots { modified: slot, created: created.unwrap_or(slot) };
+                        Some(RequestOp::put(key, stored(to.encryption, &operation.key, value, slots)?))
                     }
                     Action::Delete => Some(RequestOp::delete(key)),
                     Action::Check => None,
                 });
             }
+            let records = member.job.transaction.records().iter().filter(|_| member.changes);
+            for (key, record) in records {
+                let name = keys.record(key, to.server, number, slot);
+                inner
+                    .success
+                    .push(RequestOp::put(name, record_value(to.encryption, key, record, now, slot)?));
+            }
             request.success.push(RequestOp::transaction(inner));
         }
+        Ok(())
     }
 
     pub(super) fn last_slot(&self) -> Slot {
@@ -259,12 +272,12 @@ impl Batch {
         deletions
     }
 
-    /// Decides what becomes of each job in the state right before the batch, exactly as etcd has decided it.
+    /// Determines the outcome of each job in the state right before the batch, exactly as etcd has.
     pub(super) fn decide(&self, index: &Index) -> Vec<Outcome> {
         self.members.iter().map(|member| decide(member, index)).collect()
     }
 
-    /// Answers the jobs, at whose slots something has changed or not, and returns those that are to go again.
+    /// Answers the jobs, given the slots at which something changed, and returns those to retry.
     pub(super) fn answer(
         self,
         outcomes: Vec<Outcome>,
@@ -277,17 +290,19 @@ impl Batch {
             let (slot, job) = (Slot::at(place), member.job);
             let has_changed = changed_at.contains(&slot);
             let answer = match outcome {
-                Outcome::Happened { previous, changed } if changed == has_changed => {
+                Outcome::Applied { previous, changed } if changed == has_changed => {
                     let revision = if changed { revision(slot) } else { last };
                     Ok(Committed { revision, previous })
                 }
                 Outcome::Conflict(conflict) if !has_changed => Err(Error::Conflict(Box::new(conflict))),
-                Outcome::Again if !has_changed => {
+                Outcome::Retry if !has_changed => {
                     again.push(job);
                     continue;
                 }
-                // Somebody writes under the prefix who does not know how.
-                _ => Err(Error::Unknown { reason: "etcd: what changed is not what was asked for".into() }),
+                // Another program writes under the prefix.
+                _ => Err(Error::Unknown {
+                    reason: "etcd: the changes are not those of the transaction".into(),
+                }),
             };
             let _ = job.answer.send(answer);
         }
@@ -305,7 +320,7 @@ fn decide(member: &Member, index: &Index) -> Outcome {
     for (operation, (required, _)) in operations.iter().zip(&member.required) {
         let current = index.get(&operation.key);
         if !required.holds(current) {
-            return Outcome::Again;
+            return Outcome::Retry;
         }
         changed |= match operation.action {
             Action::Put(_) => true,
@@ -314,7 +329,7 @@ fn decide(member: &Member, index: &Index) -> Outcome {
         };
         previous.push(current.cloned());
     }
-    Outcome::Happened { previous, changed }
+    Outcome::Applied { previous, changed }
 }
 
 /// Returns the first expectation of a transaction that does not hold.
@@ -326,12 +341,39 @@ fn conflict(transaction: &Transaction, index: &Index) -> Option<Conflict> {
 }
 
 fn goes_with_others(job: &Job) -> bool {
-    job.standing != JobState::Alone && job.transaction.operations().len() <= MOST_OPERATIONS
+    let operations = job.transaction.operations().len() + job.transaction.records().len();
+    job.state != JobState::Alone && operations <= MOST_OPERATIONS
 }
 
-fn size(transaction: &Transaction) -> usize {
-    let value = |action: &Action| if let Action::Put(value) = action { value.len() } else { 0 };
-    transaction.operations().iter().map(|operation| operation.key.len() + value(&operation.action)).sum()
+/// Where and when a batch is written.
+#[derive(Clone, Copy)]
+pub(super) struct Destination<'a> {
+    pub(super) server: &'a str,
+    pub(super) number: u64,
+    pub(super) now: u64,
+    pub(super) keys: &'a Keys,
+    pub(super) offset: Offset,
+    pub(super) encryption: &'a Session,
+}
+
+/// Returns a value as it is stored in etcd.
+pub(super) fn stored(encryption: &Session, key: &[u8], value: &[u8], slots: Slots) -> Result<Bytes> {
+    Ok(match encryption.seal(key, value)? {
+        Some(sealed) => append_slots(&sealed, Form::Sealed, slots),
+        None => append_slots(value, Form::Plaintext, slots),
+    })
+}
+
+/// Returns a ledger record as it is stored in etcd: the time, then the record.
+pub(super) fn record_value(
+    encryption: &Session,
+    key: &[u8],
+    record: &[u8],
+    now: u64,
+    slot: Slot,
+) -> Result<Bytes> {
+    let stored = stored(encryption, key, record, Slots { modified: slot, created: slot })?;
+    Ok([&now.to_le_bytes()[..], &stored].concat().into())
 }
 
 #[cfg(test)]
@@ -341,10 +383,10 @@ mod tests {
 
     type Answer = oneshot::Receiver<Result<Committed>>;
 
-    fn job(transaction: Transaction, standing: JobState) -> (Job, Answer) {
+    fn job(transaction: Transaction, state: JobState) -> (Job, Answer) {
         let (answer, answered) = oneshot::channel();
         let deadline = Instant::now() + Duration::from_secs(60);
-        (Job { transaction, deadline, answer, standing }, answered)
+        (Job { transaction, deadline, answer, state }, answered)
     }
 
     fn put(key: impl Into<Bytes>) -> Transaction {
@@ -370,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_touches_different_keys_goes_together() {
+    fn only_transactions_on_different_keys_share_a_batch() {
         let requires = |key: &'static str, of: &'static str| {
             Transaction::new().require(of, Expected::Present).put(key, Expected::Absent, "")
         };
@@ -398,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_to_fail_is_answered_without_etcd() {
+    fn transactions_that_must_fail_are_answered_without_etcd() {
         let mut index = Index::default();
         index.insert(entry("a", 700));
         let swap =
@@ -407,7 +449,7 @@ mod tests {
         let (unsure, _unanswered) = job(swap(600), JobState::New);
         let mut queue = VecDeque::from([lost, unsure]);
         let batch = Batch::gather(&mut queue, &index, Offset(0));
-        assert_eq!((batch.members.len(), queue.len()), (1, 0), "who has just come asks etcd");
+        assert_eq!((batch.members.len(), queue.len()), (1, 0), "a new job is decided by etcd");
         let conflict = answered.try_recv().unwrap().unwrap_err();
         assert_eq!(conflict.conflict().unwrap().current, Some(entry("a", 700)));
         let (late, mut answered) = job(put("b"), JobState::New);
@@ -422,21 +464,21 @@ mod tests {
         before.insert(entry("there", 700));
         meanwhile.insert(entry("there", 800));
         let cases = [
-            (put("there"), "happened", "again"),
-            (put("new"), "happened", "happened"),
-            (Transaction::new().put("there", Expected::Present, ""), "happened", "again"),
+            (put("there"), "applied", "retry"),
+            (put("new"), "applied", "applied"),
+            (Transaction::new().put("there", Expected::Present, ""), "applied", "retry"),
             (Transaction::new().put("new", Expected::Present, ""), "conflict", "conflict"),
             (
                 Transaction::new().put("there", Expected::At(Revision::from_number(700)), ""),
-                "happened",
+                "applied",
                 "conflict",
             ),
             (
                 Transaction::new().put("there", Expected::At(Revision::from_number(800)), ""),
                 "conflict",
-                "again",
+                "retry",
             ),
-            (Transaction::new().delete("there", Expected::Present), "happened", "happened"),
+            (Transaction::new().delete("there", Expected::Present), "applied", "applied"),
             (Transaction::new().delete("new", Expected::Anything), "unchanged", "unchanged"),
         ];
         for (transaction, same, changed) in cases {
@@ -444,10 +486,10 @@ mod tests {
                 let (one, _answer) = job(transaction.clone(), JobState::New);
                 let batch = Batch::gather(&mut VecDeque::from([one]), &before, Offset(0));
                 let found = match batch.decide(state).as_slice() {
-                    [Outcome::Happened { changed: true, .. }] => "happened",
-                    [Outcome::Happened { changed: false, .. }] => "unchanged",
+                    [Outcome::Applied { changed: true, .. }] => "applied",
+                    [Outcome::Applied { changed: false, .. }] => "unchanged",
                     [Outcome::Conflict(_)] => "conflict",
-                    [Outcome::Again] => "again",
+                    [Outcome::Retry] => "retry",
                     other => panic!("{other:?}"),
                 };
                 assert_eq!(found, expected, "{transaction:?}");

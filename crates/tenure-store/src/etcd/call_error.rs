@@ -1,39 +1,41 @@
-//! Why a call to etcd failed, and the one thing that matters about it: whether what was asked for may have happened.
+//! Why a call to etcd failed, and whether it may have been applied nevertheless.
 
 use std::fmt;
 
-/// A call that was not answered as asked.
+/// A failed call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CallError {
-    /// It never left: no connection. Another member may do.
+    /// It was not sent: no connection. Another member may work.
     Unreachable(String),
-    /// etcd refused it and did nothing.
+    /// etcd refused it and applied nothing.
     Refused(Refusal, String),
-    /// It may have happened or not.
+    /// It may have been applied or not.
     Unclear(String),
+    /// A value was read that cannot be decrypted.
+    Undecryptable(String),
 }
 
-/// Why etcd did nothing.
+/// Why etcd refused a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// The same request will always be refused.
     Invalid,
-    /// The token is missing or has run out.
+    /// The token is missing or expired.
     Token,
-    /// The user may not.
+    /// The user lacks permission.
     Forbidden,
-    /// etcd has too much to do; the same request may succeed soon.
+    /// etcd is overloaded; the same request may succeed soon.
     Busy,
-    /// etcd's disk quota is used up, or it is damaged; nothing can be written until somebody mends it.
+    /// etcd's disk quota is exhausted, or it is corrupt; nothing can be written until an operator intervenes.
     Stopped,
     /// The revision has been compacted.
     Compacted,
-    /// What was named does not exist.
+    /// The named object does not exist.
     Missing,
 }
 
-/// What etcd's refusals are known by: the status code, a part of the message, and what it means. The first that fits
-/// counts; what fits none may have happened.
+/// The status code, a part of the message and the meaning of each refusal. The first match counts; a call without a match may
+/// have been applied.
 const REFUSALS: [(u32, &str, Refusal); 13] = [
     (3, "auth revision in header is old", Refusal::Token),
     (3, "user name is empty", Refusal::Token),
@@ -51,7 +53,7 @@ const REFUSALS: [(u32, &str, Refusal); 13] = [
 ];
 
 impl CallError {
-    /// Judges the status that a call ended with.
+    /// Classifies the status of a call.
     pub(super) fn of_status(code: u32, message: String) -> CallError {
         let known = REFUSALS.iter().find(|(of, part, _)| *of == code && message.contains(part));
         match known {
@@ -60,10 +62,11 @@ impl CallError {
         }
     }
 
-    /// Tells whether trying again, perhaps elsewhere, may help.
+    /// Tells whether a retry, possibly with another member, may succeed.
     pub(super) fn may_pass(&self) -> bool {
         match self {
             CallError::Unreachable(_) | CallError::Unclear(_) => true,
+            CallError::Undecryptable(_) => false,
             CallError::Refused(refusal, _) => matches!(refusal, Refusal::Busy | Refusal::Token),
         }
     }
@@ -71,8 +74,10 @@ impl CallError {
 
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (CallError::Unreachable(reason) | CallError::Refused(_, reason) | CallError::Unclear(reason)) =
-            self;
+        let (CallError::Unreachable(reason)
+        | CallError::Refused(_, reason)
+        | CallError::Unclear(reason)
+        | CallError::Undecryptable(reason)) = self;
         write!(f, "etcd: {reason}")
     }
 }
@@ -82,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_surely_did_not_happen_is_refused() {
+    fn only_calls_that_were_surely_not_applied_are_refused() {
         let cases = [
             (14, "etcdserver: leader changed", None),
             (14, "etcdserver: request timed out", None),

@@ -1,5 +1,5 @@
-//! One connection to one member of etcd: calls and streams in the manner of gRPC, over HTTP/2. It knows how messages
-//! are framed and how a call ends, and nothing of what they mean.
+//! One connection to one member of etcd: unary calls and streams of gRPC over HTTP/2. It frames messages and evaluates the
+//! status of calls; the meaning of the messages is not its business.
 
 use super::call_error::{CallError, Refusal};
 use super::wire::Method;
@@ -20,20 +20,20 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-/// How often a connection is tried; etcd ends connections that ask more often than every five seconds.
+/// The interval of keep-alive pings; etcd closes connections that ping more often than every five seconds.
 const KEEP_ALIVE: Duration = Duration::from_secs(6);
-/// After how long without an answer to that a connection is over.
-const KEEP_ALIVE_PATIENCE: Duration = Duration::from_secs(2);
-/// How much of a stream, and of all, may be on its way: a large list or a burst of changes should not wait.
+/// How long a ping may be unanswered before the connection is closed.
+const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(2);
+/// The flow-control windows of a stream and of the connection, large enough for a large list or a burst of changes.
 const STREAM_WINDOW: u32 = 8 << 20;
 const CONNECTION_WINDOW: u32 = 32 << 20;
-/// The largest message taken: many changes of large values may come in one.
+/// The largest message accepted: one message may contain many changes of large values.
 const MAX_MESSAGE: usize = 1 << 30;
 
 const TOKEN: HeaderName = HeaderName::from_static("token");
 const HAS_LEADER: HeaderName = HeaderName::from_static("hasleader");
 
-/// Where a member listens.
+/// The address of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Endpoint {
     pub(super) host: String,
@@ -42,7 +42,7 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Reads `https://host:port`, `http://host:port` or `host:port`.
+    /// Parses `https://host:port`, `http://host:port` or `host:port`.
     pub(super) fn parse(text: &str) -> Result<Endpoint, String> {
         let wrong = || format!("{text:?} is not an endpoint; write https://host:2379 or http://host:2379");
         let (secure, rest) = match text.split_once("://") {
@@ -90,7 +90,7 @@ impl Channel {
             .initial_connection_window_size(CONNECTION_WINDOW)
             .max_frame_size(1 << 20)
             .keep_alive_interval(KEEP_ALIVE)
-            .keep_alive_timeout(KEEP_ALIVE_PATIENCE)
+            .keep_alive_timeout(KEEP_ALIVE_TIMEOUT)
             .keep_alive_while_idle(true);
         let scheme = if endpoint.secure { "https" } else { "http" };
         let sender = match tls.filter(|_| endpoint.secure) {
@@ -112,12 +112,12 @@ impl Channel {
         Ok(Channel { sender, origin: format!("{scheme}://{}", endpoint.authority()) })
     }
 
-    /// Tells whether calls may still be made.
+    /// Tells whether the connection is open.
     pub(super) fn is_open(&self) -> bool {
         !self.sender.is_closed()
     }
 
-    /// Sends one message and waits for the one that answers it.
+    /// Makes a unary call.
     pub(super) async fn call<A: Message + Default>(
         &self,
         method: Method,
@@ -128,15 +128,15 @@ impl Channel {
         let mut answers = Answers::of(self.send(request).await?)?;
         let answer = answers.next::<A>().await?;
         let answer = answer.ok_or_else(|| CallError::Unclear("a call ended without an answer".to_owned()))?;
-        // The call is only good when its end says so.
+        // The call has succeeded only if its status says so.
         match answers.next::<A>().await? {
             None => Ok(answer),
             Some(_) => Err(CallError::Unclear("two answers to one call".to_owned())),
         }
     }
 
-    /// Sends one message and returns the answers to come; the stream ends when it is dropped. A member that is cut
-    /// off from the others ends it too.
+    /// Sends one message and returns the stream of answers, which is cancelled when it is dropped. A member that is cut off from
+    /// the others ends it too.
     pub(super) async fn stream(
         &self,
         method: Method,
@@ -179,7 +179,7 @@ impl Channel {
     }
 }
 
-/// What is sent: one message, after which the client may have no more to say or keep its side open.
+/// The body of a request: one message, after which the client's side is closed or kept open.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     message: Option<Bytes>,
@@ -213,7 +213,7 @@ impl Body for Outgoing {
     }
 }
 
-/// The messages that answer a call.
+/// The messages of an answer.
 #[derive(Debug)]
 pub(super) struct Answers {
     body: Incoming,
@@ -225,14 +225,14 @@ impl Answers {
         if response.status() != 200 {
             return Err(CallError::Unclear(format!("HTTP status {}", response.status())));
         }
-        // A call that is refused at once says so in its headers.
+        // A call that is refused at once has its status in the headers.
         if response.headers().contains_key("grpc-status") {
             ended(response.headers())?;
         }
         Ok(Answers { body: response.into_body(), received: BytesMut::new() })
     }
 
-    /// Waits for the next message; none when the call has ended well. Dropping the future loses nothing.
+    /// Waits for the next message; `None` when the call has succeeded. Dropping the future loses nothing.
     pub(super) async fn next<A: Message + Default>(&mut self) -> Result<Option<A>, CallError> {
         loop {
             if let Some(message) = self.take_message()? {
@@ -242,7 +242,7 @@ impl Answers {
             let body = &mut self.body;
             let frame = poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await;
             match frame {
-                None => return Err(CallError::Unclear("the answer broke off".to_owned())),
+                None => return Err(CallError::Unclear("the answer was truncated".to_owned())),
                 Some(Err(error)) => return Err(CallError::Unclear(described(&error))),
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => self.received.extend_from_slice(&data),
@@ -270,18 +270,20 @@ impl Answers {
     }
 }
 
-/// Reads how a call ended.
+/// Evaluates the status of a call.
 fn ended(headers: &HeaderMap) -> Result<(), CallError> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     match text("grpc-status").and_then(|code| code.parse::<u32>().ok()) {
         Some(0) => Ok(()),
-        Some(code) => Err(CallError::of_status(code, unescaped(text("grpc-message").unwrap_or_default()))),
+        Some(code) => {
+            Err(CallError::of_status(code, percent_decoded(text("grpc-message").unwrap_or_default())))
+        }
         None => Err(CallError::Unclear("a call ended without a status".to_owned())),
     }
 }
 
-/// Undoes the escaping of a status message, in which `%3A` is a colon.
-fn unescaped(text: &str) -> String {
+/// Decodes the percent-encoding of a status message.
+fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((byte, after)) = rest.split_first() {
@@ -331,8 +333,8 @@ mod tests {
     }
 
     #[test]
-    fn status_messages_are_unescaped() {
-        assert_eq!(unescaped("etcdserver%3A no%"), "etcdserver: no%");
-        assert_eq!(unescaped("%zz%4"), "%zz%4");
+    fn status_messages_are_decoded() {
+        assert_eq!(percent_decoded("etcdserver%3A no%"), "etcdserver: no%");
+        assert_eq!(percent_decoded("%zz%4"), "%zz%4");
     }
 }

@@ -1,5 +1,5 @@
-//! The members of etcd as one: calls go to one member until it fails, then to the next. Each call is tried once here;
-//! only reads and what may happen twice are repeated, by [`Cluster::persist`].
+//! The members of etcd: calls go to one member until it fails, then to the next. A call is attempted once, except for reads and
+//! idempotent writes, which [`Cluster::persist`] retries.
 
 use super::call_error::{CallError, Refusal};
 use super::channel::{Answers, Channel, Endpoint};
@@ -15,11 +15,11 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_rustls::TlsConnector;
 
-/// How long a member may take to answer one attempt before another is asked.
+/// The timeout of one attempt, after which another member is used.
 const ATTEMPT: Duration = Duration::from_millis(2500);
-/// How long connecting may take.
+/// The timeout of connecting.
 const CONNECT: Duration = Duration::from_millis(1000);
-/// How long to wait before the next attempt.
+/// The pause before the next attempt.
 const PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Cluster {
         let endpoints = options.parsed_endpoints()?;
         let tls = Tls(options.tls(&endpoints)?);
         let member = |endpoint| Member { endpoint, channel: tokio::sync::Mutex::default() };
-        // Of several servers not all begin with the same member.
+        // Servers begin with different members.
         let first = RandomState::new().hash_one(std::process::id()) % (endpoints.len().max(1) as u64);
         Ok(Cluster {
             members: endpoints.into_iter().map(member).collect(),
@@ -62,18 +62,18 @@ impl Cluster {
         })
     }
 
-    /// Returns the place of the member that is asked now.
+    /// Returns the index of the current member.
     pub(super) fn current(&self) -> usize {
         self.current.load(Ordering::Relaxed) % self.members.len()
     }
 
-    /// Asks the next member from now on, unless somebody else has already turned away from this one.
+    /// Uses the next member from now on, unless this one is not the current one any more.
     pub(super) fn avoid(&self, member: usize) {
         let next = (member + 1) % self.members.len();
         let _ = self.current.compare_exchange(member, next, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Makes one attempt of a call. If it fails, the next call goes to another member.
+    /// Attempts a call once. If it fails, the next call goes to another member.
     pub(super) async fn attempt<A: Message + Default>(
         &self,
         method: Method,
@@ -91,12 +91,12 @@ impl Cluster {
         match &answer {
             Err(CallError::Refused(Refusal::Token, _)) => *self.token.lock() = None,
             Err(CallError::Unreachable(_) | CallError::Unclear(_)) => self.avoid(place),
-            Ok(_) | Err(CallError::Refused(..)) => {}
+            Ok(_) | Err(CallError::Refused(..) | CallError::Undecryptable(_)) => {}
         }
         answer
     }
 
-    /// Makes a call that may happen more than once, until it succeeds, is refused, or the time is over.
+    /// Retries an idempotent call until it succeeds, is refused, or the deadline has passed.
     pub(super) async fn persist<A: Message + Default>(
         &self,
         method: Method,
@@ -111,7 +111,7 @@ impl Cluster {
         }
     }
 
-    /// Opens a stream of answers and tells which member gives it.
+    /// Opens a stream of answers and returns the member that it comes from.
     pub(super) async fn stream(
         &self,
         method: Method,
@@ -155,7 +155,7 @@ impl Cluster {
         Ok(opened)
     }
 
-    /// Returns the token to show, and asks for one where there is none.
+    /// Returns the authentication token, and requests one if there is none.
     async fn token(&self, place: usize, deadline: Instant) -> Result<Option<HeaderValue>, CallError> {
         let Some((name, password)) = &self.user else { return Ok(None) };
         if let Some(token) = self.token.lock().clone() {
@@ -164,7 +164,7 @@ impl Cluster {
         let channel = self.channel(place, deadline).await.inspect_err(|_| self.avoid(place))?;
         let request = AuthenticateRequest { name: name.clone(), password: password.clone() };
         let call = channel.call::<AuthenticateResponse>(AUTHENTICATE, &request, None);
-        // Nothing was asked for yet that could have happened.
+        // The call itself has not been sent yet.
         let answer = timeout_at(deadline, call).await;
         let answer =
             answer.map_err(|_| CallError::Unreachable("no answer to the user and password".to_owned()));

@@ -12,10 +12,14 @@ use tokio::time::sleep;
 /// The pause before a watch that ended is reopened.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// The pause before the store is loaded again.
+const RELOAD_PAUSE: Duration = Duration::from_millis(500);
+
 /// Why a watch ended.
 enum End {
-    /// etcd has compacted the next revision.
-    Compacted,
+    /// The next revision cannot be read: etcd has compacted it, or a value in it is under a key that is no longer configured.
+    /// The current state may still be readable.
+    Unreadable,
     Broken(CallError),
 }
 
@@ -23,10 +27,15 @@ enum End {
 pub(super) async fn run(mirror: Arc<Mirror>) {
     loop {
         match follow(&mirror).await {
-            End::Compacted => {
-                if let Err(error) = load::catch_up(&mirror).await {
+            End::Unreadable => {
+                let loaded = load::catch_up(&mirror).await;
+                mirror.note_undecryptable(match &loaded {
+                    Err(CallError::Undecryptable(reason)) => Some(reason.clone()),
+                    _ => None,
+                });
+                if let Err(error) = loaded {
                     tracing::warn!(%error, "loading the store from etcd failed, retrying");
-                    sleep(PAUSE).await;
+                    sleep(RELOAD_PAUSE).await;
                 }
             }
             End::Broken(error) => {
@@ -61,12 +70,15 @@ async fn follow(mirror: &Mirror) -> End {
             }
         };
         if answer.compact_revision > 0 {
-            return End::Compacted;
+            return End::Unreadable;
         }
         if answer.canceled {
             mirror.cluster.avoid(member);
             return End::Broken(CallError::Unreachable(answer.cancel_reason));
         }
-        mirror.take(answer.events);
+        if let Err(error) = mirror.take(answer.events) {
+            tracing::warn!(%error, "etcd watch delivered a value that cannot be decrypted, loading the store again");
+            return End::Unreadable;
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! The note that says what the keys under the prefix are: the format, how far the store's revisions are above etcd's,
-//! and whether an import was finished.
+//! The key that describes the store under the prefix: its format, the offset of its revisions, and whether an import is
+//! complete.
 
 use super::call_error::CallError;
 use super::cluster::Cluster;
@@ -13,16 +13,16 @@ use tokio::time::Instant;
 const WORD: &str = "tenure-store";
 const NUMBER: u32 = 2;
 
-/// What is under the prefix.
+/// The state of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// A store.
+    /// Complete.
     Ready,
-    /// What an import has written so far.
+    /// An import is under way or was interrupted.
     Importing,
 }
 
-/// The note.
+/// The description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Format {
     pub(super) offset: Offset,
@@ -52,7 +52,7 @@ impl Format {
     }
 }
 
-/// Reads the note, and writes one where there is none.
+/// Reads the description, or creates one if there is none.
 pub(super) async fn open(cluster: &Cluster, keys: &Keys, deadline: Instant) -> Result<Offset> {
     match read(cluster, keys, deadline).await? {
         Some(Format { offset, state: State::Ready }) => return Ok(offset),
@@ -79,7 +79,7 @@ pub(super) async fn open(cluster: &Cluster, keys: &Keys, deadline: Instant) -> R
     }
 }
 
-/// Reads the note.
+/// Reads the description.
 pub(super) async fn read(cluster: &Cluster, keys: &Keys, deadline: Instant) -> Result<Option<Format>> {
     let request = RangeRequest { key: keys.format(), ..RangeRequest::default() };
     let answer: RangeResponse =
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notes_come_back_and_others_are_refused() {
+    fn descriptions_round_trip_and_others_are_refused() {
         for state in [State::Ready, State::Importing] {
             let format = Format { offset: Offset(77), state };
             assert_eq!(Format::decode(&format.encode()), Some(format));

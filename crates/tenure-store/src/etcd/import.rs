@@ -1,12 +1,13 @@
-//! Moving a whole store into etcd: every entry of a backup is written under an empty prefix, and the revisions go on
-//! above those of the backup. While it is being moved, the store it comes from takes no writes.
+//! Imports a backup into etcd: every entry is written under an empty prefix, and revisions continue above those of the
+//! backup. The ledger is not imported, because its revisions are those of the old store.
 
+use super::batch::stored;
 use super::call_error::CallError;
 use super::cluster::Cluster;
 use super::format::{self, Format, State};
 use super::keys::Keys;
 use super::options::EtcdOptions;
-use super::revisions::{Offset, Slot, Slots, seal};
+use super::revisions::{Offset, Slot, Slots};
 use super::wire::{
     Acknowledgement, Compare, DeleteRangeRequest, PUT, PutRequest, RANGE, RangeRequest, RangeResponse,
     Request, RequestOp, TXN, TxnRequest, TxnResponse, revision,
@@ -17,18 +18,18 @@ use crate::{Error, Result, Revision};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The most entries and bytes that are written in one transaction of etcd.
+/// The most entries and bytes of one transaction of etcd.
 const BATCH_COUNT: usize = 100;
 const BATCH_BYTES: usize = 512 * 1024;
-/// How long one of them may take.
+/// The timeout of one transaction.
 const BATCH_TIME: Duration = Duration::from_secs(30);
 
-/// How far an import is.
+/// The progress of an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// The entries that have been written.
+    /// The number of entries written so far.
     pub entries: usize,
-    /// The entries that there are.
+    /// The number of all entries.
     pub of: usize,
 }
 
@@ -44,9 +45,10 @@ pub async fn import(
     let cluster = Cluster::new(options)?;
     let keys = Keys::under(&options.prefix);
     let current = begin(&cluster, &keys).await?;
-    // Every batch is one revision of etcd; the first is to be above all that clients may have seen.
+    // Every batch is one revision of etcd; the first must be above all revisions that clients may have seen.
     let offset = Offset::reaching(backup.revision.skip(RESTORE_GAP).get(), current);
     write_format(&cluster, &keys, Format { offset, state: State::Importing }).await?;
+    let session = options.encryption.session();
     let mut done = 0;
     while done < backup.entries.len() {
         let mut request = TxnRequest::default();
@@ -56,9 +58,10 @@ pub async fn import(
             if !request.success.is_empty() && bytes > BATCH_BYTES {
                 break;
             }
-            // Each has a revision of its own, as if it had come alone.
+            // Each gets a revision of its own, as if it were the only one.
             let slot = Slot::at(request.success.len());
-            let value = seal(&entry.value, Slots { modified: slot, created: slot });
+            let slots = Slots { modified: slot, created: slot };
+            let value = stored(&session, &entry.key, &entry.value, slots)?;
             request.success.push(RequestOp::put(keys.entry(&entry.key), value));
         }
         let count = request.success.len();
@@ -72,7 +75,7 @@ pub async fn import(
         cluster.persist(RANGE, &request, batch_deadline()).await.map_err(super::unavailable)?;
     if usize::try_from(written.count) != Ok(backup.entries.len()) {
         return Err(not_written(CallError::Unreachable(format!(
-            "{} entries where {} were written; somebody else uses the prefix",
+            "{} entries where {} were written; another program uses the prefix",
             written.count,
             backup.entries.len()
         ))));
@@ -81,7 +84,7 @@ pub async fn import(
     Ok(offset.revision(finished, Slot::FIRST))
 }
 
-/// Makes sure that the prefix is empty, and returns etcd's revision.
+/// Checks that the prefix is empty, or removes what an interrupted import left, and returns etcd's revision.
 async fn begin(cluster: &Cluster, keys: &Keys) -> Result<u64> {
     let found = format::read(cluster, keys, batch_deadline()).await?;
     let (key, range_end) = keys.all();
@@ -116,7 +119,7 @@ async fn write_format(cluster: &Cluster, keys: &Keys, format: Format) -> Result<
     Ok(revision(answer.header.as_ref()))
 }
 
-/// Stops all writes to a store, through whatever server, until [`thaw`]. Reads and watches go on.
+/// Stops all writes to a store, through any server, until [`thaw`]. Reads and watches continue.
 pub async fn freeze(options: &EtcdOptions) -> Result<()> {
     let (cluster, keys) = (Cluster::new(options)?, Keys::under(&options.prefix));
     let put = PutRequest { key: keys.freeze(), value: "frozen".into(), lease: 0 };
@@ -124,7 +127,7 @@ pub async fn freeze(options: &EtcdOptions) -> Result<()> {
     frozen.map(|_| ()).map_err(not_written)
 }
 
-/// Lets a store be written again.
+/// Allows writes again.
 pub async fn thaw(options: &EtcdOptions) -> Result<()> {
     let (cluster, keys) = (Cluster::new(options)?, Keys::under(&options.prefix));
     let request = TxnRequest { success: vec![RequestOp::delete(keys.freeze())], ..TxnRequest::default() };

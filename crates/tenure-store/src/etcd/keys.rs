@@ -1,8 +1,12 @@
-//! Where everything lies under the prefix. The entries have a place of their own, so that what the store notes for
-//! itself can be watched in the same order without being mistaken for them.
+//! The keys under the prefix. Entries have a prefix of their own, so that the keys that the store needs for itself can be
+//! watched in the same order without being mistaken for entries.
 
+use super::revisions::Slot;
 use crate::index::successor;
 use bytes::Bytes;
+
+/// The length of what follows the key in the name of a ledger record.
+const RECORD_SUFFIX: usize = 1 + 32 + 16 + 2;
 
 /// The names under the prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,16 +14,18 @@ pub(super) struct Keys {
     prefix: String,
 }
 
-/// What a key under the prefix is.
+/// The meaning of a key under the prefix.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Meaning<'a> {
     /// An entry of the store.
     Entry(&'a [u8]),
     /// The mark of a server: the last transaction that it committed.
     Mark(&'a [u8]),
-    /// That writing is not allowed.
+    /// The store is frozen.
     Freeze,
-    /// Something that concerns others.
+    /// A ledger record about a key.
+    Record(&'a [u8]),
+    /// A key without meaning for the mirror.
     Other,
 }
 
@@ -33,22 +39,22 @@ impl Keys {
         self.name("format")
     }
 
-    /// Present while nothing may be written.
+    /// Present while the store is frozen.
     pub(super) fn freeze(&self) -> Bytes {
         self.name("frozen")
     }
 
-    /// Held by the server that leads.
+    /// Held by the leader.
     pub(super) fn leader(&self) -> Bytes {
         self.name("leader")
     }
 
-    /// Written by every transaction of a server.
+    /// Written by every batch of a server.
     pub(super) fn mark(&self, server: &str) -> Bytes {
         self.name(&format!("mark/{server}"))
     }
 
-    /// What every transaction of a server requires to be unchanged.
+    /// Required to be unchanged by every batch of a server.
     pub(super) fn fence(&self, server: &str) -> Bytes {
         self.name(&format!("fence/{server}"))
     }
@@ -77,6 +83,20 @@ impl Keys {
         range(self.name("data/"))
     }
 
+    /// The ledger record that a transaction, known by its server, batch and slot, leaves about a key.
+    pub(super) fn record(&self, key: &[u8], server: &str, number: u64, slot: Slot) -> Bytes {
+        let mut name = Vec::with_capacity(self.prefix.len() + 4 + key.len() + RECORD_SUFFIX);
+        name.extend_from_slice(self.prefix.as_bytes());
+        name.extend_from_slice(b"log/");
+        name.extend_from_slice(key);
+        name.extend_from_slice(format!("/{server:0>32.32}{number:016x}{:02x}", slot.byte()).as_bytes());
+        name.into()
+    }
+
+    pub(super) fn records(&self) -> (Bytes, Bytes) {
+        range(self.name("log/"))
+    }
+
     pub(super) fn all(&self) -> (Bytes, Bytes) {
         range(self.name(""))
     }
@@ -85,6 +105,10 @@ impl Keys {
         let Some(name) = key.strip_prefix(self.prefix.as_bytes()) else { return Meaning::Other };
         if let Some(entry) = name.strip_prefix(b"data/") {
             return Meaning::Entry(entry);
+        }
+        if let Some(record) = name.strip_prefix(b"log/") {
+            let key = record.len().checked_sub(RECORD_SUFFIX).and_then(|length| record.get(..length));
+            return key.map_or(Meaning::Other, Meaning::Record);
         }
         match name.strip_prefix(b"mark/") {
             Some(server) => Meaning::Mark(server),
@@ -110,10 +134,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_mean_what_they_were_made_for() {
+    fn names_have_the_meaning_that_they_were_made_for() {
         let keys = Keys::under("/tenure/");
         assert_eq!(keys.meaning(&keys.entry(b"frozen")), Meaning::Entry(b"frozen"));
         assert_eq!(keys.meaning(&keys.mark("a")), Meaning::Mark(b"a"));
+        let record = keys.record(b"k/1", "0123456789abcdef0123456789abcdef", 7, Slot::at(3));
+        assert_eq!(keys.meaning(&record), Meaning::Record(b"k/1"));
         assert_eq!(keys.server_of_mark(&keys.mark("a")), Some("a"));
         assert_eq!(keys.meaning(&keys.freeze()), Meaning::Freeze);
         for other in [keys.format(), keys.leader(), keys.fence("a"), "/else".into()] {

@@ -1,5 +1,5 @@
-//! Reading everything: at the start, as far back as history is kept, and again if etcd forgot what this server had not
-//! seen yet.
+//! Loads the mirror: at the start, from the beginning of the kept history, and again if etcd has compacted revisions that
+//! this server had not seen.
 
 use super::call_error::{CallError, Refusal};
 use super::keys::Meaning;
@@ -11,36 +11,37 @@ use super::wire::{
 };
 use crate::Revision;
 use crate::history::History;
+use crate::ledger::{Ledger, Record};
 use crate::state::State;
 use bytes::Bytes;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// How many entries are asked for at first, and how many bytes after that, as far as the page before tells: etcd looks at
-/// all keys for every page, and so should not be asked too often.
+/// The entries of the first page, and the bytes of later ones, estimated from the page before. etcd scans all keys for every
+/// page, so that pages should be few.
 const FIRST_PAGE: i64 = 500;
 const PAGE_BYTES: usize = 8 << 20;
-/// The most entries that are asked for.
+/// The most entries of a page.
 const LARGEST_PAGE: usize = 20_000;
-/// How long a page may take.
+/// The timeout of a page.
 const PAGE_TIME: Duration = Duration::from_secs(10);
 
-/// How far the store and etcd are.
+/// The revisions of the store and of etcd.
 pub(super) struct Newest {
     /// etcd's revision of the store's last transaction.
     pub(super) marked: i64,
-    /// The store's revision, which every server shows that has come to it.
+    /// The store's revision of that transaction.
     shown: Revision,
-    /// The revision that etcd is at.
+    /// etcd's current revision.
     pub(super) current: i64,
 }
 
-/// Asks etcd how far the store is: every transaction leaves a mark, and reading the marks is linearizable.
+/// Asks etcd for the newest revision of the store: every batch writes a mark, and reading the marks is linearizable.
 pub(super) async fn newest(mirror: &Mirror, deadline: Instant) -> Result<Newest, CallError> {
     newest_at(mirror, 0, deadline).await
 }
 
-/// Asks how far the store was at a revision of etcd; zero is the current one.
+/// Asks for the newest revision of the store at a revision of etcd; zero is the current one.
 async fn newest_at(mirror: &Mirror, at: i64, deadline: Instant) -> Result<Newest, CallError> {
     let (key, range_end) = mirror.keys.marks();
     let request = RangeRequest { key, range_end, revision: at, ..RangeRequest::default() };
@@ -54,7 +55,7 @@ async fn newest_at(mirror: &Mirror, at: i64, deadline: Instant) -> Result<Newest
     Ok(Newest { marked: last.mod_revision, shown, current })
 }
 
-/// Fills an empty mirror with the state of so many revisions ago, from which the watch goes on.
+/// Loads an empty mirror with the state of `history` revisions ago, from which the watch continues.
 pub(super) async fn start(mirror: &Mirror, history: u64) -> Result<(), CallError> {
     let Newest { current, .. } = newest(mirror, Instant::now() + PAGE_TIME).await?;
     let back = i64::try_from(history).unwrap_or(i64::MAX);
@@ -67,32 +68,32 @@ pub(super) async fn start(mirror: &Mirror, history: u64) -> Result<(), CallError
                 mirror.set_reached(base);
                 return Ok(());
             }
-            // Forgotten, perhaps while it was being read: begin where etcd's own history begins.
+            // Compacted, possibly while it was being read: begin where etcd's history begins.
             Err(CallError::Refused(Refusal::Compacted, _)) => {
                 base = oldest(mirror, base).await?.max(base + 1)
             }
+            // An old value, under a key that is no longer configured.
+            Err(CallError::Undecryptable(_)) if base < current => base = current,
             Err(error) => return Err(error),
         }
     }
 }
 
-/// Reads the state at a revision of etcd. It is that of the last transaction before, and is shown as that.
+/// Reads the state at a revision of etcd, which is that of the last transaction before it.
 async fn shown_at(mirror: &Mirror, base: i64) -> Result<State, CallError> {
     let Newest { marked, shown, .. } = newest_at(mirror, base, Instant::now() + PAGE_TIME).await?;
     let at = if marked > 0 { shown } else { mirror.offset.revision(base, Slot::LAST) };
     state_at(mirror, base, at).await
 }
 
-/// Goes on where etcd's history begins. Watches end with "too old", unless the store has not changed since.
+/// Continues where etcd's history begins. Watches end with "too old", unless the store has not changed since.
 pub(super) async fn catch_up(mirror: &Mirror) -> Result<(), CallError> {
     let reached = mirror.reached();
     let Newest { marked, shown, current } = newest(mirror, Instant::now() + PAGE_TIME).await?;
-    // Otherwise only others wrote.
+    // Otherwise only other programs wrote to etcd.
     if marked > reached {
         let state = state_at(mirror, current, shown).await?;
-        tracing::warn!(
-            "etcd has compacted revision {reached}, which this server had not passed; watches start over"
-        );
+        tracing::warn!("the revisions of etcd after {reached} cannot be read any more; watches start over");
         mirror.state.resume_at(state);
         mirror.forget_all();
     }
@@ -100,10 +101,40 @@ pub(super) async fn catch_up(mirror: &Mirror) -> Result<(), CallError> {
     Ok(())
 }
 
-/// Reads all entries at a revision of etcd, which is shown as one of the store.
+/// Reads all entries and ledger records at a revision of etcd, which is shown as one of the store.
 async fn state_at(mirror: &Mirror, at: i64, shown: Revision) -> Result<State, CallError> {
+    let session = mirror.encryption.session();
     let mut state = State { history: History::starting_after(shown), ..State::default() };
-    let (mut key, range_end) = mirror.keys.entries();
+    pages(mirror, mirror.keys.entries(), at, |kv| {
+        if let Meaning::Entry(key) = mirror.keys.meaning(&kv.key) {
+            state.index.insert(mirror.entry(&session, Bytes::copy_from_slice(key), kv)?);
+        }
+        Ok(())
+    })
+    .await?;
+    let mut records = Vec::new();
+    pages(mirror, mirror.keys.records(), at, |kv| {
+        if let Meaning::Record(key) = mirror.keys.meaning(&kv.key) {
+            let (slot, written_at, bytes) = mirror.record(&session, key, kv)?;
+            let revision = mirror.offset.revision(kv.create_revision, slot);
+            records.push((Bytes::copy_from_slice(key), Record { revision, written_at, bytes }));
+        }
+        Ok(())
+    })
+    .await?;
+    records.sort_by_key(|(_, record)| record.revision);
+    state.ledger = Ledger::new(mirror.ledger_limits.clone());
+    records.into_iter().for_each(|(key, record)| state.ledger.push(key, record));
+    Ok(state)
+}
+
+/// Reads all keys of a range at a revision of etcd, in pages; zero is the current revision.
+pub(super) async fn pages(
+    mirror: &Mirror,
+    (mut key, range_end): (Bytes, Bytes),
+    at: i64,
+    mut each: impl FnMut(&KeyValue) -> Result<(), CallError>,
+) -> Result<(), CallError> {
     let mut limit = FIRST_PAGE;
     loop {
         let request = RangeRequest {
@@ -115,15 +146,11 @@ async fn state_at(mirror: &Mirror, at: i64, shown: Revision) -> Result<State, Ca
         };
         let answer: RangeResponse =
             mirror.cluster.persist(RANGE, &request, Instant::now() + PAGE_TIME).await?;
-        for kv in &answer.kvs {
-            if let Meaning::Entry(name) = mirror.keys.meaning(&kv.key) {
-                state.index.insert(mirror.entry(Bytes::copy_from_slice(name), kv));
-            }
-        }
+        answer.kvs.iter().try_for_each(&mut each)?;
         limit = next_limit(&answer.kvs);
         match answer.kvs.last().filter(|_| answer.more) {
             Some(last) => key = after(&last.key),
-            None => return Ok(state),
+            None => return Ok(()),
         }
     }
 }
@@ -148,7 +175,7 @@ fn after(key: &[u8]) -> Bytes {
     next.into()
 }
 
-/// Asks for etcd's oldest revision, which only a watch that comes too late is told.
+/// Asks for etcd's oldest revision, which it only tells to a watch that starts before it.
 async fn oldest(mirror: &Mirror, late: i64) -> Result<i64, CallError> {
     let (key, range_end) = mirror.keys.all();
     let create = WatchCreate { key, range_end, start_revision: late };

@@ -1,19 +1,19 @@
-//! The mark that a server leaves in every revision of etcd that it writes. It tells which of its batches that was,
-//! how many transactions share the revision, and what etcd itself does not keep: the time, and whose slot a deletion was.
+//! The mark that a server writes in every batch. It identifies the batch, tells how many transactions share the revision, and
+//! contains what etcd itself does not keep: the time, and the slots of deletions.
 
 use super::revisions::Slot;
 use bytes::{Buf, Bytes};
 
-/// What a server's mark says.
+/// The content of a mark.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// The number that the server gave to its batch; none has the number zero.
+    /// The number of the batch; never zero.
     pub(super) number: u64,
     /// When it was written, in milliseconds since 1970.
     pub(super) written_at: u64,
     /// The last slot of the revision.
     pub(super) last: Slot,
-    /// The keys that are deleted unless their transaction's conditions fail, and whose slot that is.
+    /// The keys that are deleted unless the conditions of their transaction fail, and its slot.
     pub(super) deletions: Vec<(Slot, Bytes)>,
 }
 
@@ -26,7 +26,7 @@ impl Mark {
         bytes.push(self.last.byte());
         for (slot, key) in &self.deletions {
             bytes.push(slot.byte());
-            // Keys are far shorter than this can tell.
+            // Keys are much shorter than 64 KiB.
             bytes.extend_from_slice(&u16::try_from(key.len()).unwrap_or(u16::MAX).to_le_bytes());
             bytes.extend_from_slice(key);
         }
@@ -50,7 +50,7 @@ impl Mark {
         Some(mark)
     }
 
-    /// Returns whose slot the deletion of a key was.
+    /// Returns the slot of the transaction that deleted a key.
     pub(super) fn deletion_slot(&self, key: &[u8]) -> Slot {
         let found = self.deletions.iter().find(|(_, deleted)| deleted == key);
         found.map_or(Slot::FIRST, |(slot, _)| *slot)
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_come_back_whole_and_are_refused_in_part() {
+    fn marks_round_trip_and_truncated_ones_are_refused() {
         let mark = Mark {
             number: 7,
             written_at: u64::MAX,

@@ -1,17 +1,18 @@
-//! The copy of the store that a server reads from: one list at the start, then one watch of everything under the
-//! prefix, in the order of etcd's revisions. Every batch leaves the mark of its server in the same revision, so
-//! the mirror also tells writers what became of their transactions, even if etcd's answer was lost.
+//! The copy of the store that a server reads from: loaded once, then updated by one watch of everything under the prefix, in
+//! the order of etcd's revisions. Every batch writes the mark of its server in the same revision, so that the mirror also
+//! determines the outcome of its own server's transactions, even if etcd's answer was lost.
 
 use super::batch::{Batch, Job};
 use super::call_error::CallError;
 use super::cluster::Cluster;
 use super::keys::{Keys, Meaning};
 use super::mark::Mark;
-use super::revisions::{Offset, Slot, unseal};
+use super::options::EtcdOptions;
+use super::revisions::{Offset, Slot, split_slots};
 use super::wire::{self, DELETED, Event};
-use crate::history::now;
+use crate::encryption::Session;
 use crate::shared_state::{Arrival, SharedState};
-use crate::{Entry, Error, HistoryLimits};
+use crate::{Clock, Encryption, Entry, Error, HistoryLimits, LedgerLimits};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -21,7 +22,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::{Instant, timeout_at};
 
-/// How long the watch may be behind what etcd has answered before it is opened anew.
+/// How long the watch may be behind etcd's answers before it is reopened.
 pub(super) const STALLED: Duration = Duration::from_millis(600);
 
 #[derive(Debug)]
@@ -30,33 +31,40 @@ pub(super) struct Mirror {
     pub(super) keys: Keys,
     pub(super) state: Arc<SharedState>,
     pub(super) offset: Offset,
+    pub(super) encryption: Encryption,
+    pub(super) clock: Clock,
+    pub(super) ledger_limits: LedgerLimits,
     limits: HistoryLimits,
     server: String,
     reached: watch::Sender<i64>,
     waiting: Mutex<HashMap<u64, Announced>>,
     pub(super) reopen: Notify,
     frozen: AtomicBool,
+    /// Why the mirror cannot follow etcd until the configuration changes.
+    undecryptable: Mutex<Option<String>>,
 }
 
-/// A batch that the mirror was told to look out for, and where to say that it came.
+/// A batch of this server that is under way, and the channel that tells its arrival.
 #[derive(Debug)]
 struct Announced {
     batch: Batch,
     arrived: oneshot::Sender<Vec<Job>>,
 }
 
-/// One revision of etcd on its way to the state.
+/// One revision of etcd that is being applied.
 struct Incoming {
     etcd: i64,
     mark: Option<Mark>,
-    /// Whether the mark is of this server.
+    /// Whether the mark is this server's.
     own: bool,
-    /// The entries that were put, or the keys that were deleted.
+    /// The entries that were put, and the keys that were deleted.
     after: Vec<(Bytes, Option<Entry>)>,
+    /// The ledger records with the slots of their transactions.
+    records: Vec<(Slot, Bytes, Bytes)>,
 }
 
 impl Incoming {
-    /// Parts the revision into its transactions, the last of which may have changed nothing.
+    /// Splits the revision into its transactions, the last of which may have changed nothing.
     fn into_arrivals(self, offset: Offset, now: u64) -> (Vec<Slot>, Vec<Arrival>) {
         let mark = self.mark.unwrap_or_default();
         let written_at = if mark.written_at == 0 { now } else { mark.written_at };
@@ -75,6 +83,7 @@ impl Incoming {
                     revision: offset.revision(self.etcd, slot),
                     written_at,
                     after: Vec::new(),
+                    records: Vec::new(),
                 });
             }
             if let Some(arrival) = arrivals.last_mut() {
@@ -83,7 +92,13 @@ impl Incoming {
         }
         if slots.last().is_none_or(|slot| *slot < mark.last) {
             let revision = offset.revision(self.etcd, mark.last);
-            arrivals.push(Arrival { revision, written_at, after: Vec::new() });
+            arrivals.push(Arrival { revision, written_at, after: Vec::new(), records: Vec::new() });
+        }
+        for (slot, key, record) in self.records {
+            let revision = offset.revision(self.etcd, slot);
+            if let Some(arrival) = arrivals.iter_mut().find(|arrival| arrival.revision == revision) {
+                arrival.records.push((key, record));
+            }
         }
         (slots, arrivals)
     }
@@ -94,7 +109,7 @@ impl Mirror {
         cluster: Arc<Cluster>,
         keys: Keys,
         offset: Offset,
-        limits: HistoryLimits,
+        options: &EtcdOptions,
         server: String,
     ) -> Mirror {
         Mirror {
@@ -102,21 +117,25 @@ impl Mirror {
             keys,
             state: Arc::default(),
             offset,
-            limits,
+            encryption: options.encryption.clone(),
+            clock: options.clock.clone(),
+            ledger_limits: options.ledger.clone(),
+            limits: options.limits.clone(),
             server,
             reached: watch::Sender::new(0),
             waiting: Mutex::default(),
             reopen: Notify::new(),
             frozen: AtomicBool::new(false),
+            undecryptable: Mutex::default(),
         }
     }
 
-    /// Returns etcd's revision up to which everything is here.
+    /// Returns etcd's revision up to which the mirror is complete.
     pub(super) fn reached(&self) -> i64 {
         *self.reached.borrow()
     }
 
-    /// Tells whether writing is not allowed at the moment.
+    /// Tells whether the store is frozen.
     pub(super) fn is_frozen(&self) -> bool {
         self.frozen.load(Ordering::Relaxed)
     }
@@ -125,47 +144,52 @@ impl Mirror {
         self.frozen.store(frozen, Ordering::Relaxed);
     }
 
-    /// Notes that everything up to a revision of etcd is here.
+    /// Notes a value that cannot be decrypted, or that there is none any more.
+    pub(super) fn note_undecryptable(&self, reason: Option<String>) {
+        *self.undecryptable.lock() = reason;
+    }
+
+    /// Notes that the mirror is complete up to a revision of etcd.
     pub(super) fn set_reached(&self, etcd: i64) {
         self.reached.send_replace(etcd);
     }
 
-    /// Announces a batch. The mirror answers its jobs when it has happened, and gives back those that are to go again.
+    /// Announces a batch. The mirror answers its jobs when it arrives, and returns those to retry.
     pub(super) fn expect(&self, number: u64, batch: Batch) -> oneshot::Receiver<Vec<Job>> {
         let (arrived, receiver) = oneshot::channel();
         self.waiting.lock().insert(number, Announced { batch, arrived });
         receiver
     }
 
-    /// Takes back a batch, unless it has arrived.
+    /// Withdraws a batch, unless it has arrived.
     pub(super) fn withdraw(&self, number: u64) -> Option<Batch> {
         self.waiting.lock().remove(&number).map(|announced| announced.batch)
     }
 
-    /// Gives up on what was announced: what happened to it can no longer be told.
+    /// Gives up on announced batches, whose outcome can no longer be determined.
     pub(super) fn forget_all(&self) {
         for (_, announced) in self.waiting.lock().drain() {
             for job in announced.batch.into_jobs() {
-                let reason = "etcd: it has compacted what this server had not seen".into();
+                let reason = "etcd has compacted revisions that this server had not seen".into();
                 let _ = job.answer.send(Err(Error::Unknown { reason }));
             }
         }
     }
 
-    /// Opens the watch anew, with the member that answers now.
+    /// Reopens the watch, with the member that answers now.
     pub(super) fn reopen(&self) {
         self.reopen.notify_one();
     }
 
-    /// Waits until everything up to a revision of etcd, which etcd has answered with, is here.
+    /// Waits until the mirror is complete up to a revision with which etcd has answered.
     pub(super) async fn wait(&self, etcd: i64, deadline: Instant) -> Result<(), CallError> {
         if self.reached() >= etcd {
             return Ok(());
         }
         let mut reached = self.reached.subscribe();
-        let mut patience = Instant::now() + STALLED;
+        let mut timeout = Instant::now() + STALLED;
         loop {
-            let waited = timeout_at(patience.min(deadline), reached.wait_for(|reached| *reached >= etcd));
+            let waited = timeout_at(timeout.min(deadline), reached.wait_for(|reached| *reached >= etcd));
             match waited.await {
                 Ok(Ok(_)) => return Ok(()),
                 Ok(Err(_)) => return Err(CallError::Unreachable("the store is closed".to_owned())),
@@ -174,21 +198,26 @@ impl Mirror {
                     return Err(CallError::Unreachable(behind));
                 }
                 Err(_) => {
+                    if let Some(reason) = self.undecryptable.lock().clone() {
+                        return Err(CallError::Undecryptable(reason));
+                    }
                     self.reopen();
-                    patience = Instant::now() + 2 * STALLED;
+                    timeout = Instant::now() + 2 * STALLED;
                 }
             }
         }
     }
 
-    /// Takes over the events of one message, which has whole revisions in their order.
-    pub(super) fn take(&self, events: Vec<Event>) {
-        let (reached, now) = (self.reached(), now());
+    /// Applies the events of one message, which has whole revisions in their order. If a value cannot be decrypted, nothing is
+    /// applied.
+    pub(super) fn take(&self, events: Vec<Event>) -> Result<(), CallError> {
+        let (reached, now, session) = (self.reached(), self.clock.millis(), self.encryption.session());
+        let mut frozen = None;
         let mut newest = reached;
         let mut incoming: Vec<Incoming> = Vec::new();
         for event in events {
             let Some(kv) = event.kv else { continue };
-            // What a watch repeats after it was opened again.
+            // A reopened watch may repeat events.
             if kv.mod_revision <= reached {
                 continue;
             }
@@ -196,7 +225,8 @@ impl Mirror {
             match self.keys.meaning(&kv.key) {
                 Meaning::Entry(key) => {
                     let key = Bytes::copy_from_slice(key);
-                    let entry = (event.kind != DELETED).then(|| self.entry(key.clone(), &kv));
+                    let put = event.kind != DELETED;
+                    let entry = put.then(|| self.entry(&session, key.clone(), &kv)).transpose()?;
                     at_revision(&mut incoming, kv.mod_revision).after.push((key, entry));
                 }
                 Meaning::Mark(server) => {
@@ -205,9 +235,15 @@ impl Mirror {
                     revision.mark = Some(mark);
                     revision.own = server == self.server.as_bytes();
                 }
-                // Revisions at which no transaction happened are not shown: no other server would wait for them.
-                Meaning::Freeze => self.note_frozen(event.kind != DELETED),
-                Meaning::Other => {}
+                // A record that was encrypted again is not new.
+                Meaning::Record(key) if event.kind != DELETED && kv.create_revision == kv.mod_revision => {
+                    let key = Bytes::copy_from_slice(key);
+                    let (slot, _, record) = self.record(&session, &key, &kv)?;
+                    at_revision(&mut incoming, kv.mod_revision).records.push((slot, key, record));
+                }
+                // Revisions without a transaction are not shown: no other server would wait for them.
+                Meaning::Freeze => frozen = Some(event.kind != DELETED),
+                Meaning::Record(_) | Meaning::Other => {}
             }
         }
         let mut arrivals = Vec::new();
@@ -224,13 +260,17 @@ impl Mirror {
         if !arrivals.is_empty() {
             self.state.take_over(arrivals, &self.limits, now);
         }
-        // Who sees that a revision was reached may conclude that a batch has not happened by then.
+        if let Some(frozen) = frozen {
+            self.note_frozen(frozen);
+        }
+        // Last: once a revision is reached, a batch that has not arrived was not applied before it.
         if newest > reached {
             self.set_reached(newest);
         }
+        Ok(())
     }
 
-    /// Takes over a batch of this server and answers those who wait for it.
+    /// Applies a batch of this server and answers its jobs.
     fn arrive(&self, announced: Announced, revision: Incoming, now: u64) {
         let etcd = revision.etcd;
         let (slots, arrivals) = revision.into_arrivals(self.offset, now);
@@ -240,24 +280,48 @@ impl Mirror {
         let _ = announced.arrived.send(again);
     }
 
-    /// Makes an entry of what etcd gave. What is kept for long is exact, not a part of a large message.
-    pub(super) fn entry(&self, key: Bytes, kv: &wire::KeyValue) -> Entry {
-        let (value, slots) = unseal(&kv.value);
-        Entry {
+    /// Decodes an entry. Its value is copied, since it would keep a whole message in memory otherwise.
+    pub(super) fn entry(
+        &self,
+        session: &Session,
+        key: Bytes,
+        kv: &wire::KeyValue,
+    ) -> Result<Entry, CallError> {
+        let (value, form, slots) = split_slots(&kv.value);
+        let value = session.read(&key, value, form).map_err(undecryptable)?;
+        Ok(Entry {
             key,
-            value: Bytes::copy_from_slice(value),
+            value,
             created: self.offset.revision(kv.create_revision, slots.created),
             modified: self.offset.revision(kv.mod_revision, slots.modified),
-        }
+        })
+    }
+
+    /// Decodes a ledger record: the slot of its transaction, the time and the bytes.
+    pub(super) fn record(
+        &self,
+        session: &Session,
+        key: &[u8],
+        kv: &wire::KeyValue,
+    ) -> Result<(Slot, u64, Bytes), CallError> {
+        let (written_at, stored) = kv.value.split_first_chunk().unwrap_or((&[0; 8], &[]));
+        let (record, form, slots) = split_slots(stored);
+        let record = session.read(key, record, form).map_err(undecryptable)?;
+        Ok((slots.modified, u64::from_le_bytes(*written_at), record))
     }
 }
 
-/// Returns what is known of a revision, which is the last of those that came or a new one.
+fn undecryptable(error: Error) -> CallError {
+    CallError::Undecryptable(error.to_string())
+}
+
+/// Returns the revision if it is the last one, or adds it.
 fn at_revision(incoming: &mut Vec<Incoming>, etcd: i64) -> &mut Incoming {
     let place = match incoming.last() {
         Some(last) if last.etcd == etcd => incoming.len() - 1,
         _ => {
-            incoming.push(Incoming { etcd, mark: None, own: false, after: Vec::new() });
+            let (after, records) = (Vec::new(), Vec::new());
+            incoming.push(Incoming { etcd, mark: None, own: false, after, records });
             incoming.len() - 1
         }
     };
@@ -269,7 +333,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_revision_is_parted_into_its_transactions() {
+    fn a_revision_is_split_into_its_transactions() {
         let offset = Offset(0);
         let entry = |key: &'static str, slot| {
             let modified = offset.revision(9, Slot::at(slot));
@@ -279,7 +343,8 @@ mod tests {
         let deletions = vec![(Slot::at(1), "gone".into())];
         let mark = Mark { number: 1, written_at: 5, last: Slot::at(4), deletions };
         let after = vec![entry("c", 3), entry("a", 0), ("gone".into(), None), entry("b", 1)];
-        let incoming = Incoming { etcd: 9, mark: Some(mark), own: false, after };
+        let records = vec![(Slot::at(1), "b".into(), "record".into())];
+        let incoming = Incoming { etcd: 9, mark: Some(mark), own: false, after, records };
         let (slots, arrivals) = incoming.into_arrivals(offset, 7);
         assert_eq!(slots, [0, 1, 3].map(Slot::at));
         let told: Vec<_> = arrivals
@@ -287,7 +352,9 @@ mod tests {
             .map(|arrival| (arrival.revision.get() - 9 * 128, arrival.written_at, arrival.after.len()))
             .collect();
         assert_eq!(told, [(0, 5, 1), (1, 5, 2), (3, 5, 1), (4, 5, 0)]);
-        let nothing = Incoming { etcd: 9, mark: None, own: false, after: vec![entry("a", 0)] };
-        assert_eq!(nothing.into_arrivals(offset, 7).1[0].written_at, 7, "what has no mark happened just now");
+        assert_eq!(arrivals[1].records, [(Bytes::from("b"), Bytes::from("record"))]);
+        let after = vec![entry("a", 0)];
+        let unmarked = Incoming { etcd: 9, mark: None, own: false, after, records: Vec::new() };
+        assert_eq!(unmarked.into_arrivals(offset, 7).1[0].written_at, 7, "without a mark the time is now");
     }
 }

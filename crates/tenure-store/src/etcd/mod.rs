@@ -1,6 +1,6 @@
-//! The store on etcd, which any number of servers share. Each keeps a mirror of everything under the prefix and serves
-//! reads and watches from it, exactly as the embedded store serves from memory; etcd takes the place of the disk. A
-//! write is answered when etcd has committed it. What lies where, and why it is safe, is described in `docs/store.md`.
+//! The store on etcd, which any number of servers share. Each server mirrors everything under the prefix and serves reads and
+//! watches from the mirror, as the embedded store serves from memory; etcd takes the place of the disk. A write is answered
+//! when etcd has committed it. The layout of the keys and the protocol are described in `docs/store.md`.
 
 mod batch;
 mod call_error;
@@ -16,16 +16,16 @@ mod mark;
 mod mirror;
 mod options;
 mod read_index;
+mod reencrypt;
 mod revisions;
 mod wire;
 mod writer;
 
-use crate::history::now;
 use crate::stage::Stage;
 use crate::transaction::{Action, validate_key};
 use crate::{
-    Committed, Compaction, Entry, Error, Expected, ListRequest, Listing, Operation, Result, Revision, Store,
-    Transaction, Watch, WatchRequest, cursor,
+    Committed, Compaction, Entry, Error, Expected, LedgerPage, LedgerRequest, ListRequest, Listing,
+    Operation, Result, Revision, Store, Transaction, Watch, WatchRequest, cursor,
 };
 use async_trait::async_trait;
 use call_error::CallError;
@@ -44,7 +44,7 @@ use writer::{Committer, Writer};
 pub use import::{Progress, freeze, import, thaw};
 pub use options::EtcdOptions;
 
-/// How often a server without requests asks whether etcd is there and its mirror is complete.
+/// How often a server without requests checks etcd and its mirror.
 const LOOK: Duration = Duration::from_millis(500);
 /// How far behind a mirror may be before the server is not ready.
 const LOOK_PATIENCE: Duration = Duration::from_secs(2);
@@ -62,7 +62,7 @@ pub struct EtcdStore {
 }
 
 impl EtcdStore {
-    /// Opens the store, or makes an empty one if there is nothing under the prefix, and reads all of it. Needs a tokio
+    /// Opens the store, or creates an empty one if there is nothing under the prefix, and loads all of it. Needs a tokio
     /// runtime, on which it follows etcd until it is dropped.
     pub async fn open(options: EtcdOptions) -> Result<EtcdStore> {
         let deadline = Instant::now() + options.timeout;
@@ -70,7 +70,7 @@ impl EtcdStore {
         let keys = Keys::under(&options.prefix);
         let offset = format::open(&cluster, &keys, deadline).await?;
         let server = new_name();
-        let mirror = Mirror::new(cluster, keys, offset, options.limits.clone(), server.clone());
+        let mirror = Mirror::new(cluster, keys, offset, &options, server.clone());
         let mirror = Arc::new(mirror);
         let (writer, mut committer) = Committer::new(mirror.clone(), &server);
         let raised = committer.raise(deadline).await.map_err(unavailable)?;
@@ -101,7 +101,7 @@ impl EtcdStore {
         self.reader.sync(&self.mirror, self.deadline()).await
     }
 
-    /// Makes sure that a revision which another server may have given is here, if it exists.
+    /// Makes sure that the mirror has a revision, which may have come from another server.
     async fn sync_to(&self, revision: Option<Revision>) -> Result<()> {
         match revision {
             Some(revision) if revision <= self.newest() => Ok(()),
@@ -127,7 +127,7 @@ impl Drop for EtcdStore {
     }
 }
 
-/// Asks etcd from time to time, so that a mirror that stands still is noticed without requests.
+/// Checks etcd periodically, so that a stalled mirror is noticed without requests.
 async fn look(mirror: Arc<Mirror>, reader: Arc<ReadIndex>, health: Health) {
     let mut ticks = interval(LOOK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -145,7 +145,7 @@ async fn look(mirror: Arc<Mirror>, reader: Arc<ReadIndex>, health: Health) {
     }
 }
 
-/// Makes a name that no other server has.
+/// Creates a unique name for this server.
 fn new_name() -> String {
     let random = || RandomState::new().hash_one(std::process::id());
     format!("{:016x}{:016x}", random(), random())
@@ -191,16 +191,16 @@ impl Store for EtcdStore {
             let newest = self.newest();
             let ahead = |operation: &Operation| matches!(operation.expected, Expected::At(at) if at > newest);
             if transaction.operations().iter().any(ahead) {
-                // Another server gave this revision; here its slot within etcd's is not known yet.
+                // The revision is from another server, and its slot is not known here yet.
                 self.sync().await?;
             }
             return self.writer.commit(transaction, self.deadline()).await;
         }
-        // What only asks needs no transaction of etcd.
+        // A transaction that only checks preconditions needs no transaction of etcd.
         self.sync().await?;
-        self.mirror
-            .state
-            .read(|state| Stage::new(state.history.newest(), now()).add(&transaction, &state.index))
+        self.mirror.state.read(|state| {
+            Stage::new(state.history.newest(), self.mirror.clock.millis()).add(&transaction, &state.index)
+        })
     }
 
     async fn watch(&self, request: WatchRequest) -> Result<Watch> {
@@ -210,12 +210,22 @@ impl Store for EtcdStore {
 
     async fn compact(&self, compaction: Compaction) -> Result<Revision> {
         self.sync().await?;
-        let target = self.mirror.state.read(|state| state.history.target(compaction, now()));
+        let target =
+            self.mirror.state.read(|state| state.history.target(compaction, self.mirror.clock.millis()));
         if let Some(revision) = self.mirror.offset.etcd(target) {
             let compacted = leader::compact(&self.mirror, revision, self.deadline()).await;
             compacted.map_err(|error| Error::NotDurable { reason: error.to_string().into() })?;
         }
-        Ok(self.mirror.state.compact(Compaction::Before(target), now()))
+        Ok(self.mirror.state.compact(Compaction::Before(target), self.mirror.clock.millis()))
+    }
+
+    async fn ledger(&self, request: LedgerRequest) -> Result<LedgerPage> {
+        self.sync().await?;
+        Ok(self.mirror.state.ledger(&request))
+    }
+
+    async fn reencrypt(&self) -> Result<()> {
+        reencrypt::run(self).await
     }
 
     async fn health(&self) -> Result<()> {

@@ -1,7 +1,7 @@
-//! How to reach etcd, as the command line says it and as the connections need it.
+//! The options of the store on etcd, and the TLS configuration that follows from them.
 
 use super::channel::Endpoint;
-use crate::{Error, HistoryLimits, Result};
+use crate::{Clock, Encryption, Error, HistoryLimits, LedgerLimits, Result};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,16 +10,16 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// How to open an [`EtcdStore`](super::EtcdStore).
+/// Options of an [`EtcdStore`](super::EtcdStore).
 #[derive(Clone, Debug)]
 pub struct EtcdOptions {
-    /// The members, such as `https://10.0.0.1:2379`; any may fail.
+    /// The members, such as `https://10.0.0.1:2379`.
     pub endpoints: Vec<String>,
-    /// What all keys start with. Servers with the same prefix share one store.
+    /// The prefix of all keys. Servers with the same prefix share one store.
     pub prefix: String,
-    /// The authority that the members' certificates are from, as a PEM file.
+    /// The certificate authority of the members, a PEM file.
     pub authority: Option<PathBuf>,
-    /// The certificate and the key that this process shows, as PEM files.
+    /// The client certificate and its key, PEM files.
     pub identity: Option<(PathBuf, PathBuf)>,
     /// The user and the password.
     pub user: Option<(String, String)>,
@@ -27,7 +27,13 @@ pub struct EtcdOptions {
     pub timeout: Duration,
     /// How much history to keep.
     pub limits: HistoryLimits,
-    /// How often the one server that leads compacts etcd; none to leave that to others.
+    /// How many ledger records to keep; the leader removes others from etcd.
+    pub ledger: LedgerLimits,
+    /// How values are encrypted in etcd; all servers need the same keys.
+    pub encryption: Encryption,
+    /// The clock that commits are stamped with.
+    pub clock: Clock,
+    /// How often the leader compacts etcd; `None` to never do it.
     pub compaction: Option<Duration>,
 }
 
@@ -41,6 +47,9 @@ impl Default for EtcdOptions {
             user: None,
             timeout: Duration::from_secs(10),
             limits: HistoryLimits::default(),
+            ledger: LedgerLimits::default(),
+            encryption: Encryption::default(),
+            clock: Clock::default(),
             compaction: Some(Duration::from_secs(60)),
         }
     }
@@ -56,14 +65,13 @@ impl EtcdOptions {
         }
     }
 
-    /// Makes what connections are secured with, if any endpoint wants it.
+    /// Creates the TLS configuration, if any endpoint uses https.
     pub(super) fn tls(&self, endpoints: &[Endpoint]) -> Result<Option<TlsConnector>> {
         if !endpoints.iter().any(|endpoint| endpoint.secure) {
             return Ok(None);
         }
         let Some(authority) = &self.authority else {
-            let missing =
-                "https endpoints of etcd need the authority that their certificates are from, as a PEM file";
+            let missing = "https endpoints of etcd need a certificate authority, a PEM file";
             return Err(Error::Invalid(missing.to_owned()));
         };
         let mut roots = RootCertStore::empty();

@@ -1,5 +1,5 @@
-//! Asking etcd how far the store is, for reads that must see every write that was answered before them. All who ask
-//! while a question is under way share the next one.
+//! Linearizable reads: asks etcd for the newest revision of the store and waits until the mirror has it. All reads that begin
+//! while a query is under way share the next one.
 
 use super::call_error::CallError;
 use super::load::{Newest, newest};
@@ -10,24 +10,24 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 
-type Asker = oneshot::Sender<Result<i64, CallError>>;
+type Waiter = oneshot::Sender<Result<i64, CallError>>;
 
-/// How long one question may take; who asked has a deadline of its own.
-const QUESTION: std::time::Duration = std::time::Duration::from_secs(3);
+/// The timeout of one query; each read has a deadline of its own.
+const QUERY_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(3);
 
 #[derive(Debug)]
 pub(super) struct ReadIndex {
-    questions: mpsc::UnboundedSender<Asker>,
+    queries: mpsc::UnboundedSender<Waiter>,
 }
 
-/// Why the last question was not answered, if it was not.
+/// Why the last query failed, if it did.
 pub(super) type Health = Arc<Mutex<Option<CallError>>>;
 
 impl ReadIndex {
-    /// Makes a reader and the task that serves it.
+    /// Creates the read index and the task that serves it.
     pub(super) fn new(mirror: Arc<Mirror>, health: Health) -> (ReadIndex, impl Future<Output = ()>) {
-        let (questions, asked) = mpsc::unbounded_channel();
-        (ReadIndex { questions }, serve(mirror, asked, health))
+        let (queries, requested) = mpsc::unbounded_channel();
+        (ReadIndex { queries }, serve(mirror, requested, health))
     }
 
     /// Waits until the mirror shows everything that was committed before this call.
@@ -35,20 +35,20 @@ impl ReadIndex {
         let (sender, answer) = oneshot::channel();
         let unavailable = |error: CallError| Error::Unavailable { reason: error.to_string().into() };
         let late = || unavailable(CallError::Unreachable("no answer in time".to_owned()));
-        self.questions.send(sender).map_err(|_| Error::Closed)?;
+        self.queries.send(sender).map_err(|_| Error::Closed)?;
         let newest = timeout_at(deadline, answer).await.map_err(|_| late())?.map_err(|_| Error::Closed)?;
         mirror.wait(newest.map_err(unavailable)?, deadline).await.map_err(unavailable)
     }
 }
 
-async fn serve(mirror: Arc<Mirror>, mut asked: mpsc::UnboundedReceiver<Asker>, health: Health) {
-    while let Some(first) = asked.recv().await {
-        let mut askers = vec![first];
-        while let Ok(asker) = asked.try_recv() {
-            askers.push(asker);
+async fn serve(mirror: Arc<Mirror>, mut requested: mpsc::UnboundedReceiver<Waiter>, health: Health) {
+    while let Some(first) = requested.recv().await {
+        let mut waiters = vec![first];
+        while let Ok(waiter) = requested.try_recv() {
+            waiters.push(waiter);
         }
         let reached = mirror.reached();
-        let mut found = newest(&mirror, Instant::now() + QUESTION).await;
+        let mut found = newest(&mirror, Instant::now() + QUERY_TIMEOUT).await;
         if let Ok(Newest { current, .. }) = &found
             && *current < reached
         {
@@ -58,8 +58,8 @@ async fn serve(mirror: Arc<Mirror>, mut asked: mpsc::UnboundedReceiver<Asker>, h
         }
         *health.lock() = found.as_ref().err().cloned();
         let answer = found.map(|newest| newest.marked);
-        for asker in askers {
-            let _ = asker.send(answer.clone());
+        for waiter in waiters {
+            let _ = waiter.send(answer.clone());
         }
     }
 }

@@ -1,23 +1,24 @@
-//! How the store's revisions are made of etcd's. Transactions that were waiting together go to etcd as one, and get one
-//! revision there; the slot that each had in it is the lower part of its revision in the store. What must tell the
-//! slot later has it written down: behind each value, and for deletions in the mark.
+//! Maps etcd's revisions to those of the store. Transactions that wait together go to etcd in one batch, which gets one
+//! revision there; the slot of a transaction in its batch is the lower part of its revision in the store. Slots are stored
+//! behind each value, and for deletions in the mark.
 
 use crate::Revision;
+use crate::encryption::Form;
 use bytes::Bytes;
 
-/// How many transactions could share a revision of etcd.
+/// How many transactions could share one revision of etcd.
 const SLOTS_PER_REVISION: u64 = 128;
 
-/// The place of a transaction among those that share its revision of etcd.
+/// The position of a transaction among those that share its revision of etcd.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Slot(u8);
 
 impl Slot {
     pub(super) const FIRST: Slot = Slot(0);
-    /// No slot is after this one.
+    /// The last slot.
     pub(super) const LAST: Slot = Slot(127);
 
-    /// Returns the slot with so many before it; there are at most 128.
+    /// Returns the slot at a position; there are at most 128.
     pub(super) fn at(place: usize) -> Slot {
         u8::try_from(place).map_or(Slot::LAST, Slot::from_byte)
     }
@@ -31,12 +32,13 @@ impl Slot {
     }
 }
 
-/// How far the store's revisions are above those made of etcd's. An import raises it, so that revisions never go back.
+/// The difference between the store's revisions and those derived from etcd's. An import increases it, so that revisions
+/// never go back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Offset(pub(super) u64);
 
 impl Offset {
-    /// Returns the least offset with which all revisions after this one of etcd are at least a certain number.
+    /// Returns the smallest offset with which all revisions after this one of etcd are at least a certain number.
     pub(super) fn reaching(number: u64, etcd: u64) -> Offset {
         Offset(number.saturating_sub(etcd.saturating_mul(SLOTS_PER_REVISION)))
     }
@@ -46,7 +48,7 @@ impl Offset {
         Revision::from_number(etcd.saturating_add(u64::from(slot.0)).saturating_add(self.0))
     }
 
-    /// Returns etcd's number of a revision; none for one that is before all of etcd's.
+    /// Returns etcd's revision of a revision; `None` if it is before all of etcd's.
     pub(super) fn etcd(self, revision: Revision) -> Option<i64> {
         let number = revision.get().checked_sub(self.0)? / SLOTS_PER_REVISION;
         i64::try_from(number).ok().filter(|number| *number > 0)
@@ -65,22 +67,27 @@ pub(super) struct Slots {
     pub(super) created: Slot,
 }
 
-/// Writes the slots behind a value.
-pub(super) fn seal(value: &[u8], slots: Slots) -> Bytes {
-    let mut sealed = Vec::with_capacity(value.len() + 2);
-    sealed.extend_from_slice(value);
-    sealed.extend_from_slice(&[slots.created.byte(), slots.modified.byte()]);
-    sealed.into()
+/// The bit of the first slot that marks the value as encrypted.
+const SEALED: u8 = 0x80;
+
+/// Appends the slots to a value, and whether it is encrypted.
+pub(super) fn append_slots(value: &[u8], form: Form, slots: Slots) -> Bytes {
+    let flag = if form == Form::Sealed { SEALED } else { 0 };
+    let mut stored = Vec::with_capacity(value.len() + 2);
+    stored.extend_from_slice(value);
+    stored.extend_from_slice(&[slots.created.byte() | flag, slots.modified.byte()]);
+    stored.into()
 }
 
-/// Parts a value from the slots behind it. What is too short to have any was not written by this store.
-pub(super) fn unseal(sealed: &[u8]) -> (&[u8], Slots) {
-    match sealed.split_last_chunk() {
+/// Separates a value from its slots. A value that is too short to have any was not written by this store.
+pub(super) fn split_slots(stored: &[u8]) -> (&[u8], Form, Slots) {
+    match stored.split_last_chunk() {
         Some((value, [created, modified])) => {
-            let (created, modified) = (Slot::from_byte(*created), Slot::from_byte(*modified));
-            (value, Slots { modified, created })
+            let form = if created & SEALED == 0 { Form::Plaintext } else { Form::Sealed };
+            let created = Slot::from_byte(created & !SEALED);
+            (value, form, Slots { modified: Slot::from_byte(*modified), created })
         }
-        None => (sealed, Slots::default()),
+        None => (stored, Form::Plaintext, Slots::default()),
     }
 }
 
@@ -105,12 +112,18 @@ mod tests {
     }
 
     #[test]
-    fn values_come_back_with_their_turns() {
+    fn values_and_slots_round_trip() {
         let slots = Slots { modified: Slot::at(3), created: Slot::at(90) };
         for value in [&b""[..], b"v", b"a longer one"] {
-            assert_eq!(unseal(&seal(value, slots)), (value, slots));
+            for form in [Form::Plaintext, Form::Sealed] {
+                assert_eq!(split_slots(&append_slots(value, form, slots)), (value, form, slots));
+            }
         }
-        assert_eq!(unseal(b"x"), (&b"x"[..], Slots::default()), "not ours, but no reason to fall");
-        assert_eq!(unseal(b"x\xff\xff").1.modified, Slot::LAST);
+        assert_eq!(
+            split_slots(b"x"),
+            (&b"x"[..], Form::Plaintext, Slots::default()),
+            "not written by this store"
+        );
+        assert_eq!(split_slots(b"x\xff\xff").2.modified, Slot::LAST);
     }
 }

@@ -1,8 +1,8 @@
-//! Committing: what waits when a batch has come back goes to etcd in the next one, whose success is told by the mirror.
-//! If etcd's answer is lost, the server raises its fence, which every batch of it requires to be unchanged: after
-//! that, a batch that the mirror has not shown by then never happens, and can be tried again.
+//! Commits transactions in batches, one at a time; the mirror tells when a batch has been applied. If etcd's answer is lost,
+//! the server raises its fence, which every batch of it requires to be unchanged: a batch that the mirror has not shown by
+//! then is never applied, and can be retried.
 
-use super::batch::{Batch, Job, JobState, NEVER};
+use super::batch::{Batch, Destination, Job, JobState, NEVER};
 use super::call_error::{CallError, Refusal};
 use super::mirror::{Mirror, STALLED};
 use super::wire::{
@@ -16,60 +16,61 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout_at};
 
-/// How long to wait before trying again.
+/// The pause before a retry.
 const PAUSE: Duration = Duration::from_millis(30);
 
-/// Where transactions are handed in.
+/// The entrance of transactions.
 #[derive(Debug)]
 pub(super) struct Writer {
     jobs: mpsc::UnboundedSender<Job>,
 }
 
 impl Writer {
-    /// Does a validated transaction.
+    /// Commits a validated transaction.
     pub(super) async fn commit(&self, transaction: Transaction, deadline: Instant) -> Result<Committed> {
         let (answer, answered) = oneshot::channel();
-        let job = Job { transaction, deadline, answer, standing: JobState::New };
+        let job = Job { transaction, deadline, answer, state: JobState::New };
         self.jobs.send(job).map_err(|_| Error::Closed)?;
         answered.await.unwrap_or(Err(Error::Closed))
     }
 }
 
-/// What serves the writers, one batch at a time.
+/// The task that sends batches.
 #[derive(Debug)]
 pub(super) struct Committer {
     mirror: Arc<Mirror>,
     jobs: mpsc::UnboundedReceiver<Job>,
-    mark: Bytes,
-    /// The key that all batches of this server require to be unchanged, and etcd's revision that it was raised at.
+    server: String,
+    /// The key that all batches of this server require to be unchanged, and etcd's revision at which it was raised.
     fence: Bytes,
     raised: i64,
     /// The number of the next batch.
     next: u64,
 }
 
-/// What one attempt at a batch came to.
+/// The result of one attempt to send a batch.
 enum Attempt {
-    /// It has arrived, and all but these jobs are answered.
+    /// It has arrived; all jobs but these are answered.
     Arrived(Vec<Job>),
-    /// It surely did not happen.
+    /// It was surely not applied.
     Again(CallError),
-    /// It did not happen, and would not if tried again.
+    /// It was not applied, and a retry would fail too.
     Refused(Error),
-    /// It is not known whether it happened.
+    /// It may have been applied or not.
     Unknown(CallError),
 }
 
 impl Committer {
-    /// Makes a committer and what hands transactions to it.
+    /// Creates the task and its entrance.
     pub(super) fn new(mirror: Arc<Mirror>, server: &str) -> (Writer, Committer) {
         let (sender, jobs) = mpsc::unbounded_channel();
-        let (mark, fence) = (mirror.keys.mark(server), mirror.keys.fence(server));
-        let committer = Committer { mirror, jobs, mark, fence, raised: NEVER, next: 1 };
+        let fence = mirror.keys.fence(server);
+        let server = server.to_owned();
+        let committer = Committer { mirror, jobs, server, fence, raised: NEVER, next: 1 };
         (Writer { jobs: sender }, committer)
     }
 
-    /// Serves until nobody can hand in anything any more.
+    /// Runs until the entrance is dropped.
     pub(super) async fn run(mut self) {
         let mut queue = VecDeque::new();
         loop {
@@ -78,7 +79,7 @@ impl Committer {
                     Some(job) => queue.push_back(job),
                     None => return,
                 }
-                // Whoever is about to hand in something may as well come along.
+                // Writers that are about to commit join the batch.
                 tokio::task::yield_now().await;
             }
             while let Ok(job) = self.jobs.try_recv() {
@@ -96,49 +97,47 @@ impl Committer {
         let number = self.next;
         self.next += 1;
         let deadline = batch.deadline().unwrap_or_else(Instant::now);
-        let request = self.request(&batch, number);
+        let request = match self.request(&batch, number) {
+            Ok(request) => request,
+            Err(error) => return refuse(batch.into_jobs(), &error),
+        };
         let mut arrived = self.mirror.expect(number, batch);
         let attempt = self.attempt(&request, number, &mut arrived, deadline).await;
         let attempt = match attempt {
             Attempt::Arrived(_) => attempt,
-            // It may be arriving right now.
+            // It may be arriving at this moment.
             _ => match self.mirror.withdraw(number) {
                 Some(batch) => return self.give_up(attempt, batch, queue).await,
                 None => Attempt::Arrived(arrived.await.unwrap_or_default()),
             },
         };
         if let Attempt::Arrived(again) = attempt {
-            for job in queue.iter_mut().filter(|job| job.standing == JobState::PassedOver) {
-                job.standing = JobState::Overtaken;
+            for job in queue.iter_mut().filter(|job| job.state == JobState::PassedOver) {
+                job.state = JobState::Overtaken;
             }
             requeue(again, queue);
         }
     }
 
-    /// Does with a batch that has not arrived what the attempt says.
+    /// Answers or retries the jobs of a batch that has not arrived.
     async fn give_up(&self, attempt: Attempt, batch: Batch, queue: &mut VecDeque<Job>) {
         let jobs = batch.into_jobs();
-        let refuse = |jobs: Vec<Job>, error: Error| {
-            for job in jobs {
-                let _ = job.answer.send(Err(error.clone()));
-            }
-        };
         match attempt {
             Attempt::Arrived(_) => {}
             Attempt::Again(error) => {
                 let (in_time, late): (Vec<_>, Vec<_>) =
                     jobs.into_iter().partition(|job| Instant::now() + PAUSE < job.deadline);
-                refuse(late, Error::NotDurable { reason: error.to_string().into() });
+                refuse(late, &Error::NotDurable { reason: error.to_string().into() });
                 requeue(in_time, queue);
                 sleep(PAUSE).await;
             }
-            // Which of them it was is found out one by one.
+            // To find the invalid one, each is sent alone.
             Attempt::Refused(Error::Invalid(_)) if jobs.len() > 1 => {
-                let alone = |job| Job { standing: JobState::Alone, ..job };
+                let alone = |job| Job { state: JobState::Alone, ..job };
                 requeue(jobs.into_iter().map(alone).collect(), queue);
             }
-            Attempt::Refused(error) => refuse(jobs, error),
-            Attempt::Unknown(error) => refuse(jobs, Error::Unknown { reason: error.to_string().into() }),
+            Attempt::Refused(error) => refuse(jobs, &error),
+            Attempt::Unknown(error) => refuse(jobs, &Error::Unknown { reason: error.to_string().into() }),
         }
     }
 
@@ -162,7 +161,7 @@ impl Committer {
         }
     }
 
-    /// Waits for a batch that is known to have happened; that it is also here is a matter of moments.
+    /// Waits for a batch that etcd has applied, until the mirror shows it.
     async fn arrived(
         &self,
         answer: &TxnResponse,
@@ -170,13 +169,13 @@ impl Committer {
         deadline: Instant,
     ) -> Attempt {
         loop {
-            let patience = deadline.min(Instant::now() + STALLED);
-            match timeout_at(patience, &mut *arrived).await {
+            let timeout = deadline.min(Instant::now() + STALLED);
+            match timeout_at(timeout, &mut *arrived).await {
                 Ok(again) => return Attempt::Arrived(again.unwrap_or_default()),
                 Err(_) if Instant::now() >= deadline => {
                     let at = revision(answer.header.as_ref());
                     return Attempt::Unknown(CallError::Unclear(format!(
-                        "it was committed at revision {at} of etcd, but did not arrive here"
+                        "it was committed at revision {at} of etcd, but the watch did not deliver it"
                     )));
                 }
                 Err(_) => self.mirror.reopen(),
@@ -184,7 +183,7 @@ impl Committer {
         }
     }
 
-    /// Finds out why a batch's own conditions did not hold.
+    /// Determines why the conditions of a batch did not hold.
     async fn failed(&mut self, answer: &TxnResponse, deadline: Instant) -> Attempt {
         let frozen = answer.responses.first().and_then(|found| found.range.as_ref()?.kvs.first());
         if frozen.is_some() {
@@ -197,7 +196,7 @@ impl Committer {
         )
     }
 
-    /// Finds out whether a batch happened.
+    /// Determines whether a batch was applied.
     async fn settle(
         &mut self,
         number: u64,
@@ -205,7 +204,7 @@ impl Committer {
         deadline: Instant,
         error: CallError,
     ) -> Attempt {
-        tracing::debug!(number, %error, "a batch without an answer");
+        tracing::debug!(number, %error, "etcd's answer to a batch was lost");
         let fenced = async {
             let raised = self.raise(deadline).await?;
             self.mirror.wait(raised, deadline).await
@@ -214,14 +213,14 @@ impl Committer {
             biased;
             again = arrived => Attempt::Arrived(again.unwrap_or_default()),
             settled = fenced => match settled {
-                // The mirror is past the fence. If it has not shown the batch by then, it never will.
+                // The mirror has passed the fence. If it has not shown the batch by then, it never will.
                 Ok(()) => Attempt::Again(error),
                 Err(_) => Attempt::Unknown(error),
             },
         }
     }
 
-    /// Raises the fence and returns where it is. Needed once before the first batch.
+    /// Raises the fence and returns its revision. Needed once before the first batch.
     pub(super) async fn raise(&mut self, deadline: Instant) -> Result<i64, CallError> {
         let put = PutRequest { key: self.fence.clone(), ..PutRequest::default() };
         let answer: Acknowledgement = self.mirror.cluster.persist(PUT, &put, deadline).await?;
@@ -229,20 +228,36 @@ impl Committer {
         Ok(self.raised)
     }
 
-    /// Writes a batch in etcd's way: what must hold for all of it, what to do, and what to read if it does not hold.
-    fn request(&self, batch: &Batch, number: u64) -> TxnRequest {
+    /// Encodes a batch: the conditions for all of it, its operations, and what to read if the conditions do not hold.
+    fn request(&self, batch: &Batch, number: u64) -> Result<TxnRequest> {
         let freeze = self.mirror.keys.freeze();
         let mut request = TxnRequest {
             compare: vec![Compare::absent(freeze.clone()), Compare::at(self.fence.clone(), self.raised)],
             success: Vec::new(),
             failure: vec![RequestOp::get(freeze)],
         };
-        batch.write(number, self.mark.clone(), &self.mirror.keys, self.mirror.offset, &mut request);
-        request
+        let mirror = &self.mirror;
+        let destination = Destination {
+            server: &self.server,
+            number,
+            now: mirror.clock.millis(),
+            keys: &mirror.keys,
+            offset: mirror.offset,
+            encryption: &mirror.encryption.session(),
+        };
+        batch.write(&destination, &mut request)?;
+        Ok(request)
     }
 }
 
-/// Puts jobs back to where they were.
+/// Answers jobs with an error.
+fn refuse(jobs: Vec<Job>, error: &Error) {
+    for job in jobs {
+        let _ = job.answer.send(Err(error.clone()));
+    }
+}
+
+/// Puts jobs back to the front of the queue.
 fn requeue(jobs: Vec<Job>, queue: &mut VecDeque<Job>) {
     for job in jobs.into_iter().rev() {
         queue.push_front(job);

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::iter::Sum;
 use std::path::Path;
 use tenure_store::{
-    EmbeddedOptions, EmbeddedStore, Entry, Error, ListRequest, Revision, Signal, Store, WatchRequest,
+    EmbeddedOptions, EmbeddedStore, Entry, Error, LedgerLimits, LedgerRequest, ListRequest, Revision, Signal,
+    Store, WatchRequest,
 };
 
 /// What happened in all.
@@ -76,6 +77,7 @@ impl Witness {
         let store = EmbeddedStore::open(directory, options).expect("the store opens after any kill");
         runtime.block_on(async {
             self.check_acknowledged(&store).await;
+            self.check_ledger(&store).await;
             self.watch_on(&store).await;
         });
     }
@@ -108,8 +110,41 @@ impl Witness {
                 (None, Some(number)) => {
                     let newer = revision > acknowledged.revision;
                     assert!(newer, "{key}: number {number} is lost at {}", acknowledged.revision);
-                    // Only a deletion that nobody heard of explains this; the watch below has to show it.
+                    // Only an unacknowledged deletion explains this; the watch below has to show it.
                 }
+            }
+        }
+    }
+
+    /// Checks that the ledger and the entries tell the same: the newest record of a key is that of its entry, or of its
+    /// deletion, and every acknowledged write that the limits keep has its record.
+    pub async fn check_ledger(&self, store: &EmbeddedStore) {
+        let listing = store.list(ListRequest::default()).await.unwrap();
+        let page = store.ledger(LedgerRequest::prefix("", usize::MAX)).await.unwrap();
+        let mut newest: HashMap<Bytes, (Revision, u64)> = HashMap::new();
+        let mut kept: HashMap<u64, (String, u64)> = HashMap::new();
+        for record in page.records {
+            let number = writer::number_of(&record.record);
+            let key = String::from_utf8(record.key.to_vec()).unwrap();
+            newest.entry(record.key).or_insert((record.revision, number));
+            kept.insert(record.revision.get(), (key, number));
+        }
+        for entry in listing.entries.iter().filter(|entry| !entry.key.starts_with(b"twin-")) {
+            let expected = (entry.modified, writer::number_of(&entry.value));
+            assert_eq!(newest.remove(&entry.key), Some(expected), "the record of {:?}", entry.key);
+        }
+        for (key, (revision, number)) in newest {
+            assert_eq!(
+                number, 0,
+                "{key:?} is gone, but its last record of revision {revision} is not a deletion"
+            );
+        }
+        for (key, acknowledged) in &self.keys {
+            if let Some(record) = kept.get(&acknowledged.revision) {
+                assert_eq!(*record, (key.clone(), acknowledged.number.unwrap_or(0)));
+            } else {
+                let later = kept.values().filter(|(of, _)| of == key).count();
+                assert!(later >= LedgerLimits::default().per_key, "{key}: an acknowledged record is lost");
             }
         }
     }

@@ -44,7 +44,10 @@ fn open(damage: Damage, file: &Path, copy: &Path, witness: &mut Witness) {
     match EmbeddedStore::open(copy, EmbeddedOptions::default()) {
         Ok(store) => {
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-            runtime.block_on(witness.check_acknowledged(&store));
+            runtime.block_on(async {
+                witness.check_acknowledged(&store).await;
+                witness.check_ledger(&store).await;
+            });
             witness.report.recovered += 1;
         }
         Err(error @ (Error::Damaged { .. } | Error::UnknownFormat { .. } | Error::File { .. })) => {

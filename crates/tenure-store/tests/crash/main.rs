@@ -1,5 +1,5 @@
 //! A writer process is killed with SIGKILL over and over, and damaged on the way. What it was told is written must be
-//! there, whole, under revisions never given twice, and a watcher must be able to go on where it was.
+//! there, whole, under revisions that are never assigned twice, and a watcher must be able to resume.
 //!
 //! This binary is also the writer: it starts itself again with a directory in its environment, hence `harness = false`.
 

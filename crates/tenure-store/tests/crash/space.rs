@@ -1,5 +1,5 @@
 //! A real limit of space, set by the system and lifted later: a process that may not make its files larger gets errors
-//! for what does not fit, goes on reading, and writes again when it may.
+//! for what does not fit, continues to read, and writes again when there is space.
 
 use std::path::Path;
 use std::process::Command;
@@ -42,9 +42,9 @@ pub fn fill(directory: &Path) {
     };
     assert!(matches!(refusal, Error::NotDurable { .. }), "{refusal}");
     assert!(acknowledged > 5, "only {acknowledged} writes fit");
-    assert_eq!(entries(&store), acknowledged, "reads go on");
+    assert_eq!(entries(&store), acknowledged, "reads work");
     put(&store, acknowledged).expect_err("there is still no space");
-    assert_eq!(entries(&store), acknowledged, "reads still go on");
+    assert_eq!(entries(&store), acknowledged, "reads still work");
 
     let own = std::process::id().to_string();
     let lifted = Command::new("prlimit").args(["--fsize=unlimited:", "--pid", &own]).status().unwrap();

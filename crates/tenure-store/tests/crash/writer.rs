@@ -44,8 +44,12 @@ async fn write_forever(store: Arc<EmbeddedStore>, task: u64, mut random: Random)
             let value = value(number, size);
             Transaction::new().put(key.clone(), expected, value.clone()).put(twin, Expected::Anything, value)
         };
+        // The record of a write tells its number, that of a deletion that it was one.
+        let what =
+            if transaction.operations()[0].action == tenure_store::Action::Delete { 0 } else { number };
+        let transaction = transaction.record(key.clone(), value(what, random.next() % 100));
         let deletes = transaction.operations()[0].action == tenure_store::Action::Delete;
-        let committed = store.commit(transaction).await.expect("nobody else writes this key");
+        let committed = store.commit(transaction).await.expect("no other task writes this key");
         let what = if deletes { "deleted".to_owned() } else { number.to_string() };
         let line = format!("{} {key} {what}\n", committed.revision);
         std::io::stdout().lock().write_all(line.as_bytes()).unwrap();

@@ -107,7 +107,7 @@ impl Etcd {
         etcdctl(&["--endpoints", &self.endpoints().join(","), "snapshot", "save"], file);
     }
 
-    /// Kills a cluster of one and starts it anew with what a snapshot has.
+    /// Kills a cluster of one and starts it again from a snapshot.
     pub fn restore_snapshot(&mut self, file: &Path) {
         self.stop(0, "KILL");
         let member = &self.members[0];
@@ -203,7 +203,7 @@ pub fn signal(process: u32, name: &str) {
     assert!(sent.expect("kill runs").success(), "{name} to {process}");
 }
 
-/// Returns a port that nobody listens on at the moment.
+/// Returns a free port.
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("its address").port()

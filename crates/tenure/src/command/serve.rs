@@ -1,11 +1,13 @@
 //! `tenure serve`: opens the store, creates credentials, listens, and prints how to connect.
 
-use crate::{Outcome, terminal::Terminal};
+use crate::{Outcome, encryption::{EncryptionConfig, EncryptionFlags}, terminal::Terminal};
 #[cfg(feature = "etcd")]
 use crate::{control, etcd::EtcdFlags};
 use clap::{Args, ValueEnum};
 use std::{
+    fs::DirBuilder,
     net::SocketAddr,
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -16,7 +18,7 @@ use tenure_server::{AdmissionChain, PluginSelection,
     reachable, write_insecure_kubeconfig,
 };
 #[cfg(feature = "etcd")]
-use tenure_store::EtcdStore;
+use tenure_store::{EtcdOptions, EtcdStore};
 use tenure_store::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
@@ -51,6 +53,8 @@ pub struct Options {
     /// Create the service account `default` and the config map `kube-root-ca.crt` in every namespace.
     #[arg(long)]
     service_accounts: bool,
+    #[command(flatten)]
+    encryption: EncryptionFlags,
     #[cfg(feature = "etcd")]
     #[command(flatten)]
     etcd: EtcdFlags,
@@ -90,14 +94,17 @@ fn start(options: Options) -> Result<(), Error> {
     let filter =
         EnvFilter::try_new(&options.log).map_err(|error| format!("--log {:?}: {error}", options.log))?;
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
-    std::fs::create_dir_all(&options.data_dir)
-        .map_err(|error| format!("cannot create the data directory {}: {error}", options.data_dir.display()))?;
+    DirBuilder::new().recursive(true).mode(0o700).create(&options.data_dir).map_err(|error| {
+        format!("cannot create the data directory {}: {error}", options.data_dir.display())
+    })?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(serve(options))
 }
 
 async fn serve(options: Options) -> Result<(), Error> {
-    let store = open_store(&options).await?;
+    let encryption = options.encryption.load()?;
+    let store = open_store(&options, &encryption).await?;
+    tokio::spawn(encryption.follow(store.clone()));
     let listener = bind(options.listen).await?;
     let address = listener.local_addr()?;
     let (access, tls, kubeconfig, authority) = if options.insecure_http {
@@ -129,18 +136,23 @@ async fn serve(options: Options) -> Result<(), Error> {
     Ok(())
 }
 
-async fn open_store(options: &Options) -> Result<Arc<dyn Store>, Error> {
+async fn open_store(options: &Options, encryption: &EncryptionConfig) -> Result<Arc<dyn Store>, Error> {
     match if options.in_memory { Kind::Memory } else { options.store } {
         Kind::Memory => Ok(Arc::new(MemoryStore::new())),
         Kind::Embedded => {
-            let store = EmbeddedStore::open(options.data_dir.join("store"), EmbeddedOptions::default())?;
+            let encryption = encryption.encryption();
+            let embedded = EmbeddedOptions { encryption, ..EmbeddedOptions::default() };
+            let store = EmbeddedStore::open(options.data_dir.join("store"), embedded)?;
             let store = Arc::new(store);
             #[cfg(feature = "etcd")]
             control::listen(&options.data_dir, store.clone());
             Ok(store)
         }
         #[cfg(feature = "etcd")]
-        Kind::Etcd => Ok(Arc::new(EtcdStore::open(options.etcd.options()?).await?)),
+        Kind::Etcd => {
+            let etcd = EtcdOptions { encryption: encryption.encryption(), ..options.etcd.options()? };
+            Ok(Arc::new(EtcdStore::open(etcd).await?))
+        }
     }
 }
 

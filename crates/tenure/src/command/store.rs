@@ -3,17 +3,19 @@
 use crate::{
     Outcome,
     control::{self, Request},
+    encryption::EncryptionFlags,
     etcd::EtcdFlags,
     terminal::Terminal,
 };
 use clap::{Args, Subcommand, ValueEnum};
 use std::{
-    fs::File,
+    fs::{DirBuilder, File, Permissions},
     io::{self, BufWriter, IsTerminal, Read, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 use tenure_store::{
-    Backup, EmbeddedOptions, EmbeddedStore, EtcdStore, ListRequest, Store,
+    Backup, EmbeddedOptions, EmbeddedStore, Encryption, EtcdOptions, EtcdStore,
     etcd::{self, Progress},
 };
 
@@ -46,6 +48,14 @@ enum Action {
         /// The file to read.
         file: PathBuf,
     },
+    /// Make a new store of what can still be read of a damaged one. The old files are kept beside it.
+    Repair {
+        /// The data directory.
+        #[arg(long, value_name = "DIR", default_value = "tenure-data")]
+        data_dir: PathBuf,
+        #[command(flatten)]
+        encryption: EncryptionFlags,
+    },
     /// Accept writes again after an export with --freeze.
     Thaw {
         #[command(flatten)]
@@ -62,6 +72,8 @@ struct Place {
     /// The data directory of an embedded store.
     #[arg(long, value_name = "DIR", default_value = "tenure-data")]
     data_dir: PathBuf,
+    #[command(flatten)]
+    encryption: EncryptionFlags,
     #[command(flatten)]
     etcd: EtcdFlags,
 }
@@ -87,29 +99,48 @@ fn carry_out(options: Options, terminal: &Terminal) -> Result<(), Error> {
     match options.action {
         Action::Export { place, freeze, file } => {
             let request = if freeze { Request::ExportFrozen } else { Request::Export };
+            let encryption = place.encryption.load()?.encryption();
             let outcome = match place.store {
-                Kind::Embedded => export_embedded(&place.data_dir, request, &file),
-                Kind::Etcd => runtime.block_on(export_etcd(&place.etcd, request, &file)),
+                Kind::Embedded => export_embedded(&place.data_dir, request, &file, &encryption),
+                Kind::Etcd => runtime.block_on(export_etcd(&place.etcd, request, &file, &encryption)),
             };
             outcome?;
             // The backup is verified by reading it.
-            let backup = Backup::open(&file)?;
+            let backup = Backup::open(&file, &encryption)?;
             terminal.print(format!("{}: {} entries at revision {}\n", file.display(), backup.entries.len(), backup.revision))?;
         }
         Action::Import { place, file } => match place.store {
             Kind::Embedded => {
                 let directory = place.data_dir.join("store");
-                std::fs::create_dir_all(&place.data_dir)?;
-                let revision = EmbeddedStore::restore(&file, &directory)?;
+                DirBuilder::new().recursive(true).mode(0o700).create(&place.data_dir)?;
+                let encryption = place.encryption.load()?.encryption();
+                let options = EmbeddedOptions { encryption, ..EmbeddedOptions::default() };
+                let revision = EmbeddedStore::restore(&file, &directory, &options)?;
                 terminal.print(format!("{}: a store at revision {revision}\n", directory.display()))?;
             }
             Kind::Etcd => {
-                let backup = Backup::open(&file)?;
-                let options = place.etcd.options()?;
+                let encryption = place.encryption.load()?.encryption();
+                let backup = Backup::open(&file, &encryption)?;
+                let options = EtcdOptions { encryption, ..place.etcd.options()? };
                 let revision = runtime.block_on(etcd::import(&options, &backup, show))?;
                 terminal.print(format!("{}: a store at revision {revision}\n", options.prefix))?;
             }
         },
+        Action::Repair { data_dir, encryption } => {
+            let encryption = encryption.load()?.encryption();
+            let options = EmbeddedOptions { encryption, ..EmbeddedOptions::default() };
+            let repair = EmbeddedStore::repair(data_dir.join("store"), &options)?;
+            for problem in &repair.problems {
+                terminal.print(format!("{problem}\n"))?;
+            }
+            terminal.print(format!(
+                "recovered {} entries up to revision {}; the store continues at revision {}\nthe old files are in {}\n",
+                repair.entries,
+                repair.recovered,
+                repair.revision,
+                repair.old_files.display()
+            ))?;
+        }
         Action::Thaw { place } => match place.store {
             Kind::Embedded => {
                 // A server that is not running is not frozen.
@@ -121,25 +152,35 @@ fn carry_out(options: Options, terminal: &Terminal) -> Result<(), Error> {
     Ok(())
 }
 
-fn export_embedded(directory: &Path, request: Request, file: &Path) -> Result<(), Error> {
+fn export_embedded(
+    directory: &Path,
+    request: Request,
+    file: &Path,
+    encryption: &Encryption,
+) -> Result<(), Error> {
     match control::request(directory, request)? {
         Some(mut from) => write_all(file, |out| copy(&mut from, out)),
         None => {
-            let store = EmbeddedStore::open(directory.join("store"), EmbeddedOptions::default())?;
+            let options = EmbeddedOptions { encryption: encryption.clone(), ..EmbeddedOptions::default() };
+            let store = EmbeddedStore::open(directory.join("store"), options)?;
             store.backup(file)?;
             Ok(())
         }
     }
 }
 
-async fn export_etcd(flags: &EtcdFlags, request: Request, file: &Path) -> Result<(), Error> {
-    let options = flags.options()?;
+async fn export_etcd(
+    flags: &EtcdFlags,
+    request: Request,
+    file: &Path,
+    encryption: &Encryption,
+) -> Result<(), Error> {
+    let options = EtcdOptions { encryption: encryption.clone(), ..flags.options()? };
     if request == Request::ExportFrozen {
         etcd::freeze(&options).await?;
     }
     let store = EtcdStore::open(options).await?;
-    let listing = store.list(ListRequest::default()).await?;
-    Backup::write(file, &listing)?;
+    Backup::of(&store).await?.write(file, encryption)?;
     Ok(())
 }
 
@@ -148,7 +189,9 @@ fn write_all(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
     let partial = PathBuf::from(partial);
-    let written = File::create(&partial).and_then(|file| {
+    let private = File::options().write(true).create(true).truncate(true).mode(0o600).open(&partial);
+    let written = private.and_then(|file| {
+        file.set_permissions(Permissions::from_mode(0o600))?;
         let mut out = BufWriter::new(file);
         write(&mut out)?;
         out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
