@@ -220,7 +220,7 @@ pub enum ErrorClass {
 /// let patch: Value = r#"{"spec": {"containers": [{"image": "x"}]}}"#.parse().unwrap();
 /// let live: Value = r#"{"spec": {"containers": [{"name": "a"}]}}"#.parse().unwrap();
 /// let error = strategic::apply(&live, &patch, pod, &Default::default()).unwrap_err();
-/// assert_eq!(error.class(), ErrorErrorClass::BadPatch);
+/// assert_eq!(error.class(), ErrorClass::BadPatch);
 /// assert_eq!(error.path().to_string(), ".spec.containers[0]");
 /// ```
 #[derive(Clone, PartialEq)]

@@ -9,6 +9,15 @@
 //! would be right. They run in time linear in their input, up to a logarithm.
 //!
 //! This crate does not know who owns a field, and does no I/O.
+//!
+//! ```
+//! use tenure_patch::merge;
+//! use tenure_value::Value;
+//!
+//! let live: Value = r#"{"a": 1, "b": 2}"#.parse().unwrap();
+//! let patch: Value = r#"{"b": null}"#.parse().unwrap();
+//! assert_eq!(merge::apply(&live, &patch).to_string(), r#"{"a":1}"#);
+//! ```
 
 mod error;
 pub mod json;
@@ -18,3 +27,7 @@ mod pointer;
 pub mod strategic;
 
 pub use error::{Conflict, ErrorClass, ErrorKind, PatchError};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

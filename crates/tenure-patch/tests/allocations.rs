@@ -1,4 +1,4 @@
-//! What an apply allocates: it grows with what the patch touches, and not with the document.
+//! The allocations of an apply grow with what the patch touches, not with the document.
 
 use tenure_patch::strategic::{self, ApplyOptions};
 use tenure_schema::Schema;
@@ -11,7 +11,7 @@ const RESULT: &str = include_str!("../../../bench/inputs/smp/deployment-big.resu
 /// Counts the allocations of an apply from tree to tree.
 fn count(live: &Value, patch: &Value) -> u64 {
     let ty = Schema::builtin().kind("apps/v1", "Deployment").unwrap();
-    // Types are decoded when they are first used; that is no part of an apply.
+    // Types are decoded when they are first used; that is not part of an apply.
     strategic::apply(live, patch, ty, &ApplyOptions::default()).unwrap();
     let apply = || drop(strategic::apply(live, patch, ty, &ApplyOptions::default()).unwrap());
     allocation_counter::measure(apply).count_total

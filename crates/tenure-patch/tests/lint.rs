@@ -1,4 +1,4 @@
-//! What lint finds: each kind of finding, its path and its fix, and nothing in what is right.
+//! The findings of lint: each problem with its path and its fix, and none in correct patches.
 
 use tenure_patch::lint::{Subject, lint};
 use tenure_schema::{Schema, TypeRef};
@@ -129,7 +129,7 @@ fn every_problem_is_found_with_its_path_and_its_fix() {
 }
 
 #[test]
-fn what_is_right_gives_no_finding() {
+fn correct_patches_have_no_findings() {
     for (kind, patch) in [
         (
             "v1 Pod",
@@ -161,7 +161,7 @@ fn what_is_right_gives_no_finding() {
 }
 
 #[test]
-fn a_manifest_has_no_directives_and_keys_that_tell_its_entries_apart() {
+fn a_manifest_has_no_directives_and_unambiguous_keys() {
     let manifest =
         "{spec: {$patch: replace, ports: [{port: 80, protocol: TCP}, {port: 80, protocol: UDP}, {name: x}]}}";
     assert_eq!(
@@ -175,14 +175,14 @@ fn a_manifest_has_no_directives_and_keys_that_tell_its_entries_apart() {
 }
 
 #[test]
-fn without_a_type_the_patch_is_said_to_be_a_merge_patch() {
+fn without_a_type_lint_reports_a_json_merge_patch() {
     let found = lint(&doc("{a: {b: 1}}"), TypeRef::untyped(), Subject::Patch);
     assert_eq!(found.len(), 1);
     assert!(found[0].to_string().contains("JSON merge patch"));
 }
 
 #[test]
-fn a_word_that_nobody_knows_is_found_without_a_document() {
+fn an_unknown_patch_value_is_found_without_a_document() {
     assert_eq!(
         findings("v1 Pod", Subject::Patch, "{spec: {securityContext: {$patch: Delete, runAsUser: 1}}}"),
         [r#".spec.securityContext.$patch: $patch cannot be "Delete"; write "replace" or "delete""#],

@@ -1,4 +1,4 @@
-//! What people are promised where other implementations fail them, with the exact inputs that hurt.
+//! Promises where other implementations lose data or surprise people, with exact inputs.
 
 use tenure_patch::{
     ErrorClass, ErrorKind, PatchError,
@@ -336,7 +336,7 @@ fn a_dollar_field_that_the_type_declares_is_data() {
 }
 
 #[test]
-fn an_apply_tells_which_rule_decided() {
+fn apply_explained_records_the_deciding_rules() {
     let live = doc(
         "{metadata: {finalizers: [a]}, spec: {strategy: {type: A, rollingUpdate: {}}, paused: true, template: {spec: {containers: [{name: a, image: x}, {name: b}], tolerations: []}}}}",
     );

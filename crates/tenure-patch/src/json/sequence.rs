@@ -1,11 +1,13 @@
-//! A list in which inserting and removing in the middle costs the same however long it is: chunks of bounded length.
+//! A list with fast access, insertion and removal at any index: chunks of bounded length, found through a tree of their
+//! lengths.
 
 /// The length up to which a chunk grows before it is split.
 const LONGEST: usize = 1024;
 
-/// A list of chunks, none of them empty.
+/// A list in chunks.
 pub(super) struct Sequence<T> {
     chunks: Vec<Vec<T>>,
+    lengths: PrefixSums,
     length: usize,
 }
 
@@ -19,65 +21,106 @@ impl<T> Sequence<T> {
     }
 
     pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut T> {
-        let (chunk, at) = self.locate(at);
+        if at >= self.length {
+            return None;
+        }
+        let (chunk, at) = self.lengths.locate(at);
         self.chunks.get_mut(chunk)?.get_mut(at)
     }
 
-    /// Inserts an item at a position, which is at most the length.
+    /// Inserts an item at an index, which is at most the length.
     pub(super) fn insert(&mut self, at: usize, item: T) {
-        let (mut chunk, mut at) = self.locate(at);
-        if chunk == self.chunks.len() {
-            // Behind the last item: it goes to the end of the last chunk.
-            match self.chunks.last() {
-                Some(last) => (chunk, at) = (chunk - 1, last.len()),
-                None => self.chunks.push(Vec::new()),
+        let (chunk, at) = match at.checked_sub(1) {
+            // Behind the item before it.
+            Some(before) => {
+                let (chunk, at) = self.lengths.locate(before);
+                (chunk, at + 1)
             }
+            None => (0, 0),
+        };
+        if self.chunks.is_empty() {
+            self.chunks.push(Vec::new());
+            self.lengths = PrefixSums::new(&self.chunks);
         }
         let items = &mut self.chunks[chunk];
         items.insert(at, item);
+        self.length += 1;
         if items.len() > LONGEST {
             let rest = items.split_off(LONGEST / 2);
             self.chunks.insert(chunk + 1, rest);
+            self.lengths = PrefixSums::new(&self.chunks);
+        } else {
+            self.lengths.change(chunk, 1);
         }
-        self.length += 1;
     }
 
-    /// Removes the item at a position, if there is one.
+    /// Removes the item at an index, if there is one.
     pub(super) fn remove(&mut self, at: usize) -> Option<T> {
-        let (chunk, at) = self.locate(at);
-        let items = self.chunks.get_mut(chunk).filter(|items| at < items.len())?;
-        let item = items.remove(at);
-        if items.is_empty() {
-            self.chunks.remove(chunk);
+        if at >= self.length {
+            return None;
         }
+        let (chunk, at) = self.lengths.locate(at);
+        let item = self.chunks[chunk].remove(at);
         self.length -= 1;
+        self.lengths.change(chunk, -1);
         Some(item)
-    }
-
-    /// Returns the chunk of a position and the position in it; the number of chunks for a position behind the end.
-    fn locate(&self, mut at: usize) -> (usize, usize) {
-        for (chunk, items) in self.chunks.iter().enumerate() {
-            if at < items.len() {
-                return (chunk, at);
-            }
-            at -= items.len();
-        }
-        (self.chunks.len(), at)
     }
 }
 
 impl<T> FromIterator<T> for Sequence<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Sequence<T> {
         let mut items = items.into_iter();
-        let mut sequence = Sequence { chunks: Vec::new(), length: 0 };
+        let (mut chunks, mut length) = (Vec::new(), 0);
         loop {
             let chunk: Vec<T> = items.by_ref().take(LONGEST / 2).collect();
             if chunk.is_empty() {
-                return sequence;
+                let lengths = PrefixSums::new(&chunks);
+                return Sequence { chunks, lengths, length };
             }
-            sequence.length += chunk.len();
-            sequence.chunks.push(chunk);
+            length += chunk.len();
+            chunks.push(chunk);
         }
+    }
+}
+
+/// The lengths of chunks as a binary indexed tree: element `n` is the sum of the lengths of as many chunks up to `n` as
+/// the lowest bit of `n` says.
+struct PrefixSums(Vec<usize>);
+
+impl PrefixSums {
+    fn new<T>(chunks: &[Vec<T>]) -> PrefixSums {
+        let mut sums = vec![0; chunks.len() + 1];
+        for (at, chunk) in chunks.iter().enumerate() {
+            let node = at + 1;
+            sums[node] += chunk.len();
+            let parent = node + (node & node.wrapping_neg());
+            if parent < sums.len() {
+                sums[parent] += sums[node];
+            }
+        }
+        PrefixSums(sums)
+    }
+
+    /// Changes the length of a chunk.
+    fn change(&mut self, chunk: usize, by: isize) {
+        let mut node = chunk + 1;
+        while let Some(sum) = self.0.get_mut(node) {
+            *sum = sum.saturating_add_signed(by);
+            node += node & node.wrapping_neg();
+        }
+    }
+
+    /// Returns the chunk of an index and the index in it.
+    fn locate(&self, mut at: usize) -> (usize, usize) {
+        let (mut chunk, mut step) = (0, self.0.len().next_power_of_two());
+        while step > 0 {
+            if let Some(sum) = self.0.get(chunk + step).filter(|sum| **sum <= at) {
+                at -= sum;
+                chunk += step;
+            }
+            step /= 2;
+        }
+        (chunk, at)
     }
 }
 

@@ -32,7 +32,7 @@ pub enum Subject {
 /// let findings = lint::lint(&patch, Schema::builtin().kind("v1", "Pod").unwrap(), Subject::Patch);
 /// assert_eq!(
 ///     findings[0].to_string(),
-///     ".spec.containers[0]: the entry has no value for its merge key \"name\"; give it one",
+///     ".spec.containers[0]: the entry has no value for its merge key \"name\"; set it",
 /// );
 /// ```
 pub fn lint(document: &Value, ty: TypeRef<'_>, subject: Subject) -> Vec<Finding> {

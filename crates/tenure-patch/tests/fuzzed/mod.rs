@@ -1,4 +1,4 @@
-//! What must hold of any bytes: the body of the fuzz target, run by an ordinary test as well.
+//! What must hold for any bytes: the body of the fuzz target, which an ordinary test runs too.
 
 use tenure_patch::{json, lint, merge, strategic};
 use tenure_schema::Schema;
@@ -7,9 +7,8 @@ use tenure_value::{Limits, Value, json as text};
 const KINDS: [(&str, &str); 4] =
     [("v1", "Pod"), ("v1", "Service"), ("apps/v1", "Deployment"), ("v1", "Node")];
 
-/// Takes bytes as a live document and a patch, two lines, and patches in every way there is. Nothing panics; a
-/// strategic merge patch that can be applied leaves no directive behind and can be applied again; what is
-/// calculated from the result can be applied.
+/// Reads a live document and a patch from two lines and applies every kind of patch. Nothing panics; a strategic merge
+/// patch that can be applied stores no directive; a patch that is calculated from the result can be applied.
 pub fn patch(bytes: &[u8]) {
     let mut lines = bytes.splitn(2, |byte| *byte == b'\n');
     let mut next = || text::parse(lines.next().unwrap_or_default(), &Limits::default()).ok();
@@ -24,6 +23,10 @@ pub fn patch(bytes: &[u8]) {
     assert_eq!(json::apply(&live, &delta, &standard).as_ref(), Ok(&patch));
     for (version, kind) in KINDS {
         let ty = Schema::builtin().kind(version, kind).unwrap();
+        let kubernetes = strategic::ApplyOptions::default().behavior(strategic::Behavior::kubernetes());
+        let _ = strategic::apply(&live, &patch, ty, &kubernetes);
+        let kubernetes = strategic::DiffOptions::default().behavior(strategic::Behavior::kubernetes());
+        let _ = strategic::two_way(&live, &patch, ty, &kubernetes);
         let _ = lint::lint(&patch, ty, lint::Subject::Patch);
         let options = strategic::ApplyOptions::default();
         let Ok((result, _)) = strategic::apply_explained(&live, &patch, ty, &options) else { continue };
@@ -40,7 +43,7 @@ pub fn patch(bytes: &[u8]) {
     }
 }
 
-/// Whether a directive stands in a document where the type knows its fields; other `$` fields are data.
+/// Whether a document contains a directive; other `$` fields are data.
 fn has_directive(value: &Value) -> bool {
     let known = |name: &str| {
         ["$patch", "$retainKeys", "$patchMergeKey"].contains(&name)

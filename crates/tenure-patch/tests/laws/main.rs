@@ -1,12 +1,12 @@
-//! The laws that hold for every document: what is calculated leads where it should, applying twice equals
-//! applying once, and what orders a list neither loses nor adds an item.
+//! Laws that hold for every document: a calculated patch leads to the modified document, applying twice equals applying
+//! once, and ordering a list neither loses nor adds an item.
 
 mod documents;
 
 use documents::{Chance, KINDS, Unique, changed, document, lawful};
 use proptest::prelude::*;
 use tenure_patch::{
-    json, merge,
+    json, lint, merge,
     strategic::{self, ApplyOptions, DiffOptions, Keys, LiveChanges},
 };
 use tenure_schema::{Schema, TypeRef};
@@ -44,7 +44,7 @@ fn three_way(original: &Value, modified: &Value, live: &Value, ty: TypeRef<'_>, 
         .unwrap_or_else(|error| panic!("{error}\noriginal {original}\nmodified {modified}\nlive {live}"))
 }
 
-/// Removes a directive wherever it stands, as a reader that does not know it does.
+/// Removes a directive everywhere, as a server that does not know it does.
 fn without(value: &Value, directive: &str) -> Value {
     match value {
         Value::Object(fields) => Value::object(
@@ -85,7 +85,7 @@ proptest! {
     }
 
     #[test]
-    fn a_three_way_patch_leads_to_the_manifest_where_nobody_else_wrote(seed: u64, kind in 0..KINDS.len()) {
+    fn a_three_way_patch_leads_to_the_manifest_if_nobody_else_wrote(seed: u64, kind in 0..KINDS.len()) {
         for (unique, keys) in [
             (Unique::MergeKey, Keys::Merge),
             (Unique::Recommended, Keys::Recommended),
@@ -93,6 +93,20 @@ proptest! {
             let (ty, [original, modified, _]) = documents(seed, kind, unique);
             let patch = three_way(&original, &modified, &original.clone(), ty, keys);
             prop_assert_eq!(apply(&original, &patch, ty), modified, "original {}\npatch {}", original, patch);
+        }
+    }
+
+    #[test]
+    fn lint_accepts_calculated_patches(seed: u64, kind in 0..KINDS.len()) {
+        // A new list whose merge key repeats is reported: its patch is ambiguous when it is applied again.
+        for (unique, keys) in [(Unique::MergeKey, Keys::Merge), (Unique::Recommended, Keys::Recommended)] {
+            let (ty, [original, modified, live]) = documents(seed, kind, unique);
+            for patch in
+                [two_way(&original, &modified, ty, keys), three_way(&original, &modified, &live, ty, keys)]
+            {
+                let findings = lint::lint(&patch, ty, lint::Subject::Patch);
+                prop_assert!(findings.is_empty(), "{}\n{:?}", patch, findings);
+            }
         }
     }
 
@@ -140,7 +154,7 @@ proptest! {
     }
 
     #[test]
-    fn a_reader_that_ignores_the_keys_sent_gives_the_same_where_the_merge_key_suffices(
+    fn a_server_without_patch_merge_key_gives_the_same_result_if_the_merge_key_is_unique(
         seed: u64,
         kind in 0..KINDS.len(),
     ) {

@@ -93,6 +93,9 @@ pub(super) fn for_order<'s>(
     keys
 }
 
+/// The keys of an entry that are not `null` in the patch.
+type OtherKeys<'v> = Vec<Option<&'v Value>>;
+
 /// Finds entries by keys of which some are `null`. A `null` removes the key, so it matches the entry that has the
 /// key, or, where the patch has been applied before, the one that does not.
 #[derive(Default)]
@@ -107,7 +110,7 @@ struct NullKeyIndex<'v> {
     read: usize,
     /// By the other keys, and by whether an entry has all of the null keys or none: the first such entry and how
     /// many more there are.
-    entries: HashMap<(Vec<Option<&'v Value>>, bool), (usize, usize)>,
+    entries: HashMap<(OtherKeys<'v>, bool), (usize, usize)>,
 }
 
 impl<'v> NullKeys<'v> {
@@ -120,7 +123,7 @@ impl<'v> NullKeys<'v> {
     ) -> (Option<usize>, usize) {
         let is_null = |at: usize| wanted[at].is_some_and(Value::is_null);
         let nulls = (0..wanted.len()).filter(|at| is_null(*at)).fold(0, |nulls, at| nulls | 1u8 << at);
-        let others = |keys: &[Option<&'v Value>]| -> Vec<Option<&'v Value>> {
+        let others = |keys: &[Option<&'v Value>]| -> OtherKeys<'v> {
             keys.iter().enumerate().filter(|(at, _)| !is_null(*at)).map(|(_, key)| *key).collect()
         };
         let known = self.indexes.entry(nulls).or_default();

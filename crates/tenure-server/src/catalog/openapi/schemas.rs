@@ -232,8 +232,11 @@ fn patch_marks(marks: &PatchMarks) -> Vec<(Text, Value)> {
     if let Some(key) = &marks.merge_key {
         written.push((Text::new("x-kubernetes-patch-merge-key"), Value::from(key.clone())));
     }
-    if !marks.recommended_keys.is_empty() {
-        let keys = marks.recommended_keys.iter().map(Text::as_str).collect::<Vec<_>>().join(",");
+    // A list whose merge key identifies its entries recommends that key.
+    let merge_key = if strategy.merge { marks.merge_key.as_slice() } else { &[] };
+    let recommended = if marks.recommended_keys.is_empty() { merge_key } else { &marks.recommended_keys };
+    if !recommended.is_empty() {
+        let keys = recommended.iter().map(Text::as_str).collect::<Vec<_>>().join(",");
         written.push((Text::new("x-kubernetes-recommended-patch-merge-key"), Value::from(keys)));
     }
     written

@@ -43,7 +43,7 @@ impl Calculator<'_> {
         let key = |entry: &Value| entry.as_object().map(|entry| keys.keys.of(entry));
         let moved = lists.live.len() != lists.modified.len()
             || lists.live.iter().zip(lists.modified).any(|(live, modified)| key(live) != key(modified));
-        let mut patch = ListPatch { new: new || items.is_empty() && new, items, ..ListPatch::default() };
+        let mut patch = ListPatch { new, items, ..ListPatch::default() };
         if self.removals > removals || !lists.live.is_empty() && (!patch.items.is_empty() || moved) {
             patch.order.extend(lists.modified.iter().filter_map(key).map(Value::Object));
         }
