@@ -1,6 +1,9 @@
-//! The built-in kinds as data, and the one engine that interprets it: which resources there are, how an
-//! object is decoded, defaulted and encoded, what each endpoint resets, what is invalid, and how a table
-//! shows it. No HTTP, no store, no clock: times, uids and allocations come in as arguments.
+//! The built-in Kubernetes kinds as data, and the engine that interprets it: which resources there are, how objects are
+//! decoded, defaulted and encoded, what each endpoint resets, what is invalid, how versions convert, and how tables show
+//! objects.
+//!
+//! The crate knows no HTTP and no storage and reads no clock: times, uids and allocations come in as arguments. Every row
+//! of the data is compiled by [`Kinds::check`], which a program calls when it starts.
 
 pub mod allocate;
 mod convert;

@@ -1,7 +1,7 @@
 //! Fills in defaults: where a field is absent, and where it is `null` although the schema does not allow `null`. A
 //! default is filled in turn, and an object that is absent and has no default of its own is not made.
 
-use super::node::{Additional, Identity, Node};
+use super::node::{Additional, Node};
 use tenure_meta::{Previous, Rebuild, map_items};
 use tenure_value::{Object, Value};
 
@@ -57,32 +57,4 @@ fn fill_fields(node: &Node, fields: &Object, before: Previous<'_>) -> Option<Obj
         }
     }
     walk.finish()
-}
-
-/// Drops each `null` that may not be and has no default, for objects that were stored under an older schema. What stood
-/// there before has none.
-pub(crate) fn drop_nulls(node: &Node, value: &Value, before: Previous<'_>) -> Option<Value> {
-    if before.is_unchanged(value) {
-        return None;
-    }
-    match value {
-        Value::Object(fields) => {
-            let mut walk = Rebuild::new(fields.fields());
-            while let Some((name, value)) = walk.next() {
-                let before = before.field(walk.place(), name, value);
-                let is_metadata = node.identity != Identity::None && name == "metadata";
-                match (node.under(name).filter(|_| !is_metadata), value) {
-                    (Some(of), Value::Null) if !of.nullable && of.default.is_none() => walk.skip(),
-                    (Some(of), value) => walk.replace_if(drop_nulls(of, value, before)),
-                    (None, _) => walk.keep(),
-                }
-            }
-            walk.finish().map(Value::from)
-        }
-        Value::Array(items) => {
-            let of = node.items.as_deref()?;
-            map_items(items.items(), |at, item| drop_nulls(of, item, before.item(at)))
-        }
-        _ => None,
-    }
 }

@@ -1,6 +1,28 @@
-//! Custom resources without HTTP and store: a definition is checked and read, an object of it is pruned, defaulted,
-//! validated, shown in a table and published as OpenAPI. Times come in as arguments; webhooks are described and
-//! their answers checked, not called.
+//! CustomResourceDefinitions: whether a definition is valid, and what its structural schema makes of an object (pruning,
+//! defaulting, validation, conversion, table columns, OpenAPI).
+//!
+//! The crate knows no built-in kind, no HTTP and no storage. Times come in as arguments; conversion webhooks are described
+//! and their answers checked, not called.
+//!
+//! ```
+//! use tenure_crd::{Definition, check_create};
+//! use tenure_value::Value;
+//!
+//! let definition: Value = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
+//!   "metadata":{"name":"widgets.example.com"},
+//!   "spec":{"group":"example.com","scope":"Namespaced",
+//!     "names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},
+//!     "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{
+//!       "spec":{"type":"object","default":{},"properties":{"size":{"type":"integer","default":3,"maximum":5}}}}}}}]}}"#.parse()?;
+//! assert!(check_create(&definition).is_empty());
+//! let definition = Definition::read(&definition)?;
+//! let version = definition.version("v1").unwrap();
+//! let body: Value = r#"{"apiVersion":"example.com/v1","kind":"Widget","spec":{"colour":"red"}}"#.parse()?;
+//! let decoded = version.complete(&body)?;
+//! assert_eq!(decoded.value.at(["spec", "size"]), Some(&3.into()));
+//! assert_eq!(decoded.strict_errors, ["unknown field \"spec.colour\""]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod definition;
 mod fill;

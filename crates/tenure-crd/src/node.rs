@@ -2,8 +2,8 @@
 //! rules. It says what the topology in `tenure-schema` leaves out (bounds, patterns, rules, words of the
 //! schema), and is compiled once per definition.
 
-use super::{fill, pattern::Pattern, rules::Rule};
-use tenure_meta::Previous;
+use super::{pattern::Pattern, rules::Rule};
+use tenure_meta::{Previous, Rebuild, map_items};
 use tenure_value::{Object, Text, Value};
 
 /// What a value must be.
@@ -185,9 +185,8 @@ impl Node {
         };
         // A `null` in a default that would be dropped from an object is not filled in either.
         let default = from.get("default").filter(|value| !value.is_null());
-        node.default = default.map(|default| {
-            fill::drop_nulls(&node, default, Previous::UNKNOWN).unwrap_or_else(|| default.clone())
-        });
+        node.default = default
+            .map(|default| drop_nulls(&node, default, Previous::UNKNOWN).unwrap_or_else(|| default.clone()));
         let within = [
             node.below().any(|below| below.default.is_some() || below.defaults_within),
             !node.rules.is_empty() || node.below().any(|below| below.rules_within),
@@ -218,6 +217,34 @@ impl Node {
             Additional::Each(node) => Some(node),
             _ => None,
         })
+    }
+}
+
+/// Drops each `null` that may not be and has no default, for objects that were stored under an older schema. What stood
+/// there before has none.
+pub(crate) fn drop_nulls(node: &Node, value: &Value, before: Previous<'_>) -> Option<Value> {
+    if before.is_unchanged(value) {
+        return None;
+    }
+    match value {
+        Value::Object(fields) => {
+            let mut walk = Rebuild::new(fields.fields());
+            while let Some((name, value)) = walk.next() {
+                let before = before.field(walk.place(), name, value);
+                let is_metadata = node.identity != Identity::None && name == "metadata";
+                match (node.under(name).filter(|_| !is_metadata), value) {
+                    (Some(of), Value::Null) if !of.nullable && of.default.is_none() => walk.skip(),
+                    (Some(of), value) => walk.replace_if(drop_nulls(of, value, before)),
+                    (None, _) => walk.keep(),
+                }
+            }
+            walk.finish().map(Value::from)
+        }
+        Value::Array(items) => {
+            let of = node.items.as_deref()?;
+            map_items(items.items(), |at, item| drop_nulls(of, item, before.item(at)))
+        }
+        _ => None,
     }
 }
 

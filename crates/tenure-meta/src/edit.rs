@@ -10,10 +10,12 @@ pub struct Edit<'o> {
 }
 
 impl<'o> Edit<'o> {
+    /// Begins to change an object.
     pub fn new(base: &'o Object) -> Edit<'o> {
         Edit { base, changed: None }
     }
 
+    /// Returns the fields as they are now.
     pub fn fields(&self) -> &[(Text, Value)] {
         self.changed.as_deref().unwrap_or(self.base.fields())
     }
@@ -22,6 +24,7 @@ impl<'o> Edit<'o> {
         self.fields().binary_search_by(|(field, _)| field.as_str().cmp(name))
     }
 
+    /// Returns the value of a field as it is now.
     pub fn get<N: AsRef<str> + ?Sized>(&self, name: &N) -> Option<&Value>
     where
         Text: PartialEq<N>,
@@ -35,6 +38,7 @@ impl<'o> Edit<'o> {
         self.position(name.as_ref()).ok().map(|at| &fields[at].1)
     }
 
+    /// Sets a field.
     pub fn set(&mut self, name: &Text, value: Value) {
         let place = self.position(name);
         let fields = self.changed.get_or_insert_with(|| self.base.fields().to_vec());
@@ -44,6 +48,7 @@ impl<'o> Edit<'o> {
         }
     }
 
+    /// Removes a field.
     pub fn remove(&mut self, name: &str) {
         if let Ok(at) = self.position(name) {
             self.changed.get_or_insert_with(|| self.base.fields().to_vec()).remove(at);
@@ -64,6 +69,7 @@ pub struct Rebuild<'o> {
 }
 
 impl<'o> Rebuild<'o> {
+    /// Begins a walk over fields.
     pub fn new(source: &'o [(Text, Value)]) -> Rebuild<'o> {
         Rebuild { source, at: 0, out: None }
     }
@@ -86,6 +92,7 @@ impl<'o> Rebuild<'o> {
         })
     }
 
+    /// Keeps the next field.
     pub fn keep(&mut self) {
         let at = self.at;
         if let Some(out) = &mut self.out {
@@ -103,12 +110,14 @@ impl<'o> Rebuild<'o> {
         self.at = place;
     }
 
+    /// Replaces the value of the next field.
     pub fn replace(&mut self, value: Value) {
         let name = self.source[self.at].0.clone();
         self.out().push((name, value));
         self.at += 1;
     }
 
+    /// Replaces the value of the next field if there is another, and keeps it otherwise.
     pub fn replace_if(&mut self, value: Option<Value>) {
         match value {
             Some(value) => self.replace(value),
@@ -116,6 +125,7 @@ impl<'o> Rebuild<'o> {
         }
     }
 
+    /// Drops the next field.
     pub fn skip(&mut self) {
         self.out();
         self.at += 1;

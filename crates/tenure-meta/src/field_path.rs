@@ -1,9 +1,9 @@
-//! The way to a field, as messages write it: `spec.containers[0].ports[1].name`, `metadata.labels[a b]`. It
-//! lives on the stack of the walk and costs nothing until someone prints it.
+//! The path of a field, as messages write it: `spec.containers[0].ports[1].name`, `metadata.labels[a b]`. It
+//! lives on the stack of the walk and costs nothing until it is printed.
 
 use std::fmt;
 
-/// The way from the root of an object to a field of it.
+/// The path from the root of an object to one of its fields.
 #[derive(Clone, Copy)]
 pub struct FieldPath<'p> {
     parent: Option<&'p FieldPath<'p>>,
@@ -19,22 +19,22 @@ enum Step<'p> {
 }
 
 impl<'p> FieldPath<'p> {
-    /// Returns the way to the object itself.
+    /// Returns the path of the object itself.
     pub const fn root() -> FieldPath<'p> {
         FieldPath { parent: None, step: Step::Root }
     }
 
-    /// Returns the way to a field.
+    /// Returns the path of a field.
     pub fn field<'c>(&'c self, name: &'c str) -> FieldPath<'c> {
         FieldPath { parent: Some(self), step: Step::Field(name) }
     }
 
-    /// Returns the way to a list's item.
+    /// Returns the path of an item of a list.
     pub fn index<'c>(&'c self, at: usize) -> FieldPath<'c> {
         FieldPath { parent: Some(self), step: Step::Index(at) }
     }
 
-    /// Returns the way to an entry of a map, written in brackets.
+    /// Returns the path of an entry of a map, written in brackets.
     pub fn key<'c>(&'c self, key: &'c str) -> FieldPath<'c> {
         FieldPath { parent: Some(self), step: Step::Key(key) }
     }

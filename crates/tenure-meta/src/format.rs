@@ -1,11 +1,11 @@
-//! The syntaxes of names and values, each a function from a text to what is wrong with it. Data names them.
+//! The formats of names and values, each a function that returns what is wrong with a text.
 
 use crate::{NameFormat, Quantity};
 use std::net::{IpAddr, Ipv6Addr};
 
-/// What is wrong with a text; nothing if it is right.
+/// What is wrong with a text; `None` if it is right.
 pub type Verdict = Option<String>;
-/// A syntax.
+/// A format.
 pub type Format = fn(&str) -> Verdict;
 
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
@@ -33,6 +33,7 @@ fn is_label(text: &str) -> bool {
         && bytes.iter().all(|byte| is_lower_alphanumeric(*byte) || *byte == b'-')
 }
 
+/// Checks a DNS label (RFC 1123).
 pub fn dns_label(text: &str) -> Verdict {
     match text {
         _ if text.len() > 63 => too_long(63),
@@ -41,6 +42,7 @@ pub fn dns_label(text: &str) -> Verdict {
     }
 }
 
+/// Checks a DNS subdomain (RFC 1123).
 pub fn dns_subdomain(text: &str) -> Verdict {
     match text {
         _ if text.len() > 253 => too_long(253),
@@ -49,6 +51,7 @@ pub fn dns_subdomain(text: &str) -> Verdict {
     }
 }
 
+/// Checks a DNS label that begins with a letter (RFC 1035).
 pub fn dns1035(text: &str) -> Verdict {
     match text {
         _ if text.len() > 63 => too_long(63),
@@ -67,6 +70,7 @@ fn is_name(text: &str) -> bool {
         && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
 }
 
+/// Checks a name with an optional DNS prefix: `example.com/name`.
 pub fn qualified_name(text: &str) -> Verdict {
     let name = match text.split_once('/') {
         Some((_, name)) if name.contains('/') => {
@@ -87,6 +91,7 @@ pub fn qualified_name(text: &str) -> Verdict {
     }
 }
 
+/// Checks the value of a label.
 pub fn label_value(text: &str) -> Verdict {
     match text {
         "" => None,
@@ -96,6 +101,7 @@ pub fn label_value(text: &str) -> Verdict {
     }
 }
 
+/// Checks the name of a port (IANA service name).
 pub fn port_name(text: &str) -> Verdict {
     let bytes = text.as_bytes();
     let ends = [bytes.first(), bytes.last()];
@@ -111,6 +117,7 @@ pub fn port_name(text: &str) -> Verdict {
     }
 }
 
+/// Checks the name of an environment variable.
 pub fn env_name(text: &str) -> Verdict {
     let valid = |byte: u8| (b' '..=b'~').contains(&byte) && byte != b'=';
     let valid = !text.is_empty() && text.bytes().all(valid);
@@ -120,6 +127,7 @@ pub fn env_name(text: &str) -> Verdict {
     })
 }
 
+/// Checks a key of a ConfigMap or Secret.
 pub fn config_key(text: &str) -> Verdict {
     match text {
         _ if text.len() > 253 => too_long(253),
@@ -134,6 +142,7 @@ pub fn config_key(text: &str) -> Verdict {
     }
 }
 
+/// Checks a segment of a URL path.
 pub fn path_segment(text: &str) -> Verdict {
     match text {
         "." | ".." => wrong(format!("may not be '{text}'")),
@@ -143,6 +152,7 @@ pub fn path_segment(text: &str) -> Verdict {
     }
 }
 
+/// Checks an IP address.
 pub fn ip(text: &str) -> Verdict {
     let valid = text.parse::<IpAddr>().is_ok() && !text.contains('%');
     (!valid).then(|| "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)".into())
@@ -177,15 +187,18 @@ pub fn network(text: &str) -> Option<Network> {
     Some(Network { address, bits })
 }
 
+/// Checks a block of IP addresses.
 pub fn cidr(text: &str) -> Verdict {
     let parsed = network(text);
     parsed.is_none().then(|| "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)".into())
 }
 
+/// Checks an absolute path.
 pub fn absolute_path(text: &str) -> Verdict {
     (!text.starts_with('/')).then(|| "must be an absolute path".into())
 }
 
+/// Checks a relative path without `..`.
 pub fn relative_path(text: &str) -> Verdict {
     match text {
         _ if text.starts_with('/') => wrong("must be a relative path"),
@@ -194,10 +207,12 @@ pub fn relative_path(text: &str) -> Verdict {
     }
 }
 
+/// Checks a text without white space at its ends.
 pub fn trimmed(text: &str) -> Verdict {
     (text.trim() != text).then(|| "must not have leading or trailing whitespace".into())
 }
 
+/// Checks a host name, with `*.` at its beginning or not.
 pub fn wildcard_host(text: &str) -> Verdict {
     if text.parse::<IpAddr>().is_ok() {
         return wrong("must be a DNS name, not an IP address");
@@ -205,6 +220,7 @@ pub fn wildcard_host(text: &str) -> Verdict {
     dns_subdomain(text.strip_prefix("*.").unwrap_or(text))
 }
 
+/// Checks a path with a domain before it: `acme.io/foo`.
 pub fn domain_path(text: &str) -> Verdict {
     let (domain, path) = text.split_once('/').unwrap_or((text, ""));
     match dns_subdomain(domain) {
@@ -214,6 +230,7 @@ pub fn domain_path(text: &str) -> Verdict {
     }
 }
 
+/// Checks the name of an HTTP header.
 pub fn header_name(text: &str) -> Verdict {
     let valid = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     (!valid).then(|| {
@@ -221,6 +238,7 @@ pub fn header_name(text: &str) -> Verdict {
     })
 }
 
+/// Checks a standard or a qualified name.
 pub fn standard_or_qualified(text: &str) -> Verdict {
     match qualified_name(text) {
         None if !text.contains('/') => wrong("must be a standard limit type or fully qualified"),
@@ -228,6 +246,7 @@ pub fn standard_or_qualified(text: &str) -> Verdict {
     }
 }
 
+/// Checks an `https` URL.
 pub fn url(text: &str) -> Verdict {
     let valid = text.strip_prefix("https://").is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'));
     (!valid).then(|| "must be a URL that begins with https:// and names a host".into())
@@ -236,6 +255,7 @@ pub fn url(text: &str) -> Verdict {
 /// Finalizers without a domain that built-in kinds may have.
 pub const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
+/// Checks the name of a finalizer of a built-in kind.
 pub fn finalizer_name(text: &str) -> Verdict {
     match qualified_name(text) {
         None if !text.contains('/') && !STANDARD_FINALIZERS.contains(&text) => {
@@ -269,6 +289,7 @@ pub fn search_domain(text: &str) -> Verdict {
     }
 }
 
+/// Checks the name of a sysctl.
 pub fn sysctl(text: &str) -> Verdict {
     let sound = |part: &str| {
         let ends = [part.bytes().next(), part.bytes().next_back()];
@@ -281,6 +302,7 @@ pub fn sysctl(text: &str) -> Verdict {
     })
 }
 
+/// Checks a path without `..`.
 pub fn no_backsteps(text: &str) -> Verdict {
     text.split('/').any(|part| part == "..").then(|| "must not contain '..'".into())
 }

@@ -1,31 +1,35 @@
-//! What stood at a place before a write. A part that is still the same memory has been through the rules already, so
-//! walks leave it out: what a write costs follows what it changes. `NOTHING` is always right, and only slower.
+//! The live value beside the new one during a walk. A part that is still the same memory has been decoded, defaulted and
+//! validated already, so that walks skip it: a write costs what it changes. `UNKNOWN` is always right, and only slower.
 
 use tenure_value::{Object, Text, Value};
 
-/// What stood at a place of the live object, if that is known; it must have been completed and found valid.
+/// The value at the same place of the live object, if it is known; it must have been decoded and found valid.
 #[derive(Clone, Copy, Debug)]
 pub struct Previous<'v>(Option<&'v Value>);
 
-/// A field that is not what it was.
+/// A field that has changed.
 pub struct Change<'n, 'v> {
+    /// The place among the fields.
     pub place: usize,
+    /// The name.
     pub name: &'n Text,
+    /// The value now.
     pub value: &'n Value,
+    /// The value before.
     pub before: Previous<'v>,
 }
 
 impl<'v> Previous<'v> {
-    /// Nothing is known.
+    /// The live value is not known.
     pub const UNKNOWN: Previous<'static> = Previous(None);
 
-    /// The live object stood here.
+    /// Starts with the live object.
     pub fn of(live: &'v Value) -> Previous<'v> {
         Previous(Some(live))
     }
 
-    /// Returns what stood at a field that has this place among its siblings and this value now; most have the place
-    /// they had, and of scalars nothing is to be gained.
+    /// Returns the live value of a field that now has this place and this value; most fields keep their place, and
+    /// for scalars there is nothing to gain.
     pub fn field<N: AsRef<str> + ?Sized>(self, place: usize, name: &N, now: &Value) -> Previous<'v>
     where
         Text: PartialEq<N>,
@@ -38,8 +42,8 @@ impl<'v> Previous<'v> {
         Previous(same.map(|(_, value)| value).or_else(|| fields.and_then(|fields| fields.get(name))))
     }
 
-    /// Returns the fields that are not what they were, with their places and what they were, if the names are what they
-    /// were: then no field that is always shown is missing, and none is new.
+    /// Returns the changed fields with their places and live values, if the names of all fields are unchanged: then no
+    /// field that is always shown is missing, and none is new.
     pub fn changes<'n>(self, now: &'n Object) -> Option<impl Iterator<Item = Change<'n, 'v>>> {
         let before = self.0.and_then(Value::as_object).map(Object::fields)?;
         let now = now.fields();
@@ -59,12 +63,12 @@ impl<'v> Previous<'v> {
         }))
     }
 
-    /// Returns what stood at a place of a list.
+    /// Returns the live item at a place of a list.
     pub fn item(self, at: usize) -> Previous<'v> {
         Previous(self.0.and_then(Value::as_array).and_then(|items| items.get(at)))
     }
 
-    /// Whether it stands there still.
+    /// Whether the value is still the live one.
     pub fn is_unchanged(self, now: &Value) -> bool {
         self.0.is_some_and(|before| before.ptr_eq(now))
     }

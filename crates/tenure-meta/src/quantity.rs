@@ -15,6 +15,14 @@ enum Notation {
 }
 
 /// An amount of a resource.
+///
+/// ```
+/// use tenure_meta::Quantity;
+///
+/// let memory = Quantity::parse("1.5Gi").unwrap();
+/// assert_eq!(memory.canonical(), "1536Mi");
+/// assert!(Quantity::parse("100m").unwrap() < Quantity::parse("1").unwrap());
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Quantity {
     nanos: i128,

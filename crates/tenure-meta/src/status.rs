@@ -1,16 +1,15 @@
-//! Why a request was not done, and its one translation into a Kubernetes `Status`. Everything that can go
-//! wrong in the server ends here; clients act on code and reason, people on the message.
+//! API errors and their translation into a Kubernetes `Status`. Clients act on code and reason, people read the message.
 
 use tenure_value::{Text, Value};
 
-/// The machine-readable word for a failure, as clients know it.
+/// The machine-readable reason of an error, as clients know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// The request itself is wrong (400).
+    /// The request is malformed (400).
     BadRequest,
     /// No or wrong credentials (401).
     Unauthorized,
-    /// Known, and not allowed (403).
+    /// The user is known and not allowed (403).
     Forbidden,
     /// No such object or path (404).
     NotFound,
@@ -20,9 +19,9 @@ pub enum Reason {
     NotAcceptable,
     /// The object exists (409).
     AlreadyExists,
-    /// Somebody else was first, or holds the field (409).
+    /// The object changed in the meantime, or another manager owns the field (409).
     Conflict,
-    /// The asked-for history is gone (410).
+    /// The requested history is gone (410).
     Expired,
     /// The body is too large (413).
     RequestEntityTooLarge,
@@ -30,17 +29,17 @@ pub enum Reason {
     UnsupportedMediaType,
     /// The object breaks a rule of its kind (422).
     Invalid,
-    /// Come back later (429).
+    /// The client must retry later (429).
     TooManyRequests,
-    /// A fault of the server (500).
+    /// The server failed (500).
     InternalError,
-    /// The store cannot take it now (503).
+    /// The store is unavailable (503).
     ServiceUnavailable,
-    /// It took too long (504).
+    /// The request timed out (504).
     Timeout,
 }
 
-/// HTTP code and word of each reason.
+/// HTTP code and name of each reason.
 const REASONS: [(Reason, u16, &str); 16] = [
     (Reason::BadRequest, 400, "BadRequest"),
     (Reason::Unauthorized, 401, "Unauthorized"),
@@ -70,33 +69,42 @@ impl Reason {
         self.row().1
     }
 
-    /// Returns the word clients know.
+    /// Returns the name that clients know.
     pub fn word(self) -> &'static str {
         self.row().2
     }
 }
 
-/// One of several causes of a failure, usually a field.
+/// One of the causes of an error, usually a field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cause {
-    /// The machine-readable word, such as `FieldValueInvalid`.
+    /// The machine-readable reason, such as `FieldValueInvalid`.
     pub reason: Text,
     /// What is wrong.
     pub message: String,
     /// Where: a field's path, or empty.
     pub field: String,
-    /// What Tenure adds for those who look: further members of the cause.
+    /// Further members, under the name `tenure`.
     pub extension: Option<Value>,
 }
 
-/// Why a request was not done. Boxed, since the way without failure should not pay for it.
+/// Why a request failed. Boxed, so that a `Result` stays small.
+///
+/// ```
+/// use tenure_meta::ApiError;
+///
+/// let error = ApiError::not_found("apps", "deployments", "web");
+/// assert_eq!(error.code(), 404);
+/// assert_eq!(error.to_string(), "deployments.apps \"web\" not found");
+/// assert_eq!(error.status().get("reason"), Some(&"NotFound".into()));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApiError(Box<Details>);
 
-/// What a [`ApiError`] says.
+/// What an [`ApiError`] says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Details {
-    /// The machine-readable word, which also gives the code.
+    /// The machine-readable reason, which implies the HTTP code.
     pub reason: Reason,
     /// What went wrong, for people.
     pub message: String,
@@ -108,18 +116,18 @@ pub struct Details {
     pub name: Text,
     /// The causes.
     pub causes: Vec<Cause>,
-    /// After how many seconds to try again.
+    /// After how many seconds the client may retry.
     pub retry_after: Option<u32>,
-    /// What the client is told besides.
+    /// Warnings for the client.
     pub warnings: Vec<String>,
-    /// The whole `Status` where somebody else gave it; its code and reason are those that count.
+    /// A whole `Status` from elsewhere, such as a webhook; its code and reason take precedence.
     pub given: Option<Value>,
-    /// Where a list may go on in spite of the failure (410 with a continue token).
+    /// The token with which a list may continue in spite of the error (410).
     pub resume: Option<String>,
 }
 
 impl ApiError {
-    /// Makes a failure that names no object.
+    /// Makes an error that names no object.
     pub fn new(reason: Reason, message: impl Into<String>) -> ApiError {
         ApiError(Box::new(Details {
             reason,
@@ -147,7 +155,7 @@ impl ApiError {
         self
     }
 
-    /// Adds what the client is told besides.
+    /// Adds warnings for the client.
     pub fn with_warnings(mut self, warnings: Vec<String>) -> ApiError {
         self.warnings = warnings;
         self

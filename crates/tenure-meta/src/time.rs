@@ -1,4 +1,4 @@
-//! Points in time, and how long ago something was, as tables write it. Nothing here asks a clock.
+//! Timestamps, and ages as tables show them. Nothing here reads the clock.
 
 pub use tenure_value::time::{Precision, Timestamp};
 

@@ -2,7 +2,7 @@
 //! are shared by many answers; only what stands around them is written for each.
 
 use super::{
-    encode::{Encoder, TAIL},
+    encode::{Encoder, TAIL, encode},
     error::{Error, Fault},
     plan::Plans,
     wire::{LENGTH, Writer},
@@ -58,9 +58,13 @@ pub fn event_of(word: &str, document: &[u8]) -> Result<Bytes, Error> {
     Ok([&length.to_be_bytes(), &head[..], &own, document].concat().into())
 }
 
+/// Writes a frame of a watch: its length in four bytes, and an event with the object.
+pub fn event(word: &str, object: &Value) -> Result<Bytes, Error> {
+    event_of(word, &encode(object)?)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::{encode, event};
     use super::*;
 
     fn pod(name: &str) -> Value {

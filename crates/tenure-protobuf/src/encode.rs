@@ -3,7 +3,6 @@
 
 use super::{
     MAGIC,
-    compose::event_of,
     error::{Error, Fault},
     managers,
     plan::{Action, Plans},
@@ -30,11 +29,6 @@ pub fn encode_held(document: &Value, managers: Option<&Managers>) -> Result<Byte
     encoder.managers = managers;
     encoder.document(document)?;
     Ok(encoder.finish())
-}
-
-/// Writes a frame of a watch: its length in four bytes, and an event with the object.
-pub fn event(word: &str, object: &Value) -> Result<Bytes, Error> {
-    event_of(word, &encode(object)?)
 }
 
 pub(super) struct Encoder<'a> {

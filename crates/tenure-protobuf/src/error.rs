@@ -36,6 +36,9 @@ pub enum Fault {
         /// What the field's type is written with.
         wanted: u8,
     },
+    /// A row of the table of messages does not compile.
+    #[error("data/protobuf.json: {0}")]
+    Table(String),
     /// A string is not UTF-8.
     #[error("is not valid UTF-8")]
     Utf8,

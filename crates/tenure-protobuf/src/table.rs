@@ -10,7 +10,7 @@ use std::{
     collections::HashMap,
     sync::{LazyLock, OnceLock},
 };
-use tenure_value::{Text, Value};
+use tenure_value::{Object, Text, Value};
 
 /// How a field is present on the wire and in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -265,13 +265,22 @@ pub(super) struct Table {
 
 impl Table {
     /// Returns the messages of the built-in kinds.
+    ///
+    /// # Panics
+    ///
+    /// Where the data file of this crate is wrong; [`check`](crate::check) tells it as an error.
     pub fn builtin() -> &'static Table {
-        static BUILTIN: LazyLock<Table> = LazyLock::new(|| {
-            let document: Option<Value> = include_str!("../data/protobuf.json").parse().ok();
-            // Data that does not compile is a fault of the build, which the tests see.
-            document.as_ref().and_then(Table::compile).unwrap_or_default()
+        Table::try_builtin().unwrap_or_else(|reason| panic!("data/protobuf.json: {reason}"))
+    }
+
+    /// Returns the messages of the built-in kinds, or what is wrong with the data.
+    pub fn try_builtin() -> Result<&'static Table, &'static str> {
+        static BUILTIN: LazyLock<Result<Table, String>> = LazyLock::new(|| {
+            let document: Value =
+                include_str!("../data/protobuf.json").parse().map_err(|error| format!("{error}"))?;
+            Table::compile(&document)
         });
-        &BUILTIN
+        BUILTIN.as_ref().map_err(String::as_str)
     }
 
     /// Finds the message of a kind; options are the same in every version, and what names none is of the first.
@@ -288,18 +297,29 @@ impl Table {
         self.messages.get(id.0 as usize)
     }
 
-    fn compile(document: &Value) -> Option<Table> {
-        let rows = document.get("messages")?.as_object()?;
+    fn compile(document: &Value) -> Result<Table, String> {
+        let object = |name: &str| {
+            let found = document.get(name).and_then(Value::as_object);
+            found.ok_or_else(|| format!("{name} must be an object"))
+        };
+        let rows = object("messages")?;
         let ids: HashMap<&str, MessageId> =
             (0..).map(MessageId).zip(rows.iter()).map(|(id, (name, _))| (name.as_str(), id)).collect();
-        let compiler = Compiler { rows: document.get("messages")?, ids: &ids };
-        let messages = rows.iter().map(|(name, _)| compiler.message(name)).collect::<Option<_>>()?;
+        let compiler = Compiler { rows, ids: &ids };
+        let message = |(name, _): &(Text, Value)| {
+            compiler.message(name).map_err(|reason| format!("messages: {name}: {reason}"))
+        };
+        let messages = rows.fields().iter().map(message).collect::<Result<_, _>>()?;
         let mut kinds: HashMap<Text, Vec<_>> = HashMap::new();
-        for (of, name) in document.get("kinds")?.as_object()? {
-            let (api_version, kind) = of.split_once(' ')?;
-            kinds.entry(kind.into()).or_default().push((api_version.into(), *ids.get(name.as_str()?)?));
+        for (of, name) in object("kinds")? {
+            let (api_version, kind) = of
+                .split_once(' ')
+                .ok_or_else(|| format!("kinds: {of:?} must be an API version and a kind"))?;
+            let id = name.as_str().and_then(|name| ids.get(name));
+            let id = id.ok_or_else(|| format!("kinds: {of}: there is no message {name}"))?;
+            kinds.entry(kind.into()).or_default().push((api_version.into(), *id));
         }
-        Some(Table { messages, kinds, metadata: ids.get(METADATA).copied() })
+        Ok(Table { messages, kinds, metadata: ids.get(METADATA).copied() })
     }
 }
 
@@ -312,8 +332,9 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn parse(text: &'a str) -> Option<Row<'a>> {
-        let (number, rest) = text.split_once(' ')?;
+    fn parse(value: &'a Value) -> Result<Row<'a>, String> {
+        let wrong = || format!("a field is a number and a type, not {value}");
+        let (number, rest) = value.as_str().and_then(|text| text.split_once(' ')).ok_or_else(wrong)?;
         let marks = [
             ("!", Some(Presence::Shown)),
             ("?", Some(Presence::Optional)),
@@ -327,17 +348,26 @@ impl<'a> Row<'a> {
             (_, Some(word)) => (Shape::Map, word),
             _ => (Shape::One, rest),
         };
-        Some(Row { number: number.parse().ok()?, presence, shape, word })
+        Ok(Row { number: number.parse().map_err(|_| wrong())?, presence, shape, word })
     }
 }
 
 struct Compiler<'a> {
-    rows: &'a Value,
+    rows: &'a Object,
     ids: &'a HashMap<&'a str, MessageId>,
 }
 
 impl Compiler<'_> {
-    fn message(&self, name: &str) -> Option<Message> {
+    /// Returns the fields of a message with their names.
+    fn fields(&self, message: &str) -> Result<Vec<(&Text, Row<'_>)>, String> {
+        let fields = self.rows.get(message).and_then(Value::as_object);
+        let fields = fields.ok_or_else(|| format!("there is no message {message:?}"))?;
+        let row =
+            |(name, value)| Row::parse(value).map(|row| (name, row)).map_err(|why| format!("{name}: {why}"));
+        fields.iter().map(row).collect()
+    }
+
+    fn message(&self, name: &str) -> Result<Message, String> {
         let mut names = Vec::new();
         self.names(name, &mut names)?;
         names.sort();
@@ -346,7 +376,7 @@ impl Compiler<'_> {
         self.layout(name, &message.names, &mut places, &mut layouts)?;
         // Bits are kept in words of 64.
         if places.len() > 64 {
-            return None;
+            return Err(format!("it has {} fields; at most 64 are supported", places.len()));
         }
         for (_, place) in &places {
             if let Place::Field(Field { presence: Presence::Null, slot, .. }) = place {
@@ -355,19 +385,18 @@ impl Compiler<'_> {
         }
         (message.places, message.layouts) = (places.into(), layouts.into());
         message.index_names();
-        Some(message)
+        Ok(message)
     }
 
     /// Collects the names of the object that a message stands for.
-    fn names(&self, message: &str, names: &mut Vec<Text>) -> Option<()> {
-        for (name, text) in self.rows.get(message)?.as_object()?.iter() {
-            let row = Row::parse(text.as_str()?)?;
+    fn names(&self, message: &str, names: &mut Vec<Text>) -> Result<(), String> {
+        for (name, row) in self.fields(message)? {
             match row.presence {
                 Some(_) => names.push(lasting(name)),
                 None => self.names(row.word, names)?,
             }
         }
-        Some(())
+        Ok(())
     }
 
     /// Adds the layout of a message and those of the ones embedded in it, and returns which one it is.
@@ -377,11 +406,9 @@ impl Compiler<'_> {
         names: &[Text],
         places: &mut Vec<(u32, Place)>,
         layouts: &mut Vec<Layout>,
-    ) -> Option<u8> {
-        let mut rows = Vec::new();
-        for (name, text) in self.rows.get(message)?.as_object()?.iter() {
-            rows.push((name, Row::parse(text.as_str()?)?));
-        }
+    ) -> Result<u8, String> {
+        let many = || format!("{message} has too many fields or too large numbers");
+        let mut rows = self.fields(message)?;
         rows.sort_by_key(|(_, row)| row.number);
         let (which, first) = (layouts.len(), places.len());
         layouts.push(Layout::default());
@@ -392,36 +419,43 @@ impl Compiler<'_> {
         for (bit, (name, row)) in (first..).zip(&rows) {
             let place = match row.presence {
                 Some(presence) => Place::Field(Field {
-                    slot: u8::try_from(names.binary_search(name).ok()?).ok()?,
+                    slot: names
+                        .binary_search(name)
+                        .ok()
+                        .and_then(|at| u8::try_from(at).ok())
+                        .ok_or_else(many)?,
                     presence,
                     shape: row.shape,
                     form: self.form(row.word)?,
                 }),
                 None => Place::Embedded(self.layout(row.word, names, places, layouts)?),
             };
-            let word = 1u64.checked_shl(u32::try_from(bit).ok()?)?;
+            let word = u32::try_from(bit).ok().and_then(|bit| 1u64.checked_shl(bit)).ok_or_else(many)?;
             layout.bits |= word;
             layout.within |= word;
             if let Place::Embedded(inner) = place {
-                layout.within |= layouts.get(usize::from(inner))?.within;
+                layout.within |= layouts.get(usize::from(inner)).ok_or_else(many)?.within;
             }
-            *by_number.get_mut(row.number as usize)? = u8::try_from(bit + 1).ok()?;
-            *places.get_mut(bit)? = (row.number, place);
+            *by_number.get_mut(row.number as usize).ok_or_else(many)? =
+                u8::try_from(bit + 1).map_err(|_| many())?;
+            *places.get_mut(bit).ok_or_else(many)? = (row.number, place);
         }
         layout.by_number = by_number.into();
-        *layouts.get_mut(which)? = layout;
-        u8::try_from(which).ok()
+        *layouts.get_mut(which).ok_or_else(many)? = layout;
+        u8::try_from(which).map_err(|_| many())
     }
 
-    fn form(&self, word: &str) -> Option<Form> {
-        let schema = || self.ids.get(SCHEMA).copied();
-        Some(match word {
-            "schemaorarray" => Form::SchemaOrArray(schema()?),
-            "schemaorbool" => Form::SchemaOrBool(schema()?),
-            "schemaorstrings" => Form::SchemaOrStrings(schema()?),
+    fn form(&self, word: &str) -> Result<Form, String> {
+        let message = |name: &str| {
+            self.ids.get(name).copied().ok_or_else(|| format!("there is no type or message {name:?}"))
+        };
+        Ok(match word {
+            "schemaorarray" => Form::SchemaOrArray(message(SCHEMA)?),
+            "schemaorbool" => Form::SchemaOrBool(message(SCHEMA)?),
+            "schemaorstrings" => Form::SchemaOrStrings(message(SCHEMA)?),
             _ => match FORMS.iter().find(|(of, _)| *of == word) {
                 Some((_, form)) => *form,
-                None => Form::Message(*self.ids.get(word)?),
+                None => Form::Message(message(word)?),
             },
         })
     }
@@ -439,6 +473,24 @@ fn lasting(name: &str) -> Text {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bad_row_is_an_error_that_names_it() {
+        for (document, reason) in [
+            (r#"{}"#, "messages must be an object"),
+            (
+                r#"{"messages":{"a.v1.B":{"c":"x string"}},"kinds":{}}"#,
+                "messages: a.v1.B: c: a field is a number",
+            ),
+            (r#"{"messages":{"a.v1.B":{"c":"1 strnig"}},"kinds":{}}"#, "no type or message \"strnig\""),
+            (r#"{"messages":{"a.v1.B":{"c":"1 &a.v1.C"}},"kinds":{}}"#, "there is no message \"a.v1.C\""),
+            (r#"{"messages":{},"kinds":{"v1 B":"a.v1.B"}}"#, "kinds: v1 B: there is no message \"a.v1.B\""),
+        ] {
+            let error = Table::compile(&document.parse().unwrap()).unwrap_err();
+            assert!(error.contains(reason), "{document}: {error}");
+        }
+        assert!(Table::try_builtin().is_ok());
+    }
 
     #[test]
     fn every_built_in_kind_has_a_message() {

@@ -3,8 +3,11 @@
 
 use super::error::Fault;
 
+/// The wire type of integers and booleans.
 pub const VARINT: u8 = 0;
+/// The wire type of doubles.
 pub const FIXED64: u8 = 1;
+/// The wire type of strings, bytes and messages.
 pub const LENGTH: u8 = 2;
 const START_GROUP: u8 = 3;
 const END_GROUP: u8 = 4;
@@ -13,9 +16,13 @@ const FIXED32: u8 = 5;
 /// One field's content.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Payload<'a> {
+    /// An integer.
     Varint(u64),
+    /// Eight bytes.
     Fixed64(u64),
+    /// Bytes with a length.
     Bytes(&'a [u8]),
+    /// Four bytes, which no field of the API has.
     Fixed32,
 }
 
@@ -33,6 +40,7 @@ impl<'a> Payload<'a> {
         Fault::WireType { found: self.wire_type(), wanted }
     }
 
+    /// Returns the integer.
     pub fn varint(self) -> Result<u64, Fault> {
         match self {
             Payload::Varint(number) => Ok(number),
@@ -40,6 +48,7 @@ impl<'a> Payload<'a> {
         }
     }
 
+    /// Returns the eight bytes.
     pub fn fixed64(self) -> Result<u64, Fault> {
         match self {
             Payload::Fixed64(number) => Ok(number),
@@ -47,6 +56,7 @@ impl<'a> Payload<'a> {
         }
     }
 
+    /// Returns the bytes.
     pub fn bytes(self) -> Result<&'a [u8], Fault> {
         match self {
             Payload::Bytes(bytes) => Ok(bytes),
@@ -54,6 +64,7 @@ impl<'a> Payload<'a> {
         }
     }
 
+    /// Returns the bytes as a string.
     pub fn text(self) -> Result<&'a str, Fault> {
         std::str::from_utf8(self.bytes()?).map_err(|_| Fault::Utf8)
     }
@@ -128,6 +139,7 @@ impl<'a> Reader<'a> {
         if open == 0 { Ok(None) } else { Err(Fault::Cut) }
     }
 
+    /// Reads an integer.
     #[inline]
     pub fn varint(&mut self) -> Result<u64, Fault> {
         // Most numbers are keys and lengths of one byte.

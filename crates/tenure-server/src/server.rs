@@ -100,6 +100,7 @@ impl Server {
         chain: AdmissionChain,
     ) -> Result<Arc<Server>, Failure> {
         crate::kinds::Kinds::check().map_err(|error| Failure::internal(error.to_string()))?;
+        crate::protobuf::check().map_err(|error| Failure::internal(error.to_string()))?;
         let api = Arc::new(Server {
             store,
             issuer: access.issuer(),

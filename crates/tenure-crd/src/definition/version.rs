@@ -4,7 +4,7 @@
 use super::shared_node;
 use crate::{
     fill, metadata,
-    node::Node,
+    node::{self, Node},
     path::SimplePath,
     prune,
     rules::{self, Budget},
@@ -127,7 +127,7 @@ impl Version {
         let root = FieldPath::root();
         value = prune::prune(&self.node, &value, before, &root, &mut dropped).unwrap_or(value);
         if nulls == Nulls::Dropped {
-            value = fill::drop_nulls(&self.node, &value, before).unwrap_or(value);
+            value = node::drop_nulls(&self.node, &value, before).unwrap_or(value);
         }
         metadata::decode_embedded(&self.node, &mut value, &root, &mut strict_errors)?;
         strict_errors.extend(dropped.iter().map(|path| format!("unknown field \"{path}\"")));
@@ -147,7 +147,7 @@ impl Version {
     /// Returns a complete object as the next read will give it: without each `null` that may not be, which is all that
     /// reading changes of such an object. What is still the live memory has none.
     pub fn without_nulls(&self, object: Value, before: Previous<'_>) -> Value {
-        fill::drop_nulls(&self.node, &object, before).unwrap_or(object)
+        node::drop_nulls(&self.node, &object, before).unwrap_or(object)
     }
 
     /// Returns an object without what this version does not know. An object that comes from another version gets no
@@ -155,7 +155,7 @@ impl Version {
     pub(super) fn trim(&self, object: &Value) -> Value {
         let value = prune::prune(&self.node, object, Previous::UNKNOWN, &FieldPath::root(), &mut Vec::new());
         let value = value.unwrap_or_else(|| object.clone());
-        fill::drop_nulls(&self.node, &value, Previous::UNKNOWN).unwrap_or(value)
+        node::drop_nulls(&self.node, &value, Previous::UNKNOWN).unwrap_or(value)
     }
 
     /// Returns what is wrong with the content of a new object; its own metadata is checked as that of every

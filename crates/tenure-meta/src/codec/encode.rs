@@ -40,9 +40,13 @@ pub enum EmptyLists {
 
 /// One walk over an object.
 pub struct Encoder<'s> {
+    /// The shapes.
     pub shapes: &'s Shapes,
+    /// What happens at every node.
     pub walk: Walk,
+    /// How empty lists are shown.
     pub empty_lists: EmptyLists,
+    /// What runs at every struct.
     pub rules: &'s mut dyn NodeRules,
 }
 

@@ -16,25 +16,40 @@ pub struct ShapeId(pub u32);
 /// A type as the engine sees it.
 #[derive(Debug)]
 pub enum Shape {
+    /// A struct with named fields.
     Struct(StructShape),
+    /// A map from strings to values of a shape.
     Map(ShapeId),
+    /// A list of items of a shape.
     List(ShapeId),
+    /// A scalar.
     Scalar(ScalarShape),
+    /// Anything.
     Any,
 }
 
 /// Which scalars a place takes, and in which form they are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScalarShape {
+    /// `true` or `false`.
     Boolean,
+    /// An integer of 32 bits.
     Int32,
+    /// An integer of 64 bits.
     Int64,
+    /// A number with a fraction.
     Number,
+    /// A string.
     String,
+    /// Bytes in base64.
     Bytes,
+    /// A timestamp in whole seconds.
     Time,
+    /// A timestamp in microseconds.
     MicroTime,
+    /// An integer or a string.
     IntOrString,
+    /// A quantity.
     Quantity,
 }
 
@@ -43,18 +58,22 @@ pub enum ScalarShape {
 pub struct StructShape {
     /// The last part of the definition's name.
     pub name: Text,
+    /// The fields, sorted by name.
     pub fields: Box<[FieldShape]>,
     /// The beginnings of the names of the fields.
     beginnings: Box<[u64]>,
     /// The places of the fields that are shown when they are absent.
     shown: Box<[usize]>,
+    /// What becomes of fields that the type does not name.
     pub unknown: UnknownFields,
 }
 
 /// A field of a struct.
 #[derive(Debug)]
 pub struct FieldShape {
+    /// The name.
     pub name: Text,
+    /// The shape of the value.
     pub of: ShapeId,
     /// Whether an explicit zero is kept and counts as given.
     pub keeps_zero: bool,
@@ -143,6 +162,7 @@ impl StructShape {
         Steps { of: self, next: 0, shown: &self.shown }
     }
 
+    /// Returns a field by its name.
     pub fn field<N: AsRef<str> + ?Sized>(&self, name: &N) -> Option<&FieldShape>
     where
         Text: PartialEq<N>,
@@ -222,6 +242,7 @@ impl Shapes {
         self.cells.len()
     }
 
+    /// Returns a shape.
     pub fn get(&self, id: ShapeId) -> &Shape {
         match self.cells.get(id.0 as usize) {
             Some(cell) => cell.get_or_init(|| self.compile(id)),

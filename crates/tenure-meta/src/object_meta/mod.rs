@@ -1,4 +1,4 @@
-//! The metadata that every object has: read by its type, and checked.
+//! The metadata of objects: decoding and validation.
 
 mod decode;
 mod owners;

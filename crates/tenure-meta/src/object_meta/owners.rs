@@ -1,8 +1,8 @@
-//! What is mended in the metadata of every object that comes in.
+//! Duplicate owner references.
 
 use tenure_value::{Object, Value};
 
-/// Keeps the first of several references to one owner, and says so.
+/// Removes all but the first reference to each owner, and returns a warning where there were more.
 pub fn one_reference_per_owner(object: Value) -> (Value, Vec<String>) {
     let owners = object.at(["metadata", "ownerReferences"]).and_then(Value::as_array);
     let (Some(owners), Some(fields)) = (owners, object.as_object()) else { return (object, Vec::new()) };

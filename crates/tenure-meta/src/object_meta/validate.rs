@@ -1,5 +1,4 @@
-//! What every object has in common: its name, labels, annotations, finalizers and owners, and which of them an
-//! update may touch.
+//! Validation of metadata: name, labels, annotations, finalizers, owners, and which of them an update may change.
 
 use crate::{FieldError, FieldErrorKind, FieldPath, NameFormat, Resource, Scope, format};
 use tenure_value::{Object, Value};

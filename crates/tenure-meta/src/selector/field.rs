@@ -1,4 +1,4 @@
-//! Field selectors: `metadata.name=a,status.phase!=Running`. Only the fields that a kind lists may be asked for.
+//! Field selectors: `metadata.name=a,status.phase!=Running`. A selector may only use the fields that the kind lists.
 
 use crate::{ApiError, row::Row};
 use tenure_value::{Text, Value};

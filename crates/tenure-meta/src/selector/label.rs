@@ -4,6 +4,15 @@ use crate::ApiError;
 use tenure_value::{Object, Text, Value};
 
 /// A conjunction of requirements on labels.
+///
+/// ```
+/// use tenure_meta::LabelSelector;
+/// use tenure_value::Value;
+///
+/// let selector = LabelSelector::parse("app=web,tier in (a,b),!legacy").unwrap();
+/// let labels: Value = r#"{"app":"web","tier":"a"}"#.parse().unwrap();
+/// assert!(selector.matches(Some(&labels)));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LabelSelector(Vec<Requirement>);
 

@@ -1,4 +1,4 @@
-//! Which objects of a collection a request means: by their labels, by some of their fields.
+//! Label and field selectors, which narrow lists and watches.
 
 mod field;
 mod label;
