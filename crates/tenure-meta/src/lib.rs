@@ -4,7 +4,6 @@
 //!
 //! The crate knows no particular kind, no HTTP and no storage. It asks no clock: times come in as arguments.
 
-
 pub mod base64;
 pub mod codec;
 mod edit;
