@@ -5,7 +5,7 @@ use crate::{
     ClientError,
     exec::ExecPlugin,
     kubeconfig::{Entry, Kubeconfig},
-    tls::TlsOptions,
+    tls::{Identity, TlsOptions},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use http::{HeaderName, HeaderValue, Uri};
@@ -58,13 +58,6 @@ pub(crate) struct Auth {
     certificate: Option<Identity>,
     exec: Option<ExecPlugin>,
     impersonation: Vec<(HeaderName, HeaderValue)>,
-}
-
-/// A client certificate and its key, as PEM.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Identity {
-    pub certificate: Vec<u8>,
-    pub key: Vec<u8>,
 }
 
 /// Credentials as requests use them.

@@ -1,6 +1,6 @@
 //! Exec credential plugins: a command that prints an `ExecCredential` with a token, a client certificate, or both.
 
-use crate::{ClientError, config::Identity, kubeconfig::Entry};
+use crate::{ClientError, kubeconfig::Entry, tls::Identity};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::{ffi::OsString, io::IsTerminal, path::Path, process::Stdio};
 use tenure_value::{Limits, Object, Value, json};

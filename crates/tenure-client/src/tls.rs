@@ -1,6 +1,6 @@
 //! TLS as the kubeconfig asks for it: the authorities to trust, the client certificate to show, or no verification at all.
 
-use crate::{ClientError, config::Identity};
+use crate::ClientError;
 use std::sync::Arc;
 use tokio_rustls::rustls::{
     ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
@@ -8,6 +8,13 @@ use tokio_rustls::rustls::{
     crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
     pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject},
 };
+
+/// A client certificate and its key, as PEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub certificate: Vec<u8>,
+    pub key: Vec<u8>,
+}
 
 /// How to verify the server.
 #[derive(Debug, Default)]
