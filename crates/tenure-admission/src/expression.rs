@@ -1,31 +1,42 @@
 //! CEL expressions of match conditions and policies. They see untyped documents and have the cost budget of the
 //! validation rules of a schema.
 
-use kube_cel::cel::IdedExpr;
-use tenure_crd::rules::{Budget, Trouble, Val, parse, run};
+use std::sync::Arc;
+use tenure_cel::{Error, Outcome, Program, Variables};
+use tenure_crd::rules::{
+    AccessAttributes, Budget, Decide, Decision, Val, admission_env, authorizer, request_resource,
+};
 use tenure_meta::Row;
 use tenure_value::{Text, Value};
 
-/// A parsed expression.
+/// The documents that expressions can see. `authorizer` and `authorizer.requestResource` follow them.
+const DOCUMENTS: [&str; 6] = ["request", "object", "oldObject", "namespaceObject", "params", "variables"];
+const AUTHORIZER: usize = DOCUMENTS.len();
+const REQUEST_RESOURCE: usize = AUTHORIZER + 1;
+
+/// A compiled expression.
 #[derive(Debug)]
 pub(crate) struct Expression {
     pub source: Text,
-    parsed: Result<IdedExpr, String>,
+    compiled: Result<Program, Error>,
 }
 
 impl Expression {
-    /// Parses an expression. A syntax error is reported when it is evaluated.
+    /// Compiles an expression. An error is reported when it is evaluated.
     pub fn new(source: Text) -> Expression {
-        let parsed = parse(&source);
-        Expression { source, parsed }
+        let compiled = admission_env(&DOCUMENTS).and_then(|env| env.compile(&source));
+        Expression { source, compiled }
     }
 
     /// Evaluates the expression.
     pub fn evaluate<'v>(&self, activation: &mut CelActivation<'v>) -> Result<Val<'v>, String> {
-        let parsed = self.parsed.as_ref().map_err(|why| format!("compilation error: {why}"))?;
-        run(parsed, &activation.variables, &mut activation.budget).map_err(|trouble| match trouble {
-            Trouble::Error(why) => why,
-            Trouble::Cost => "the expression exceeds the cost limit of a request: make it cheaper".into(),
+        let compiled = self.compiled.as_ref().map_err(|error| format!("compilation error: {error}"))?;
+        let CelActivation { variables, budget } = activation;
+        budget.run(compiled, variables).map_err(|error| match error {
+            Error::CostLimit | Error::SizeLimit(_) => {
+                "the expression exceeds the cost limit of a request: make it cheaper".to_string()
+            }
+            other => other.to_string(),
         })
     }
 
@@ -34,30 +45,64 @@ impl Expression {
         let failed = |why: String| format!("expression '{}' resulted in error: {why}", self.source);
         match self.evaluate(activation).map_err(failed)? {
             Val::Bool(result) => Ok(result),
-            other => Err(failed(format!("the result is a {}, not a bool", other.type_word()))),
+            other => Err(failed(format!("the result is a {}, not a bool", other.type_name()))),
         }
     }
 }
 
 /// The variables of an evaluation and its remaining budget.
 pub(crate) struct CelActivation<'v> {
-    variables: Vec<(&'static str, Val<'v>)>,
+    variables: Bindings<'v>,
     budget: Budget,
+}
+
+/// The values of the variables, in the order of [`DOCUMENTS`].
+struct Bindings<'v>([Option<Val<'v>>; DOCUMENTS.len() + 2]);
+
+impl<'v> Variables<'v> for Bindings<'v> {
+    fn variable(&self, index: usize) -> Outcome<'v> {
+        let unset = || {
+            let name = DOCUMENTS.get(index).copied().unwrap_or("authorizer");
+            Error::evaluate(format!("no such attribute(s): {name}"))
+        };
+        self.0.get(index).cloned().flatten().ok_or_else(unset)
+    }
+}
+
+/// Allows everything: requests are made by administrators.
+fn allow(_: &AccessAttributes) -> Decision {
+    Decision { allowed: true, ..Decision::default() }
 }
 
 impl<'v> CelActivation<'v> {
     /// Creates an activation with `request`, `object`, `oldObject` and `authorizer`.
     pub fn new(request: &'v Value, object: &'v Value, old: &'v Value) -> CelActivation<'v> {
-        let all = [("request", request), ("object", object), ("oldObject", old)];
-        let mut variables: Vec<_> = all.map(|(name, value)| (name, Val::untyped(value))).into();
-        variables.push(("authorizer", Val::Authority));
-        CelActivation { variables, budget: Budget::of_object() }
+        let mut variables = Bindings(Default::default());
+        let decide: Arc<Decide> = Arc::new(allow);
+        variables.0[REQUEST_RESOURCE] =
+            Some(request_resource(Arc::clone(&decide), AccessAttributes::default()));
+        variables.0[AUTHORIZER] = Some(authorizer(decide));
+        let mut activation = CelActivation { variables, budget: Budget::of_object() };
+        for (name, value) in [("request", request), ("object", object), ("oldObject", old)] {
+            activation.set_document(name, value);
+        }
+        activation
+    }
+
+    /// Sets a variable to a document.
+    pub fn set_document(&mut self, name: &'static str, value: &'v Value) {
+        // A document without a schema can always be read.
+        if let Ok(value) = Val::from_document(value, None) {
+            self.set(name, value);
+        }
     }
 
     /// Sets a variable.
     pub fn set(&mut self, name: &'static str, value: Val<'v>) {
-        self.variables.retain(|(known, _)| *known != name);
-        self.variables.push((name, value));
+        let index = DOCUMENTS.iter().position(|known| *known == name);
+        if let Some(slot) = index.and_then(|index| self.variables.0.get_mut(index)) {
+            *slot = Some(value);
+        }
     }
 }
 
@@ -103,7 +148,9 @@ mod tests {
         assert_eq!(all(&["oldObject == null && has(object.spec.replicas)"]), Ok(true));
         assert_eq!(all(&["object.spec.missing == 1", "false"]), Ok(false));
         let may = "authorizer.serviceAccount('n', 'a').group('').resource('pods').check('get')";
-        assert_eq!(all(&[&format!("{may}.allowed() && !{may}.errored() && {may}.reason() == ''")]), Ok(true));
+        assert_eq!(all(&[&format!("{may}.allowed() && {may}.reason() == ''")]), Ok(true));
+        // A third check exceeds the cost limit, as in Kubernetes.
+        assert!(all(&[&format!("{may}.allowed() && {may}.allowed() && {may}.allowed()")]).is_err());
         assert_eq!(all(&["authorizer.requestResource.check('custom').allowed()"]), Ok(true));
         assert!(all(&["object.spec.missing == 1"]).unwrap_err().contains("missing"));
         assert!(all(&["1 + 1"]).unwrap_err().contains("not a bool"));

@@ -3,6 +3,8 @@
 //! schema), and is compiled once per definition.
 
 use super::{pattern::Pattern, rules::Rule};
+use std::sync::OnceLock;
+use tenure_cel::Decl;
 use tenure_meta::{Previous, Rebuild, map_items};
 use tenure_value::{Object, Text, Value};
 
@@ -94,6 +96,8 @@ pub(crate) struct Node {
     pub bounds: Option<Box<Bounds>>,
     pub junctors: Option<Box<Junctors>>,
     pub rules: Box<[Rule]>,
+    /// What expressions see of the values, declared when first needed.
+    pub declared: OnceLock<Option<Decl>>,
     /// Whether a default stands here or below.
     pub defaults_within: bool,
     /// Whether a rule stands here or below.
@@ -179,6 +183,7 @@ impl Node {
             bounds: Bounds::compile(from),
             junctors: Junctors::compile(from),
             rules,
+            declared: OnceLock::new(),
             defaults_within: false,
             rules_within: false,
             embedded_within: false,

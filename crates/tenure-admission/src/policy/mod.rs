@@ -10,7 +10,8 @@ use crate::{
     matching::{MatchConstraints, Selector},
     webhook::FailurePolicy,
 };
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
+use tenure_cel::{Map, MapKey};
 use tenure_crd::rules::{Val, message};
 use tenure_meta::{Reason, Row};
 use tenure_value::{Text, Value};
@@ -148,7 +149,7 @@ impl Policy {
             format!("expression '{}' resulted in error: {why}{variable_error}", mutation.expression.source)
         };
         let result = mutation.expression.evaluate(&mut activation).map_err(failed)?;
-        let document = result.to_document().ok_or_else(|| failed("the result is not a document".into()))?;
+        let document = result.to_document().map_err(|error| failed(error.to_string()))?;
         Ok((mutation.change)(document))
     }
 
@@ -184,13 +185,13 @@ impl Policy {
     /// Computes the variables, each of which sees those before it. One that fails is missing, so that expressions that
     /// use it fail; the first error is returned in parentheses.
     fn compute_variables(&self, activation: &mut CelActivation<'_>) -> String {
-        let mut computed = Vec::with_capacity(self.variables.len());
+        let mut computed = BTreeMap::new();
         let mut failed = String::new();
         for (name, expression) in &self.variables {
             match expression.evaluate(activation) {
                 Ok(value) => {
-                    computed.push((Val::Text(name.clone()), value));
-                    activation.set("variables", Val::Map(Arc::new(computed.clone())));
+                    computed.insert(MapKey::String(name.clone()), value);
+                    activation.set("variables", Val::Map(Map::Made(Arc::new(computed.clone()))));
                 }
                 Err(why) if failed.is_empty() => {
                     failed = format!(" (variable {:?} cannot be computed: {why})", name.as_str());
@@ -198,7 +199,7 @@ impl Policy {
                 Err(_) => {}
             }
         }
-        activation.set("variables", Val::Map(Arc::new(computed)));
+        activation.set("variables", Val::Map(Map::Made(Arc::new(computed))));
         failed
     }
 }
@@ -215,9 +216,9 @@ pub(crate) struct PolicyInput<'v> {
 impl<'v> PolicyInput<'v> {
     fn activation(self, params: Option<&'v Value>) -> CelActivation<'v> {
         let mut activation = CelActivation::new(self.request, self.object, self.old_object);
-        activation.set("namespaceObject", Val::untyped(self.namespace_object));
+        activation.set_document("namespaceObject", self.namespace_object);
         if let Some(params) = params {
-            activation.set("params", Val::untyped(params));
+            activation.set_document("params", params);
         }
         activation
     }

@@ -278,9 +278,9 @@ fn check_expression(
         errors.push(of.fault(field, FieldErrorKind::Required, &Value::Null, ""));
         return;
     }
-    let is_right: fn(&Type<'_>) -> bool = match wanted {
+    let is_right: fn(&Type) -> bool = match wanted {
         Wanted::Truth => |of| matches!(of, Type::Bool | Type::Dyn),
-        Wanted::Text => |of| matches!(of, Type::Text | Type::Dyn),
+        Wanted::Text => |of| matches!(of, Type::String | Type::Dyn),
         Wanted::Anything => |_| true,
     };
     if let Some(detail) = fault(source, seen, is_right) {

@@ -9,6 +9,8 @@ pub struct Limits {
     pub cost: u64,
     /// How many bytes the values that it makes may take.
     pub bytes: usize,
+    /// How many bytes may be gone through by functions whose cost does not depend on sizes, such as `size`.
+    pub scanned: usize,
 }
 
 impl Limits {
@@ -19,7 +21,7 @@ impl Limits {
 
     /// What Kubernetes allows one evaluation.
     pub const fn new() -> Limits {
-        Limits { cost: 1_000_000, bytes: 128 << 20 }
+        Limits { cost: 1_000_000, bytes: 128 << 20, scanned: 256 << 20 }
     }
 
     /// Lowers the limit on costs to what is left of a budget.
@@ -40,12 +42,13 @@ pub struct Meter {
     limits: Limits,
     cost: u64,
     bytes: usize,
+    scanned: usize,
 }
 
 impl Meter {
     /// Starts to count.
     pub fn new(limits: Limits) -> Meter {
-        Meter { limits, cost: 0, bytes: 0 }
+        Meter { limits, cost: 0, bytes: 0, scanned: 0 }
     }
 
     /// Charges work that is about to be done.
@@ -60,6 +63,13 @@ impl Meter {
     pub fn allocate(&mut self, bytes: usize) -> Result<(), Error> {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > self.limits.bytes { Err(Error::SizeLimit(self.limits.bytes)) } else { Ok(()) }
+    }
+
+    /// Counts bytes that are about to be gone through at a cost that does not depend on them.
+    #[inline]
+    pub fn scan(&mut self, bytes: usize) -> Result<(), Error> {
+        self.scanned = self.scanned.saturating_add(bytes);
+        if self.scanned > self.limits.scanned { Err(Error::CostLimit) } else { Ok(()) }
     }
 
     /// Returns what was charged so far.

@@ -243,7 +243,8 @@ impl Cost {
             Cost::In => size(1),
             Cost::Compare => match args {
                 [Val::Opaque(_), _] => 1,
-                _ => scaled(size(0).min(size(1)), PER_CHARACTER),
+                [a, b] => scaled(smaller_size(a, b), PER_CHARACTER),
+                _ => 1,
             },
             Cost::Concatenate => scaled(size(0).saturating_add(size(1)), PER_CHARACTER),
             Cost::ConcatenateLists => 1,
@@ -274,6 +275,21 @@ fn actual_size(value: &Val<'_>) -> u64 {
     match value {
         Val::Optional(Some(value)) => value.size().unwrap_or(1),
         value => value.size().unwrap_or(1),
+    }
+}
+
+/// Returns the smaller of two sizes, without counting the characters of a text that is much longer.
+fn smaller_size(a: &Val<'_>, b: &Val<'_>) -> u64 {
+    let (short, long) = match (a, b) {
+        (Val::String(x), Val::String(y)) if x.len() > y.len() => (b, a),
+        (Val::String(_), Val::String(_)) => (a, b),
+        _ => return actual_size(a).min(actual_size(b)),
+    };
+    let size = actual_size(short);
+    match long {
+        // A character takes four bytes at most.
+        Val::String(text) if text.len() as u64 / 4 >= size => size,
+        long => size.min(actual_size(long)),
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::{ONE, Row, fail, no_such_overload};
 use crate::{
-    cost::Cost,
+    Error,
+    cost::{Cost, Meter},
     env::Outcome,
     value::{Duration, Timestamp, Val, go_float},
 };
@@ -25,11 +26,17 @@ pub(super) const FUNCTIONS: &[Row] = &[
     }),
     ("double(double): double", ONE, |_, args| to_double(args)),
     ("double(int): double", ONE, |_, args| to_double(args)),
-    ("double(string): double", ONE, |_, args| to_double(args)),
+    ("double(string): double", ONE, |meter, args| {
+        scan(meter, args)?;
+        to_double(args)
+    }),
     ("double(uint): double", ONE, |_, args| to_double(args)),
     ("duration(duration): duration", ONE, |_, args| to_duration(args)),
     ("duration(int): duration", ONE, |_, args| to_duration(args)),
-    ("duration(string): duration", ONE, |_, args| to_duration(args)),
+    ("duration(string): duration", ONE, |meter, args| {
+        scan(meter, args)?;
+        to_duration(args)
+    }),
     ("int(int): int", ONE, |_, args| to_int(args)),
     ("int(double): int", ONE, |_, args| to_int(args)),
     ("int(duration): int", ONE, |_, args| to_int(args)),
@@ -52,6 +59,14 @@ pub(super) const FUNCTIONS: &[Row] = &[
     ("uint(int): uint", ONE, |_, args| to_uint(args)),
     ("uint(string): uint", ONE, |_, args| to_uint(args)),
 ];
+
+/// Counts what reading a text goes through.
+fn scan(meter: &mut Meter, args: &[Val<'_>]) -> Result<(), Error> {
+    match args {
+        [Val::String(text)] => meter.scan(text.len()),
+        _ => Ok(()),
+    }
+}
 
 fn unconvertible<'v>(args: &[Val<'v>], to: &str) -> Outcome<'v> {
     let from = args.first().map_or("", Val::type_name).to_string();

@@ -2,6 +2,7 @@
 
 use super::{ONE, Row, fail, no_such_overload, regex};
 use crate::{
+    Error,
     cost::{Cost, Meter},
     env::Outcome,
     types::ListSemantics,
@@ -57,12 +58,12 @@ pub(super) const OPERATORS: &[Row] = &[
     ("`@not_strictly_false`(bool): bool", ONE, |_, _| no_such_overload()),
     ("`_[_]`(list(T), int): T", ONE, |_, _| no_such_overload()),
     ("`_[_]`(map(K, V), K): V", ONE, |_, _| no_such_overload()),
-    ("`_==_`(T, T): bool", Cost::Compare, |_, args| match args {
-        [a, b] => a.equals(b).map(Val::Bool),
+    ("`_==_`(T, T): bool", Cost::Compare, |meter, args| match args {
+        [a, b] => equal(meter, a, b).map(Val::Bool),
         _ => no_such_overload(),
     }),
-    ("`_!=_`(T, T): bool", Cost::Compare, |_, args| match args {
-        [a, b] => a.equals(b).map(|equal| Val::Bool(!equal)),
+    ("`_!=_`(T, T): bool", Cost::Compare, |meter, args| match args {
+        [a, b] => equal(meter, a, b).map(|equal| Val::Bool(!equal)),
         _ => no_such_overload(),
     }),
     ("`@in`(T, list(T)): bool", Cost::In, |_, args| match args {
@@ -117,14 +118,14 @@ pub(super) const OPERATORS: &[Row] = &[
         [Val::List(a), Val::List(b)] => concatenate(meter, a, b),
         _ => no_such_overload(),
     }),
-    ("size(string): int", ONE, |_, args| size(args)),
-    ("size(bytes): int", ONE, |_, args| size(args)),
-    ("size(list(T)): int", ONE, |_, args| size(args)),
-    ("size(map(K, V)): int", ONE, |_, args| size(args)),
-    ("string.size(): int", ONE, |_, args| size(args)),
-    ("bytes.size(): int", ONE, |_, args| size(args)),
-    ("list(T).size(): int", ONE, |_, args| size(args)),
-    ("map(K, V).size(): int", ONE, |_, args| size(args)),
+    ("size(string): int", ONE, size),
+    ("size(bytes): int", ONE, size),
+    ("size(list(T)): int", ONE, size),
+    ("size(map(K, V)): int", ONE, size),
+    ("string.size(): int", ONE, size),
+    ("bytes.size(): int", ONE, size),
+    ("list(T).size(): int", ONE, size),
+    ("map(K, V).size(): int", ONE, size),
     ("string.contains(string): bool", Cost::Contains, |_, args| texts(args, |a, b| a.contains(b))),
     ("string.startsWith(string): bool", Cost::Affix, |_, args| texts(args, |a, b| a.starts_with(b))),
     ("string.endsWith(string): bool", Cost::Affix, |_, args| texts(args, |a, b| a.ends_with(b))),
@@ -167,11 +168,22 @@ fn texts<'v>(args: &[Val<'v>], holds: fn(&str, &str) -> bool) -> Outcome<'v> {
     }
 }
 
-fn size<'v>(args: &[Val<'v>]) -> Outcome<'v> {
+fn size<'v>(meter: &mut Meter, args: &[Val<'v>]) -> Outcome<'v> {
+    if let [Val::String(text)] = args {
+        meter.scan(text.len())?;
+    }
     match args.first().and_then(Val::size) {
         Some(size) => Ok(Val::Int(i64::try_from(size).unwrap_or(i64::MAX))),
         None => no_such_overload(),
     }
+}
+
+/// Compares two values. Lists and maps cost by the number of their items, so what is in these is counted here.
+fn equal<'v>(meter: &mut Meter, a: &Val<'v>, b: &Val<'v>) -> Result<bool, Error> {
+    if let (Val::List(_), Val::List(_)) | (Val::Map(_), Val::Map(_)) = (a, b) {
+        meter.scan(a.weight())?;
+    }
+    a.equals(b)
 }
 
 fn compare<'v>(args: &[Val<'v>], holds: fn(Ordering) -> bool) -> Outcome<'v> {

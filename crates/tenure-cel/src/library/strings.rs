@@ -9,8 +9,11 @@ use crate::{
 };
 
 pub(super) const FUNCTIONS: &[Row] = &[
-    ("string.charAt(int): string", ONE, |_, args| match args {
-        [Val::String(text), Val::Int(at)] => char_at(text, *at),
+    ("string.charAt(int): string", ONE, |meter, args| match args {
+        [Val::String(text), Val::Int(at)] => {
+            meter.scan(text.len())?;
+            char_at(text, *at)
+        }
         _ => no_such_overload(),
     }),
     ("string.indexOf(string): int", Cost::ScanItems, |_, args| index_of(args)),

@@ -19,8 +19,11 @@ pub(super) const FUNCTIONS: &[Row] = &[
         _ => no_such_overload(),
     }),
     // Kubernetes charges nothing more for this than for any function.
-    ("isURL(string): bool", ONE, |_, args| match args {
-        [Val::String(text)] => Ok(Val::Bool(Url::parse(text).is_ok())),
+    ("isURL(string): bool", ONE, |meter, args| match args {
+        [Val::String(text)] => {
+            meter.scan(text.len())?;
+            Ok(Val::Bool(Url::parse(text).is_ok()))
+        }
         _ => no_such_overload(),
     }),
     ("kubernetes.URL.getScheme(): string", ONE, |_, args| of(args, |url| Val::from(url.scheme.as_str()))),

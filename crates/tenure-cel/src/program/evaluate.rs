@@ -75,9 +75,13 @@ impl<'v> Run<'_, 'v> {
                 self.meter.charge(1)?;
                 self.locals[*slot].clone()
             }
-            Node::Select(selection) => self.select(selection),
+            Node::Select(selection) => {
+                let value = self.select(selection);
+                self.decoded(value)
+            }
             Node::Index { operand, index, optional, relative } => {
-                self.index(*operand, *index, *optional, *relative)
+                let value = self.index(*operand, *index, *optional, *relative);
+                self.decoded(value)
             }
             Node::And(left, right) => self.logic(*left, *right, false),
             Node::Or(left, right) => self.logic(*left, *right, true),
@@ -90,6 +94,9 @@ impl<'v> Run<'_, 'v> {
             Node::Search { search, text, pattern, limit } => self.search(*search, *text, pattern, *limit),
             Node::Membership { item, keys } => {
                 let item = self.eval(*item)?;
+                if let Val::String(text) = &item {
+                    self.meter.scan(text.len())?;
+                }
                 Ok(Val::Bool(item.hash_key().is_some_and(|key| keys.contains(&key))))
             }
             Node::List { elements, optional } => self.list(elements, optional),
@@ -102,6 +109,14 @@ impl<'v> Run<'_, 'v> {
                 self.eval(*body)
             }
         }
+    }
+
+    /// Counts bytes, which documents hold in base64 and which are decoded whenever they are read.
+    fn decoded(&mut self, value: Outcome<'v>) -> Outcome<'v> {
+        if let Ok(Val::Bytes(bytes)) = &value {
+            self.meter.scan(bytes.len().saturating_mul(4))?;
+        }
+        value
     }
 
     fn truth(&mut self, id: NodeId) -> Result<bool, Error> {

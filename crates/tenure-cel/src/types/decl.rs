@@ -134,8 +134,8 @@ impl Decl {
         Decl(Arc::new(Node { kind: Kind::Map(value), max_elements, min_bytes: 2 }))
     }
 
-    /// Declares an object of properties, each with whether it must be there. The name stands in messages and tells the
-    /// type from others. Expressions write the names of properties [escaped](crate::escape); those that cannot be are hidden.
+    /// Declares an object of properties, each with whether it must be there. The name stands in messages; two objects
+    /// are of one type only if they come from one declaration. Expressions write the names of properties [escaped](crate::escape); those that cannot be are hidden.
     pub fn object<N: Into<Text>>(
         name: impl Into<Text>,
         properties: impl IntoIterator<Item = (N, Decl, bool)>,

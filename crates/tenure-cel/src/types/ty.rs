@@ -87,7 +87,7 @@ impl PartialEq for Type {
         match (self, other) {
             (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => a == b,
             (Type::Map(k, v), Type::Map(l, w)) => k == l && v == w,
-            (Type::Object(a), Type::Object(b)) => a.ptr_eq(b) || a.object_name() == b.object_name(),
+            (Type::Object(a), Type::Object(b)) => a.ptr_eq(b),
             (Type::Named(a), Type::Named(b)) | (Type::Param(a), Type::Param(b)) => a == b,
             (Type::Var(a), Type::Var(b)) => a == b,
             _ => std::mem::discriminant(self) == std::mem::discriminant(other) && self.is_plain(),

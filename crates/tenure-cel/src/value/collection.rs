@@ -108,6 +108,10 @@ impl<'v> List<'v> {
     }
 }
 
+fn is_set(object: &Object, property: &Text) -> bool {
+    object.get(property).is_some_and(|value| !value.is_null())
+}
+
 impl<'v> Map<'v> {
     /// Returns how many entries there are.
     pub fn len(&self) -> usize {
@@ -115,7 +119,7 @@ impl<'v> Map<'v> {
             Map::Document(object, None) => object.len(),
             Map::Document(object, Some(decl)) if decl.is_map() => object.len(),
             Map::Document(object, Some(decl)) => {
-                decl.fields().iter().filter(|field| object.contains(&field.property)).count()
+                decl.fields().iter().filter(|field| is_set(object, &field.property)).count()
             }
             Map::Made(entries) | Map::Struct(_, entries) => entries.len(),
         }
@@ -141,7 +145,9 @@ impl<'v> Map<'v> {
             Map::Document(object, Some(decl)) => match decl.object_name() {
                 Some(_) => {
                     let field = decl.field(name)?;
-                    Some(Val::from_document(object.get(&field.property)?, Some(&field.decl)))
+                    // A declared field that is null is absent.
+                    let value = object.get(&field.property).filter(|value| !value.is_null())?;
+                    Some(Val::from_document(value, Some(&field.decl)))
                 }
                 None => Some(Val::from_document(object.get(name)?, decl.element())),
             },
@@ -167,7 +173,7 @@ impl<'v> Map<'v> {
     pub fn keys(&self) -> Vec<Val<'v>> {
         match self {
             Map::Document(object, Some(decl)) if decl.object_name().is_some() => {
-                let held = decl.fields().iter().filter(|field| object.contains(&field.property));
+                let held = decl.fields().iter().filter(|field| is_set(object, &field.property));
                 held.map(|field| Val::String(field.name.clone())).collect()
             }
             Map::Document(object, _) => object.iter().map(|(name, _)| Val::String(name.clone())).collect(),

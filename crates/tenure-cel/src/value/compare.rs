@@ -44,12 +44,48 @@ impl<'v> Val<'v> {
         })
     }
 
+    /// Returns about how many bytes there are in a value, up to what would take long to count.
+    pub(crate) fn weight(&self) -> usize {
+        let mut left = 1 << 16;
+        let mut sum = 0;
+        match self {
+            Val::List(List::Document(array, _)) => {
+                array.iter().for_each(|item| sum += document_weight(item, &mut left))
+            }
+            Val::Map(Map::Document(object, _)) => {
+                object.iter().for_each(|(name, value)| sum += name.len() + document_weight(value, &mut left));
+            }
+            Val::List(List::Made(items)) => sum = items.iter().map(Val::weight).sum(),
+            Val::Map(Map::Made(entries) | Map::Struct(_, entries)) => {
+                sum = entries.values().map(Val::weight).sum()
+            }
+            Val::String(text) => sum = text.len(),
+            Val::Bytes(bytes) => sum = bytes.len(),
+            _ => {}
+        }
+        sum + 8
+    }
+
     /// Returns a key that equal values share, where values of this kind have one; the rest is compared one by one.
     pub(crate) fn hash_key(&self) -> Option<MapKey> {
         match self {
             Val::Double(number) if number.fract() != 0.0 => None,
             other => MapKey::new(other),
         }
+    }
+}
+
+fn document_weight(value: &Value, left: &mut usize) -> usize {
+    // Behind so many values the rest is taken to be small: counting it would take as long as comparing it.
+    let Some(fewer) = left.checked_sub(1) else { return 8 };
+    *left = fewer;
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(|item| document_weight(item, left)).sum::<usize>() + 8,
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| name.len() + document_weight(value, left)).sum::<usize>() + 8
+        }
+        _ => 8,
     }
 }
 

@@ -1,29 +1,25 @@
 //! The rules of a schema (`x-kubernetes-validations`): checked with the definition, compiled when first used, run on
 //! objects within a budget. A rule that does not look at the old value is not run on what is unchanged.
 
-mod escape;
-mod estimate;
-mod eval;
-mod foreign;
-mod macros;
-mod place;
-mod signatures;
-mod types;
-mod value;
-mod zone;
+mod admission;
+mod authorizer;
+mod budget;
+mod declare;
+mod definition;
 
-pub use estimate::check_definition;
-pub use eval::{Budget, Trouble, run};
-pub use types::{AUTHORITY, Type, type_of};
-pub use value::Val;
+pub use admission::{admission_env, expression_fault};
+pub use authorizer::{AccessAttributes, Decide, Decision, authorizer, request_resource};
+pub use budget::Budget;
+pub use definition::check_definition;
+pub use tenure_cel::{Type, Val};
 
 use super::{
     node::Node,
     path::SimplePath,
     validate::{Correlated, MOST_FAULTS},
 };
-use kube_cel::cel::{IdedExpr, parser::Parser};
 use std::sync::OnceLock;
+use tenure_cel::{Decl, Env, Error};
 use tenure_meta::{FieldError, FieldPath, Row};
 use tenure_value::{Text, Value};
 
@@ -48,14 +44,18 @@ pub struct Rule {
     program: OnceLock<Result<Program, String>>,
 }
 
-/// A rule, parsed.
+/// A rule, compiled.
 #[derive(Debug)]
 pub struct Program {
-    pub rule: IdedExpr,
-    pub message: Option<IdedExpr>,
+    pub rule: tenure_cel::Program,
+    /// The message that the rule makes; why it cannot, where its expression is wrong.
+    pub message: Option<Result<tenure_cel::Program, String>>,
     /// Whether the rule compares with the old value.
     pub is_transition: bool,
 }
+
+/// The index of `oldSelf` among the variables; `self` comes first.
+const OLD_SELF: usize = 1;
 
 impl Rule {
     pub fn new(rule: &Value) -> Rule {
@@ -70,16 +70,37 @@ impl Rule {
         }
     }
 
-    pub fn program(&self) -> Result<&Program, &str> {
-        let compiled = self.program.get_or_init(|| {
-            let rule = parse(&self.source)?;
-            let is_transition = types::mentions(&rule, "oldSelf");
-            // A message that does not parse is reported with the definition; here the plain one stands in.
-            let message = Some(self.message_expression.trim()).filter(|text| !text.is_empty());
-            let message = message.and_then(|text| parse(text).ok());
-            Ok(Program { rule, message, is_transition })
+    /// Returns the rule compiled for the values of its node.
+    pub fn program(&self, node: &Node) -> Result<&Program, &str> {
+        self.program.get_or_init(|| self.compile(node)).as_ref().map_err(String::as_str)
+    }
+
+    fn compile(&self, node: &Node) -> Result<Program, String> {
+        if self.source.len() > MOST_BYTES {
+            return Err(format!("compilation failed: the expression is longer than {MOST_BYTES} bytes"));
+        }
+        let Some(decl) = node.decl() else {
+            return Err("compilation failed: the schema does not say what the values here are".into());
+        };
+        let old = match self.optional_old_self {
+            true => Decl::of(Type::optional(decl.ty())),
+            false => decl.clone(),
+        };
+        let env = Env::kubernetes().with_variable("self", decl.clone()).with_variable("oldSelf", old);
+        let rule = env.compile(&self.source).map_err(|error| compile_detail("", &error))?;
+        if !matches!(rule.result_type(), Type::Bool) {
+            return Err("cel expression must evaluate to a bool".into());
+        }
+        let message = (!self.message_expression.trim().is_empty()).then(|| {
+            let message = env.compile(&self.message_expression);
+            let message = message.map_err(|error| compile_detail("messageExpression ", &error))?;
+            match message.result_type() {
+                Type::String => Ok(message),
+                _ => Err("messageExpression must evaluate to a string".to_string()),
+            }
         });
-        compiled.as_ref().map_err(String::as_str)
+        let is_transition = rule.reads(OLD_SELF);
+        Ok(Program { rule, message, is_transition })
     }
 
     /// Returns what is said when the rule does not hold.
@@ -91,23 +112,13 @@ impl Rule {
     }
 }
 
-/// Parses an expression.
-pub fn parse(source: &str) -> Result<IdedExpr, String> {
-    if source.len() > MOST_BYTES {
-        return Err(format!("the expression is longer than {MOST_BYTES} bytes"));
+/// Says why an expression cannot be compiled.
+fn compile_detail(what: &str, error: &Error) -> String {
+    match error {
+        Error::Compile(issues) => format!("{what}compilation failed: {issues}"),
+        other if what.is_empty() => format!("program instantiation failed: {other}"),
+        other => format!("{what}instantiation failed: {other}"),
     }
-    let parsed = Parser::new().enable_optional_syntax(true).parse(source).map_err(|errors| {
-        let told = errors.errors.iter().map(|error| {
-            let why = match error.msg.contains("Syntax error") {
-                true => error.msg.clone(),
-                false => format!("Syntax error: {}", error.msg),
-            };
-            let place = usize::try_from(error.pos.0).ok().zip(usize::try_from(error.pos.1).ok());
-            place::told(source, place, &why)
-        });
-        told.collect::<Vec<_>>().join("\n")
-    })?;
-    macros::expand(parsed).map_err(|misfit| misfit.told(source))
 }
 
 /// Runs the rules of a node and of all below it.
@@ -171,7 +182,7 @@ fn check_rule(
         }
         None => path.to_string(),
     };
-    let program = match rule.program() {
+    let program = match rule.program(node) {
         Ok(program) => program,
         Err(why) => {
             return errors.push(FieldError::invalid(
@@ -184,33 +195,22 @@ fn check_rule(
     if !program.is_transition && unchanged {
         return;
     }
-    let mut variables = vec![("self", Val::of(value, Some(node)))];
-    if program.is_transition {
-        match (old, rule.optional_old_self) {
-            (None, false) => return,
-            (Some(old), false) => variables.push(("oldSelf", Val::of(old, Some(node)))),
-            (old, true) => {
-                let old = old.map(|old| Box::new(Val::of(old, Some(node))));
-                variables.push(("oldSelf", Val::Optional(old)));
-            }
-        }
+    if program.is_transition && old.is_none() && !rule.optional_old_self {
+        return;
     }
-    let words = match eval::run(&program.rule, &variables, budget) {
-        Ok(Val::Bool(true)) => return,
-        Ok(Val::Bool(false)) => message_of(rule, program, &variables, budget),
-        Ok(other) => {
-            format!("a {} is not a result of a rule, true or false is: {}", other.type_word(), rule.source)
-        }
-        Err(Trouble::Error(why)) => {
-            let named = Some(rule.message.trim()).filter(|message| !message.is_empty());
-            format!("{why} evaluating rule: {}", named.unwrap_or_else(|| rule.source.trim()))
-        }
-        Err(Trouble::Cost) => {
+    let words = match evaluate(rule, program, node, value, old, budget) {
+        Ok(None) => return,
+        Ok(Some(words)) => words,
+        Err(Error::CostLimit | Error::SizeLimit(_)) => {
             budget.exhaust();
             format!(
                 "call cost exceeds limit for rule: {}; no further validation rules are run: make the value smaller, or the rule cheaper",
                 rule.source
             )
+        }
+        Err(error) => {
+            let named = Some(rule.message.trim()).filter(|message| !message.is_empty());
+            format!("{error} evaluating rule: {}", named.unwrap_or_else(|| rule.source.trim()))
         }
     };
     errors.push(match rule.reason.as_str() {
@@ -221,20 +221,38 @@ fn check_rule(
     });
 }
 
-/// Returns the message that a rule makes, or the plain one where that fails.
-fn message_of(
+/// Runs a rule and returns what is said when it does not hold.
+fn evaluate(
     rule: &Rule,
     program: &Program,
-    variables: &[(&'static str, Val<'_>)],
+    node: &Node,
+    value: &Value,
+    old: Option<&Value>,
     budget: &mut Budget,
-) -> String {
-    let made = program.message.as_ref().and_then(|of| message(eval::run(of, variables, budget).ok()?));
-    made.unwrap_or_else(|| rule.words())
+) -> Result<Option<String>, Error> {
+    let decl = node.decl();
+    let old = old.map(|old| Val::from_document(old, decl)).transpose()?;
+    let old = match rule.optional_old_self {
+        true => Val::optional(old),
+        false => old.unwrap_or(Val::Null),
+    };
+    let variables = [Val::from_document(value, decl)?, old];
+    match budget.run(&program.rule, &variables)? {
+        Val::Bool(true) => Ok(None),
+        Val::Bool(false) => {
+            let made = match &program.message {
+                Some(Ok(expression)) => budget.run(expression, &variables).ok().and_then(message),
+                _ => None,
+            };
+            Ok(Some(made.unwrap_or_else(|| rule.words())))
+        }
+        other => Err(Error::evaluate(format!("a {} is not a result of a rule", other.type_name()))),
+    }
 }
 
 /// Returns the message that an expression made, if it can be one: a text of one line that is not too long.
 pub fn message(made: Val<'_>) -> Option<String> {
-    let Val::Text(text) = made else { return None };
+    let Val::String(text) = made else { return None };
     let fits = !text.trim().is_empty() && text.len() <= MOST_MESSAGE_BYTES && !text.contains('\n');
     fits.then(|| text.trim().to_string())
 }
@@ -251,25 +269,7 @@ fn shown(value: &Value) -> Value {
 impl Node {
     /// Whether a rule here or below compares with the old value.
     pub fn has_transitions(&self) -> bool {
-        let own = self.rules.iter().any(|rule| rule.program().is_ok_and(|program| program.is_transition));
+        let own = self.rules.iter().any(|rule| rule.program(self).is_ok_and(|program| program.is_transition));
         self.rules_within && (own || self.below().any(Node::has_transitions))
-    }
-}
-
-/// Returns what is wrong with an expression that may use variables of these names, if something is; `is_right` tells
-/// whether its result is of the type that is wanted.
-pub fn expression_fault(source: &str, variables: &[&str], is_right: fn(&Type<'_>) -> bool) -> Option<String> {
-    let parsed = match parse(source) {
-        Ok(parsed) => parsed,
-        Err(why) => return Some(format!("compilation failed: {why}")),
-    };
-    let mut scope: Vec<_> = variables.iter().map(|name| (name.to_string(), Type::Dyn)).collect();
-    scope.push(("authorizer".into(), Type::Foreign(AUTHORITY)));
-    match type_of(&parsed, &mut scope) {
-        Err(misfit) => Some(format!("compilation failed: {}", misfit.told(source))),
-        Ok(found) if !is_right(&found) => {
-            Some(format!("must evaluate to another type than {}", found.word()))
-        }
-        Ok(_) => None,
     }
 }

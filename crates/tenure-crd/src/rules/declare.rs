@@ -1,0 +1,83 @@
+//! Declares the values of a schema to expressions: types, and the bounds that costs are estimated from.
+
+use crate::node::{Additional, Identity, ListKind, Node, NodeType};
+use tenure_cel::{Decl, ListSemantics};
+use tenure_value::{Text, Value};
+
+impl Node {
+    /// Returns what expressions see of the values of this node; none where the schema says too little about them.
+    pub fn decl(&self) -> Option<&Decl> {
+        self.declared.get_or_init(|| declare(self)).as_ref()
+    }
+}
+
+fn declare(node: &Node) -> Option<Decl> {
+    let bounds = node.bounds.as_deref();
+    let max_length = bounds.and_then(|bounds| bounds.max_length);
+    let bounded = |decl: Decl| match max_length {
+        Some(length) => decl.max_length(length),
+        None => decl,
+    };
+    Some(match node.of {
+        NodeType::Any => return None,
+        NodeType::IntOrString => bounded(Decl::int_or_string()),
+        NodeType::Boolean => Decl::bool(),
+        NodeType::Integer => Decl::int(),
+        NodeType::Number => Decl::double(),
+        NodeType::String => match node.format.as_str() {
+            "byte" => bounded(Decl::bytes()),
+            "duration" => Decl::duration(),
+            "date" => Decl::date(),
+            "date-time" => Decl::timestamp(),
+            _ => match (max_length, bounds.and_then(|bounds| bounds.values.as_deref())) {
+                (None, Some(values)) => Decl::string().one_of(values.iter().filter_map(Value::as_str)),
+                _ => bounded(Decl::string()),
+            },
+        },
+        NodeType::Array => {
+            let list = Decl::list(node.items.as_deref()?.decl()?.clone());
+            let list = list.list_semantics(match &node.list {
+                ListKind::Atomic => ListSemantics::Ordered,
+                ListKind::Set => ListSemantics::Set,
+                ListKind::Keyed(keys) => ListSemantics::Keyed(keys.clone()),
+            });
+            match bounds.and_then(|bounds| bounds.max_items) {
+                Some(count) => list.max_items(count),
+                None => list,
+            }
+        }
+        NodeType::Object => match &node.additional {
+            Additional::Each(values) => {
+                let map = Decl::map(values.decl()?.clone());
+                match bounds.and_then(|bounds| bounds.max_properties) {
+                    Some(count) => map.max_properties(count),
+                    None => map,
+                }
+            }
+            _ => object(node),
+        },
+    })
+}
+
+/// Whole resources have their type and their name, whatever the schema says about these.
+const IDENTITY: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+fn object(node: &Node) -> Decl {
+    let is_resource = matches!(node.identity, Identity::Root | Identity::Embedded);
+    let own = node.fields.iter().filter(|(name, _)| !is_resource || !IDENTITY.contains(&name.as_str()));
+    let own = own.filter_map(|(name, of)| {
+        let required = of.default.is_none() && node.required.contains(name);
+        Some((name.clone(), of.decl()?.clone(), required))
+    });
+    let identity = IDENTITY.iter().filter(|_| is_resource).map(|name| {
+        let decl = match *name {
+            "metadata" => {
+                let names = ["name", "generateName"].map(|name| (name, Decl::string(), false));
+                Decl::object("object", names)
+            }
+            _ => Decl::string(),
+        };
+        (Text::new_static(name), decl, node.required.iter().any(|required| required == name))
+    });
+    Decl::object("object", own.chain(identity).collect::<Vec<_>>())
+}

@@ -1,0 +1,222 @@
+//! Checks the rules of a definition: that they compile, that they give true or false, and that they cannot cost too much
+//! on the largest object that the schema allows.
+
+use super::{MOST_BYTES, REASONS, Rule};
+use crate::{
+    node::{Additional, ListKind, Node, NodeType},
+    path::SimplePath,
+};
+use tenure_cel::excess;
+use tenure_meta::{FieldError, FieldErrorKind, FieldPath, Row};
+use tenure_value::{Value, json};
+
+/// What one rule may cost at most, on all the values that it is run on.
+const PER_RULE: u64 = 10_000_000;
+/// What all rules of a schema may cost at most.
+const PER_SCHEMA: u64 = 100_000_000;
+/// How many rules are named when a schema costs too much, of those that cost at least a hundredth of the limit.
+const MOST_EXPENSIVE: usize = 4;
+/// What can be done about costs.
+const ADVICE: &str = "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)";
+
+/// Checks the rules of a schema.
+pub fn check_definition(node: &Node, schema: &Value, root: &str, errors: &mut Vec<FieldError>) {
+    let path = FieldPath::root();
+    let mut check = Check { errors, total: 0, expensive: Vec::new() };
+    check.node(node, schema, &Place { count: Some(1), uncorrelatable: None }, &path.field(root));
+    if check.total > PER_SCHEMA {
+        for (path, _) in std::mem::take(&mut check.expensive) {
+            let detail =
+                "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
+            check.errors.push(FieldError::forbidden(path, detail));
+        }
+        let detail = format!(
+            "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema exceeds budget by factor of {} {ADVICE}",
+            excess(check.total, PER_SCHEMA)
+        );
+        check.errors.push(FieldError::forbidden(root, &detail));
+    }
+}
+
+/// What holds for all values of a node.
+#[derive(Clone)]
+struct Place {
+    /// How many of them an object has at most; none where lists or maps around are not bounded.
+    count: Option<u64>,
+    /// The list around whose items have no old value.
+    uncorrelatable: Option<String>,
+}
+
+impl Place {
+    /// Returns the place of what a node has up to so many of.
+    fn below(&self, most: Option<u64>) -> Place {
+        let count = self.count.zip(most).map(|(count, most)| count.saturating_mul(most));
+        Place { count, ..self.clone() }
+    }
+}
+
+struct Check<'f> {
+    errors: &'f mut Vec<FieldError>,
+    total: u64,
+    /// The most expensive rules, the first costing most.
+    expensive: Vec<(String, u64)>,
+}
+
+impl Check<'_> {
+    fn node(&mut self, node: &Node, schema: &Value, place: &Place, path: &FieldPath<'_>) {
+        if !node.rules_within {
+            return;
+        }
+        let marker = path.field("x-kubernetes-validations");
+        for (at, (rule, written)) in
+            node.rules.iter().zip(schema.items("x-kubernetes-validations")).enumerate()
+        {
+            self.rule(rule, written, node, place, &marker.index(at));
+        }
+        let empty = Value::Null;
+        let bounds = node.bounds.as_deref();
+        for (name, below) in &node.fields {
+            let schema = schema.at(["properties", name.as_str()]).unwrap_or(&empty);
+            self.node(below, schema, place, &path.field("properties").key(name));
+        }
+        if let Additional::Each(below) = &node.additional {
+            let schema = schema.get("additionalProperties").unwrap_or(&empty);
+            let place = place.below(bounds.and_then(|bounds| bounds.max_properties));
+            self.node(below, schema, &place, &path.field("additionalProperties"));
+        }
+        if let Some(below) = node.items.as_deref().filter(|_| node.of == NodeType::Array) {
+            let schema = schema.get("items").unwrap_or(&empty);
+            let mut place = place.below(bounds.and_then(|bounds| bounds.max_items));
+            if !matches!(node.list, ListKind::Keyed(_)) && place.uncorrelatable.is_none() {
+                place.uncorrelatable = Some(path.to_string());
+            }
+            self.node(below, schema, &place, &path.field("items"));
+        }
+    }
+
+    fn rule(&mut self, rule: &Rule, written: &Value, node: &Node, place: &Place, path: &FieldPath<'_>) {
+        self.words(rule, written, node, path);
+        if rule.source.trim().is_empty() {
+            return self.errors.push(FieldError::required(path.field("rule"), "rule is not specified"));
+        }
+        let program = match rule.program(node) {
+            Ok(program) => program,
+            Err(why) => return self.errors.push(invalid(&path.field("rule"), written, why)),
+        };
+        let count = place.count.or_else(|| node.decl().map(|decl| decl.max_count())).unwrap_or(1);
+        let cost = program.rule.estimated_cost().saturating_mul(count);
+        self.charge(cost, "estimated rule cost", &path.field("rule"));
+        match &program.message {
+            Some(Err(why)) => self.errors.push(invalid(&path.field("messageExpression"), written, why)),
+            Some(Ok(message)) => {
+                let path = path.field("messageExpression");
+                self.charge(message.estimated_cost(), "estimated messageExpression cost", &path);
+            }
+            None => {}
+        }
+        match (&place.uncorrelatable, program.is_transition) {
+            (Some(within), true) => {
+                let source = Value::from(rule.source.clone());
+                let detail = format!(
+                    "oldSelf cannot be used on the uncorrelatable portion of the schema within {within}"
+                );
+                self.errors.push(FieldError::invalid(path.field("rule"), &source, &detail));
+            }
+            (_, false) => {
+                if let Some(given) = written.get("optionalOldSelf").filter(|given| !given.is_null()) {
+                    let detail = "may not be set if oldSelf is not used in rule";
+                    self.errors.push(FieldError::invalid(path.field("optionalOldSelf"), given, detail));
+                }
+            }
+            (None, true) => {}
+        }
+    }
+
+    fn charge(&mut self, cost: u64, what: &str, path: &FieldPath<'_>) {
+        if cost > PER_RULE {
+            let detail = format!("{what} exceeds budget by factor of {} {ADVICE}", excess(cost, PER_RULE));
+            self.errors.push(FieldError::forbidden(path, &detail));
+        }
+        self.total = self.total.saturating_add(cost);
+        if cost >= PER_SCHEMA / 100 {
+            let at = self.expensive.partition_point(|(_, of)| *of >= cost);
+            self.expensive.insert(at, (path.to_string(), cost));
+            self.expensive.truncate(MOST_EXPENSIVE);
+        }
+    }
+
+    /// Checks what stands beside the expression.
+    fn words(&mut self, rule: &Rule, written: &Value, node: &Node, path: &FieldPath<'_>) {
+        let message = Value::from(rule.message.clone());
+        let given = |name: &str| written.get(name).is_some_and(|value| !value.is_null());
+        if given("message") && rule.message.trim().is_empty() {
+            self.errors.push(FieldError::invalid(
+                path.field("message"),
+                &message,
+                "message must be non-empty if specified",
+            ));
+        }
+        if rule.message.trim().contains('\n') {
+            self.errors.push(FieldError::invalid(
+                path.field("message"),
+                &message,
+                "message must not contain line breaks",
+            ));
+        }
+        if rule.source.trim().contains('\n') && rule.message.is_empty() && rule.message_expression.is_empty()
+        {
+            let detail = "message must be specified if rule contains line breaks";
+            self.errors.push(FieldError::required(path.field("message"), detail));
+        }
+        if rule.source.len() > MOST_BYTES {
+            self.errors.push(FieldError::too_long(path.field("rule"), MOST_BYTES as u64));
+        }
+        if !rule.reason.is_empty() && !REASONS.contains(&rule.reason.as_str()) {
+            let allowed = REASONS.map(Value::from);
+            self.errors.push(FieldError::not_supported(
+                path.field("reason"),
+                &rule.reason.clone().into(),
+                &allowed,
+            ));
+        }
+        if !rule.field_path.is_empty() {
+            let wanted = SimplePath::parse(&rule.field_path);
+            let found =
+                wanted.map(|path| path.names.iter().try_fold(node, |node, name| node.under(name)).is_some());
+            let detail = match found {
+                Some(true) => return,
+                Some(false) => "fieldPath must be a valid path: it does not refer to a field of the schema",
+                None => "fieldPath must be a path of names below this place, such as .foo.bar",
+            };
+            let value = rule.field_path.clone().into();
+            self.errors.push(FieldError::invalid(path.field("fieldPath"), &value, detail));
+        }
+    }
+}
+
+/// Returns the error of a rule, which shows the rule whole, as Kubernetes does.
+fn invalid(path: &FieldPath<'_>, rule: &Value, detail: &str) -> FieldError {
+    let text = |name: &str| quoted(&rule.text(name));
+    let reason = match rule.text("reason").as_str() {
+        "" => "null".to_string(),
+        reason => quoted(reason),
+    };
+    let optional = match rule.get("optionalOldSelf") {
+        Some(Value::Bool(flag)) => flag.to_string(),
+        _ => "null".to_string(),
+    };
+    let shown = format!(
+        "{{\"Rule\":{},\"Message\":{},\"MessageExpression\":{},\"Reason\":{reason},\"FieldPath\":{},\"OptionalOldSelf\":{optional}}}",
+        text("rule"),
+        text("message"),
+        text("messageExpression"),
+        text("fieldPath"),
+    );
+    FieldError::with_message(FieldErrorKind::Invalid, path, format!("Invalid value: {shown}: {detail}"))
+}
+
+/// Quotes a text as JSON in which no sign has a meaning to HTML.
+fn quoted(text: &str) -> String {
+    let quoted = json::to_string(&Value::from(text));
+    quoted.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
