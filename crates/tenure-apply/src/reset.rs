@@ -7,6 +7,7 @@ use tenure_value::{Object, Value};
 
 /// Which fields an endpoint resets.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub enum Reset<'a> {
     /// None.
     #[default]

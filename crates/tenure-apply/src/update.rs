@@ -7,6 +7,7 @@ use tenure_value::Value;
 
 /// What a request says of `managedFields`.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum Requested<'a> {
     /// Nothing: the live managers count. Subresources always use this.
     Live,

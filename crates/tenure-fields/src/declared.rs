@@ -1,8 +1,8 @@
-//! The set of fields that a value declares under a type: what an applier of that value comes to hold.
+//! The set of fields that a value declares under a type: what an applier of that value owns.
 //!
 //! A struct's field is in the set where nothing below it is (a scalar, `null`, an empty object, anything
 //! atomic); an entry of a map and an item of a list is in the set always. So an empty list whose items have
-//! holders of their own declares nothing, which is how a kube-apiserver has it.
+//! owners of their own declares nothing, which is how a kube-apiserver has it.
 
 use crate::{Error, FieldSet, Node, PathElement};
 use tenure_schema::{Key, List, ListTopology, Map, Relation, Struct, Type, TypeRef, UnknownFields};
@@ -34,7 +34,7 @@ impl FieldSet {
 
 /// What a value declares.
 struct Declared {
-    /// Whether it is held as a whole, where it is a struct's field.
+    /// Whether it is owned as a whole if it is a struct's field.
     whole: bool,
     below: FieldSet,
 }

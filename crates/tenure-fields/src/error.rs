@@ -6,6 +6,7 @@ use tenure_value::Position;
 
 /// Why a text is not a field set or a path, or a document does not fit its type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The text is not the JSON of a field set.
     #[error("{position}: {problem}")]

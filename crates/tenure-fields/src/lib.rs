@@ -1,4 +1,14 @@
-//! Field paths and field sets: how Tenure says which part of a document someone holds.
+//! Field paths and field sets: which parts of a document a manager owns. Knows neither managers nor how types merge.
+//!
+//! ```
+//! use tenure_fields::{FieldSet, Path, fields_v1};
+//!
+//! let set: FieldSet = fields_v1::parse(br#"{"f:spec":{"f:replicas":{}}}"#)?;
+//! let path = Path::parse(".spec.replicas")?;
+//! assert!(set.has(&path));
+//! assert_eq!(fields_v1::to_vec(&set), br#"{"f:spec":{"f:replicas":{}}}"#);
+//! # Ok::<(), tenure_fields::Error>(())
+//! ```
 //!
 //! A [`Path`] leads from the root of a document to one of its parts; a [`FieldSet`] is a set of paths,
 //! kept as a sorted trie whose subtrees are shared, so that union, intersection and difference are one

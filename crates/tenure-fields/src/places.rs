@@ -1,4 +1,4 @@
-//! Sets against places within types: whether someone holds anything where a type is looked at or changed.
+//! Sets against places within types: whether a set has any path at a place of a type.
 
 use crate::{FieldSet, PathElement};
 use tenure_schema::{TypePath, TypeStep};

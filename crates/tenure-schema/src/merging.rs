@@ -6,13 +6,13 @@ use std::{collections::HashSet, fmt};
 /// How a list or a map merges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Manner {
-    /// It is held and replaced as one.
+    /// It is owned and replaced as a whole.
     Whole,
-    /// Its items are held one by one.
+    /// Its items are owned one by one.
     Set,
-    /// Its entries are told apart by keys and held part by part.
+    /// Its entries are identified by keys and owned part by part.
     Keyed(Box<[Key]>),
-    /// Its fields are held one by one.
+    /// Its fields are owned one by one.
     ByField,
 }
 
@@ -62,17 +62,17 @@ pub struct Change {
 }
 
 impl Change {
-    /// Returns what follows for those who hold it or parts of it.
+    /// Returns the consequence for those who own it or parts of it.
     pub fn consequence(&self) -> &'static str {
         match (&self.before, &self.after) {
             (_, Manner::Whole) => {
-                "whoever holds a part of it holds all of it from their next apply, and two of them conflict"
+                "owners of a part own all of it from their next apply, and two of them conflict"
             }
             (Manner::Whole, _) => {
-                "whoever holds all of it holds every part of it that is there; parts that others add stay"
+                "the owner of all of it owns every part that exists; parts that others add stay"
             }
             _ => {
-                "entries are told apart by other fields; what was held by the old ones is held anew from the next apply"
+                "entries are identified by other fields; ownership by the old keys is replaced at the next apply"
             }
         }
     }

@@ -37,13 +37,13 @@ impl Type {
     }
 }
 
-/// Whether the parts of an object have holders of their own.
+/// Whether the parts of an object have owners of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Relation {
-    /// Each part is held and merged on its own.
+    /// Each part is owned and merged on its own.
     #[default]
     Granular,
-    /// The whole is held and replaced as one.
+    /// The whole is owned and replaced as one.
     Atomic,
 }
 
@@ -65,7 +65,7 @@ pub enum UnknownFields {
 pub struct Struct {
     /// The fields, sorted by name.
     pub fields: Fields,
-    /// Whether the fields have holders of their own.
+    /// Whether the fields have owners of their own.
     pub relation: Relation,
     /// What becomes of fields not named here.
     pub unknown: UnknownFields,
@@ -109,7 +109,7 @@ pub struct Slot {
 pub struct Map {
     /// What each name holds.
     pub value: Slot,
-    /// Whether the entries have holders of their own.
+    /// Whether the entries have owners of their own.
     pub relation: Relation,
 }
 
@@ -122,7 +122,7 @@ pub struct List {
     pub topology: ListTopology,
 }
 
-/// How the items of a list are told apart, and so whether they have holders of their own.
+/// How the items of a list are told apart, and so whether they have owners of their own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ListTopology {
     /// They are not: the list is replaced as one.

@@ -6,7 +6,7 @@
 /// place, and each object or list takes its share from the top.
 ///
 /// ```
-/// use tenure_value::{Array, Stack, Value};
+/// use tenure_value::{Array, Value, private::Stack};
 ///
 /// let mut values = Stack::with_capacity(8);
 /// values.push(|| Value::Int(1));

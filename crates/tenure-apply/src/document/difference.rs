@@ -94,7 +94,7 @@ fn both(old: &Value, new: &Value, ty: TypeRef<'_>) -> Change {
         Granularity::Deduced => {
             // A value that turns from a scalar into an object, or back, has changed itself, not only in its parts.
             let forms = entered(old, Form::Object) && entered(new, Form::Object) && !bare(old, new);
-            if !forms && (holds_parts(old) || holds_parts(new)) {
+            if !forms && (owns_parts(old) || owns_parts(new)) {
                 return Change { written: true, removed: false, below: parts(Some(old), Some(new), ty) };
             }
             !forms
@@ -128,7 +128,7 @@ fn bare(old: &Value, new: &Value) -> bool {
     is_bare(old) && is_bare(new)
 }
 
-fn holds_parts(value: &Value) -> bool {
+fn owns_parts(value: &Value) -> bool {
     value.as_object().is_some_and(|object| !object.is_empty())
 }
 

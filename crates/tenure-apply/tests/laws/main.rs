@@ -25,7 +25,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_a_write_sets_someone_holds(run in world::run()) {
+    fn whatever_a_write_sets_someone_owns(run in world::run()) {
         let mut world = World::new(&run);
         for write in &run.writes {
             let Some(before) = world.writes(write) else { continue };
@@ -42,7 +42,7 @@ proptest! {
     }
 
     #[test]
-    fn nobody_holds_what_is_not_there_but_empty_parts_that_were_declared(run in world::run()) {
+    fn nobody_owns_what_is_not_there_but_empty_parts_that_were_declared(run in world::run()) {
         let mut world = World::new(&run);
         for write in &run.writes {
             let Some(_) = world.writes(write) else { continue };
@@ -134,7 +134,7 @@ proptest! {
     }
 
     #[test]
-    fn an_extracted_configuration_declares_what_its_manager_holds(run in world::run()) {
+    fn an_extracted_configuration_declares_what_its_manager_owns(run in world::run()) {
         let mut world = World::new(&run);
         for write in &run.writes {
             let Some(_) = world.writes(write) else { continue };

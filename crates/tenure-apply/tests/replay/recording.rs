@@ -134,7 +134,7 @@ pub fn complete(
             let items = made.iter().zip(recorded.iter()).enumerate().map(|(at, (made, recorded))| {
                 let live = live.and_then(|live| counterpart(made, live, at));
                 let before = match before {
-                    Before::Below(set) => held_item(set, made),
+                    Before::Below(set) => owned_item(set, made),
                     other => other,
                 };
                 let config = config.and_then(|config| counterpart(made, config, at));
@@ -149,7 +149,7 @@ pub fn complete(
     }
 }
 
-fn held_item<'a>(set: &'a FieldSet, item: &Value) -> Before<'a> {
+fn owned_item<'a>(set: &'a FieldSet, item: &Value) -> Before<'a> {
     let leads = |node: &&Node| match &node.element {
         PathElement::Key(keys) => {
             keys.iter().all(|(name, value)| item.get(name).is_none_or(|own| own == value))

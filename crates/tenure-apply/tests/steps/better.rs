@@ -67,7 +67,7 @@ fn an_entry_at_a_removed_version_goes_and_disturbs_nobody() {
 }
 
 #[test]
-fn the_holder_of_an_atomic_whole_holds_its_parts_once_it_is_granular() {
+fn the_owner_of_an_atomic_whole_owns_its_parts_once_it_is_granular() {
     let granular = SPEC
         .replace("x-kubernetes-map-type: atomic, ", "")
         .replace("atoms: {type: array", "atoms: {type: array, x-kubernetes-list-type: set");

@@ -3,7 +3,7 @@
 use crate::{SPEC, story::Story};
 
 #[test]
-fn keyed_items_merge_by_key_and_go_with_their_last_holder() {
+fn keyed_items_merge_by_key_and_go_with_their_last_owner() {
     Story::of(SPEC)
         .applies("alice", "{items: [{name: a, value: '1'}, {name: b, value: '1'}]}")
         .applies("bob", "{items: [{name: b}, {name: c}]}")
@@ -18,7 +18,7 @@ fn keyed_items_merge_by_key_and_go_with_their_last_holder() {
 }
 
 #[test]
-fn the_applied_order_holds_among_applied_items_and_others_stay_where_they_are_met() {
+fn the_applied_order_is_kept_among_applied_items_and_others_stay_where_they_are_met() {
     for (live, applied, merged) in [
         ("[a, b, c]", "[c, a]", "[b, c, a]"),
         ("[a, b]", "[x, b, w]", "[a, x, b, w]"),

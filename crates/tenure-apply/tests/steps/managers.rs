@@ -150,7 +150,7 @@ fn what_identifies_an_object_is_in_no_set() {
 }
 
 #[test]
-fn a_scale_shows_who_holds_the_number_and_carries_it_back() {
+fn a_scale_shows_who_owns_the_number_and_carries_it_back() {
     let replicas: Path = ".spec.replicas".parse().expect("a path");
     let at = |version: &str| (version == "apps/v1").then(|| replicas.clone());
     let manager = |name: &str, operation, subresource: &str, fields: &str| Manager {

@@ -3,7 +3,7 @@
 use crate::{SPEC, story::Story};
 
 #[test]
-fn apply_merges_leaves_and_the_applier_holds_them() {
+fn apply_merges_leaves_and_the_applier_owns_them() {
     Story::of(SPEC)
         .applies("alice", "{a: '1', num: 2}")
         .applies("alice", "{a: '1', num: 3}")
@@ -11,7 +11,7 @@ fn apply_merges_leaves_and_the_applier_holds_them() {
 }
 
 #[test]
-fn what_its_only_holder_leaves_out_goes_and_what_others_hold_stays() {
+fn what_its_only_owner_leaves_out_goes_and_what_others_own_stays() {
     Story::of(SPEC)
         .applies("alice", "{a: '1', b: '1'}")
         .applies("bob", "{b: '1'}")
@@ -20,7 +20,7 @@ fn what_its_only_holder_leaves_out_goes_and_what_others_hold_stays() {
 }
 
 #[test]
-fn equal_values_are_held_together_and_a_change_asks_every_holder() {
+fn equal_values_are_owned_together_and_a_change_asks_every_owner() {
     Story::of(SPEC)
         .applies("alice", "{a: '1'}")
         .applies("bob", "{a: '1'}")
@@ -33,7 +33,7 @@ fn equal_values_are_held_together_and_a_change_asks_every_holder() {
 }
 
 #[test]
-fn a_conflict_tells_path_holders_and_both_values() {
+fn a_conflict_tells_path_owners_and_both_values() {
     let story = Story::of(SPEC).updates("edit", "{num: 1}").applies("bob", "{num: 2}");
     let Some(tenure_apply::ApplyError::Conflicts(conflicts)) = &story.refused else { panic!("no conflict") };
     let conflict = conflicts.iter().next().expect("a conflict");
@@ -59,7 +59,7 @@ fn force_over_a_path_takes_that_path_and_asks_for_the_rest() {
 }
 
 #[test]
-fn atomic_parts_are_held_and_replaced_as_one() {
+fn atomic_parts_are_owned_and_replaced_as_one() {
     Story::of(SPEC)
         .applies("alice", "{whole: {x: '1', w: '1'}, atoms: [p, q]}")
         .applies("bob", "{whole: {z: '1'}}")
@@ -85,7 +85,7 @@ fn parts_without_a_type_are_told_apart_by_their_own_form() {
 }
 
 #[test]
-fn an_update_takes_what_it_changes_and_what_is_gone_nobody_holds() {
+fn an_update_takes_what_it_changes_and_what_is_gone_nobody_owns() {
     Story::of(SPEC)
         .applies("alice", "{a: '1', b: '1', num: 1}")
         .updates("edit", "{a: '2', num: 1}")
@@ -96,14 +96,14 @@ fn an_update_takes_what_it_changes_and_what_is_gone_nobody_holds() {
 }
 
 #[test]
-fn an_update_that_changes_nothing_changes_no_holder_and_no_time() {
+fn an_update_that_changes_nothing_changes_no_owner_and_no_time() {
     let before = Story::of(SPEC).applies("alice", "{a: '1'}");
     let state = before.state().clone();
     assert_eq!(*before.updates("edit", "{a: '1'}").state(), state);
 }
 
 #[test]
-fn a_manager_that_holds_nothing_disappears() {
+fn a_manager_that_owns_nothing_disappears() {
     Story::of(SPEC)
         .applies("alice", "{a: '1'}")
         .updates("edit", "{a: '2'}")
@@ -124,7 +124,7 @@ fn the_time_of_an_applier_moves_with_the_object_only() {
 }
 
 #[test]
-fn fields_that_an_endpoint_resets_are_neither_written_nor_held() {
+fn fields_that_an_endpoint_resets_are_neither_written_nor_owned() {
     Story::of(SPEC)
         .applies("alice", "{a: '1'}")
         .endpoint("status", &["spec.a"])

@@ -11,7 +11,7 @@ use tenure_apply::{
 use tenure_fields::Path;
 
 #[test]
-fn every_leaf_is_reported_with_its_holders_or_none() {
+fn every_leaf_is_reported_with_its_owners_or_none() {
     let story = Story::of(SPEC)
         .applies("alice", "{a: '1', items: [{name: x, value: '1'}], whole: {k: v}}")
         .applies("bob", "{a: '1', map: {}}");
@@ -39,7 +39,7 @@ fn every_leaf_is_reported_with_its_holders_or_none() {
 }
 
 #[test]
-fn holdings_tell_of_all_that_can_be_held_each_before_what_is_inside() {
+fn holdings_tell_of_all_that_can_be_owned_each_before_what_is_inside() {
     let story = Story::of(SPEC)
         .applies("alice", "{items: [{name: x, value: '1'}], map: {k: v}}")
         .applies("bob", "{items: [{name: x}], map: {}}");

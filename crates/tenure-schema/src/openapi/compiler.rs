@@ -121,7 +121,7 @@ impl<'d> Compiler<'d> {
         if let Some(custom) = &self.custom {
             custom.add_identity(&mut of, Required::No);
         }
-        // The whole is never held as one: its metadata has holders of its own.
+        // An object is never owned as a whole: its metadata has owners of its own.
         of.relation = Relation::Granular;
         let id = self.builder.add(Type::Struct(of));
         self.builder.kind(api_version, kind, id);

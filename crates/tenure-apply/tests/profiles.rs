@@ -1,0 +1,256 @@
+//! For each difference from Kubernetes, the same conversation with both behaviours.
+
+use tenure_apply::{
+    Applier, ApplyError, Behavior, Emptied, Evolution, Live, Manager, Managers, Operation, Owner, Presence,
+    Requested, Reset, Versions, Write, update,
+};
+use tenure_fields::{FieldSet, fields_v1};
+use tenure_schema::{Schema, TypeRef, crd};
+use tenure_value::{Limits, Value, yaml};
+
+const GROUP: &str = "example.com";
+
+const SPEC: &str = "
+part: {type: object, properties: {a: {type: string}}}
+nullable: {type: object, nullable: true, properties: {a: {type: string}}}
+whole: {type: object, properties: {a: {type: string}, b: {type: string}}}
+items:
+  type: array
+  x-kubernetes-list-type: map
+  x-kubernetes-list-map-keys: [name]
+  items: {type: object, required: [name, size], properties: {name: {type: string}, size: {type: integer}, note: {type: string}}}
+ports:
+  type: array
+  x-kubernetes-list-type: map
+  x-kubernetes-list-map-keys: [port, protocol]
+  items:
+    type: object
+    required: [port]
+    properties: {port: {type: integer}, protocol: {type: string, default: TCP, nullable: true}}
+";
+
+fn read(text: &str) -> Value {
+    yaml::parse(text.as_bytes(), &Limits::default()).unwrap()
+}
+
+/// Returns the types of Widgets at two versions; `whole` is atomic if asked for.
+fn schema(whole: &str) -> Schema {
+    let spec = SPEC.replace("whole: {type: object,", &format!("whole: {{type: object, {whole}"));
+    let indented: String = spec.lines().map(|line| format!("                {line}\n")).collect();
+    let version = |name: &str| {
+        format!(
+            "  - name: {name}\n    schema:\n      openAPIV3Schema:\n        type: object\n        properties:\n          \
+             status: {{type: object, properties: {{a: {{type: string}}}}}}\n          spec:\n            type: object\n            \
+             properties:\n{indented}"
+        )
+    };
+    let text = format!(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  group: {GROUP}\n  \
+         names: {{kind: Widget}}\n  versions:\n{}{}",
+        version("v1"),
+        version("v2")
+    );
+    crd::compile(&read(&text)).unwrap()
+}
+
+/// Widgets at two versions that differ in name alone.
+struct Widgets {
+    schema: Schema,
+    former: Option<Schema>,
+}
+
+impl Versions for Widgets {
+    fn type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
+        self.schema.kind(api_version, "Widget")
+    }
+
+    fn convert(&self, object: &Value, api_version: &str) -> Result<Value, String> {
+        let object = object.as_object().ok_or("not an object")?;
+        Ok(Value::Object(object.with("apiVersion", api_version)))
+    }
+
+    fn former_type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
+        self.former.as_ref()?.kind(api_version, "Widget")
+    }
+
+    fn evolves(&self) -> Evolution {
+        Evolution::Possible
+    }
+
+    fn emptied(&self) -> Emptied {
+        Emptied::Stays
+    }
+}
+
+fn widgets() -> Widgets {
+    Widgets { schema: schema(""), former: None }
+}
+
+fn widget(spec: &str) -> Value {
+    read(&format!("apiVersion: {GROUP}/v1\nkind: Widget\nmetadata: {{name: w}}\nspec: {spec}\n"))
+}
+
+fn manager(name: &str, version: &str, fields: &str) -> Manager {
+    Manager {
+        name: name.into(),
+        operation: Operation::Apply,
+        api_version: format!("{GROUP}/{version}").into(),
+        subresource: "".into(),
+        time: None,
+        fields: fields_v1::parse(fields.as_bytes()).unwrap(),
+    }
+}
+
+fn with(object: &Value, managers: &[Manager]) -> Value {
+    let metadata = object.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+    let metadata = metadata.with("managedFields", Managers::new(managers.iter().cloned()).to_value());
+    Value::Object(object.as_object().cloned().unwrap_or_default().with("metadata", metadata))
+}
+
+/// Returns what is at `spec` after alice and then the others apply, or why an apply fails.
+fn applied(behavior: Behavior, kind: &Widgets, steps: &[(&str, &str)]) -> Result<String, ApplyError> {
+    let mut live = None;
+    for (manager, spec) in steps {
+        let applier = Applier::new(manager).versions(kind).behavior(behavior);
+        live = Some(applier.apply(live.as_ref(), &widget(spec))?.object);
+    }
+    Ok(live.and_then(|live| live.get("spec").cloned()).unwrap_or_default().to_string())
+}
+
+fn both(steps: &[(&str, &str)]) -> [String; 2] {
+    [Behavior::tenure(), Behavior::kubernetes()].map(|behavior| applied(behavior, &widgets(), steps).unwrap())
+}
+
+#[test]
+fn equal_zeros() {
+    // The zero was left out when the object was stored.
+    let fields = r#"{"f:spec":{"f:part":{"f:a":{}}}}"#;
+    let live = with(&widget("{}"), &[manager("alice", "v1", fields)]);
+    let outcome = |behavior| {
+        let applier = Applier::new("bob").behavior(behavior);
+        applier
+            .versions(&widgets())
+            .apply(&live, &widget("{part: {a: ''}}"))
+            .map(|applied| applied.managers.len())
+    };
+    assert_eq!(outcome(Behavior::tenure()), Ok(2));
+    assert!(matches!(outcome(Behavior::kubernetes()), Err(ApplyError::Conflicts(_))));
+}
+
+#[test]
+fn emptied_parts() {
+    let emptied = both(&[("alice", "{part: {a: x}}"), ("alice", "{part: {}}")]);
+    assert_eq!(emptied, [r#"{"part":{}}"#, r#"{"part":null}"#]);
+}
+
+#[test]
+fn a_nullable_part_that_is_emptied_is_null_in_both() {
+    let steps =
+        [("alice", "{nullable: null}"), ("bob", "{nullable: {a: x}, part: {}}"), ("bob", "{part: {}}")];
+    assert_eq!(both(&steps), [r#"{"nullable":null,"part":{}}"#; 2]);
+}
+
+#[test]
+fn removed_versions() {
+    let live = with(&widget("{}"), &[manager("alice", "v0", r#"{"f:spec":{}}"#)]);
+    let apply = |behavior| {
+        Applier::new("bob").versions(&widgets()).behavior(behavior).apply(&live, &widget("{part: {a: x}}"))
+    };
+    assert_eq!(apply(Behavior::tenure()).unwrap().managers.len(), 1);
+    let error = apply(Behavior::kubernetes()).unwrap_err().to_string();
+    assert_eq!(error, "request to convert CR to an invalid group/version: example.com/v0");
+    // An update goes through, and leaves no manager.
+    let managers = Managers::new([manager("alice", "v0", r#"{"f:spec":{}}"#)]);
+    let after = |behavior| updated(behavior, &managers, &widget("{}"), &widget("{part: {}}"));
+    assert_eq!(after(Behavior::tenure()).len(), 1);
+    assert_eq!(after(Behavior::kubernetes()).len(), 0);
+}
+
+#[test]
+fn atomic_parts_that_become_granular() {
+    let kind = Widgets { schema: schema(""), former: Some(schema("x-kubernetes-map-type: atomic,")) };
+    let owner = manager("alice", "v1", r#"{"f:spec":{"f:whole":{}}}"#);
+    let live = with(&widget("{whole: {a: x}}"), &[owner]);
+    let apply = |behavior| {
+        Applier::new("bob").versions(&kind).behavior(behavior).apply(&live, &widget("{whole: {a: z}}"))
+    };
+    assert!(matches!(apply(Behavior::tenure()), Err(ApplyError::Conflicts(_))));
+    assert!(apply(Behavior::kubernetes()).is_ok());
+}
+
+#[test]
+fn incomplete_items() {
+    let steps = [
+        ("alice", "{items: [{name: a, size: 1}]}"),
+        ("bob", "{items: [{name: a, note: x}], part: {a: x}}"),
+        ("alice", "{}"),
+    ];
+    let rest = r#"{"items":[{"name":"a","note":"x"}],"part":{"a":"x"}}"#;
+    assert_eq!(both(&steps), [r#"{"part":{"a":"x"}}"#, rest]);
+}
+
+#[test]
+fn null_keys() {
+    let kind = widgets();
+    let fields = r#"{"f:spec":{"f:ports":{"k:{\"port\":80,\"protocol\":null}":{".":{},"f:port":{},"f:protocol":{}}}}}"#;
+    let live = with(&widget("{ports: [{port: 80, protocol: TCP}]}"), &[manager("alice", "v1", fields)]);
+    let ports = |behavior| {
+        let applier = Applier::new("alice").versions(&kind).behavior(behavior);
+        let applied = applier.apply(&live, &widget("{ports: [{port: 80, protocol: null}]}")).unwrap();
+        applied.object.at(["spec", "ports"]).and_then(Value::as_array).map(|ports| ports.len())
+    };
+    assert_eq!(ports(Behavior::tenure()), Some(1));
+    assert_eq!(ports(Behavior::kubernetes()), Some(2));
+}
+
+fn updated(behavior: Behavior, managers: &Managers, old: &Value, new: &Value) -> Managers {
+    let status: FieldSet = fields_v1::parse(br#"{"f:status":{}}"#).unwrap();
+    let kind = widgets();
+    let write = Write {
+        manager: "writer",
+        api_version: "example.com/v1",
+        subresource: "",
+        now: None,
+        versions: &kind,
+        reset: Reset::Fields(&status),
+        empty: &widget("{}"),
+        behavior,
+    };
+    let live = Live { object: old, managers, presence: Presence::Stored };
+    update(live, new, Requested::Live, &write).unwrap().managers
+}
+
+#[test]
+fn managers_at_another_version() {
+    let old = Value::Object(widget("{}").as_object().unwrap().with("status", read("{a: x}")));
+    let managers = Managers::new([manager("controller", "v2", r#"{"f:status":{"f:a":{}}}"#)]);
+    // The main endpoint resets the status, and the request does not have it.
+    let left = |behavior| {
+        let after = updated(behavior, &managers, &old, &widget("{part: {a: x}}"));
+        after.iter().any(|manager| manager.name == "controller")
+    };
+    assert!(left(Behavior::tenure()));
+    assert!(!left(Behavior::kubernetes()));
+}
+
+#[test]
+fn managers_in_messages_are_ordered_by_their_identifier() {
+    let fields = r#"{"f:spec":{"f:part":{"f:a":{}}}}"#;
+    let owner = |name: &str, version: &str, subresource: &str| Manager {
+        subresource: subresource.into(),
+        ..manager(name, version, fields)
+    };
+    // An identifier with a subresource goes on with a comma, which sorts before a closing brace.
+    let managers =
+        [owner("b", "v1", ""), owner("a", "v2", ""), owner("a", "v1", "status"), owner("a b", "v1", "")];
+    let live = with(&widget("{part: {a: x}}"), &managers);
+    let outcome = Applier::new("c").versions(&widgets()).apply(&live, &widget("{part: {a: z}}"));
+    let Err(ApplyError::Conflicts(conflicts)) = outcome else { panic!("contested by four") };
+    let owners: Vec<String> = conflicts
+        .iter()
+        .flat_map(|conflict| &conflict.owners)
+        .map(|owner: &Owner| owner.identity().to_string())
+        .collect();
+    // A space sorts before a quote.
+    assert_eq!(owners, [r#""a b""#, r#""a" with subresource "status""#, r#""a""#, r#""b""#]);
+}
