@@ -5,26 +5,69 @@ use crate::{
 };
 use tenure_meta::ApiError;
 
-/// The plugins in the order in which they run, by the names that Kubernetes gives them. A further plugin is a row here.
-const PLUGINS: [(&str, &dyn AdmissionPlugin); 10] = [
-    ("LimitRanger", &plugins::LimitRanger),
-    ("Priority", &plugins::Priority),
-    ("DefaultStorageClass", &plugins::DefaultStorageClass),
-    ("PersistentVolumeClaimResize", &plugins::PersistentVolumeClaimResize),
-    ("RuntimeClass", &plugins::RuntimeClass),
-    ("DefaultIngressClass", &plugins::DefaultIngressClass),
-    ("MutatingAdmissionPolicy", &plugins::MutatingAdmissionPolicy),
-    ("MutatingAdmissionWebhook", &plugins::MutatingAdmissionWebhook),
-    ("ValidatingAdmissionPolicy", &plugins::ValidatingAdmissionPolicy),
-    ("ValidatingAdmissionWebhook", &plugins::ValidatingAdmissionWebhook),
+/// The name of the plugin that charges quotas.
+const RESOURCE_QUOTA: &str = "ResourceQuota";
+
+/// A row of the table of plugins.
+struct Plugin {
+    /// The name that Kubernetes gives the plugin.
+    name: &'static str,
+    /// Whether the plugin runs unless it is disabled.
+    is_default: bool,
+    runs: Runs,
+}
+
+/// Where a plugin runs.
+enum Runs {
+    /// In the chain.
+    InChain(&'static dyn AdmissionPlugin),
+    /// In the commit of a write, since it must hold in the same transaction.
+    InCommit,
+    /// Always: the server relies on it, or it is among the rules of the built-in kinds.
+    Always,
+}
+
+const fn on(name: &'static str, plugin: &'static dyn AdmissionPlugin) -> Plugin {
+    Plugin { name, is_default: true, runs: Runs::InChain(plugin) }
+}
+
+const fn off(name: &'static str, plugin: &'static dyn AdmissionPlugin) -> Plugin {
+    Plugin { name, is_default: false, runs: Runs::InChain(plugin) }
+}
+
+const fn always(name: &'static str) -> Plugin {
+    Plugin { name, is_default: true, runs: Runs::Always }
+}
+
+/// The plugins in the order in which they run. A further plugin is a row here.
+const PLUGINS: [Plugin; 19] = [
+    always("NamespaceLifecycle"),
+    on("LimitRanger", &plugins::LimitRanger),
+    off("ServiceAccount", &plugins::ServiceAccount),
+    always("TaintNodesByCondition"),
+    on("PodSecurity", &plugins::PodSecurity),
+    on("Priority", &plugins::Priority),
+    always("DefaultTolerationSeconds"),
+    off("ExtendedResourceToleration", &plugins::ExtendedResourceToleration),
+    on("DefaultStorageClass", &plugins::DefaultStorageClass),
+    always("StorageObjectInUseProtection"),
+    on("PersistentVolumeClaimResize", &plugins::PersistentVolumeClaimResize),
+    on("RuntimeClass", &plugins::RuntimeClass),
+    on("CertificateSubjectRestriction", &plugins::CertificateSubjectRestriction),
+    on("DefaultIngressClass", &plugins::DefaultIngressClass),
+    on("MutatingAdmissionPolicy", &plugins::MutatingAdmissionPolicy),
+    on("MutatingAdmissionWebhook", &plugins::MutatingAdmissionWebhook),
+    on("ValidatingAdmissionPolicy", &plugins::ValidatingAdmissionPolicy),
+    on("ValidatingAdmissionWebhook", &plugins::ValidatingAdmissionWebhook),
+    Plugin { name: RESOURCE_QUOTA, is_default: true, runs: Runs::InCommit },
 ];
 
 /// Returns the names of all plugins in the order in which they run.
 pub fn plugin_names() -> impl Iterator<Item = &'static str> {
-    PLUGINS.iter().map(|(name, _)| *name)
+    PLUGINS.iter().map(|plugin| plugin.name)
 }
 
-/// Which plugins run. All are enabled by default.
+/// Which plugins run. By default those of Kubernetes do, except for `ServiceAccount`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PluginSelection {
     /// The names of plugins that are enabled in addition to the default ones.
@@ -49,16 +92,25 @@ pub enum AdmissionError {
         /// The name.
         name: String,
     },
+    /// A plugin was disabled that the server relies on. Remove it from the list.
+    #[error(
+        "admission plugin {name:?} is part of the server and cannot be disabled: remove it from the list"
+    )]
+    Required {
+        /// The name.
+        name: String,
+    },
 }
 
 /// The admission plugins that run, in order.
 pub struct AdmissionChain {
     plugins: Vec<&'static dyn AdmissionPlugin>,
+    charges_quotas: bool,
 }
 
 impl Default for AdmissionChain {
     fn default() -> AdmissionChain {
-        AdmissionChain { plugins: PLUGINS.iter().map(|(_, plugin)| *plugin).collect() }
+        AdmissionChain::of(|plugin| plugin.is_default)
     }
 }
 
@@ -73,14 +125,50 @@ impl AdmissionChain {
                 return Err(AdmissionError::Contradiction { name: name.clone() });
             }
         }
-        let is_enabled = |name: &str| !selection.disabled.iter().any(|disabled| disabled == name);
-        let plugins = PLUGINS.iter().filter(|(name, _)| is_enabled(name)).map(|(_, plugin)| *plugin);
-        Ok(AdmissionChain { plugins: plugins.collect() })
+        let names = |list: &[String], name: &str| list.iter().any(|of| of == name);
+        let is_required =
+            |plugin: &&Plugin| matches!(plugin.runs, Runs::Always) && names(&selection.disabled, plugin.name);
+        if let Some(required) = PLUGINS.iter().find(is_required) {
+            return Err(AdmissionError::Required { name: required.name.into() });
+        }
+        Ok(AdmissionChain::of(|plugin| {
+            names(&selection.enabled, plugin.name)
+                || plugin.is_default && !names(&selection.disabled, plugin.name)
+        }))
+    }
+
+    fn of(is_enabled: impl Fn(&Plugin) -> bool) -> AdmissionChain {
+        let enabled = || PLUGINS.iter().filter(|plugin| is_enabled(plugin));
+        let plugins = enabled().filter_map(|plugin| match plugin.runs {
+            Runs::InChain(plugin) => Some(plugin),
+            Runs::InCommit | Runs::Always => None,
+        });
+        AdmissionChain {
+            plugins: plugins.collect(),
+            charges_quotas: enabled().any(|plugin| plugin.name == RESOURCE_QUOTA),
+        }
+    }
+
+    /// Whether writes are charged to the quotas of their namespaces.
+    pub fn charges_quotas(&self) -> bool {
+        self.charges_quotas
     }
 
     /// Whether a plugin handles an action.
     pub fn handles(&self, action: &ResourceAction<'_>, config: &AdmissionConfig) -> bool {
-        self.plugins.iter().any(|plugin| plugin.handles(action, config))
+        self.handles_in_namespace(action, config, |_| true)
+    }
+
+    /// Whether a plugin handles an action in a namespace. `has_labels` says whether the namespace has labels with a prefix.
+    pub fn handles_in_namespace(
+        &self,
+        action: &ResourceAction<'_>,
+        config: &AdmissionConfig,
+        has_labels: impl Fn(&str) -> bool,
+    ) -> bool {
+        self.plugins.iter().any(|plugin| {
+            plugin.handles(action, config) && plugin.label_prefix(action).is_none_or(&has_labels)
+        })
     }
 
     /// Runs the mutating phase. If a policy or webhook has changed the object, the chain runs once more, so that plugins
@@ -135,9 +223,16 @@ mod tests {
             ResourceAction { operation: Operation::Create, group: "", resource: "pods", subresource: "" };
         let config = AdmissionConfig::default();
         assert!(AdmissionChain::default().handles(&pods, &config));
-        let disabled = selection(&[], &["LimitRanger", "Priority", "RuntimeClass"]);
+        let disabled = selection(&[], &["LimitRanger", "PodSecurity", "Priority", "RuntimeClass"]);
         assert!(!AdmissionChain::new(&disabled).unwrap().handles(&pods, &config));
         assert!(AdmissionChain::new(&selection(&["LimitRanger"], &[])).is_ok());
+        assert!(AdmissionChain::default().charges_quotas());
+        assert!(!AdmissionChain::new(&selection(&[], &["ResourceQuota"])).unwrap().charges_quotas());
+        let all = AdmissionChain::new(&selection(&["ServiceAccount", "ExtendedResourceToleration"], &[]))
+            .unwrap()
+            .plugins
+            .len();
+        assert_eq!(all - AdmissionChain::default().plugins.len(), 2);
     }
 
     #[test]
@@ -145,8 +240,9 @@ mod tests {
         let error = |enabled: &[&str], disabled: &[&str]| {
             AdmissionChain::new(&selection(enabled, disabled)).err().map(|error| error.to_string())
         };
-        assert!(error(&[], &["LimitRange"]).unwrap().contains("use LimitRanger, Priority"));
+        assert!(error(&[], &["LimitRange"]).unwrap().contains("use NamespaceLifecycle, LimitRanger"));
         assert!(error(&["Priority"], &["Priority"]).unwrap().contains("both enabled and disabled"));
+        assert!(error(&[], &["NamespaceLifecycle"]).unwrap().contains("cannot be disabled"));
     }
 
     #[test]
@@ -155,12 +251,20 @@ mod tests {
         let config = AdmissionConfig::default();
         for (operation, group, resource, subresource) in [
             (Operation::Create, "", "configmaps", ""),
-            (Operation::Update, "", "pods", ""),
+            (Operation::Update, "", "pods", "status"),
             (Operation::Create, "", "pods", "eviction"),
             (Operation::Create, "example.com", "pods", ""),
         ] {
             let action = ResourceAction { operation, group, resource, subresource };
             assert!(!chain.handles(&action, &config), "{action:?}");
         }
+        let update = ResourceAction {
+            operation: Operation::Update,
+            group: "apps",
+            resource: "deployments",
+            subresource: "",
+        };
+        assert!(chain.handles(&update, &config));
+        assert!(!chain.handles_in_namespace(&update, &config, |_| false));
     }
 }

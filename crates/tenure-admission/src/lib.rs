@@ -12,7 +12,9 @@ mod expression;
 mod matching;
 mod plugin;
 mod plugins;
+pub mod pod_security;
 mod policy;
+pub mod resource_quota;
 mod webhook;
 
 pub use attributes::{AdmissionAttributes, Operation, ResourceAction, ResourceVariant};

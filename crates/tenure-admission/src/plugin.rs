@@ -12,6 +12,12 @@ pub trait AdmissionPlugin: Send + Sync {
     /// Whether the plugin handles an action. This must be cheap: it is asked for every write.
     fn handles(&self, action: &ResourceAction<'_>, config: &AdmissionConfig) -> bool;
 
+    /// Returns the prefix of the labels of a namespace without which the plugin does nothing in it; `None` if the plugin does
+    /// not depend on them.
+    fn label_prefix(&self, _: &ResourceAction<'_>) -> Option<&'static str> {
+        None
+    }
+
     /// Changes the object, or refuses the request.
     async fn admit(&self, _: &mut AdmissionAttributes, _: &AdmissionContext<'_>) -> Result<(), ApiError> {
         Ok(())

@@ -1,7 +1,7 @@
 //! LimitRanger: sets the default requests and limits of containers, and checks that containers, pods and claims stay
 //! within the limit ranges of their namespace. Only new objects are checked.
 
-use super::{fields, with_spec};
+use super::{fields, items, with_spec};
 use crate::{
     AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Operation, ResourceAction,
 };
@@ -61,11 +61,7 @@ async fn limits(
     context: &AdmissionContext<'_>,
 ) -> Result<Vec<Value>, ApiError> {
     let ranges = context.cluster.list("v1", "LimitRange", &attributes.namespace).await?;
-    Ok(ranges.iter().flat_map(|range| list(range.at(["spec", "limits"])).iter().cloned()).collect())
-}
-
-fn list(value: Option<&Value>) -> &[Value] {
-    value.and_then(Value::as_array).map(|list| list.items()).unwrap_or_default()
+    Ok(ranges.iter().flat_map(|range| items(range.at(["spec", "limits"])).iter().cloned()).collect())
 }
 
 fn is_for(item: &Value, kind: &str) -> bool {
@@ -77,15 +73,15 @@ fn amount(value: Option<&Value>) -> Option<Quantity> {
 }
 
 /// Returns a pod with the default requests and limits of its containers.
-fn with_defaults(pod: &Value, items: &[Value]) -> Value {
+fn with_defaults(pod: &Value, limits: &[Value]) -> Value {
     let mut spec = fields(pod.get("spec"));
     let mut changes = Vec::new();
     for (name, called) in CONTAINERS {
-        let containers = list(spec.get(name)).to_vec();
+        let containers = items(spec.get(name)).to_vec();
         if !containers.is_empty() {
             let filled = containers
                 .iter()
-                .map(|container| with_container_defaults(container, called, items, &mut changes));
+                .map(|container| with_container_defaults(container, called, limits, &mut changes));
             spec = spec.with(name, Value::array(filled.collect::<Vec<_>>()));
         }
     }
@@ -143,10 +139,10 @@ impl Usage {
     /// The usage of a pod: the sum of its containers, or that of an init container which needs more.
     fn of_pod(pod: &Value) -> Usage {
         let total = |kind: &str| {
-            let together = list(pod.at(["spec", "containers"])).iter().fold(Object::default(), |sum, of| {
+            let together = items(pod.at(["spec", "containers"])).iter().fold(Object::default(), |sum, of| {
                 merged(sum, &fields(of.at(["resources", kind])), Quantity::plus)
             });
-            list(pod.at(["spec", "initContainers"])).iter().fold(together, |most, of| {
+            items(pod.at(["spec", "initContainers"])).iter().fold(together, |most, of| {
                 let is_sidecar = of.get("restartPolicy").and_then(Value::as_str) == Some("Always");
                 let join = if is_sidecar { Quantity::plus } else { Quantity::max };
                 merged(most, &fields(of.at(["resources", kind])), join)
@@ -164,12 +160,12 @@ fn merged(to: Object, from: &Object, join: fn(Quantity, Quantity) -> Quantity) -
 }
 
 /// Returns the violations of a pod.
-fn pod_violations(pod: &Value, items: &[Value]) -> Vec<String> {
+fn pod_violations(pod: &Value, limits: &[Value]) -> Vec<String> {
     let mut violations = Vec::new();
-    for item in items {
+    for item in limits {
         if is_for(item, "Container") {
             for (name, _) in CONTAINERS {
-                for container in list(pod.at(["spec", name])) {
+                for container in items(pod.at(["spec", name])) {
                     check(item, "Container", &Usage::of(container), &mut violations);
                 }
             }

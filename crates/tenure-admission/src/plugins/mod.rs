@@ -1,20 +1,28 @@
 //! The built-in admission plugins, one file each. A further plugin is a file here and a row in the chain.
 
+mod certificate_subject;
 mod default_class;
 mod dynamic;
+mod extended_resource;
 mod limit_ranger;
+mod pod_security;
 mod priority;
 mod pvc_resize;
 mod runtime_class;
+mod service_account;
 
+pub(crate) use certificate_subject::CertificateSubjectRestriction;
 pub(crate) use default_class::{DefaultIngressClass, DefaultStorageClass};
 pub(crate) use dynamic::{
     MutatingAdmissionPolicy, MutatingAdmissionWebhook, ValidatingAdmissionPolicy, ValidatingAdmissionWebhook,
 };
+pub(crate) use extended_resource::ExtendedResourceToleration;
 pub(crate) use limit_ranger::LimitRanger;
+pub(crate) use pod_security::PodSecurity;
 pub(crate) use priority::Priority;
 pub(crate) use pvc_resize::PersistentVolumeClaimResize;
 pub(crate) use runtime_class::RuntimeClass;
+pub(crate) use service_account::ServiceAccount;
 
 use tenure_value::{Object, Value};
 
@@ -31,4 +39,14 @@ fn with_spec(object: &Value, spec: Object) -> Value {
 /// Returns a text of `metadata`; empty if it is missing.
 fn meta_text<'v>(object: &'v Value, field: &str) -> &'v str {
     object.at(["metadata", field]).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Returns the items of a list; none if it is not a list.
+fn items(list: Option<&Value>) -> &[Value] {
+    list.and_then(Value::as_array).map(|list| list.items()).unwrap_or_default()
+}
+
+/// Returns a text of an object; empty if it is missing.
+fn text<'v>(object: &'v Value, field: &str) -> &'v str {
+    object.get(field).and_then(Value::as_str).unwrap_or_default()
 }

@@ -1,0 +1,130 @@
+//! ResourceQuota: what an object uses, which quotas count it, and whether it still fits.
+//!
+//! The status of a quota is kept by the caller, in the transaction that writes the object.
+
+mod pod;
+mod scope;
+mod usage;
+
+pub use usage::{Usage, usage_of};
+
+use std::collections::BTreeMap;
+use tenure_meta::Quantity;
+use tenure_value::{Text, Value};
+
+/// A quota of a namespace.
+#[derive(Clone, Debug)]
+pub struct Quota<'v> {
+    name: &'v str,
+    spec: &'v Value,
+    hard: Usage,
+}
+
+/// The resource that an object is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupResource<'r> {
+    /// The API group; empty for the core group.
+    pub group: &'r str,
+    /// The resource.
+    pub resource: &'r str,
+}
+
+impl GroupResource<'_> {
+    fn is_pod(self) -> bool {
+        self.group.is_empty() && self.resource == "pods"
+    }
+}
+
+impl<'v> Quota<'v> {
+    /// Reads a ResourceQuota.
+    pub fn read(quota: &'v Value) -> Quota<'v> {
+        let name = quota.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+        let spec = quota.get("spec").unwrap_or(&Value::Null);
+        Quota { name, spec, hard: amounts(spec.get("hard")) }
+    }
+
+    /// Returns the limits.
+    pub fn hard(&self) -> &Usage {
+        &self.hard
+    }
+
+    /// Returns the part of an object's usage that the quota counts; empty if its scopes leave the object out.
+    pub fn counted(&self, of: GroupResource<'_>, object: &Value) -> Usage {
+        if !scope::matches(self.spec, of, object) {
+            return Usage::new();
+        }
+        usage_of(of, object).into_iter().filter(|(name, _)| self.hard.contains_key(name)).collect()
+    }
+
+    /// Returns why a new pod cannot be counted: quotas on cpu and memory need every container to declare them.
+    pub fn missing_constraints(&self, of: GroupResource<'_>, object: &Value) -> Option<String> {
+        if !of.is_pod() || !scope::matches(self.spec, of, object) {
+            return None;
+        }
+        let missing = pod::undeclared(object, self.hard.keys());
+        if missing.is_empty() {
+            return None;
+        }
+        let listed =
+            missing.iter().map(|(resource, containers)| format!("{resource} for: {}", containers.join(",")));
+        let listed = listed.collect::<Vec<_>>().join("; ");
+        Some(format!("failed quota: {}: must specify {listed}", self.name))
+    }
+
+    /// Adds a change to what is used; the error says which limits it exceeds. What only shrinks always fits.
+    pub fn charge(&self, used: &Usage, change: &Usage) -> Result<Usage, String> {
+        let mut after = used.clone();
+        let mut exceeded = Vec::new();
+        for (name, amount) in change {
+            let Some(hard) = self.hard.get(name) else { continue };
+            let before = used.get(name).copied().unwrap_or(Quantity::ZERO);
+            let sum = before.plus(*amount);
+            if *amount > Quantity::ZERO && sum > *hard {
+                exceeded.push((name, *amount, before, *hard));
+            }
+            after.insert(name.clone(), sum);
+        }
+        if exceeded.is_empty() {
+            return Ok(after);
+        }
+        let list = |amount: fn(&(&Text, Quantity, Quantity, Quantity)) -> Quantity| {
+            let each = exceeded.iter().map(|row| format!("{}={}", row.0, amount(row).canonical()));
+            each.collect::<Vec<_>>().join(",")
+        };
+        let (requested, used, limited) = (list(|row| row.1), list(|row| row.2), list(|row| row.3));
+        Err(format!(
+            "exceeded quota: {}, requested: {requested}, used: {used}, limited: {limited}",
+            self.name
+        ))
+    }
+
+    /// Returns the usage of all objects of the namespace, with a zero for each limit that none of them counts against.
+    pub fn recount<'o>(&self, objects: impl IntoIterator<Item = (GroupResource<'o>, &'o Value)>) -> Usage {
+        let mut used: Usage = self.hard.keys().map(|name| (name.clone(), Quantity::ZERO)).collect();
+        for (of, object) in objects {
+            add(&mut used, self.counted(of, object));
+        }
+        used
+    }
+}
+
+/// Returns by how much a usage grows.
+pub fn growth(before: &Usage, after: &Usage) -> Usage {
+    let names = before.keys().chain(after.keys());
+    let amount = |usage: &Usage, name: &Text| usage.get(name).copied().unwrap_or(Quantity::ZERO);
+    let changes = names.map(|name| (name.clone(), amount(after, name).minus(amount(before, name))));
+    changes.filter(|(_, change)| *change != Quantity::ZERO).collect()
+}
+
+/// Reads a map of amounts; what is not an amount is left to validation.
+pub fn amounts(map: Option<&Value>) -> Usage {
+    let fields = map.and_then(Value::as_object).into_iter().flat_map(|map| map.iter());
+    fields.filter_map(|(name, amount)| Some((name.clone(), Quantity::parse(amount.as_str()?)?))).collect()
+}
+
+fn add(sum: &mut BTreeMap<Text, Quantity>, more: Usage) {
+    for (name, amount) in more {
+        let before = sum.get(&name).copied().unwrap_or(Quantity::ZERO);
+        sum.insert(name, before.plus(amount));
+    }
+}

@@ -1,0 +1,78 @@
+//! The scopes of a quota: which objects it counts at all.
+
+use super::{GroupResource, pod};
+use tenure_value::Value;
+
+/// Whether all scopes of a quota match an object. Scopes are about pods, and one about claims; no other object is
+/// counted by a quota that has any.
+pub(super) fn matches(spec: &Value, of: GroupResource<'_>, object: &Value) -> bool {
+    let plain = items(spec.get("scopes"))
+        .filter_map(Value::as_str)
+        .map(|scope| Requirement { scope, selector: None });
+    let selected = items(spec.at(["scopeSelector", "matchExpressions"])).map(|selector| Requirement {
+        scope: selector.get("scopeName").and_then(Value::as_str).unwrap_or_default(),
+        selector: Some(selector),
+    });
+    plain.chain(selected).all(|requirement| requirement.matches(of, object))
+}
+
+/// A scope, with the values that it selects if it selects any.
+struct Requirement<'v> {
+    scope: &'v str,
+    selector: Option<&'v Value>,
+}
+
+impl Requirement<'_> {
+    fn matches(&self, of: GroupResource<'_>, object: &Value) -> bool {
+        let is_claim = of.group.is_empty() && of.resource == "persistentvolumeclaims";
+        let text = |path: [&str; 2]| object.at(path).and_then(Value::as_str).unwrap_or_default();
+        if self.scope == "VolumeAttributesClass" {
+            return is_claim && self.selects(text(["spec", "volumeAttributesClassName"]));
+        }
+        if !of.is_pod() {
+            return false;
+        }
+        let has_deadline =
+            object.at(["spec", "activeDeadlineSeconds"]).and_then(Value::as_i64).is_some_and(|of| of >= 0);
+        match self.scope {
+            "Terminating" => has_deadline,
+            "NotTerminating" => !has_deadline,
+            "BestEffort" => pod::is_best_effort(object),
+            "NotBestEffort" => !pod::is_best_effort(object),
+            "PriorityClass" => self.selects(text(["spec", "priorityClassName"])),
+            "CrossNamespacePodAffinity" => has_cross_namespace_affinity(object),
+            _ => false,
+        }
+    }
+
+    /// Whether the selector picks a value, which is "" where the object has none.
+    fn selects(&self, value: &str) -> bool {
+        let Some(selector) = self.selector else { return !value.is_empty() };
+        let is_listed = items(selector.get("values")).any(|of| of.as_str() == Some(value));
+        match selector.get("operator").and_then(Value::as_str).unwrap_or_default() {
+            "In" => is_listed,
+            "NotIn" => !is_listed,
+            "Exists" => !value.is_empty(),
+            "DoesNotExist" => value.is_empty(),
+            _ => false,
+        }
+    }
+}
+
+/// Whether a term of the pod's affinities looks into other namespaces.
+fn has_cross_namespace_affinity(pod: &Value) -> bool {
+    let looks_outside = |term: &Value| {
+        term.get("namespaceSelector").is_some_and(|selector| !selector.is_null())
+            || items(term.get("namespaces")).next().is_some()
+    };
+    ["podAffinity", "podAntiAffinity"].into_iter().any(|kind| {
+        let Some(affinity) = pod.at(["spec", "affinity", kind]) else { return false };
+        let required = items(affinity.get("requiredDuringSchedulingIgnoredDuringExecution"));
+        let preferred = items(affinity.get("preferredDuringSchedulingIgnoredDuringExecution"));
+        required.chain(preferred.filter_map(|weighted| weighted.get("podAffinityTerm"))).any(looks_outside)
+    })
+}
+
+fn items(list: Option<&Value>) -> impl Iterator<Item = &Value> {
+    list.and_then(Value::as_array).into_iter().flat_map(|list| list.iter())
+}
