@@ -13,6 +13,7 @@ mod discovery;
 mod engine;
 mod part;
 mod registry;
+pub mod role;
 mod service;
 mod strategy;
 mod table;

@@ -1,10 +1,18 @@
-//! The API server: the Kubernetes API over ownership, kinds as data, and the store.
+//! The API server: the Kubernetes API over a store.
+//!
+//! `server.rs` builds the parts in the order of their dependencies and dispatches requests: `http` (protocol), `catalog` (what is
+//! served), `objects` (stored objects), `read`, `write`, `subresources`, `controllers`. The crate does not know terminals,
+//! and decides no rule of a particular kind.
 
 mod admission;
-mod authentication;
+mod authenticator;
+mod behavior;
+mod cache;
 mod catalog;
+mod clock;
 mod controllers;
 mod http;
+mod nonresource;
 mod object;
 mod objects;
 mod read;
@@ -13,7 +21,9 @@ mod subresources;
 mod target;
 mod write;
 
+pub use behavior::Behavior;
 pub use catalog::openapi;
+pub use clock::Clock;
 pub use http::{
     Authentication as Access, BodySender as Outlet, BodyStream as Stream, ChunkedBody as Pieces, Credentials,
     DiscoveryPath as Discovery, Encoding, FieldValidation, Format, MANAGER_BYTES, Metrics, Offer, OpenApi,
@@ -21,7 +31,7 @@ pub use http::{
     WriteOptions, listener as listen, reachable, write_insecure_kubeconfig,
 };
 pub(crate) use http::{health, metrics, negotiation as media, query, service_account_token as token};
-pub use server::{BODY_BYTES, RequestBody, Server};
+pub use server::{BODY_BYTES, RequestBody, Server, ServerOptions};
 pub use tenure_admission::{AdmissionChain, PluginSelection};
 pub use tenure_builtin as kinds;
 pub use tenure_crd as custom;

@@ -1,5 +1,5 @@
-//! An object as the store keeps it and as the API shows it. In the store, managers are in their compact form and
-//! stand before the JSON of the rest; the resource version is the entry's revision and stands nowhere.
+//! An object as it is stored and as the API returns it. A stored value is the managers in their compact encoding, followed by
+//! the JSON of the object; the resource version is the revision of the entry and is not stored.
 
 use crate::{Failure, kinds::Resource};
 use bytes::Bytes;
@@ -14,9 +14,9 @@ use tenure_value::{
     json::{self, Style},
 };
 
-/// The first byte of every value in the store.
+/// The first byte of every stored value.
 const FORMAT: u8 = 1;
-/// How many bytes most objects have at most, as JSON with their managers.
+/// The initial capacity of a buffer: most objects fit, with their managers.
 const ROOM: usize = 8 * 1024;
 
 /// An object with its managers, at one revision.
@@ -24,7 +24,7 @@ const ROOM: usize = 8 * 1024;
 pub(crate) struct Stored {
     /// The object, without `managedFields` and `resourceVersion`.
     pub object: Value,
-    /// Who holds what.
+    /// The field managers.
     pub managers: Managers,
     /// The revision of its last change.
     pub revision: Revision,
@@ -48,25 +48,25 @@ impl Stored {
         shown(&self.object, Some(&self.managers), Some(self.revision))
     }
 
-    /// Returns the object as clients see it, as JSON; the same as that of [`shown`](Stored::shown), without making a
-    /// document of who holds what.
+    /// Returns the object as clients see it, as JSON: the text of [`shown`](Stored::shown), without building
+    /// the document of the managers.
     pub fn to_json(&self, managers: ShowManagers, fields: impl Fn(&FieldSet, &mut Vec<u8>)) -> Vec<u8> {
         Document::print(&self.object).with_metadata(self, managers, fields)
     }
 }
 
-/// Whether an answer says who holds what.
+/// Whether a response contains `managedFields`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ShowManagers {
     Yes,
     No,
 }
 
-/// An object as JSON, as it stands in the store and, but for what the API adds to its metadata, in answers.
+/// An object as JSON: as it is stored and, except for what the API adds to its metadata, as it is returned.
 pub(crate) struct Document {
     text: Bytes,
-    /// Where the members stand in the text before which `managedFields` and `resourceVersion` belong; nothing if
-    /// there are none, which is so for no object that is stored.
+    /// The offsets in the text where `managedFields` and `resourceVersion` are inserted; `None` for a document without
+    /// such places, which no stored object is.
     seams: Option<[usize; 2]>,
 }
 
@@ -77,8 +77,8 @@ impl Document {
         Document { text: text.into(), seams }
     }
 
-    /// Returns the text with what the API adds to the metadata of the object that it is of; `fields` prints what a
-    /// manager holds, as [`fields_v1::write`](tenure_fields::fields_v1::write) does.
+    /// Returns the text with what the API adds to the metadata of the object that it is of; `fields` prints the
+    /// fields of a manager, as [`fields_v1::write`](tenure_fields::fields_v1::write) does.
     pub fn with_metadata(
         &self,
         of: &Stored,
@@ -225,7 +225,7 @@ fn manager(record: ManagerRecord) -> Result<Manager, String> {
         operation: match record.operation.as_str() {
             "Apply" => Operation::Apply,
             "Update" => Operation::Update,
-            other => return Err(format!("{other:?} is no operation of a manager")),
+            other => return Err(format!("unknown managedFields operation {other:?}")),
         },
         time: Timestamp::parse(&record.time),
         name: record.manager,
@@ -260,6 +260,15 @@ fn insert<'a>(object: &Object, added: impl Iterator<Item = (&'a str, Value)>) ->
     Object::from_sorted(fields)
 }
 
+/// Returns the metadata of an object as a `PartialObjectMetadata`.
+pub(crate) fn partial(object: &Value) -> Value {
+    Value::object([
+        ("apiVersion", Value::from("meta.k8s.io/v1")),
+        ("kind", Value::from("PartialObjectMetadata")),
+        ("metadata", object.get("metadata").cloned().unwrap_or_else(|| Object::default().into())),
+    ])
+}
+
 /// Returns the metadata of an object.
 pub(crate) fn metadata(object: &Value) -> Object {
     object.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default()
@@ -289,6 +298,14 @@ pub(crate) fn fields(part: Option<&Value>) -> Object {
     part.and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
+/// Returns a time in whole seconds, as metadata has it.
+pub(crate) fn seconds(time: crate::kinds::scalar::Timestamp) -> String {
+    time.format(crate::kinds::scalar::time::Precision::Seconds)
+}
+
+/// The prefix of all objects in the store.
+pub(crate) const OBJECTS: &str = "objects/";
+
 /// Where the objects of a resource are in the store; `namespace` is empty for all of them.
 pub(crate) fn prefix(resource: &Resource, namespace: &str) -> String {
     place(resource, namespace, "")
@@ -302,7 +319,7 @@ pub(crate) fn key(resource: &Resource, namespace: &str, name: &str) -> String {
 fn place(resource: &Resource, namespace: &str, name: &str) -> String {
     let group = if resource.storage.0.is_empty() { "core" } else { &resource.storage.0 };
     let below = if namespace.is_empty() { "" } else { "/" };
-    ["objects/", group, "/", &resource.name, "/", namespace, below, name].concat()
+    [OBJECTS, group, "/", &resource.name, "/", namespace, below, name].concat()
 }
 
 #[cfg(test)]

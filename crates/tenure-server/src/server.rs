@@ -1,30 +1,38 @@
-//! The API itself: from a request to its answer. Every request is let in, understood and answered here; the
-//! verbs are files of their own, and every write goes the one way of `write.rs`.
+//! The composition root. The parts are built in the order of their dependencies (catalog, objects, reader, admission, writer,
+//! subresources), so that none can reach back; a request is authenticated, routed to a target, read and dispatched here.
 
 use crate::{
-    Access, Address, Answer, Failure, Format, Metrics, Offer, PLAIN, Query, Reason,
-    admission::AdmissionState,
-    catalog::{self, discovery},
-    controllers,
+    Access, Address, Answer, Failure, Metrics, Offer, PLAIN, Query, Reason,
+    admission::Admission,
+    authenticator::Authenticator,
+    behavior::Behavior,
+    catalog::{Catalog, discovery::page_not_found},
+    clock::Clock,
+    controllers::{self, DefaultObjects},
+    custom::duration_nanoseconds,
     http::{
+        Request,
         compression::{accepts_gzip, compress},
         request_guard,
     },
+    kinds::Kinds,
     listen::{BodyFault, Handler, read_body},
-    metrics,
-    objects::decode_cache,
-    read::{encode_cache, event_cache::EventCache, fields_v1_cache, list_cache},
-    target::{self, Target},
-    token::Issuer,
+    metrics, nonresource,
+    objects::Objects,
+    read::Reader,
+    subresources::Subresources,
+    target::{Target, Verb},
+    write::Writer,
 };
 use bytes::Bytes;
-use hyper::{HeaderMap, Method, body::Incoming, header};
+use hyper::{Method, body::Incoming, header};
 use std::{
     error::Error,
+    net::SocketAddr,
     sync::Arc,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
-use tenure_admission::{AdmissionChain, WebhookClient};
+use tenure_admission::AdmissionChain;
 use tenure_store::Store;
 use tenure_value::Text;
 
@@ -35,120 +43,141 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 /// How long a request other than a watch may take.
 const REQUEST_TIME: Duration = Duration::from_secs(60);
 
+/// What a server is built from besides its store.
+#[non_exhaustive]
+pub struct ServerOptions {
+    /// Who may access the server.
+    pub access: Access,
+    /// The admission plugins that run.
+    pub admission: AdmissionChain,
+    /// The differences from Kubernetes that are on.
+    pub behavior: Behavior,
+    /// The clock.
+    pub clock: Clock,
+}
+
+impl ServerOptions {
+    /// Returns the options of a server with all admission plugins, the documented differences from Kubernetes and the system's
+    /// clock.
+    pub fn new(access: Access) -> ServerOptions {
+        ServerOptions {
+            access,
+            admission: AdmissionChain::default(),
+            behavior: Behavior::default(),
+            clock: Clock::default(),
+        }
+    }
+}
+
 /// The Kubernetes API over a store.
 pub struct Server {
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) access: Access,
-    pub(crate) issuer: Issuer,
-    /// What the server counts.
-    pub metrics: Metrics,
-    pub(crate) current: catalog::Current,
-    pub(crate) admission: AdmissionState,
-    pub(crate) refreshing: tokio::sync::Mutex<()>,
-    pub(crate) event_cache: EventCache,
-    pub(crate) encode_cache: encode_cache::EncodeCache,
-    pub(crate) list_cache: list_cache::ListCache,
-    pub(crate) decode_cache: decode_cache::DecodeCache,
-    pub(crate) webhooks: WebhookClient,
-    pub(crate) fields_v1_cache: fields_v1_cache::FieldsV1Cache,
-    pub(crate) furniture: controllers::Furniture,
+    /// The counters of the server.
+    pub metrics: Arc<Metrics>,
+    authenticator: Arc<Authenticator>,
+    catalog: Arc<Catalog>,
+    objects: Arc<Objects>,
+    reader: Arc<Reader>,
+    writer: Arc<Writer>,
+    subresources: Arc<Subresources>,
+    default_objects: Arc<DefaultObjects>,
     stop: tokio::sync::watch::Sender<bool>,
 }
 
-/// A request that has been let in and read.
-pub(crate) struct Request {
-    pub method: Method,
-    pub query: Query,
-    pub headers: HeaderMap,
-    pub body: Bytes,
-}
-
-impl Request {
-    pub fn header(&self, name: header::HeaderName) -> Option<&str> {
-        self.headers.get(name).and_then(|value| value.to_str().ok())
-    }
-
-    pub fn content_type(&self) -> Option<&str> {
-        self.header(header::CONTENT_TYPE)
-    }
-
-    /// Chooses the format of the answer.
-    pub fn format(&self, offer: Offer) -> Result<Format, Failure> {
-        offer.answer(self.header(header::ACCEPT))
-    }
-
-    /// Returns the manager of a write that named none: the client's program, from its user agent.
-    pub fn default_manager(&self) -> Text {
-        let agent = self.header(header::USER_AGENT).unwrap_or_default();
-        let program = agent.split('/').next().unwrap_or_default();
-        let printable: String =
-            program.chars().filter(|character| !character.is_control()).take(128).collect();
-        if printable.is_empty() { "unknown".into() } else { printable.into() }
-    }
-}
-
 impl Server {
-    /// Opens a server over a store with all admission plugins, and creates the initial namespaces.
+    /// Opens a server over a store with the default options.
     pub async fn open(store: Arc<dyn Store>, access: Access) -> Result<Arc<Server>, Failure> {
-        Server::open_with_admission(store, access, AdmissionChain::default()).await
+        Server::with_options(store, ServerOptions::new(access)).await
     }
 
-    /// Opens a server with a chain of admission plugins.
-    pub async fn open_with_admission(
-        store: Arc<dyn Store>,
-        access: Access,
-        chain: AdmissionChain,
-    ) -> Result<Arc<Server>, Failure> {
-        crate::kinds::Kinds::check().map_err(|error| Failure::internal(error.to_string()))?;
+    /// Opens a server over a store. The namespaces that every client expects are created if they do not exist.
+    pub async fn with_options(store: Arc<dyn Store>, options: ServerOptions) -> Result<Arc<Server>, Failure> {
+        Kinds::check().map_err(|error| Failure::internal(error.to_string()))?;
         crate::protobuf::check().map_err(|error| Failure::internal(error.to_string()))?;
-        let api = Arc::new(Server {
-            store,
-            issuer: access.issuer(),
-            access,
-            metrics: Metrics::default(),
-            current: catalog::Current::default(),
-            admission: AdmissionState::new(chain),
-            refreshing: tokio::sync::Mutex::default(),
-            event_cache: EventCache::default(),
-            encode_cache: Default::default(),
-            list_cache: Default::default(),
-            decode_cache: Default::default(),
-            webhooks: WebhookClient::default(),
-            fields_v1_cache: Default::default(),
-            furniture: Default::default(),
-            stop: tokio::sync::watch::Sender::new(false),
-        });
-        api.refresh_catalog().await?;
-        api.refresh_admission_config().await?;
-        api.create_first_namespaces().await?;
-        Ok(api)
+        let ServerOptions { access, admission, behavior, clock } = options;
+        let stop = tokio::sync::watch::Sender::new(false);
+        let metrics = Arc::new(Metrics::default());
+        let authenticator = Arc::new(Authenticator::new(access, store.clone(), clock.clone()));
+        let catalog = Catalog::open(store.clone()).await?;
+        let objects = Objects::new(store, catalog.clone(), clock);
+        let reader = Reader::new(objects.clone(), metrics.clone(), stop.subscribe());
+        let admission = Admission::open(objects.clone(), authenticator.clone(), admission).await?;
+        let writer = Writer::new(reader.clone(), admission, behavior);
+        let subresources = Subresources::new(writer.clone(), authenticator.clone());
+        writer.create_initial_namespaces().await?;
+        let default_objects = Arc::default();
+        Ok(Arc::new(Server {
+            metrics,
+            authenticator,
+            catalog,
+            objects,
+            reader,
+            writer,
+            subresources,
+            default_objects,
+            stop,
+        }))
     }
 
-    /// Ends all watches, so that the server can stop.
+    /// Asks for the service `kubernetes` in the namespace `default`, which leads to this address. Call this before
+    /// [`start_controllers`](Server::start_controllers).
+    pub fn announce(&self, address: SocketAddr) {
+        self.default_objects.announce(address);
+    }
+
+    /// Asks for the service account `default` and the config map `kube-root-ca.crt` in every namespace. Call this before
+    /// [`start_controllers`](Server::start_controllers).
+    pub fn provide_default_objects(&self, authority: &str) {
+        self.default_objects.provide_everywhere(authority);
+    }
+
+    /// Starts garbage collection, the deletion of namespaces and definitions, and the default objects of namespaces.
+    pub fn start_controllers(&self) {
+        controllers::start(self.writer.clone(), self.default_objects.clone(), self.stop.subscribe());
+    }
+
+    /// Ends all watches and the controllers, so that the server can stop.
     pub fn stop(&self) {
         self.stop.send_replace(true);
     }
 
-    /// Returns what changes when the server is to stop.
-    pub(crate) fn stopping(&self) -> tokio::sync::watch::Receiver<bool> {
-        self.stop.subscribe()
+    /// Answers a request, whether it comes from a connection or from the same process.
+    pub async fn respond<B: RequestBody>(self: Arc<Self>, request: hyper::Request<B>) -> Answer {
+        let start = Instant::now();
+        let (method, path) = (request.method().clone(), request.uri().path().to_string());
+        let compressed = accepts_gzip(request.headers());
+        let accept = request.headers().get(header::ACCEPT).cloned();
+        let mut seen = RequestInfo::default();
+        let response = match self.handle_request(request, &mut seen).await {
+            Ok(response) => response,
+            Err(failure) => {
+                let accept = accept.as_ref().and_then(|value| value.to_str().ok());
+                Answer::failure(&failure, seen.offer.answer(accept).unwrap_or(PLAIN))
+            }
+        };
+        let (code, time) = (response.code.as_u16(), start.elapsed());
+        self.metrics.request(
+            metrics::Request { verb: seen.verb, group: seen.group, resource: seen.resource, code },
+            time,
+        );
+        if code >= 500 {
+            tracing::warn!(%method, path, code, micros = time.as_micros() as u64, "request failed");
+        } else {
+            tracing::debug!(%method, path, code, micros = time.as_micros() as u64, "request");
+        }
+        if compressed { compress(response) } else { response }
     }
 
-    /// Returns the time of now.
-    pub(crate) fn now(&self) -> crate::kinds::scalar::Timestamp {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        crate::kinds::scalar::Timestamp { seconds: since.as_secs() as i64, nanos: since.subsec_nanos() }
-    }
-
-    async fn answer<B: RequestBody>(
-        self: Arc<Self>,
+    /// The way of a request: authenticate, route to a target, read the body, dispatch. Impersonation and flow control belong
+    /// behind authentication, authorization behind routing.
+    async fn handle_request<B: RequestBody>(
+        &self,
         request: hyper::Request<B>,
-        seen: &mut Seen,
+        seen: &mut RequestInfo,
     ) -> Result<Answer, Failure> {
         let (head, incoming) = request.into_parts();
+        request_guard::check(self.authenticator.access(), &head)?;
         let path = head.uri.path();
-        request_guard::check(&self.access, &head)?;
-        self.let_in(path, &head.headers).await?;
+        self.authenticator.authenticate(path, &head.headers).await?;
         let address =
             Address::parse(path).ok_or_else(|| Failure::bad_request("the path is not valid UTF-8"))?;
         let query = Query::parse(head.uri.query().unwrap_or_default())?;
@@ -156,25 +185,25 @@ impl Server {
         let mut request = Request { method: head.method, query, headers: head.headers, body: Bytes::new() };
         let path = match address {
             Address::Resource(path) => path,
-            other => return Box::pin(self.about(other, &request)).await,
+            other => {
+                let (store, metrics) = (&*self.objects.store, &*self.metrics);
+                return Box::pin(nonresource::respond(&self.catalog, store, metrics, other, &request)).await;
+            }
         };
         let group = path.group.clone();
-        let target = match self.target(path, &request) {
-            // A group that nobody serves is no place of the API at all.
-            Err(failure) if failure.code() == 404 && !self.serves_group(&group) => {
-                return Ok(discovery::page_not_found());
+        let target = match Target::resolve(&self.catalog, path, &request) {
+            // A group without resources is not a path of the API at all.
+            Err(failure) if failure.code() == 404 && !self.catalog.has_group(&group) => {
+                return Ok(page_not_found());
             }
             target => target?,
         };
-        // Only what is served is counted: anything else would let clients add metrics without bound.
-        let resource = &target.served.resource;
-        (seen.group, seen.resource) = (resource.group.clone(), resource.name.clone());
-        (seen.verb, seen.offer) = (target.verb.word(), target.offer());
-        if let Some(time) = request.query.given("timeout").filter(|_| target.verb != target::Verb::Watch)
-            && crate::custom::duration_nanoseconds(time).is_none()
+        *seen = RequestInfo::of(&target);
+        if let Some(time) = request.query.given("timeout").filter(|_| target.verb != Verb::Watch)
+            && duration_nanoseconds(time).is_none()
         {
             return Err(Failure::bad_request(format!(
-                "invalid timeout specified in the request URL: {time:?} is no duration; use one such as 30s"
+                "invalid timeout specified in the request URL: {time:?} is not a duration; use one such as 30s"
             )));
         }
         if takes_body {
@@ -187,7 +216,7 @@ impl Server {
             })?;
         }
         match tokio::time::timeout(REQUEST_TIME, self.dispatch(target, request)).await {
-            Ok(answer) => answer,
+            Ok(response) => response,
             Err(_) => Err(Failure::new(
                 Reason::Timeout,
                 "the request did not finish in time; it may still be carried out",
@@ -195,37 +224,20 @@ impl Server {
         }
     }
 
-    /// Carries out a request. Each verb is boxed, so that a request is moved on its way as what all have in common and
-    /// not as the largest.
-    async fn dispatch(self: &Arc<Self>, target: Target, request: Request) -> Result<Answer, Failure> {
-        use target::Verb::*;
+    /// Carries out a request. Each verb is boxed, so that the future of a request is not as large as that of the largest verb.
+    async fn dispatch(&self, target: Target, request: Request) -> Result<Answer, Failure> {
         match target.verb {
-            Get => Box::pin(self.get(&target, &request)).await,
-            List => Box::pin(self.list(&target, &request)).await,
-            Watch => Box::pin(self.watch(target, request)).await,
-            Create => Box::pin(self.create(&target, &request)).await,
-            Update | Patch => Box::pin(self.modify(&target, &request)).await,
-            Delete => Box::pin(self.delete(&target, &request)).await,
-            DeleteCollection => Box::pin(self.delete_collection(&target, &request)).await,
+            Verb::Get if target.subresource.is_empty() => Box::pin(self.reader.get(&target, &request)).await,
+            Verb::Get => Box::pin(self.subresources.get(&target, &request)).await,
+            Verb::List => Box::pin(self.reader.list(&target, &request)).await,
+            Verb::Watch => Box::pin(self.reader.watch(target, request)).await,
+            Verb::Create => Box::pin(self.subresources.post(&target, &request)).await,
+            Verb::Update | Verb::Patch => Box::pin(self.writer.modify(&target, &request)).await,
+            Verb::Delete => Box::pin(self.writer.delete(&target, &request)).await,
+            Verb::DeleteCollection => Box::pin(self.writer.delete_collection(&target, &request)).await,
         }
     }
 }
-
-/// What a request turned out to be, for the counters and the log.
-struct Seen {
-    verb: &'static str,
-    group: Text,
-    resource: Text,
-    offer: Offer,
-}
-
-/// What carries the bytes of a request.
-pub trait RequestBody:
-    hyper::body::Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send
-{
-}
-
-impl<B: hyper::body::Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send> RequestBody for B {}
 
 impl Handler for Server {
     async fn handle(self: Arc<Self>, request: hyper::Request<Incoming>) -> Answer {
@@ -233,33 +245,37 @@ impl Handler for Server {
     }
 }
 
-impl Server {
-    /// Answers a request, wherever it comes from: a connection, or the same process.
-    pub async fn respond<B: RequestBody>(self: Arc<Self>, request: hyper::Request<B>) -> Answer {
-        let start = Instant::now();
-        let (method, path) = (request.method().clone(), request.uri().path().to_string());
-        let compressed = accepts_gzip(request.headers());
-        let accept = request.headers().get(header::ACCEPT).cloned();
-        let mut seen =
-            Seen { verb: "other", group: Text::default(), resource: Text::default(), offer: Offer::All };
-        let api = self.clone();
-        let answer = match api.answer(request, &mut seen).await {
-            Ok(answer) => answer,
-            Err(failure) => {
-                let accept = accept.as_ref().and_then(|value| value.to_str().ok());
-                Answer::failure(&failure, seen.offer.answer(accept).unwrap_or(PLAIN))
-            }
-        };
-        let (code, time) = (answer.code.as_u16(), start.elapsed());
-        self.metrics.request(
-            metrics::Request { verb: seen.verb, group: seen.group, resource: seen.resource, code },
-            time,
-        );
-        if code >= 500 {
-            tracing::warn!(%method, path, code, micros = time.as_micros() as u64, "request failed");
-        } else {
-            tracing::debug!(%method, path, code, micros = time.as_micros() as u64, "request");
-        }
-        if compressed { compress(answer) } else { answer }
+/// What a request is about, for metrics and errors. Only what is served is recorded: anything else would let clients add metrics
+/// without bound.
+struct RequestInfo {
+    verb: &'static str,
+    group: Text,
+    resource: Text,
+    offer: Offer,
+}
+
+impl Default for RequestInfo {
+    fn default() -> RequestInfo {
+        RequestInfo { verb: "other", group: Text::default(), resource: Text::default(), offer: Offer::All }
     }
 }
+
+impl RequestInfo {
+    fn of(target: &Target) -> RequestInfo {
+        let resource = &target.handler.resource;
+        RequestInfo {
+            verb: target.verb.word(),
+            group: resource.group.clone(),
+            resource: resource.name.clone(),
+            offer: target.offer(),
+        }
+    }
+}
+
+/// The body of a request, from a connection or from memory.
+pub trait RequestBody:
+    hyper::body::Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send
+{
+}
+
+impl<B: hyper::body::Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send> RequestBody for B {}

@@ -1,17 +1,18 @@
-//! What a request is aimed at: the resource that serves its path, the namespace, the name, the endpoint below
-//! the object, and the verb. A path that nothing serves or a method it does not take ends here.
+//! What a request is about: verb, resource, namespace, name and subresource. A path that is not served, or a method that it does
+//! not allow, ends here.
 
 use crate::{
     Failure, Offer, ResourcePath,
-    catalog::handler::Served,
+    catalog::{Catalog, ResourceHandler},
+    http::Request,
     kinds::Scope,
+    object::{OBJECTS, key},
     protobuf,
-    server::{Request, Server},
 };
 use hyper::Method;
 use tenure_value::Text;
 
-/// What is to be done.
+/// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verb {
     Get,
@@ -25,7 +26,7 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    /// Returns the word of discovery.
+    /// Returns the verb as discovery spells it.
     pub fn word(self) -> &'static str {
         match self {
             Verb::Get => "get",
@@ -40,10 +41,10 @@ impl Verb {
     }
 }
 
-/// What a request is aimed at.
+/// What a request is about.
 pub(crate) struct Target {
     pub verb: Verb,
-    pub served: Served,
+    pub handler: ResourceHandler,
     pub namespace: Text,
     /// Empty for a collection.
     pub name: Text,
@@ -52,9 +53,9 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Which formats the endpoint has.
+    /// Returns the formats that the endpoint offers.
     pub fn offer(&self) -> Offer {
-        let resource = &self.served.resource;
+        let resource = &self.handler.resource;
         // The scale of a custom resource is a built-in kind.
         let known = self.subresource == "scale" || protobuf::knows(&resource.api_version, &resource.kind);
         let question = self.verb == Verb::Create && !resource.is_stored();
@@ -65,42 +66,68 @@ impl Target {
         }
     }
 
-    /// Returns this target once more, to aim at another part of it.
+    /// Returns a copy, to address another part of the object.
     pub fn copy(&self) -> Target {
         Target {
             verb: self.verb,
-            served: self.served.clone(),
+            handler: self.handler.clone(),
             namespace: self.namespace.clone(),
             name: self.name.clone(),
             subresource: self.subresource.clone(),
         }
     }
 
-    /// Returns the failure for an object that is not there.
+    /// Returns the error for an object that does not exist.
     pub fn not_found(&self) -> Failure {
-        let resource = &self.served.resource;
+        let resource = &self.handler.resource;
         Failure::not_found(&resource.group, &resource.name, &self.name)
     }
 
-    /// Returns the failure for an object that somebody else changed first.
+    /// Returns the error for an object that was changed concurrently.
     pub fn conflict(&self, why: &str) -> Failure {
-        let resource = &self.served.resource;
+        let resource = &self.handler.resource;
         Failure::conflict(&resource.group, &resource.name, &self.name, why)
     }
 }
 
-impl Server {
-    /// Finds what a path and a method mean.
-    pub(crate) fn target(&self, path: ResourcePath, request: &Request) -> Result<Target, Failure> {
-        // A slash in a name, however it is written, leads to a place that does not exist.
+impl Target {
+    /// Returns the key of the target's object in the store.
+    pub fn key(&self) -> String {
+        key(&self.handler.resource, &self.namespace, &self.name)
+    }
+
+    /// Finds the target of a key of the store.
+    pub fn of_key(catalog: &Catalog, key: &str) -> Option<Target> {
+        let mut segments = key.strip_prefix(OBJECTS)?.split('/');
+        let (group, resource) = (segments.next()?, segments.next()?);
+        let group = if group == "core" { "" } else { group };
+        let handler = catalog.stored_resource(group, resource)?;
+        let (namespace, name) = match (handler.resource.scope, segments.next()?, segments.next()) {
+            (Scope::Namespaced, namespace, Some(name)) => (namespace, name),
+            (Scope::Cluster, name, None) => ("", name),
+            _ => return None,
+        };
+        let subresource = Text::default();
+        Some(Target {
+            verb: Verb::Delete,
+            handler,
+            namespace: namespace.into(),
+            name: name.into(),
+            subresource,
+        })
+    }
+
+    /// Resolves the path and the method of a request.
+    pub fn resolve(catalog: &Catalog, path: ResourcePath, request: &Request) -> Result<Target, Failure> {
+        // A name with a slash in it, even an escaped one, cannot exist.
         if [&path.namespace, &path.name, &path.subresource].iter().any(|segment| segment.contains('/')) {
             return Err(Failure::no_such_path());
         }
         if !path.rest.is_empty() {
             return Err(Failure::no_such_path());
         }
-        let served = self.served(&path.group, &path.version, &path.resource)?;
-        let resource = &served.resource;
+        let handler = catalog.resource(&path.group, &path.version, &path.resource)?;
+        let resource = &handler.resource;
         let at_collection = path.name.is_empty();
         match (resource.scope, path.namespace.is_empty()) {
             (Scope::Cluster, false) => return Err(Failure::no_such_path()),
@@ -126,8 +153,8 @@ impl Server {
         } else {
             &match resource.subresource(&path.subresource) {
                 Some(below) => below,
-                // As recorded: of a custom resource it is the object that is not found there.
-                None if served.is_custom() => {
+                // As recorded: for a custom resource the object is reported as not found.
+                None if handler.is_custom() => {
                     return Err(Failure::not_found(&resource.group, &resource.name, &path.name));
                 }
                 None => return Err(Failure::no_such_path()),
@@ -137,16 +164,22 @@ impl Server {
         if !verbs.iter().any(|of| of == verb.word()) {
             return Err(Failure::method_not_allowed());
         }
-        // Over all namespaces a collection can only be read.
+        // Across namespaces a collection can only be read.
         if resource.scope == Scope::Namespaced
             && path.namespace.is_empty()
             && !matches!(verb, Verb::List | Verb::Watch)
         {
-            if served.is_custom() {
+            if handler.is_custom() {
                 return Err(Failure::no_such_path());
             }
             return Err(Failure::method_not_allowed());
         }
-        Ok(Target { verb, served, namespace: path.namespace, name: path.name, subresource: path.subresource })
+        Ok(Target {
+            verb,
+            handler,
+            namespace: path.namespace,
+            name: path.name,
+            subresource: path.subresource,
+        })
     }
 }

@@ -9,8 +9,7 @@ use std::{
     sync::Arc,
 };
 use tenure_server::{
-    Access, Credentials,
-    api::Api,
+    Access, Credentials, Server as ApiServer,
     listen::{self, bind},
 };
 use tenure_store::{EmbeddedOptions, EmbeddedStore};
@@ -119,8 +118,8 @@ pub fn serve(directory: &str, transport: Transport) {
         let tls = (transport == Transport::Tls)
             .then(|| Credentials::open(Path::new(directory), address).expect("credentials").tls);
         println!("{address}");
-        let api = Api::open(Arc::new(store), Access::Anyone).await.expect("an API");
-        api.start_lifecycle();
+        let api = ApiServer::open(Arc::new(store), Access::Anyone).await.expect("an API");
+        api.start_controllers();
         listen::serve(listener, tls, api, std::future::pending()).await;
     });
 }

@@ -2,25 +2,22 @@
 
 use crate::{
     Failure,
-    catalog::handler::Served,
-    object::{Stored, bare, metadata, with_metadata},
-    objects::webhook_route,
-    server::Server,
+    catalog::ResourceHandler,
+    object::{bare, metadata, with_metadata},
+    objects::{Objects, webhook_route},
     target::{Target, Verb},
 };
 use async_trait::async_trait;
 use tenure_admission::{Cluster, Endpoint, ResourceVariant};
-use tenure_apply::Managers;
 use tenure_crd::WebhookTarget;
 use tenure_meta::{ApiError, Scope};
 use tenure_schema::{Schema, TypeRef};
-use tenure_store::Revision;
 use tenure_value::{Text, Value};
 
 #[async_trait]
-impl Cluster for Server {
+impl Cluster for Objects {
     fn scope(&self, api_version: &str, kind: &str) -> Option<Scope> {
-        self.served_kind(api_version, kind).map(|served| served.resource.scope)
+        self.catalog.resource_of_kind(api_version, kind).map(|handler| handler.resource.scope)
     }
 
     async fn get(
@@ -30,16 +27,16 @@ impl Cluster for Server {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Value>, ApiError> {
-        let Some(served) = self.served_kind(api_version, kind) else { return Ok(None) };
+        let Some(handler) = self.catalog.resource_of_kind(api_version, kind) else { return Ok(None) };
         let (verb, subresource) = (Verb::Get, Text::default());
-        let target = Target { verb, served, namespace: namespace.into(), name: name.into(), subresource };
+        let target = Target { verb, handler, namespace: namespace.into(), name: name.into(), subresource };
         Ok(self.read(&target).await?.map(|stored| stored.object))
     }
 
     async fn list(&self, api_version: &str, kind: &str, namespace: &str) -> Result<Vec<Value>, ApiError> {
-        let Some(served) = self.served_kind(api_version, kind) else { return Ok(Vec::new()) };
-        let stored = self.read_all(&served.resource, namespace).await?;
-        let stored = self.for_reading(&served, stored).await?;
+        let Some(handler) = self.catalog.resource_of_kind(api_version, kind) else { return Ok(Vec::new()) };
+        let stored = self.read_all(&handler.resource, namespace).await?;
+        let stored = self.from_storage(&handler, stored).await?;
         Ok(stored.into_iter().map(|stored| stored.object).collect())
     }
 
@@ -49,10 +46,8 @@ impl Cluster for Server {
         from: &ResourceVariant,
         to: &ResourceVariant,
     ) -> Result<Value, ApiError> {
-        let (from, to) = (self.variant(from)?, self.variant(to)?);
-        let stored = self.for_storing(&from, &bare(object)).await?;
-        let stored = Stored { object: stored, managers: Managers::default(), revision: Revision::ZERO };
-        let converted = self.for_reading_one(&to, stored).await?.object;
+        let (from, to) = (handler_of(self, from)?, handler_of(self, to)?);
+        let converted = self.convert_between(&from, &to, &bare(object)).await?;
         Ok(with_managers(converted, object))
     }
 
@@ -61,9 +56,9 @@ impl Cluster for Server {
         variant: &ResourceVariant,
         with: &mut (dyn FnMut(TypeRef<'_>) + Send),
     ) -> Result<(), ApiError> {
-        let served = self.variant(variant)?;
-        match served.resource.kind == variant.kind.2 {
-            true => with(served.type_ref()),
+        let handler = handler_of(self, variant)?;
+        match handler.resource.kind == variant.kind.2 {
+            true => with(handler.type_ref()),
             // A scale, a binding and the like are of built-in kinds, whatever resource they belong to.
             false => {
                 let of = Schema::builtin().kind(&variant.api_version(), &variant.kind.2);
@@ -74,14 +69,12 @@ impl Cluster for Server {
     }
 
     async fn webhook_endpoint(&self, target: &WebhookTarget) -> Result<Endpoint, String> {
-        webhook_route::to(&*self.store, target).await
+        webhook_route(&*self.store, target).await
     }
 }
 
-impl Server {
-    fn variant(&self, variant: &ResourceVariant) -> Result<Served, Failure> {
-        self.served(&variant.group, &variant.version, &variant.resource)
-    }
+fn handler_of(objects: &Objects, variant: &ResourceVariant) -> Result<ResourceHandler, Failure> {
+    objects.catalog.resource(&variant.group, &variant.version, &variant.resource)
 }
 
 /// Returns a converted object with the fields of the server, which conversion drops.

@@ -1,27 +1,22 @@
-//! A resource as it is served: its row in the registry, and the rules of its kind behind one set of functions,
-//! so that no verb asks whether a kind is built in or custom.
+//! A resource as it is served: its row in the registry, its role, and the strategy of its kind.
 
+use super::custom_kind::CustomKind;
 use crate::{
     Cause, Failure,
-    catalog::CustomKind,
-    custom::{self, Conversion, Definition, Version},
-    kinds::{
-        self, Column, CreateContext, DecodeError, Decoded, FieldError, Identity, Kinds, Previous, Resource,
-        scalar::Timestamp,
-    },
-    object::Stored,
-    objects::conversion::Conversions,
-    server::Server,
+    custom::{Conversion, CustomResourceStrategy, Definition},
+    kinds::{BuiltinStrategy, role::Role},
 };
 use std::sync::{Arc, OnceLock};
-use tenure_apply::{Emptied, Evolution, Requested, Reset, Versions};
-use tenure_fields::{FieldSet, PathElement};
-use tenure_meta::{ScalePaths, SelectableField};
-use tenure_schema::{Schema, TypeRef};
+use tenure_apply::{Emptied, Evolution, Requested, Reset};
+use tenure_meta::{
+    CreateContext, DecodeError, Decoded, FieldError, Previous, ResetFields, Resource, ScalePaths, Strategy,
+    SystemMetadata, Timestamp,
+};
+use tenure_schema::TypeRef;
 use tenure_store::Revision;
 use tenure_value::{Object, Text, Value};
 
-/// Where below an object a write goes.
+/// The part of an object that a path reads and writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint {
     /// The object itself.
@@ -30,7 +25,7 @@ pub(crate) enum Endpoint {
     Status,
     /// Its scale.
     Scale,
-    /// Another part that is written on its own.
+    /// Another subresource.
     Other(Text),
 }
 
@@ -44,433 +39,224 @@ impl Endpoint {
         }
     }
 
-    fn of_kind(&self) -> kinds::Endpoint<'_> {
+    /// Returns the endpoint as strategies take it.
+    fn of_kind(&self) -> tenure_meta::Endpoint<'_> {
         match self {
-            Endpoint::Main => kinds::Endpoint::Main,
-            Endpoint::Status => kinds::Endpoint::Status,
-            Endpoint::Scale => kinds::Endpoint::Scale,
-            Endpoint::Other(name) => kinds::Endpoint::Other(name),
+            Endpoint::Main => tenure_meta::Endpoint::Main,
+            Endpoint::Status => tenure_meta::Endpoint::Status,
+            Endpoint::Scale => tenure_meta::Endpoint::Scale,
+            Endpoint::Other(name) => tenure_meta::Endpoint::Other(name),
         }
     }
 }
 
-/// Fields that an endpoint takes from the live object.
-pub(crate) enum ResetFields {
-    None,
-    These(FieldSet),
-    AllBut(FieldSet),
-}
-
-impl ResetFields {
-    pub fn borrowed(&self) -> Reset<'_> {
-        match self {
-            ResetFields::None => Reset::Nothing,
-            ResetFields::These(fields) => Reset::Fields(fields),
-            ResetFields::AllBut(fields) => Reset::AllBut(fields),
-        }
-    }
-}
-
-/// A resource and the rules of its kind.
+/// A resource at one version, with everything that a request needs to know of its kind.
 #[derive(Clone)]
-pub(crate) struct Served {
+pub(crate) struct ResourceHandler {
     pub resource: Arc<Resource>,
-    kinds: &'static Kinds,
-    custom: Option<Arc<CustomKind>>,
-    prepared: Arc<Prepared>,
+    pub role: Role,
+    shared: Arc<Shared>,
 }
 
-/// What is the same for every write of a resource, made by the first.
-#[derive(Default)]
-struct Prepared {
+/// What all copies of a handler share; the rest is computed by the first write that needs it.
+struct Shared {
+    strategy: Box<dyn Strategy>,
+    /// The definition that the strategy was made from, if it is a custom resource.
+    kind: Option<Arc<CustomKind>>,
+    has_conversion_webhook: bool,
     empty: OnceLock<Value>,
-    reads_as_written: OnceLock<bool>,
-    rests: OnceLock<bool>,
     reset_on_main: OnceLock<Arc<ResetFields>>,
     reset_on_status: OnceLock<Arc<ResetFields>>,
 }
 
-impl Server {
-    /// Finds the resource that a path names.
-    pub(crate) fn served(&self, group: &str, version: &str, resource: &str) -> Result<Served, Failure> {
-        self.catalog().find(group, version, resource).ok_or_else(Failure::no_such_path)
+impl ResourceHandler {
+    /// Creates the handler of a built-in resource, or of one that a definition made.
+    pub fn new(resource: Arc<Resource>, kind: Option<Arc<CustomKind>>) -> ResourceHandler {
+        let role = Role::of(&resource);
+        let custom = kind.as_ref().and_then(|kind| {
+            let (definition, resource) = (kind.definition.clone(), resource.clone());
+            CustomResourceStrategy::new(definition, resource, kind.stored_versions())
+        });
+        let strategy: Box<dyn Strategy> = match custom {
+            Some(custom) => Box::new(custom),
+            None => Box::new(BuiltinStrategy::new(resource.clone())),
+        };
+        let has_conversion_webhook =
+            kind.as_ref().is_some_and(|kind| kind.definition.conversion != Conversion::None);
+        let shared = Shared {
+            strategy,
+            kind,
+            has_conversion_webhook,
+            empty: OnceLock::new(),
+            reset_on_main: OnceLock::new(),
+            reset_on_status: OnceLock::new(),
+        };
+        ResourceHandler { resource, role, shared: Arc::new(shared) }
     }
 
-    /// Returns the resource whose objects the store keeps under a group and a name, in the version it keeps them.
-    pub(crate) fn served_as_stored(&self, group: &str, name: &str) -> Option<Served> {
-        let catalog = self.catalog();
-        let mut forms = catalog.stored().filter(|of| of.resource.name == name && of.resource.group == group);
-        let first = forms.next()?;
-        let is_storage =
-            |of: &Served| of.resource.storage == (of.resource.group.clone(), of.resource.version.clone());
-        if is_storage(&first) { Some(first) } else { forms.find(is_storage).or(Some(first)) }
-    }
-
-    /// Finds the resource of a kind.
-    pub(crate) fn served_kind(&self, api_version: &str, kind: &str) -> Option<Served> {
-        self.catalog().of_kind(api_version, kind)
-    }
-
-    /// Whether any resource of a group is served.
-    pub(crate) fn serves_group(&self, group: &str) -> bool {
-        self.catalog().registry.groups().iter().any(|of| of.name == group)
-    }
-}
-
-impl Served {
-    pub fn new(resource: Arc<Resource>, kinds: &'static Kinds, custom: Option<Arc<CustomKind>>) -> Served {
-        Served { resource, kinds, custom, prepared: Arc::default() }
-    }
-
-    /// Whether this is what would be made of a resource and the kind behind it.
-    pub fn is_of(&self, resource: &Arc<Resource>, custom: Option<&Arc<CustomKind>>) -> bool {
-        let same_kind = match (&self.custom, custom) {
+    /// Whether this handler was made from the same resource and definition.
+    pub fn is_of(&self, resource: &Arc<Resource>, kind: Option<&Arc<CustomKind>>) -> bool {
+        let same_kind = match (&self.shared.kind, kind) {
             (Some(own), Some(other)) => Arc::ptr_eq(own, other),
             (own, other) => own.is_none() && other.is_none(),
         };
         same_kind && Arc::ptr_eq(&self.resource, resource)
     }
 
-    /// Whether objects of this resource are definitions of others.
-    pub fn is_definition(&self) -> bool {
-        self.resource.group == "apiextensions.k8s.io" && self.resource.name == "customresourcedefinitions"
+    /// Returns the rules of the kind.
+    pub fn strategy(&self) -> &dyn Strategy {
+        &*self.shared.strategy
     }
 
     /// Whether a definition made this resource.
     pub fn is_custom(&self) -> bool {
-        self.custom.is_some()
+        self.shared.kind.is_some()
+    }
+
+    /// Whether a webhook converts between the versions of this resource.
+    pub fn has_conversion_webhook(&self) -> bool {
+        self.shared.has_conversion_webhook
     }
 
     /// Returns the definition that made this resource.
     pub fn definition(&self) -> Option<&Definition> {
-        self.custom.as_ref().map(|custom| &*custom.definition)
+        self.shared.kind.as_ref().map(|kind| &*kind.definition)
     }
 
-    /// Whether objects of other versions than the one of the path are converted by a webhook.
-    pub fn asks(&self) -> bool {
-        self.definition().is_some_and(|of| of.conversion != Conversion::None)
+    /// Returns a number that differs wherever objects are read by different rules.
+    pub fn generation(&self) -> u64 {
+        self.shared.kind.as_ref().map_or(0, |kind| kind.generation)
     }
 
-    /// Returns the number of the rules by which objects are read; another definition has other rules.
-    pub fn rules(&self) -> u64 {
-        self.custom.as_ref().map_or(0, |custom| custom.serial)
-    }
-
-    /// Whether objects are read in the same version and by the same rules as those of another resource.
-    pub fn reads_like(&self, other: &Served) -> bool {
-        self.rules() == other.rules() && self.resource.api_version == other.resource.api_version
-    }
-
-    /// Returns the version of a custom resource that the path names.
-    fn version(&self) -> Option<&Version> {
-        self.custom.as_ref()?.definition.version(&self.resource.version)
-    }
-
-    /// Returns the type of the objects at the version of the path.
+    /// Returns the type of the objects.
     pub fn type_ref(&self) -> TypeRef<'_> {
-        if let Some(custom) = &self.custom {
-            return custom.definition.type_of(&self.resource.api_version).unwrap_or_else(TypeRef::untyped);
-        }
-        self.resource.of.map_or_else(TypeRef::untyped, |of| Schema::builtin().at(of))
+        self.strategy().type_at(&self.resource.api_version).unwrap_or_else(TypeRef::untyped)
     }
 
-    /// Returns what ownership needs to know of the kind's versions, for an object that was last written at a revision.
-    pub fn versions<'a>(&'a self, conversions: &'a Conversions, written: Revision) -> ServedVersions<'a> {
-        ServedVersions { served: self, conversions, written }
+    /// Returns the type that the kind had when an object was written, if that has changed since.
+    pub fn former_type_at(&self, api_version: &str, written: Revision) -> Option<TypeRef<'_>> {
+        self.shared.kind.as_ref()?.former_type_at(api_version, written)
     }
 
-    /// Returns the type of the kind at a version, or nothing where there is no such version.
-    pub fn type_at(&self, api_version: &str) -> Option<TypeRef<'_>> {
-        if let Some(definition) = self.definition() {
-            return definition.type_of(api_version);
-        }
-        if api_version == self.resource.api_version {
-            return Some(self.type_ref());
-        }
-        let mut forms = crate::kinds::registry().forms_of(&self.resource);
-        let form = forms.find(|form| form.api_version == api_version)?;
-        Schema::builtin().kind(&form.api_version, &form.kind)
+    /// Whether the type can change between two writes.
+    pub fn evolution(&self) -> Evolution {
+        if self.is_custom() { Evolution::Possible } else { Evolution::None }
     }
 
-    /// Returns the object of this kind in which nothing is set.
-    pub fn empty(&self) -> Value {
-        self.prepared.empty.get_or_init(|| self.new_empty()).clone()
+    /// What becomes of a field whose last content is removed.
+    pub fn emptied(&self) -> Emptied {
+        if self.is_custom() { Emptied::Stays } else { Emptied::IsNull }
     }
 
-    fn new_empty(&self) -> Value {
-        if !self.is_custom() {
-            return self.kinds.stored(&self.resource, &self.kinds.empty(&self.resource));
-        }
-        Value::object([
-            ("apiVersion", Value::from(self.resource.api_version.clone())),
-            ("kind", Value::from(self.resource.kind.clone())),
-        ])
-    }
-
-    /// Whether a live object is complete by the rules of the kind: it is not converted, so that it is as it was written,
-    /// or as its definition reads today what was written in this version.
-    pub fn reads_as_written(&self) -> bool {
-        *self.prepared.reads_as_written.get_or_init(|| match &self.custom {
-            Some(custom) => !self.asks() && custom.is_stored_only_in(&self.resource.version),
-            None => self.storage_form().is_none(),
-        })
-    }
-
-    /// Whether a live object that an apply leaves as it is needs to go no further: it has been through all that would
-    /// follow, and what a definition demands that changed since is not held against what does not change. Definitions
-    /// get their status with every write, a webhook converts as it likes, and a rule that compares with the old value
-    /// may refuse what does not change.
-    pub fn rests(&self) -> bool {
-        *self.prepared.rests.get_or_init(|| match self.version() {
-            Some(version) => !self.asks() && !version.has_transitions(),
-            None => self.reads_as_written() && !self.is_definition(),
-        })
-    }
-
-    /// Returns what the rules of the kind have seen of a live object.
-    fn seen<'v>(&self, live: Option<&'v Value>) -> Previous<'v> {
-        live.filter(|_| self.reads_as_written()).map_or(Previous::UNKNOWN, Previous::of)
-    }
-
-    /// Reads a document that takes the place of a live object, if there is one, as an object of the kind, with its
-    /// defaults.
-    pub fn complete(
-        &self,
-        body: &Value,
-        live: Option<&Value>,
-        now: Timestamp,
-    ) -> Result<Decoded, Box<DecodeError>> {
-        match self.version() {
-            Some(version) => version.complete_after(body, self.seen(live)),
-            None => self.kinds.complete_after(&self.resource, body, self.seen(live), now),
-        }
-    }
-
-    /// Reads what an apply made as an object of the kind; a `null` that it left is for validation to find.
-    pub fn complete_applied(
-        &self,
-        body: &Value,
-        live: Option<&Value>,
-        now: Timestamp,
-    ) -> Result<Decoded, Box<DecodeError>> {
-        match self.version() {
-            Some(version) => version.complete_applied_after(body, self.seen(live)),
-            None => self.kinds.complete_after(&self.resource, body, self.seen(live), now),
-        }
-    }
-
-    /// Returns a valid object that takes the place of a live one, if there is one, as the next read will give it: a `null`
-    /// that says nothing is left out.
-    pub fn as_read(&self, object: Value, live: Option<&Value>) -> Value {
-        match self.version() {
-            // Both are complete, so that there is nothing to fill in or to prune.
-            Some(version) if self.reads_as_written() => version.without_nulls(object, self.seen(live)),
-            Some(version) => version.read_stored(&object),
-            None => object,
-        }
-    }
-
-    /// Returns a new object with what every object is given at its creation.
-    pub fn identify(&self, object: &Value, identity: &Identity) -> Value {
-        tenure_meta::update::with_system_metadata(&self.resource, object, identity)
-    }
-
-    /// Returns a new object with all that its kind fills in.
-    pub fn prepare_create(&self, object: &Value, around: &mut dyn CreateContext) -> Value {
-        match self.version() {
-            Some(version) if version.has_status => {
-                Value::Object(object.as_object().cloned().unwrap_or_default().without("status"))
-            }
-            Some(_) => object.clone(),
-            None => self.kinds.create(&self.resource, object, around),
-        }
-    }
-
-    /// Returns the object that an endpoint makes of the live one and the new one.
-    pub fn prepare_update(
-        &self,
-        endpoint: &Endpoint,
-        old: &Value,
-        new: &Value,
-        around: &mut dyn CreateContext,
-    ) -> Value {
-        self.kinds.prepare_update(&self.resource, endpoint.of_kind(), old, new, around)
-    }
-
-    /// Returns what is wrong with a new object.
-    pub fn validate_create(&self, object: &Value) -> Vec<Cause> {
-        let mut causes = causes(&self.kinds.validate_create(&self.resource, object));
-        if let Some(version) = self.version() {
-            causes.extend(self::causes(&version.validate_create(object)));
-        } else if self.is_definition() {
-            causes.extend(self::causes(&custom::check_create(object)));
-        }
-        causes
-    }
-
-    /// Returns what is wrong with a changed object.
-    pub fn validate_update(&self, endpoint: &Endpoint, old: &Value, new: &Value) -> Vec<Cause> {
-        let (endpoint_of_kind, seen) = (endpoint.of_kind(), self.seen(Some(old)));
-        let faults = self.kinds.validate_update_after(&self.resource, endpoint_of_kind, old, new, seen);
-        let mut causes = causes(&faults);
-        if let Some(version) = self.version() {
-            causes.extend(self::causes(&version.validate_update(new, old)));
-        } else if self.is_definition() && *endpoint == Endpoint::Main {
-            causes.extend(self::causes(&custom::check_update(new, old)));
-        }
-        causes
-    }
-
-    /// Returns the fields that an endpoint takes from the live object whatever a request says.
-    pub fn reset_fields(&self, endpoint: &Endpoint) -> Arc<ResetFields> {
-        let kept = match endpoint {
-            Endpoint::Main => &self.prepared.reset_on_main,
-            Endpoint::Status => &self.prepared.reset_on_status,
-            _ => return Arc::new(self.new_reset_fields(endpoint)),
-        };
-        kept.get_or_init(|| Arc::new(self.new_reset_fields(endpoint))).clone()
-    }
-
-    fn new_reset_fields(&self, endpoint: &Endpoint) -> ResetFields {
-        if *endpoint == Endpoint::Scale {
-            return ResetFields::None;
-        }
-        if let Some(version) = self.version() {
-            let mut status = FieldSet::default();
-            status.insert(&[PathElement::field("status")]);
-            return match endpoint {
-                Endpoint::Status => ResetFields::AllBut(status),
-                Endpoint::Main if version.has_status => ResetFields::These(status),
-                _ => ResetFields::None,
-            };
-        }
-        let mut fields = FieldSet::default();
-        for path in self.kinds.reset_fields(&self.resource, endpoint.of_kind()) {
-            let path: Vec<PathElement> = path.into_iter().map(PathElement::Field).collect();
-            fields.insert(&path);
-        }
-        ResetFields::These(fields)
-    }
-
-    /// Returns what the `managedFields` in the body of a write mean to ownership.
+    /// Returns what the `managedFields` of a body mean.
     pub fn requested_managers<'a>(&self, sent: Option<&'a Value>) -> Requested<'a> {
         if self.is_custom() { Requested::EntriesOfCustom(sent) } else { Requested::Entries(sent) }
     }
 
-    /// Returns an object at the version of the path.
-    pub fn for_reading(&self, stored: Stored) -> Result<Stored, Failure> {
-        if let (Some(custom), Some(version)) = (&self.custom, self.version()) {
-            let object = custom.definition.as_written(&stored.object);
-            let object = custom_at(custom, &object, &version.api_version)?;
-            return Ok(Stored { object, ..stored });
-        }
-        match self.storage_form() {
-            Some(form) => {
-                Ok(Stored { object: self.converted(&stored.object, &form, &self.resource)?, ..stored })
-            }
-            None => Ok(stored),
+    /// Returns the object of this kind in which nothing is set.
+    pub fn empty(&self) -> Value {
+        self.shared.empty.get_or_init(|| self.strategy().empty()).clone()
+    }
+
+    /// Returns the parts of a live object that the rules of the kind need not look at again.
+    fn previous<'v>(&self, live: Option<&'v Value>) -> Previous<'v> {
+        live.filter(|_| self.strategy().stores_as_served()).map_or(Previous::UNKNOWN, Previous::of)
+    }
+
+    /// Decodes a document that replaces a live object, if there is one, and sets defaults.
+    pub fn decode(
+        &self,
+        body: &Value,
+        live: Option<&Value>,
+        now: Timestamp,
+    ) -> Result<Decoded, Box<DecodeError>> {
+        self.strategy().decode(body, self.previous(live), now)
+    }
+
+    /// Decodes what an apply produced, and sets defaults.
+    pub fn decode_applied(
+        &self,
+        body: &Value,
+        live: Option<&Value>,
+        now: Timestamp,
+    ) -> Result<Decoded, Box<DecodeError>> {
+        self.strategy().decode_applied(body, self.previous(live), now)
+    }
+
+    /// Returns a new object with its name, namespace, uid and time of creation.
+    pub fn identify(&self, object: &Value, identity: &SystemMetadata) -> Value {
+        self.strategy().with_system_metadata(object, identity)
+    }
+
+    /// Returns a new object with everything that its kind fills in.
+    pub fn prepare_for_create(&self, object: &Value, context: &mut dyn CreateContext) -> Value {
+        self.strategy().prepare_for_create(object, context)
+    }
+
+    /// Returns the object that an endpoint makes of the live one and the new one.
+    pub fn prepare_for_update(
+        &self,
+        endpoint: &Endpoint,
+        old: &Value,
+        new: &Value,
+        context: &mut dyn CreateContext,
+    ) -> Value {
+        self.strategy().prepare_for_update(endpoint.of_kind(), old, new, context)
+    }
+
+    /// Returns what is invalid about a new object.
+    pub fn validate(&self, object: &Value) -> Vec<Cause> {
+        causes(&self.strategy().validate(object))
+    }
+
+    /// Returns what is invalid about a changed object.
+    pub fn validate_update(&self, endpoint: &Endpoint, old: &Value, new: &Value) -> Vec<Cause> {
+        causes(&self.strategy().validate_update(endpoint.of_kind(), old, new, self.previous(Some(old))))
+    }
+
+    /// Returns a valid object that replaces a live one, if there is one, as the next read will return it.
+    pub fn canonicalize(&self, object: Value, live: Option<&Value>) -> Value {
+        self.strategy().canonicalize(object, self.previous(live))
+    }
+
+    /// Returns the fields that an endpoint takes from the live object whatever a request says.
+    pub fn reset_fields(&self, endpoint: &Endpoint) -> Arc<ResetFields> {
+        let compute = || Arc::new(self.strategy().reset_fields(endpoint.of_kind()));
+        match endpoint {
+            Endpoint::Main => self.shared.reset_on_main.get_or_init(compute).clone(),
+            Endpoint::Status => self.shared.reset_on_status.get_or_init(compute).clone(),
+            Endpoint::Scale | Endpoint::Other(_) => compute(),
         }
     }
 
-    /// Returns the form in which objects are stored, where it is not that of the path.
-    fn storage_form(&self) -> Option<Arc<Resource>> {
-        let form = crate::kinds::registry().storage_of(&self.resource)?;
-        (form.api_version != self.resource.api_version).then(|| form.clone())
+    /// Returns a stored object at the version of this handler.
+    pub fn from_storage(&self, stored: &Value) -> Result<Value, Failure> {
+        self.strategy().from_storage(stored).map_err(|error| Failure::internal(error.to_string()))
     }
 
-    fn converted(&self, object: &Value, from: &Resource, to: &Resource) -> Result<Value, Failure> {
-        self.kinds.convert(object, from, to).map_err(|why| {
-            Failure::internal(format!(
-                "cannot convert from {} to {}: {why}",
-                from.api_version, to.api_version
-            ))
-        })
+    /// Returns an object that replaces a live one, if there is one, at the version of storage.
+    pub fn to_storage(&self, object: &Value, live: Option<&Value>) -> Result<Value, Failure> {
+        let stored = self.strategy().to_storage(object, self.previous(live));
+        stored.map_err(|error| Failure::internal(error.to_string()))
     }
 
-    /// Returns an object at the version of storage.
-    pub fn for_storing(&self, object: &Value) -> Result<Value, Failure> {
-        self.for_storing_after(object, None)
+    /// Returns the grace period of an object that is deleted; `None` for kinds that are removed at once.
+    pub fn grace_period(&self, object: &Value, requested: Option<i64>) -> Option<i64> {
+        self.strategy().termination_grace_period(object, requested)
     }
 
-    /// Returns an object that takes the place of a live one, if there is one, at the version of storage.
-    pub fn for_storing_after(&self, object: &Value, live: Option<&Value>) -> Result<Value, Failure> {
-        if let Some(custom) = &self.custom {
-            let (group, version) = &self.resource.storage;
-            return custom_at(custom, object, &format!("{group}/{version}"));
-        }
-        let object = self.kinds.stored_after(&self.resource, object, self.seen(live));
-        match self.storage_form() {
-            Some(form) => self.converted(&object, &self.resource, &form),
-            None => Ok(object),
-        }
-    }
-
-    /// Returns how long an object may take to go, given what the request asks for; nothing for kinds that go at once.
-    pub fn grace(&self, object: &Value, asked: Option<i64>) -> Option<i64> {
-        if !(self.resource.group.is_empty() && self.resource.name == "pods") {
-            return None;
-        }
-        let unplaced = object.at(["spec", "nodeName"]).and_then(Value::as_str).unwrap_or_default().is_empty();
-        let phase = object.at(["status", "phase"]).and_then(Value::as_str).unwrap_or_default();
-        if unplaced || matches!(phase, "Succeeded" | "Failed") {
-            return Some(0);
-        }
-        let own = object.at(["spec", "terminationGracePeriodSeconds"]).and_then(Value::as_i64);
-        Some(asked.or(own).unwrap_or(30).max(0))
-    }
-
-    /// Returns where the replicas of an object are, and what they are chosen by.
+    /// Returns where the replicas of an object are, and what selects them.
     pub fn scale_paths(&self) -> ScalePaths {
-        if let Some(scale) = self.version().and_then(|version| version.scale.clone()) {
-            return scale;
-        }
-        let path = |names: [&str; 2]| names.map(Text::new).into();
-        ScalePaths {
-            spec: path(["spec", "replicas"]),
-            status: path(["status", "replicas"]),
-            selector: path(["spec", "selector"]),
-        }
+        let none = || ScalePaths { spec: [].into(), status: [].into(), selector: [].into() };
+        self.strategy().scale_paths().unwrap_or_else(none)
     }
 
-    /// Returns the fields by which a list can be selected, besides name and namespace.
-    pub fn selectable_fields(&self) -> &[SelectableField] {
-        &self.resource.selectable_fields
+    /// Returns an object as an item of a list.
+    pub fn list_item(&self, object: Value) -> Value {
+        self.strategy().list_item(object)
     }
 
-    /// Returns an object as an item of a list: items of built-in kinds do not repeat what the list says.
-    pub fn as_item(&self, object: Value) -> Value {
-        match object {
-            Value::Object(fields) if !self.is_custom() => {
-                Value::Object(fields.without("apiVersion").without("kind"))
-            }
-            other => other,
-        }
-    }
-
-    /// Whether the objects say who has a say in what others write.
-    pub fn is_admission(&self) -> bool {
-        let resource = &self.resource;
-        resource.group == tenure_admission::GROUP
-            && tenure_admission::CONFIGURATIONS.contains(&resource.name.as_str())
-    }
-
-    /// Returns the columns of a table.
-    pub fn columns(&self) -> Value {
-        if let Some(version) = self.version() {
-            return version.column_definitions();
-        }
-        Value::array(self.kinds.table(&self.resource).columns().iter().map(Column::definition))
-    }
-
-    /// Returns an object's cells in a table.
-    pub fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
-        match self.version() {
-            Some(version) => version.cells(object, now),
-            None => self.kinds.table(&self.resource).cells(object, now),
-        }
-    }
-
-    /// Checks that a body is of this kind and version; what it leaves out is filled in.
+    /// Checks that a body is of this kind and version, and sets both where they are missing.
     pub fn check_kind(&self, body: &Value) -> Result<Value, Failure> {
         let fields = match body {
             Value::Object(fields) => fields.clone(),
@@ -491,7 +277,7 @@ impl Served {
         }
         let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
         let (kind, version) = (text("kind"), text("apiVersion"));
-        // What is kept as it came must say what it is; of a built-in kind the path is enough.
+        // A custom object is stored as it came and must name its kind; for a built-in kind the path is enough.
         if self.is_custom() && (kind.is_empty() || version.is_empty()) {
             let missing = if kind.is_empty() { "kind" } else { "apiVersion" };
             return Err(Failure::bad_request(format!(
@@ -523,16 +309,16 @@ impl Served {
         }))
     }
 
-    /// Returns the result of a patch as an object of this kind: what a patch says of kind and version does not count.
+    /// Returns the result of a strategic merge patch as an object of this kind, whatever kind and version the patch sets.
     pub fn with_kind(&self, patched: &Value) -> Result<Value, Failure> {
         let fields = patched.as_object().ok_or_else(|| {
-            Failure::bad_request(format!("the patch makes a {} of the object", patched.kind()))
+            Failure::bad_request(format!("patch result must be an object, got {}", patched.kind()))
         })?;
         let fields = fields.with("apiVersion", self.resource.api_version.clone());
         Ok(Value::Object(fields.with("kind", self.resource.kind.clone())))
     }
 
-    /// Checks that the configuration of an apply says its kind and version, and that they are those of the path.
+    /// Checks that an apply configuration names the kind and version of the path.
     pub fn check_applied_kind(&self, config: &Value) -> Result<(), Failure> {
         let text = |name: &str| config.get(name).and_then(Value::as_str).unwrap_or_default();
         let (kind, version) = (text("kind"), text("apiVersion"));
@@ -545,7 +331,7 @@ impl Served {
         )))
     }
 
-    /// Returns the failure for a body that cannot be read as an object of the kind.
+    /// Returns the error for a body that cannot be decoded.
     pub fn cannot_handle(&self, body: &Value, why: &str) -> Failure {
         let kind = body.get("kind").and_then(Value::as_str).unwrap_or(&self.resource.kind);
         let version = &self.resource.version;
@@ -555,63 +341,19 @@ impl Served {
         ))
     }
 
-    /// Returns the failure for an object that breaks rules of its kind.
+    /// Returns the error for an invalid object.
     pub fn invalid(&self, name: &str, causes: Vec<Cause>) -> Failure {
         Failure::invalid(&self.resource.group, &self.resource.kind, name, causes)
     }
 }
 
-/// The versions of a served kind.
-pub(crate) struct ServedVersions<'a> {
-    served: &'a Served,
-    conversions: &'a Conversions,
-    /// When the object was last written.
-    written: Revision,
-}
-
-impl Versions for ServedVersions<'_> {
-    fn type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
-        self.served.type_at(api_version)
+/// Returns reset fields as the decision on ownership takes them.
+pub(crate) fn reset(fields: &ResetFields) -> Reset<'_> {
+    match fields {
+        ResetFields::None => Reset::Nothing,
+        ResetFields::These(fields) => Reset::Fields(fields),
+        ResetFields::AllBut(fields) => Reset::AllBut(fields),
     }
-
-    fn convert(&self, object: &Value, api_version: &str) -> Result<Value, String> {
-        if let Some(custom) = &self.served.custom {
-            let known = || self.conversions.find(object, api_version);
-            return match (&custom.definition.conversion, custom.definition.convert(object, api_version)) {
-                (_, Some(converted)) => Ok(converted),
-                (Conversion::Webhook(_), None) => known().ok_or_else(|| "the webhook is to be asked".into()),
-                (Conversion::None, None) => Err(format!("there is no version {api_version}")),
-            };
-        }
-        let written = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-        let form = |version: &str| {
-            let mut forms = crate::kinds::registry().forms_of(&self.served.resource);
-            forms.find(|form| form.api_version == version).ok_or_else(|| format!("{version} is not served"))
-        };
-        self.served.kinds.convert(object, form(written)?, form(api_version)?)
-    }
-
-    fn former_type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
-        let custom = self.served.custom.as_ref()?;
-        custom.formers.at(self.written)?.kind(api_version, &custom.definition.names.kind)
-    }
-
-    fn evolves(&self) -> Evolution {
-        if self.served.is_custom() { Evolution::Possible } else { Evolution::None }
-    }
-
-    fn emptied(&self) -> Emptied {
-        if self.served.is_custom() { Emptied::Stays } else { Emptied::IsNull }
-    }
-}
-
-/// Returns an object of a custom kind at one of its versions.
-fn custom_at(custom: &CustomKind, object: &Value, api_version: &str) -> Result<Value, Failure> {
-    custom.definition.convert(object, api_version).ok_or_else(|| {
-        let written = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-        let name = &custom.definition.name;
-        Failure::internal(format!("{name}: an object of {written} cannot be converted to {api_version}"))
-    })
 }
 
 fn causes(errors: &[FieldError]) -> Vec<Cause> {

@@ -1,218 +1,153 @@
-//! What is served now: the built-in resources and those that definitions add. A catalogue is never changed; a
-//! definition that comes, changes or goes makes a new one, and requests under way keep the one they began with.
+//! What is served: built-in resources, custom resources, discovery and OpenAPI.
+//!
+//! [`Catalog`] holds the current [`Snapshot`] and replaces it when definitions change. A [`ResourceHandler`] is one resource
+//! at one version, with the [`Strategy`](tenure_meta::Strategy) of its kind. The catalog reads definitions from the store and nothing else.
 
+mod custom_kind;
 pub(crate) mod discovery;
+mod documents;
 pub(crate) mod handler;
 pub mod openapi;
-pub(crate) mod schema_history;
+mod schema_history;
+mod snapshot;
+pub(crate) mod versions;
 
 use crate::{
     Failure,
-    catalog::{discovery::Documents, handler::Served, schema_history::SchemaHistory},
-    custom::{Definition, NamesInUse},
-    kinds::{Group, Kinds, Registry, Resource},
-    object::{Stored, prefix},
-    server::Server,
+    custom::NamesInUse,
+    kinds::role::DEFINITIONS,
+    object::{Stored, meta_text, prefix},
 };
 use bytes::Bytes;
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc, PoisonError, RwLock,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-};
-use tenure_store::{Entry, ListRequest};
+use custom_kind::CustomKind;
+pub(crate) use handler::{Endpoint, ResourceHandler};
+use parking_lot::RwLock;
+use snapshot::Snapshot;
+use std::{collections::HashMap, sync::Arc};
+use tenure_store::{Entry, ListRequest, Revision, Store, Transaction};
 use tenure_value::{Text, Value};
 
-/// The next number of a definition.
-static SERIAL: AtomicU64 = AtomicU64::new(1);
-
-/// The resources that are served, and the documents about them.
+/// The resources that the server serves now.
 pub(crate) struct Catalog {
-    pub registry: Registry,
-    definitions: HashMap<Text, Arc<CustomKind>>,
-    /// Every stored definition as it was read last, served or not, by its key.
-    stored: HashMap<Bytes, Arc<Stored>>,
-    /// Custom resources by group and plural name.
-    custom: HashMap<(Text, Text), Arc<CustomKind>>,
-    /// Every resource with the rules of its kind, by group, version and plural name.
-    served: HashMap<(Text, Text, Text), Served>,
-    pub documents: Documents,
-}
-
-/// A custom kind: its definition, and the types it had before.
-pub(crate) struct CustomKind {
-    pub definition: Arc<Definition>,
-    /// What it was compiled from.
-    object: Value,
-    pub formers: SchemaHistory,
-    /// Its rows of the registry.
-    resources: Vec<Arc<Resource>>,
-    /// Tells this definition from all that were there before, its own former ones included; never 0.
-    pub serial: u64,
-}
-
-impl CustomKind {
-    /// Whether all objects are stored in one version, as the status of the definition says.
-    pub fn is_stored_only_in(&self, version: &str) -> bool {
-        let stored = self.object.at(["status", "storedVersions"]).and_then(Value::as_array);
-        let storage = self.definition.storage_version().map(|storage| storage.name.as_str());
-        storage == Some(version) && stored.is_some_and(|stored| stored.items() == [Value::from(version)])
-    }
+    store: Arc<dyn Store>,
+    current: RwLock<Arc<Snapshot>>,
+    /// Held while definitions are read, so that an older state does not replace a newer one.
+    refreshing: tokio::sync::Mutex<()>,
 }
 
 impl Catalog {
-    /// Returns the catalogue of the built-in resources alone.
-    fn builtin() -> Catalog {
-        Catalog::of(HashMap::new(), HashMap::new(), &HashMap::new())
+    /// Reads the definitions of a store.
+    pub async fn open(store: Arc<dyn Store>) -> Result<Arc<Catalog>, Failure> {
+        let current = RwLock::new(Arc::new(Snapshot::builtin()));
+        let catalog = Arc::new(Catalog { store, current, refreshing: Default::default() });
+        catalog.refresh().await?;
+        Ok(catalog)
     }
 
-    /// Makes a catalogue; what was served before and has not changed is taken over, with what is prepared of it.
-    fn of(
-        definitions: HashMap<Text, Arc<CustomKind>>,
-        stored: HashMap<Bytes, Arc<Stored>>,
-        before: &HashMap<(Text, Text, Text), Served>,
-    ) -> Catalog {
-        let builtin = crate::kinds::registry();
-        let mut groups: Vec<Group> = builtin.groups().to_vec();
-        let mut resources: Vec<Arc<Resource>> = builtin.resources().to_vec();
-        let mut custom = HashMap::new();
-        let mut kinds: Vec<&Arc<CustomKind>> = definitions.values().collect();
-        kinds.sort_by(|a, b| {
-            (&a.definition.group, &a.definition.name).cmp(&(&b.definition.group, &b.definition.name))
-        });
-        for kind in kinds {
-            let definition = &kind.definition;
-            let added = definition.group();
-            if added.versions.is_empty() {
-                continue;
-            }
-            match groups.iter_mut().find(|group| group.name == added.name) {
-                Some(group) => {
-                    let new = added.versions.iter().filter(|version| !group.versions.contains(version));
-                    group.versions = group.versions.iter().chain(new).cloned().collect();
-                }
-                None => groups.push(added),
-            }
-            resources.extend(kind.resources.iter().cloned());
-            custom.insert((definition.group.clone(), definition.names.plural.clone()), kind.clone());
-        }
-        let registry = Registry::new(groups, resources);
-        let served = registry.resources().iter().map(|resource| {
-            let custom = custom.get(&(resource.group.clone(), resource.name.clone()));
-            let key = (resource.group.clone(), resource.version.clone(), resource.name.clone());
-            let same = before.get(&key).filter(|served| served.is_of(resource, custom)).cloned();
-            let served =
-                same.unwrap_or_else(|| Served::new(resource.clone(), Kinds::builtin(), custom.cloned()));
-            (key, served)
-        });
-        let served = served.collect();
-        Catalog { registry, definitions, stored, custom, served, documents: Documents::default() }
+    /// Returns what is served now.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.current.read().clone()
     }
 
     /// Finds the resource that a path names.
-    pub fn find(&self, group: &str, version: &str, resource: &str) -> Option<Served> {
-        self.served.get(&(group.into(), version.into(), resource.into())).cloned()
+    pub fn resource(&self, group: &str, version: &str, resource: &str) -> Result<ResourceHandler, Failure> {
+        self.current.read().find(group, version, resource).ok_or_else(Failure::no_such_path)
     }
 
     /// Finds the resource of a kind.
-    pub fn of_kind(&self, api_version: &str, kind: &str) -> Option<Served> {
-        let resource = self.registry.of_kind(api_version, kind)?;
-        self.find(&resource.group, &resource.version, &resource.name)
+    pub fn resource_of_kind(&self, api_version: &str, kind: &str) -> Option<ResourceHandler> {
+        self.current.read().of_kind(api_version, kind)
     }
 
-    /// Returns every resource whose objects are kept.
-    pub fn stored(&self) -> impl Iterator<Item = Served> {
-        let stored = self.registry.resources().iter().filter(|resource| resource.is_stored());
-        stored.filter_map(|resource| self.find(&resource.group, &resource.version, &resource.name))
+    /// Finds the resource whose objects are stored under a group and a plural name, at the version of storage.
+    pub fn stored_resource(&self, group: &str, name: &str) -> Option<ResourceHandler> {
+        let snapshot = self.snapshot();
+        let mut versions =
+            snapshot.stored().filter(|of| of.resource.name == name && of.resource.group == group);
+        let first = versions.next()?;
+        let is_storage = |of: &ResourceHandler| {
+            of.resource.storage == (of.resource.group.clone(), of.resource.version.clone())
+        };
+        if is_storage(&first) { Some(first) } else { versions.find(is_storage).or(Some(first)) }
     }
 
-    /// Returns the custom kinds.
-    pub fn custom_kinds(&self) -> impl Iterator<Item = &Arc<CustomKind>> {
-        self.custom.values()
-    }
-}
-
-/// The catalogue of a server, which changes with its definitions.
-pub(crate) struct Current(RwLock<Arc<Catalog>>);
-
-impl Default for Current {
-    fn default() -> Current {
-        Current(RwLock::new(Arc::new(Catalog::builtin())))
-    }
-}
-
-impl Server {
-    /// Returns what is served now.
-    pub(crate) fn catalog(&self) -> Arc<Catalog> {
-        self.current.0.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Reads the definitions anew and serves what they say.
-    pub(crate) async fn refresh_catalog(&self) -> Result<(), Failure> {
-        let _one_at_a_time = self.refreshing.lock().await;
-        let old = self.catalog();
-        let stored = self.stored_definitions(&old).await?;
-        let known = |name: &str| old.definitions.get(name).map(|kind| &kind.formers);
-        let mut formers = schema_history::read_all(self, known).await?;
-        let mut kinds = HashMap::with_capacity(stored.len());
-        for object in stored.values().map(|stored| stored.object.clone()) {
-            if !is_established(&object) {
-                continue;
-            }
-            let name = Text::new(crate::object::meta_text(&object, "name"));
-            let formers = formers.remove(&name).unwrap_or_default();
-            let known = old.definitions.get(&name);
-            if let Some(kind) = known.filter(|kind| kind.object.ptr_eq(&object) && kind.formers.are(&formers))
-            {
-                kinds.insert(name, kind.clone());
-                continue;
-            }
-            if let Some(kind) = known.filter(|kind| kind.object.get("spec") == object.get("spec")) {
-                let (definition, resources) = (kind.definition.clone(), kind.resources.clone());
-                let serial = kind.serial;
-                let kind = CustomKind { definition, object, formers, resources, serial };
-                kinds.insert(name, Arc::new(kind));
-                continue;
-            }
-            match Definition::read(&object).map(Arc::new) {
-                Ok(definition) => {
-                    let serial = SERIAL.fetch_add(1, Relaxed);
-                    let resources = definition.resources().into_iter().map(Arc::new).collect();
-                    let kind = CustomKind { definition, object, formers, resources, serial };
-                    kinds.insert(name, Arc::new(kind));
-                }
-                Err(error) => {
-                    tracing::warn!(%name, %error, "a stored definition cannot be read and is not served")
-                }
+    /// Returns every resource whose objects are in namespaces, once each.
+    pub fn namespaced_resources(&self) -> Vec<ResourceHandler> {
+        let mut seen: Vec<(Text, Text)> = Vec::new();
+        let mut found = Vec::new();
+        for handler in self.snapshot().stored() {
+            let place = (handler.resource.storage.0.clone(), handler.resource.name.clone());
+            if handler.resource.scope == crate::kinds::Scope::Namespaced && !seen.contains(&place) {
+                seen.push(place);
+                found.push(handler);
             }
         }
-        let catalog = Arc::new(Catalog::of(kinds, stored, &old.served));
-        *self.current.0.write().unwrap_or_else(PoisonError::into_inner) = catalog;
+        found
+    }
+
+    /// Whether any resource of a group is served.
+    pub fn has_group(&self, group: &str) -> bool {
+        self.current.read().registry.groups().iter().any(|of| of.name == group)
+    }
+
+    /// Reads the definitions again and serves what they define.
+    pub async fn refresh(&self) -> Result<(), Failure> {
+        let _one_at_a_time = self.refreshing.lock().await;
+        let former = self.snapshot();
+        let definitions = self.definitions(&former).await?;
+        let known = |name: &str| former.kinds.get(name).map(|kind| kind.history());
+        let mut histories = schema_history::read_all(&*self.store, known).await?;
+        let mut kinds = HashMap::with_capacity(definitions.len());
+        for object in definitions.values().map(|stored| &stored.object) {
+            if !is_established(object) {
+                continue;
+            }
+            let name = Text::new(meta_text(object, "name"));
+            let history = histories.remove(&name).unwrap_or_default();
+            match CustomKind::compile(object, history, former.kinds.get(&name)) {
+                Ok(kind) => drop(kinds.insert(name, kind)),
+                Err(error) => tracing::warn!(%name, error, "stored definition is invalid and is not served"),
+            }
+        }
+        let snapshot = Arc::new(Snapshot::new(kinds, definitions, Some(&former)));
+        *self.current.write() = snapshot;
         Ok(())
     }
 
-    /// Returns the names that other definitions of a group have.
-    pub(crate) async fn names_in_use(&self, group: &str, asking: &str) -> Result<NamesInUse, Failure> {
+    /// Returns the names that the other definitions of a group use.
+    pub async fn names_in_use(&self, group: &str, definition: &str) -> Result<NamesInUse, Failure> {
         let mut names = NamesInUse::default();
-        for stored in self.stored_definitions(&self.catalog()).await?.values() {
-            names.add(&stored.object, group, asking);
+        for stored in self.definitions(&self.snapshot()).await?.values() {
+            names.add(&stored.object, group, definition);
         }
         Ok(names)
     }
 
-    /// Reads the definitions of the store; those that a catalogue has as they are now are not decoded again, so that
-    /// the cost of one more definition does not grow with those there are.
-    async fn stored_definitions(&self, known: &Catalog) -> Result<HashMap<Bytes, Arc<Stored>>, Failure> {
-        let Some(definitions) =
-            crate::kinds::registry().find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
-        else {
+    /// Adds to the transaction that changes a definition what is needed to read older objects.
+    pub async fn record_schema(
+        &self,
+        transaction: Transaction,
+        old: (&Value, Revision),
+        new: &Value,
+    ) -> Result<Transaction, Failure> {
+        schema_history::record(&*self.store, transaction, old, new).await
+    }
+
+    /// Deletes the former schemas of a definition.
+    pub async fn forget_schemas(&self, definition: &str) -> Result<(), Failure> {
+        schema_history::forget(&*self.store, definition).await
+    }
+
+    /// Reads the definitions of the store. Those that a snapshot has at the same revision are not decoded again, so that the
+    /// cost of one more definition does not grow with their number.
+    async fn definitions(&self, known: &Snapshot) -> Result<HashMap<Bytes, Arc<Stored>>, Failure> {
+        let (group, version, name) = DEFINITIONS;
+        let Some(definitions) = crate::kinds::registry().find(group, version, name) else {
             return Ok(HashMap::new());
         };
         let listing = self.store.list(ListRequest::prefix(prefix(definitions, ""))).await?;
         let read = |entry: &Entry| {
-            let same = known.stored.get(&entry.key).filter(|stored| stored.revision == entry.modified);
+            let same = known.definitions.get(&entry.key).filter(|stored| stored.revision == entry.modified);
             let stored = match same {
                 Some(stored) => stored.clone(),
                 None => Arc::new(Stored::read(entry)?),

@@ -1,87 +1,96 @@
-//! What namespaces are given from outside: `default` the service that stands for the server, and, where the operator wants
-//! it, every namespace the service account and the config map that programs written for clusters wait for. All of it is applied
-//! by force, so that one request makes what is missing, mends what was changed, and writes nothing where all is well.
+//! The default objects of namespaces: in `default` the service `kubernetes` with its endpoints, and, where the operator wants it, in
+//! every namespace the service account and the config map that clients inside a cluster expect. All of them are applied with
+//! force, which creates what is missing, restores what was changed, and writes nothing otherwise.
 
 use super::{Outcome, namespaces};
 use crate::{
     Failure, Query,
-    server::{Request, Server},
+    http::Request,
+    object::OBJECTS,
     target::{Target, Verb},
+    write::Writer,
 };
 use hyper::{HeaderMap, Method, header};
 use std::{net::SocketAddr, sync::OnceLock};
 use tenure_value::{Text, Value};
 
-/// Who holds what is given.
+/// The field manager of default objects.
 const MANAGER: &str = "tenure-lifecycle";
-/// The namespace of the service that stands for the server.
+/// The namespace of the service that leads to the server.
 const HOME: &str = "default";
 
-/// Something that namespaces are given: group and resource, name, and the rest of the object.
-struct Piece {
+/// A default object: group and resource, name, and the rest of the object.
+struct DefaultObject {
     group: &'static str,
     resource: &'static str,
     name: &'static str,
-    content: fn(&Furniture) -> Option<Value>,
+    content: fn(&DefaultObjects) -> Option<Value>,
 }
 
-/// The service that stands for the server.
-const SERVER: Piece =
-    Piece { group: "", resource: "services", name: "kubernetes", content: Furniture::service };
-/// Where that service leads, in the old form and in the new.
-const ENDPOINTS: Piece =
-    Piece { group: "", resource: "endpoints", name: "kubernetes", content: Furniture::endpoints };
-const SLICE: Piece = Piece {
+/// The service that leads to the server.
+const SERVER: DefaultObject =
+    DefaultObject { group: "", resource: "services", name: "kubernetes", content: DefaultObjects::service };
+/// The endpoints of that service, in the old form and in the new.
+const ENDPOINTS: DefaultObject = DefaultObject {
+    group: "",
+    resource: "endpoints",
+    name: "kubernetes",
+    content: DefaultObjects::endpoints,
+};
+const SLICE: DefaultObject = DefaultObject {
     group: "discovery.k8s.io",
     resource: "endpointslices",
     name: "kubernetes",
-    content: Furniture::slice,
+    content: DefaultObjects::slice,
 };
 /// The service account of pods that name none.
-const ACCOUNT: Piece =
-    Piece { group: "", resource: "serviceaccounts", name: "default", content: Furniture::account };
-/// The certificates by which clients inside know the server.
-const TRUST: Piece =
-    Piece { group: "", resource: "configmaps", name: "kube-root-ca.crt", content: Furniture::trust };
+const ACCOUNT: DefaultObject = DefaultObject {
+    group: "",
+    resource: "serviceaccounts",
+    name: "default",
+    content: DefaultObjects::account,
+};
+/// The certificates that clients inside a cluster trust.
+const TRUST: DefaultObject = DefaultObject {
+    group: "",
+    resource: "configmaps",
+    name: "kube-root-ca.crt",
+    content: DefaultObjects::trust,
+};
 
-/// All of what the home of the server is given; other namespaces get what begins at `EVERYWHERE`.
-const PIECES: [Piece; 5] = [SERVER, ENDPOINTS, SLICE, ACCOUNT, TRUST];
+/// The default objects of the home namespace; other namespaces get those from `EVERYWHERE` on.
+const OBJECTS_OF_HOME: [DefaultObject; 5] = [SERVER, ENDPOINTS, SLICE, ACCOUNT, TRUST];
 const EVERYWHERE: usize = 3;
 
-/// What namespaces are given.
+/// What the content of default objects depends on.
 #[derive(Debug, Default)]
-pub(crate) struct Furniture {
-    /// Where the server is reached.
+pub(crate) struct DefaultObjects {
+    /// The address of the server.
     server: OnceLock<SocketAddr>,
     /// The certificates that clients trust; empty where there are none.
     authority: OnceLock<String>,
 }
 
-impl Server {
-    /// Has the service `kubernetes` stand for the server in the namespace `default`; to be asked for before the life of
-    /// objects starts.
+impl DefaultObjects {
+    /// Asks for the service `kubernetes` in the namespace `default`. Only the first call counts.
     pub fn announce(&self, address: SocketAddr) {
-        // Asked a second time, the first answer holds; here and below.
-        let _ = self.furniture.server.set(address);
+        let _ = self.server.set(address);
     }
 
-    /// Has every namespace given the service account `default`, and the config map `kube-root-ca.crt` with the certificates
-    /// that clients trust; to be asked for before the life of objects starts.
-    pub fn furnish_namespaces(&self, authority: &str) {
-        let _ = self.furniture.authority.set(authority.to_owned());
+    /// Asks for the service account and the config map with certificates in every namespace. Only the first call counts.
+    pub fn provide_everywhere(&self, authority: &str) {
+        let _ = self.authority.set(authority.to_owned());
     }
-}
 
-impl Furniture {
-    /// Returns the namespace to look after when an object under a key has changed.
-    pub fn namespace_of<'a>(&self, key: &'a str) -> Option<&'a str> {
-        let namespace = key.strip_prefix(namespaces::PLACE).or_else(|| TRUST.namespace(key))?;
+    /// Returns the namespace to check when an object has changed.
+    pub fn namespace_of_changed<'a>(&self, key: &'a str) -> Option<&'a str> {
+        let namespace = key.strip_prefix(namespaces::PREFIX).or_else(|| TRUST.namespace(key))?;
         self.is_for(namespace).then_some(namespace)
     }
 
-    /// Returns the namespace to look after when an object under a key has gone.
-    pub fn bereft<'a>(&self, key: &'a str) -> Option<&'a str> {
-        let namespace = PIECES.iter().find_map(|piece| piece.namespace(key))?;
+    /// Returns the namespace to check when an object was deleted.
+    pub fn namespace_of_deleted<'a>(&self, key: &'a str) -> Option<&'a str> {
+        let namespace = OBJECTS_OF_HOME.iter().find_map(|object| object.namespace(key))?;
         self.is_for(namespace).then_some(namespace)
     }
 
@@ -89,11 +98,11 @@ impl Furniture {
         self.authority.get().is_some() || namespace == HOME && self.server.get().is_some()
     }
 
-    fn pieces(namespace: &str) -> &'static [Piece] {
-        if namespace == HOME { &PIECES } else { &PIECES[EVERYWHERE..] }
+    fn of(namespace: &str) -> &'static [DefaultObject] {
+        if namespace == HOME { &OBJECTS_OF_HOME } else { &OBJECTS_OF_HOME[EVERYWHERE..] }
     }
 
-    /// Returns where others reach the server; one that listens on loopback alone has no such place.
+    /// Returns the address at which others reach the server; `None` if it listens on loopback alone.
     fn reached(&self) -> Option<SocketAddr> {
         self.server.get().copied().filter(|at| !at.ip().is_loopback() && !at.ip().is_unspecified())
     }
@@ -141,38 +150,43 @@ impl Furniture {
     }
 }
 
-impl Piece {
-    /// Returns the namespace of the piece that a key is of.
+impl DefaultObject {
+    /// Returns the namespace of a key, if it is the key of this object.
     fn namespace<'a>(&self, key: &'a str) -> Option<&'a str> {
         let group = if self.group.is_empty() { "core" } else { self.group };
-        let rest = key.strip_prefix(super::OBJECTS)?.strip_prefix(group)?.strip_prefix('/')?;
+        let rest = key.strip_prefix(OBJECTS)?.strip_prefix(group)?.strip_prefix('/')?;
         rest.strip_prefix(self.resource)?.strip_prefix('/')?.strip_suffix(self.name)?.strip_suffix('/')
     }
 }
 
-/// Gives a namespace what it lacks; one that is going gets nothing more.
-pub(super) async fn furnish(api: &Server, namespace: &str) -> Result<Outcome, Failure> {
-    for piece in Furniture::pieces(namespace) {
-        let Some(content) = (piece.content)(&api.furniture) else { continue };
-        let Some(place) = api.target_of_key(&format!("{}{namespace}", namespaces::PLACE)) else { break };
-        let live = api.read(&place).await?;
-        let stays = live.is_some_and(|live| live.object.at(["metadata", "deletionTimestamp"]).is_none());
-        if !stays {
+/// Applies the default objects of a namespace, unless it is being deleted.
+pub(super) async fn apply(
+    writer: &Writer,
+    defaults: &DefaultObjects,
+    namespace: &str,
+) -> Result<Outcome, Failure> {
+    let catalog = &writer.objects.catalog;
+    for object in DefaultObjects::of(namespace) {
+        let Some(content) = (object.content)(defaults) else { continue };
+        let key = format!("{}{namespace}", namespaces::PREFIX);
+        let Some(target) = Target::of_key(catalog, &key) else { break };
+        let live = writer.objects.read(&target).await?;
+        if !live.is_some_and(|live| live.object.at(["metadata", "deletionTimestamp"]).is_none()) {
             break;
         }
         let target = Target {
             verb: Verb::Patch,
-            served: api.served(piece.group, "v1", piece.resource)?,
+            handler: catalog.resource(object.group, "v1", object.resource)?,
             namespace: namespace.into(),
-            name: piece.name.into(),
+            name: object.name.into(),
             subresource: Text::default(),
         };
-        match api.modify(&target, &application(&target, &content)?).await {
-            // The namespace has begun to go in between.
+        match writer.modify(&target, &application(&target, &content)?).await {
+            // The namespace is being deleted by now.
             Err(failure) if matches!(failure.code(), 403 | 404) => break,
-            // Trying again changes nothing: somebody else has the address.
+            // A retry changes nothing: another service has the address.
             Err(failure) if failure.code() == 422 => {
-                tracing::warn!(%failure, namespace, piece.name, "cannot be given");
+                tracing::warn!(%failure, namespace, name = object.name, "default object refused");
             }
             done => {
                 done?;
@@ -182,13 +196,13 @@ pub(super) async fn furnish(api: &Server, namespace: &str) -> Result<Outcome, Fa
     Ok(Outcome::Done)
 }
 
-/// The request that applies an object by force.
+/// Returns the request that applies an object with force.
 fn application(target: &Target, content: &Value) -> Result<Request, Failure> {
     let fields = content.as_object().cloned().unwrap_or_default();
     let metadata = fields.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
     let object = fields
-        .with("apiVersion", target.served.resource.api_version.clone())
-        .with("kind", target.served.resource.kind.clone())
+        .with("apiVersion", target.handler.resource.api_version.clone())
+        .with("kind", target.handler.resource.kind.clone())
         .with("metadata", metadata.with("name", target.name.clone()));
     let media_type = header::HeaderValue::from_static("application/apply-patch+yaml");
     Ok(Request {
@@ -204,18 +218,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_names_the_namespace_to_look_after() {
-        let furniture = |server: bool, accounts: bool| {
-            let furniture = Furniture::default();
+    fn a_key_names_the_namespace_to_check() {
+        let defaults = |server: bool, accounts: bool| {
+            let defaults = DefaultObjects::default();
             if server {
-                furniture.server.set(([127, 0, 0, 1], 1).into()).unwrap();
+                defaults.server.set(([127, 0, 0, 1], 1).into()).unwrap();
             }
             if accounts {
-                furniture.authority.set(String::new()).unwrap();
+                defaults.authority.set(String::new()).unwrap();
             }
-            furniture
+            defaults
         };
-        // The key; whose change and whose end is looked after by one that gives accounts.
+        // The key, and the namespaces to check when its object has changed and was deleted.
         let cases = [
             ("objects/core/namespaces/a", Some("a"), None),
             ("objects/core/configmaps/a/kube-root-ca.crt", Some("a"), Some("a")),
@@ -225,14 +239,25 @@ mod tests {
             ("objects/example.com/configmaps/a/kube-root-ca.crt", None, None),
         ];
         for (key, changed, gone) in cases {
-            let accounts = furniture(false, true);
-            assert_eq!((accounts.namespace_of(key), accounts.bereft(key)), (changed, gone), "{key}");
-            let server = furniture(true, false);
-            assert_eq!((server.namespace_of(key), server.bereft(key)), (None, None), "{key}");
+            let accounts = defaults(false, true);
+            assert_eq!(
+                (accounts.namespace_of_changed(key), accounts.namespace_of_deleted(key)),
+                (changed, gone),
+                "{key}"
+            );
+            let server = defaults(true, false);
+            assert_eq!(
+                (server.namespace_of_changed(key), server.namespace_of_deleted(key)),
+                (None, None),
+                "{key}"
+            );
         }
-        let server = furniture(true, false);
-        assert_eq!(server.namespace_of("objects/core/namespaces/default"), Some("default"));
-        assert_eq!(server.bereft("objects/core/services/default/kubernetes"), Some("default"));
-        assert_eq!(furniture(false, false).bereft("objects/core/services/default/kubernetes"), None);
+        let server = defaults(true, false);
+        assert_eq!(server.namespace_of_changed("objects/core/namespaces/default"), Some("default"));
+        assert_eq!(server.namespace_of_deleted("objects/core/services/default/kubernetes"), Some("default"));
+        assert_eq!(
+            defaults(false, false).namespace_of_deleted("objects/core/services/default/kubernetes"),
+            None
+        );
     }
 }

@@ -1,55 +1,60 @@
-//! Owners and their dependents: an object whose owners are all gone follows them; one that is deleted in the
-//! foreground waits for its dependents; one whose dependents are to be orphaned lets them go first.
+//! Garbage collection: an object whose owners are all gone is deleted; one that is deleted in the foreground waits for its
+//! dependents; one whose dependents are orphaned releases them first.
 
-use super::{Outcome, OwnerReference, World, own_request, owner_references, replace};
+use super::{
+    Outcome, World,
+    owner_graph::{OwnerReference, owner_references},
+    removal::{replace, request},
+};
 use crate::{
     Failure,
+    catalog::Catalog,
     kinds::Scope,
     object::{Stored, key, meta_text, metadata, with_metadata},
-    server::Server,
+    objects::Objects,
     target::Target,
-    write::delete::{self, DeleteOptions},
+    write::{DeleteOptions, FOREGROUND, ORPHAN, Propagation, Writer},
 };
 use tenure_value::{Text, Value};
 
-/// Deletes an object whose owners are all gone or wait for it; drops the references to some that are.
-pub(super) async fn follow(world: &World, key: &str) -> Result<Outcome, Failure> {
-    let api = &world.api;
-    let Some(target) = api.target_of_key(key) else { return Ok(Outcome::Done) };
-    let Some(live) = api.read(&target).await? else { return Ok(Outcome::Done) };
+/// Deletes an object whose owners are all gone or wait for it; if some owners remain, drops the references to the others.
+pub(super) async fn collect(world: &World, key: &str) -> Result<Outcome, Failure> {
+    let (writer, objects) = (&*world.writer, &*world.writer.objects);
+    let Some(target) = Target::of_key(&objects.catalog, key) else { return Ok(Outcome::Done) };
+    let Some(live) = objects.read(&target).await? else { return Ok(Outcome::Done) };
     if live.object.at(["metadata", "deletionTimestamp"]).is_some() {
         return Ok(Outcome::Done);
     }
     let (mut gone, mut going, mut there) = (Vec::new(), Vec::new(), 0);
     for owner in owner_references(&live.object) {
-        match state_of(api, &target, &owner).await? {
+        match state_of(objects, &target, &owner).await? {
             State::Gone => gone.push(Text::new(owner.uid)),
             State::WaitsForDependents => going.push(Text::new(owner.uid)),
-            State::There => there += 1,
+            State::Exists => there += 1,
         }
     }
     if gone.is_empty() && going.is_empty() {
         return Ok(Outcome::Done);
     }
     if there > 0 {
-        return disown(api, &target, &live, |uid| gone.iter().chain(&going).any(|of| of == uid)).await;
+        return disown(writer, &target, &live, |uid| gone.iter().chain(&going).any(|of| of == uid)).await;
     }
-    let own = world.dependents().of(meta_text(&live.object, "uid"));
-    // An owner that waits for this object wants its dependents gone too; otherwise the object itself says how.
-    let dependents = if !going.is_empty() && !own.is_empty() {
-        // In a circle somebody must stop holding back the others.
-        if waits_for(api, &own).await?
+    let own = world.owners().of(meta_text(&live.object, "uid"));
+    // An owner that waits for this object wants its dependents deleted too; otherwise the object itself says how.
+    let propagation = if !going.is_empty() && !own.is_empty() {
+        // In a cycle one object must stop blocking the others.
+        if waits_for(objects, &own).await?
             && let Some(object) = unblocking(&live.object)
         {
-            return replace(api, &target, &live, object).await.map(|_| Outcome::Later);
+            return replace(writer, &target, &live, object).await.map(|_| Outcome::Later);
         }
-        delete::Dependents::Foreground
+        Propagation::Foreground
     } else {
-        wish(&live.object)
+        own_propagation(&live.object)
     };
-    let options =
-        DeleteOptions::following(dependents).only(meta_text(&live.object, "uid"), &live.revision.to_string());
-    match api.delete_object(&target, &own_request(), &options, &mut Vec::new()).await {
+    let options = DeleteOptions::with_propagation(propagation)
+        .only(meta_text(&live.object, "uid"), &live.revision.to_string());
+    match writer.delete_object(&target, &request(), &options, &mut Vec::new()).await {
         Ok(_) => Ok(Outcome::Done),
         Err(failure) if matches!(failure.code(), 404) => Ok(Outcome::Done),
         Err(failure) if matches!(failure.code(), 409) => Ok(Outcome::Later),
@@ -57,20 +62,20 @@ pub(super) async fn follow(world: &World, key: &str) -> Result<Outcome, Failure>
     }
 }
 
-/// Returns what an object says of its dependents by its finalizers.
-fn wish(object: &Value) -> delete::Dependents {
+/// Returns the propagation policy that the finalizers of an object ask for.
+fn own_propagation(object: &Value) -> Propagation {
     match finalizer_for_dependents(object) {
-        Some(delete::ORPHAN) => delete::Dependents::Orphan,
-        Some(_) => delete::Dependents::Foreground,
-        None => delete::Dependents::Background,
+        Some(ORPHAN) => Propagation::Orphan,
+        Some(_) => Propagation::Foreground,
+        None => Propagation::Background,
     }
 }
 
 /// Whether any of these objects waits for its dependents.
-async fn waits_for(api: &Server, keys: &[String]) -> Result<bool, Failure> {
+async fn waits_for(objects: &Objects, keys: &[String]) -> Result<bool, Failure> {
     for key in keys {
-        if let Some(entry) = api.store.get(key.as_bytes()).await?
-            && waits_with(&Stored::read(&entry)?.object) == Some(delete::FOREGROUND)
+        if let Some(entry) = objects.store.get(key.as_bytes()).await?
+            && waits_with(&Stored::read(&entry)?.object) == Some(FOREGROUND)
         {
             return Ok(true);
         }
@@ -78,7 +83,7 @@ async fn waits_for(api: &Server, keys: &[String]) -> Result<bool, Failure> {
     Ok(false)
 }
 
-/// Returns the object with references that hold no owner back; nothing if none did.
+/// Returns the object with references that block no owner; `None` if none did.
 fn unblocking(object: &Value) -> Option<Value> {
     let fields = metadata(object);
     let references = fields.get("ownerReferences").and_then(Value::as_array)?;
@@ -92,26 +97,26 @@ fn unblocking(object: &Value) -> Option<Value> {
     Some(with_metadata(object, fields.with("ownerReferences", Value::array(free))))
 }
 
-/// Lets an object that waits for its dependents go on, if it can.
+/// Lets an object that waits for its dependents be removed, if they are gone.
 pub(super) async fn release(world: &World, key: &str) -> Result<Outcome, Failure> {
-    let api = &world.api;
-    let Some(target) = api.target_of_key(key) else { return Ok(Outcome::Done) };
-    let Some(live) = api.read(&target).await? else { return Ok(Outcome::Done) };
+    let (writer, objects) = (&*world.writer, &*world.writer.objects);
+    let Some(target) = Target::of_key(&objects.catalog, key) else { return Ok(Outcome::Done) };
+    let Some(live) = objects.read(&target).await? else { return Ok(Outcome::Done) };
     let finalizer = match waits_with(&live.object) {
         Some(finalizer) => finalizer,
         None => return Ok(Outcome::Done),
     };
     let uid = meta_text(&live.object, "uid").to_string();
     let mut blocked = false;
-    let dependents = world.dependents().of(&uid);
+    let dependents = world.owners().of(&uid);
     for dependent in dependents {
-        let Some(of) = api.target_of_key(&dependent) else { continue };
-        if finalizer == delete::ORPHAN {
-            let Some(object) = api.read(&of).await? else { continue };
-            blocked |= matches!(disown(api, &of, &object, |owner| owner == uid).await?, Outcome::Later);
+        let Some(of) = Target::of_key(&objects.catalog, &dependent) else { continue };
+        if finalizer == ORPHAN {
+            let Some(object) = objects.read(&of).await? else { continue };
+            blocked |= matches!(disown(writer, &of, &object, |owner| owner == uid).await?, Outcome::Later);
         } else {
-            follow(world, &dependent).await?;
-            let object = api.read(&of).await?.map(|stored| stored.object).unwrap_or_default();
+            collect(world, &dependent).await?;
+            let object = objects.read(&of).await?.map(|stored| stored.object).unwrap_or_default();
             blocked |= owner_references(&object).any(|owner| owner.uid == uid && owner.blocks);
         }
     }
@@ -125,7 +130,7 @@ pub(super) async fn release(world: &World, key: &str) -> Result<Outcome, Failure
         true => metadata(&live.object).without("finalizers"),
         false => metadata(&live.object).with("finalizers", Value::array(left)),
     };
-    replace(api, &target, &live, with_metadata(&live.object, fields)).await
+    replace(writer, &target, &live, with_metadata(&live.object, fields)).await
 }
 
 /// Returns the finalizer with which an object that is being deleted waits for its dependents.
@@ -136,60 +141,62 @@ fn waits_with(object: &Value) -> Option<&'static str> {
 
 fn finalizer_for_dependents(object: &Value) -> Option<&'static str> {
     let held = object.at(["metadata", "finalizers"]).and_then(Value::as_array)?;
-    [delete::ORPHAN, delete::FOREGROUND]
-        .into_iter()
-        .find(|name| held.iter().any(|of| of.as_str() == Some(*name)))
+    [ORPHAN, FOREGROUND].into_iter().find(|name| held.iter().any(|of| of.as_str() == Some(*name)))
 }
 
-/// Returns the keys of owners that an object may have held back.
-pub(super) fn waiting_owners(api: &Server, object: &Value) -> Vec<String> {
+/// Returns the keys of owners that an object may have blocked.
+pub(super) fn waiting_owners(catalog: &Catalog, object: &Value) -> Vec<String> {
     let namespace = meta_text(object, "namespace");
     owner_references(object)
-        .filter_map(|owner| match owner_place(api, namespace, &owner) {
+        .filter_map(|owner| match owner_place(catalog, namespace, &owner) {
             OwnerPlace::At(key) => Some(key),
             OwnerPlace::Unknown => None,
         })
         .collect()
 }
 
-/// What has become of an owner.
+/// The state of an owner.
 enum State {
-    There,
+    Exists,
     WaitsForDependents,
     Gone,
 }
 
-async fn state_of(api: &Server, target: &Target, owner: &OwnerReference<'_>) -> Result<State, Failure> {
-    let OwnerPlace::At(key) = owner_place(api, &target.namespace, owner) else { return Ok(State::There) };
-    let Some(entry) = api.store.get(key.as_bytes()).await? else { return Ok(State::Gone) };
+async fn state_of(objects: &Objects, target: &Target, owner: &OwnerReference<'_>) -> Result<State, Failure> {
+    let OwnerPlace::At(key) = owner_place(&objects.catalog, &target.namespace, owner) else {
+        return Ok(State::Exists);
+    };
+    let Some(entry) = objects.store.get(key.as_bytes()).await? else { return Ok(State::Gone) };
     let object = Stored::read(&entry)?.object;
     Ok(match meta_text(&object, "uid") == owner.uid {
         false => State::Gone,
-        true if waits_with(&object) == Some(delete::FOREGROUND) => State::WaitsForDependents,
-        true => State::There,
+        true if waits_with(&object) == Some(FOREGROUND) => State::WaitsForDependents,
+        true => State::Exists,
     })
 }
 
 /// Where an owner is in the store.
 enum OwnerPlace {
     At(String),
-    /// Nothing is concluded from its absence: a kind that is not served now may be served later, and an object
-    /// outside of all namespaces cannot say in which one its owner is.
+    /// Unknown, so that nothing follows from its absence: its kind is not served now, or a cluster-scoped object names an owner in
+    /// a namespace.
     Unknown,
 }
 
-fn owner_place(api: &Server, namespace: &str, owner: &OwnerReference<'_>) -> OwnerPlace {
-    let Some(served) = api.served_kind(owner.api_version, owner.kind) else { return OwnerPlace::Unknown };
-    match served.resource.scope {
-        Scope::Cluster => OwnerPlace::At(key(&served.resource, "", owner.name)),
+fn owner_place(catalog: &Catalog, namespace: &str, owner: &OwnerReference<'_>) -> OwnerPlace {
+    let Some(handler) = catalog.resource_of_kind(owner.api_version, owner.kind) else {
+        return OwnerPlace::Unknown;
+    };
+    match handler.resource.scope {
+        Scope::Cluster => OwnerPlace::At(key(&handler.resource, "", owner.name)),
         Scope::Namespaced if namespace.is_empty() => OwnerPlace::Unknown,
-        Scope::Namespaced => OwnerPlace::At(key(&served.resource, namespace, owner.name)),
+        Scope::Namespaced => OwnerPlace::At(key(&handler.resource, namespace, owner.name)),
     }
 }
 
-/// Takes references to owners away from an object.
+/// Removes references to owners from an object.
 async fn disown(
-    api: &Server,
+    writer: &Writer,
     target: &Target,
     live: &Stored,
     is_gone: impl Fn(&str) -> bool,
@@ -206,5 +213,5 @@ async fn disown(
         true => fields.without("ownerReferences"),
         false => fields.with("ownerReferences", Value::array(left)),
     };
-    replace(api, target, live, with_metadata(&live.object, fields)).await
+    replace(writer, target, live, with_metadata(&live.object, fields)).await
 }

@@ -1,22 +1,24 @@
-//! The end of a namespace: everything in it is deleted, finalizers are waited for, and when nothing is left the
-//! namespace goes too. A namespace that cannot go yet says what it is waiting for.
+//! The deletion of a namespace: everything in it is deleted, finalizers are waited for, and when nothing is left the namespace is
+//! removed. A namespace that has to wait says in its conditions what for.
 
-use super::{Outcome, delete_all, replace};
+use super::{
+    Outcome,
+    removal::{delete_all, replace},
+};
 use crate::{
     Failure,
-    catalog::handler::Served,
-    object::{Stored, prefix},
-    server::Server,
-    write::create::seconds,
+    object::{Stored, prefix, seconds},
+    target::Target,
+    write::Writer,
 };
 use std::{collections::BTreeMap, sync::Arc};
-use tenure_value::{Text, Value};
+use tenure_value::Value;
 
 /// Where namespaces are in the store.
-pub(super) const PLACE: &str = "objects/core/namespaces/";
-/// How many reasons are told why something could not be deleted.
+pub(super) const PREFIX: &str = "objects/core/namespaces/";
+/// How many failed deletions are reported.
 const FAILURES: usize = 10;
-/// The finalizer of the spec that stands for the content.
+/// The finalizer in the spec that stands for the content.
 const CONTENT: &str = "kubernetes";
 
 /// What is still in a namespace.
@@ -31,21 +33,24 @@ struct Remaining {
 }
 
 /// Removes what is in a namespace that is being deleted, and the namespace when it is empty.
-pub(super) async fn remove(api: &Arc<Server>, name: &str) -> Result<Outcome, Failure> {
-    let Some(target) = api.target_of_key(&format!("{PLACE}{name}")) else { return Ok(Outcome::Done) };
-    let Some(namespace) = api.read(&target).await? else { return Ok(Outcome::Done) };
+pub(super) async fn remove(writer: &Arc<Writer>, name: &str) -> Result<Outcome, Failure> {
+    let objects = &writer.objects;
+    let Some(target) = Target::of_key(&objects.catalog, &format!("{PREFIX}{name}")) else {
+        return Ok(Outcome::Done);
+    };
+    let Some(namespace) = objects.read(&target).await? else { return Ok(Outcome::Done) };
     if namespace.object.at(["metadata", "deletionTimestamp"]).is_none() {
         return Ok(Outcome::Done);
     }
     let mut remaining = Remaining::default();
-    for served in api.namespaced_resources() {
-        let left = delete_all(api, &prefix(&served.resource, name)).await?;
+    for handler in objects.catalog.namespaced_resources() {
+        let left = delete_all(writer, &prefix(&handler.resource, name)).await?;
         remaining.failures.extend(left.failures.iter().map(ToString::to_string));
         let left = left.entries;
         if left.is_empty() {
             continue;
         }
-        let resource = &served.resource;
+        let resource = &handler.resource;
         let dot = if resource.group.is_empty() { "" } else { "." };
         *remaining.objects.entry(format!("{}{dot}{}", resource.name, resource.group)).or_default() +=
             left.len();
@@ -58,16 +63,16 @@ pub(super) async fn remove(api: &Arc<Server>, name: &str) -> Result<Outcome, Fai
         }
     }
     if remaining.objects.is_empty() {
-        return replace(api, &target, &namespace, emptied(&namespace.object)).await;
+        return replace(writer, &target, &namespace, emptied(&namespace.object)).await;
     }
-    let told = tell(&namespace.object, &remaining, seconds(api.now()).into());
-    if told != namespace.object {
-        replace(api, &target, &namespace, told).await?;
+    let updated = with_conditions(&namespace.object, &remaining, seconds(objects.clock.now()).into());
+    if updated != namespace.object {
+        replace(writer, &target, &namespace, updated).await?;
     }
     Ok(Outcome::Later)
 }
 
-/// Takes the finalizer of the content away; a namespace without others goes with it.
+/// Returns a namespace without the finalizer of its content.
 fn emptied(namespace: &Value) -> Value {
     let fields = namespace.as_object().cloned().unwrap_or_default();
     let spec = fields.get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -82,8 +87,8 @@ fn emptied(namespace: &Value) -> Value {
     Value::Object(fields.with("spec", spec))
 }
 
-/// Returns a namespace whose conditions say what it is waiting for.
-fn tell(namespace: &Value, remaining: &Remaining, now: Value) -> Value {
+/// Returns a namespace whose conditions say what it waits for.
+fn with_conditions(namespace: &Value, remaining: &Remaining, now: Value) -> Value {
     let list = |counts: &BTreeMap<String, usize>, word: &str| {
         let each = counts.iter().map(|(of, count)| format!("{of}{word}{count} resource instances"));
         each.collect::<Vec<_>>().join(", ")
@@ -134,22 +139,6 @@ fn tell(namespace: &Value, remaining: &Remaining, now: Value) -> Value {
     Value::Object(fields.with("status", status.with("conditions", Value::array(conditions))))
 }
 
-impl Server {
-    /// Returns every resource whose objects live in namespaces, as it is stored.
-    fn namespaced_resources(&self) -> Vec<Served> {
-        let mut seen: Vec<(Text, Text)> = Vec::new();
-        let mut found = Vec::new();
-        for served in self.catalog().stored() {
-            let place = (served.resource.storage.0.clone(), served.resource.name.clone());
-            if served.resource.scope == crate::kinds::Scope::Namespaced && !seen.contains(&place) {
-                seen.push(place);
-                found.push(served);
-            }
-        }
-        found
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,7 +152,7 @@ mod tests {
         let mut remaining = Remaining::default();
         remaining.objects.insert("pods".into(), 2);
         remaining.finalizers.insert("example.com/held".into(), 1);
-        let first = tell(&namespace, &remaining, "then".into());
+        let first = with_conditions(&namespace, &remaining, "then".into());
         let messages: Vec<&str> = first
             .at(["status", "conditions"])
             .and_then(Value::as_array)
@@ -178,9 +167,13 @@ mod tests {
                 "Some content in the namespace has finalizers remaining: example.com/held in 1 resource instances"
             ]
         );
-        assert_eq!(tell(&first, &remaining, "now".into()), first, "nothing new is nothing to write");
+        assert_eq!(
+            with_conditions(&first, &remaining, "now".into()),
+            first,
+            "nothing new is nothing to write"
+        );
         remaining.failures.push("pods \"p\" is forbidden: it stays".into());
-        let failed = tell(&first, &remaining, "now".into()).to_string();
+        let failed = with_conditions(&first, &remaining, "now".into()).to_string();
         let message =
             r#"Failed to delete all resource types, 1 remaining: pods \"p\" is forbidden: it stays"#;
         assert!(failed.contains(message), "{failed}");

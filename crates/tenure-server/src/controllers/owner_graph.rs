@@ -1,18 +1,17 @@
-//! Who depends on whom, by the uids of owners and the keys of their dependents.
+//! Owners and their dependents, by the uids of owners and the keys of dependents.
 
-use super::owner_references;
 use std::collections::{BTreeSet, HashMap};
 use tenure_value::{Text, Value};
 
 /// The dependents of every owner that has any.
 #[derive(Default)]
-pub(super) struct Dependents {
+pub(super) struct OwnerGraph {
     of: HashMap<Text, BTreeSet<String>>,
     owners: HashMap<String, Vec<Text>>,
 }
 
-impl Dependents {
-    /// Takes note of the owners that an object names.
+impl OwnerGraph {
+    /// Records the owners that an object names.
     pub fn learn(&mut self, key: &str, object: &Value) {
         let owners: Vec<Text> = owner_references(object).map(|owner| Text::new(owner.uid)).collect();
         if self.owners.get(key) == Some(&owners) {
@@ -27,7 +26,7 @@ impl Dependents {
         }
     }
 
-    /// Forgets an object that is gone or has no owner any more.
+    /// Drops an object that is deleted or has no owner any more.
     pub fn forget(&mut self, key: &str) {
         for owner in self.owners.remove(key).unwrap_or_default() {
             if let Some(dependents) = self.of.get_mut(&owner) {
@@ -45,6 +44,31 @@ impl Dependents {
     }
 }
 
+/// Returns the owners that an object names.
+pub(super) fn owner_references(object: &Value) -> impl Iterator<Item = OwnerReference<'_>> {
+    let list = object.at(["metadata", "ownerReferences"]).and_then(Value::as_array);
+    list.into_iter().flat_map(|list| list.iter()).map(|reference| {
+        let text = |name: &str| reference.get(name).and_then(Value::as_str).unwrap_or_default();
+        OwnerReference {
+            api_version: text("apiVersion"),
+            kind: text("kind"),
+            name: text("name"),
+            uid: text("uid"),
+            blocks: reference.get("blockOwnerDeletion").and_then(Value::as_bool).unwrap_or(false),
+        }
+    })
+}
+
+/// An owner as its dependent names it.
+pub(super) struct OwnerReference<'a> {
+    pub api_version: &'a str,
+    pub kind: &'a str,
+    pub name: &'a str,
+    pub uid: &'a str,
+    /// Whether the owner waits for this dependent when it is deleted in the foreground.
+    pub blocks: bool,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,7 +80,7 @@ mod tests {
 
     #[test]
     fn dependents_are_found_until_they_are_forgotten() {
-        let mut dependents = Dependents::default();
+        let mut dependents = OwnerGraph::default();
         dependents.learn("a", &owned_by(&["1", "2"]));
         dependents.learn("b", &owned_by(&["1"]));
         assert_eq!(dependents.of("1"), ["a", "b"]);

@@ -1,5 +1,5 @@
-//! What is to be done, and when. A piece of work is on the agenda once; while it is under way it can be asked for again,
-//! and is then done once more.
+//! Work and when it is due. A piece of work is in the queue once; if it is planned again while it is under way, it is done once
+//! more.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -7,11 +7,11 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Work with the times it is due.
+/// Pieces of work and the times they are due.
 pub(super) struct WorkQueue<W> {
     due: BTreeSet<(Instant, W)>,
     planned: HashMap<W, Instant>,
-    /// What is under way, and when it is to be done again.
+    /// What is under way, and when it is due again.
     running: HashMap<W, Option<Instant>>,
 }
 
@@ -22,7 +22,7 @@ impl<W: Clone + Eq + Hash + Ord> Default for WorkQueue<W> {
 }
 
 impl<W: Clone + Eq + Hash + Ord> WorkQueue<W> {
-    /// Plans work for a time, or sooner if it is planned for sooner.
+    /// Plans work for a time, unless it is planned for an earlier one.
     pub fn plan(&mut self, work: W, at: Instant) {
         if let Some(again) = self.running.get_mut(&work) {
             *again = Some(again.map_or(at, |before| before.min(at)));
@@ -38,8 +38,8 @@ impl<W: Clone + Eq + Hash + Ord> WorkQueue<W> {
         self.due.insert((at, work));
     }
 
-    /// Puts off what is planned; what is not planned or under way stays as it is.
-    pub fn put_off(&mut self, work: &W, at: Instant) {
+    /// Postpones work that is planned; other work stays as it is.
+    pub fn postpone(&mut self, work: &W, at: Instant) {
         if let Some(before) = self.planned.get_mut(work).filter(|before| **before < at) {
             self.due.remove(&(*before, work.clone()));
             *before = at;
@@ -52,12 +52,12 @@ impl<W: Clone + Eq + Hash + Ord> WorkQueue<W> {
         self.due.first().map(|(at, _)| *at)
     }
 
-    /// Returns how much is under way.
+    /// Returns the number of pieces under way.
     pub fn running(&self) -> usize {
         self.running.len()
     }
 
-    /// Takes the next work that is due at a time; it is under way then.
+    /// Starts the next piece that is due.
     pub fn take(&mut self, now: Instant) -> Option<W> {
         if self.next()? > now {
             return None;
@@ -68,7 +68,7 @@ impl<W: Clone + Eq + Hash + Ord> WorkQueue<W> {
         Some(work)
     }
 
-    /// Ends work that was under way; `again` says when it is to be tried once more, if it is.
+    /// Ends a piece that was under way; `again` is when it is retried, if it is.
     pub fn end(&mut self, work: W, again: Option<Instant>) {
         let asked = self.running.remove(&work).flatten();
         if let Some(at) = [asked, again].into_iter().flatten().min() {
@@ -86,33 +86,33 @@ mod tests {
     fn work_is_done_once_and_again_when_asked_meanwhile() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let mut agenda = WorkQueue::default();
-        agenda.plan("a", at(5));
-        agenda.plan("b", at(3));
-        agenda.plan("a", at(9));
-        agenda.plan("a", at(2));
-        assert_eq!(agenda.next(), Some(at(2)));
-        assert_eq!(agenda.take(at(1)), None);
-        assert_eq!(agenda.take(at(2)), Some("a"));
-        assert_eq!(agenda.running(), 1);
-        agenda.plan("a", at(4));
-        assert_eq!(agenda.take(at(9)), Some("b"), "what is under way is not begun again");
-        agenda.end("a", Some(at(6)));
-        agenda.end("b", None);
-        assert_eq!(agenda.take(at(9)), Some("a"));
-        agenda.end("a", None);
-        assert_eq!((agenda.next(), agenda.running()), (None, 0));
+        let mut queue = WorkQueue::default();
+        queue.plan("a", at(5));
+        queue.plan("b", at(3));
+        queue.plan("a", at(9));
+        queue.plan("a", at(2));
+        assert_eq!(queue.next(), Some(at(2)));
+        assert_eq!(queue.take(at(1)), None);
+        assert_eq!(queue.take(at(2)), Some("a"));
+        assert_eq!(queue.running(), 1);
+        queue.plan("a", at(4));
+        assert_eq!(queue.take(at(9)), Some("b"), "work under way is not started again");
+        queue.end("a", Some(at(6)));
+        queue.end("b", None);
+        assert_eq!(queue.take(at(9)), Some("a"));
+        queue.end("a", None);
+        assert_eq!((queue.next(), queue.running()), (None, 0));
     }
 
     #[test]
-    fn what_is_put_off_is_done_later() {
+    fn postponed_work_is_done_later() {
         let start = Instant::now();
-        let mut agenda = WorkQueue::default();
-        agenda.plan("a", start);
-        agenda.put_off(&"a", start + Duration::from_secs(1));
-        agenda.put_off(&"b", start + Duration::from_secs(1));
-        assert_eq!(agenda.take(start), None);
-        assert_eq!(agenda.take(start + Duration::from_secs(1)), Some("a"));
-        assert_eq!(agenda.next(), None);
+        let mut queue = WorkQueue::default();
+        queue.plan("a", start);
+        queue.postpone(&"a", start + Duration::from_secs(1));
+        queue.postpone(&"b", start + Duration::from_secs(1));
+        assert_eq!(queue.take(start), None);
+        assert_eq!(queue.take(start + Duration::from_secs(1)), Some("a"));
+        assert_eq!(queue.next(), None);
     }
 }

@@ -1,60 +1,83 @@
-//! Objects at the version that somebody asks for. Most conversions need nobody; those of a definition with a webhook
-//! ask it, many objects in one question. Ownership is decided by pure functions that cannot wait: what they miss
-//! they say, it is fetched, and they are asked again.
+//! Conversion between the versions of a resource. Most conversions are pure; a definition may name a webhook instead, which is
+//! asked about many objects at once.
 
+use super::{Objects, webhook_route};
 use crate::{
     Failure,
-    catalog::handler::Served,
+    catalog::{ResourceHandler, versions::Conversions},
     custom::{Conversion, Definition, Review, WEBHOOK_TIMEOUT_SECONDS, Webhook},
     object::Stored,
-    objects::webhook_route,
-    server::Server,
 };
-use parking_lot::Mutex;
 use std::time::Duration;
+use tenure_apply::Managers;
+use tenure_store::Revision;
 use tenure_value::{Text, Value};
 
-/// How many objects one question to a webhook has at most.
+/// The most objects in one request to a webhook.
 const BATCH: usize = 500;
 
-impl Server {
-    /// Returns objects of the store at the version of the path.
-    pub(crate) async fn for_reading(
+impl Objects {
+    /// Returns stored objects at the version of the handler.
+    pub async fn from_storage(
         &self,
-        served: &Served,
+        handler: &ResourceHandler,
         stored: Vec<Stored>,
     ) -> Result<Vec<Stored>, Failure> {
-        let Some((definition, webhook)) = webhook_of(served) else {
-            return stored.into_iter().map(|stored| served.for_reading(stored)).collect();
+        let Some((definition, webhook)) = webhook_of(handler) else {
+            let convert = |stored: Stored| convert(handler, stored);
+            return stored.into_iter().map(convert).collect();
         };
         let objects: Vec<Value> = stored.iter().map(|stored| definition.as_written(&stored.object)).collect();
-        let objects = Box::pin(self.ask(definition, webhook, &objects, &served.resource.api_version)).await?;
+        let objects =
+            Box::pin(self.ask(definition, webhook, &objects, &handler.resource.api_version)).await?;
         Ok(stored.into_iter().zip(objects).map(|(stored, object)| Stored { object, ..stored }).collect())
     }
 
-    /// Returns one object of the store at the version of the path.
-    pub(crate) async fn for_reading_one(&self, served: &Served, stored: Stored) -> Result<Stored, Failure> {
-        if webhook_of(served).is_none() {
-            return served.for_reading(stored);
+    /// Returns a stored object at the version of the handler.
+    pub async fn from_storage_one(
+        &self,
+        handler: &ResourceHandler,
+        stored: Stored,
+    ) -> Result<Stored, Failure> {
+        if webhook_of(handler).is_none() {
+            return convert(handler, stored);
         }
-        let one = self.for_reading(served, vec![stored]).await?.pop();
-        one.ok_or_else(|| Failure::internal("a conversion lost its object"))
+        let one = self.from_storage(handler, vec![stored]).await?.pop();
+        one.ok_or_else(|| Failure::internal("the conversion webhook returned no object"))
     }
 
     /// Returns an object at the version of storage.
-    pub(crate) async fn for_storing(&self, served: &Served, object: &Value) -> Result<Value, Failure> {
-        let Some((definition, webhook)) = webhook_of(served) else { return served.for_storing(object) };
-        let (group, version) = &served.resource.storage;
+    pub async fn to_storage(&self, handler: &ResourceHandler, object: &Value) -> Result<Value, Failure> {
+        let Some((definition, webhook)) = webhook_of(handler) else {
+            return handler.to_storage(object, None);
+        };
+        let (group, version) = &handler.resource.storage;
         self.ask_one(definition, webhook, object, &format!("{group}/{version}")).await
     }
 
-    /// Fetches what ownership missed and keeps it for the next attempt.
-    pub(crate) async fn fetch(&self, served: &Served, conversions: &Conversions) -> Result<bool, Failure> {
+    /// Asks the webhook for the conversion that the decision on ownership missed; returns whether there was any.
+    pub async fn fetch_conversion(
+        &self,
+        handler: &ResourceHandler,
+        conversions: &Conversions,
+    ) -> Result<bool, Failure> {
         let Some((object, version)) = conversions.take_wanted() else { return Ok(false) };
-        let Some((definition, webhook)) = webhook_of(served) else { return Ok(false) };
+        let Some((definition, webhook)) = webhook_of(handler) else { return Ok(false) };
         let converted = self.ask_one(definition, webhook, &object, &version).await?;
-        conversions.learn(object, version, converted);
+        conversions.add(object, version, converted);
         Ok(true)
+    }
+
+    /// Returns an object of one version of a resource at another.
+    pub async fn convert_between(
+        &self,
+        from: &ResourceHandler,
+        to: &ResourceHandler,
+        object: &Value,
+    ) -> Result<Value, Failure> {
+        let object = self.to_storage(from, object).await?;
+        let stored = Stored { object, managers: Managers::default(), revision: Revision::ZERO };
+        Ok(self.from_storage_one(to, stored).await?.object)
     }
 
     async fn ask_one(
@@ -66,11 +89,14 @@ impl Server {
     ) -> Result<Value, Failure> {
         let converted =
             Box::pin(self.ask(definition, webhook, std::slice::from_ref(object), api_version)).await?;
-        converted.into_iter().next().ok_or_else(|| Failure::internal("a conversion lost its object"))
+        converted
+            .into_iter()
+            .next()
+            .ok_or_else(|| Failure::internal("the conversion webhook returned no object"))
     }
 
-    /// Converts objects by the webhook, without what the version does not know; those at the version already are not
-    /// asked for. What waits for this is boxed: it is rare, and large enough to be felt wherever a request is moved.
+    /// Converts objects with the webhook and prunes the results; objects that are at the version already are not sent.
+    /// Callers box this future: it is rare, and large.
     async fn ask(
         &self,
         definition: &Definition,
@@ -86,7 +112,7 @@ impl Server {
             let review = Review::new(uid, &webhook.review_versions, api_version, batch.to_vec());
             let timeout = Duration::from_secs(WEBHOOK_TIMEOUT_SECONDS);
             let question = review.question();
-            let answer = match webhook_route::to(&*self.store, &webhook.target).await {
+            let answer = match webhook_route(&*self.store, &webhook.target).await {
                 Ok(endpoint) => {
                     let limit = response_limit;
                     self.webhooks.post(&webhook.ca_bundle, &endpoint, &question, timeout, limit).await
@@ -110,44 +136,18 @@ fn response_limit(request_bytes: usize) -> usize {
     (4 << 20).max(4 * request_bytes)
 }
 
-/// Returns the webhook by which the versions of a resource are converted, if there is one.
-fn webhook_of(served: &Served) -> Option<(&Definition, &Webhook)> {
-    let definition = served.definition()?;
+/// Returns the conversion webhook of a resource, if it has one.
+fn webhook_of(handler: &ResourceHandler) -> Option<(&Definition, &Webhook)> {
+    let definition = handler.definition()?;
     match &definition.conversion {
         Conversion::Webhook(webhook) => Some((definition, webhook)),
         Conversion::None => None,
     }
 }
 
-/// What a webhook has converted for one write.
-#[derive(Default)]
-pub(crate) struct Conversions(Mutex<Known>);
-
-#[derive(Default)]
-struct Known {
-    /// Objects, versions, and the objects at those versions.
-    done: Vec<(Value, Text, Value)>,
-    /// What was asked for last and is not known.
-    wanted: Option<(Value, Text)>,
-}
-
-impl Conversions {
-    /// Returns an object at a version if it is known; otherwise it is what is wanted next.
-    pub fn find(&self, object: &Value, api_version: &str) -> Option<Value> {
-        let mut known = self.0.lock();
-        let done = known.done.iter().find(|(from, version, _)| version == api_version && from == object);
-        let found = done.map(|(_, _, converted)| converted.clone());
-        if found.is_none() {
-            known.wanted = Some((object.clone(), api_version.into()));
-        }
-        found
+fn convert(handler: &ResourceHandler, stored: Stored) -> Result<Stored, Failure> {
+    if handler.strategy().stores_as_served() && !handler.is_custom() {
+        return Ok(stored);
     }
-
-    fn take_wanted(&self) -> Option<(Value, Text)> {
-        self.0.lock().wanted.take()
-    }
-
-    fn learn(&self, object: Value, api_version: Text, converted: Value) {
-        self.0.lock().done.push((object, api_version, converted));
-    }
+    Ok(Stored { object: handler.from_storage(&stored.object)?, ..stored })
 }

@@ -1,79 +1,78 @@
-//! Objects that were read or written lately, decoded: most writes follow a read or a write of the same object, and
-//! one that finds its object here neither parses it nor loses the memory it shares with the next state. Of custom
-//! resources what their definition makes of them is kept as well.
+//! Objects that were read or written lately, decoded. Most writes follow a read or a write of the same object; one that finds
+//! it here parses nothing and shares its memory with the next state. For custom resources the object as the definition reads
+//! it is kept beside the one that is stored.
 
-use crate::{catalog::handler::Served, object::Stored};
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use crate::{cache::Cache, catalog::ResourceHandler, object::Stored};
 use tenure_store::Revision;
 use tenure_value::{Text, Value};
 
-/// How many objects are kept; when there are more, all are forgotten and the next ones begin anew.
-const KEPT: usize = 1024;
+/// The most bytes, as they are stored, of all objects together.
+const CAPACITY: usize = 8 * 1024 * 1024;
+/// The weight of an object besides its bytes.
+const OVERHEAD: usize = 512;
 
 /// Decoded objects by their keys.
-#[derive(Default)]
-pub(crate) struct DecodeCache(Mutex<HashMap<String, Kept>>);
+pub(super) struct DecodeCache(Cache<String, Decoded>);
 
-struct Kept {
+struct Decoded {
     stored: Stored,
-    read: Option<Reading>,
+    converted: Option<Converted>,
+    bytes: usize,
 }
 
-/// What reading made of an object by the rules of a definition.
-struct Reading {
-    rules: u64,
+/// An object as the rules of a definition read it.
+struct Converted {
+    generation: u64,
     api_version: Text,
     object: Value,
 }
 
-impl Reading {
-    fn is_by(&self, served: &Served) -> bool {
-        self.rules == served.rules() && self.api_version == served.resource.api_version
+impl Default for DecodeCache {
+    fn default() -> DecodeCache {
+        DecodeCache(Cache::new(CAPACITY, |decoded| decoded.bytes + OVERHEAD))
     }
 }
 
 impl DecodeCache {
-    /// Returns the object under a key as it is stored, if it is known as it was at that revision.
+    /// Whether objects are kept as the handler reads them, too: what a webhook converts is not.
+    pub fn keeps_converted(handler: &ResourceHandler) -> bool {
+        handler.is_custom() && !handler.has_conversion_webhook()
+    }
+
+    /// Returns an object as it is stored at a revision.
     pub fn get(&self, key: &str, revision: Revision) -> Option<Stored> {
-        let kept = self.kept();
-        kept.get(key).map(|kept| &kept.stored).filter(|stored| stored.revision == revision).cloned()
+        self.0.look(key, |decoded| (decoded.stored.revision == revision).then(|| decoded.stored.clone()))
     }
 
-    /// Returns the object under a key as a resource reads it, if that is known.
-    pub fn get_read(&self, key: &str, revision: Revision, served: &Served) -> Option<Stored> {
-        let kept = self.kept();
-        let kept = kept.get(key).filter(|kept| kept.stored.revision == revision)?;
-        let read = kept.read.as_ref().filter(|read| read.is_by(served))?;
-        Some(Stored { object: read.object.clone(), ..kept.stored.clone() })
+    /// Returns an object as a custom resource reads it at a revision.
+    pub fn get_converted(&self, key: &str, revision: Revision, handler: &ResourceHandler) -> Option<Stored> {
+        self.0.look(key, |decoded| {
+            let converted = decoded.converted.as_ref().filter(|_| decoded.stored.revision == revision)?;
+            let same = converted.generation == handler.generation()
+                && converted.api_version == handler.resource.api_version;
+            same.then(|| Stored { object: converted.object.clone(), ..decoded.stored.clone() })
+        })
     }
 
-    /// Keeps an object as it is stored.
-    pub fn put(&self, key: String, stored: Stored) {
-        let mut kept = self.kept();
-        if kept.len() >= KEPT && !kept.contains_key(&key) {
-            kept.clear();
-        }
-        kept.insert(key, Kept { stored, read: None });
+    /// Keeps an object of `bytes` as it is stored and, where the two differ by rules that do not depend on a webhook, as the
+    /// handler reads it.
+    pub fn put(
+        &self,
+        key: String,
+        handler: &ResourceHandler,
+        stored: Stored,
+        converted: &Stored,
+        bytes: usize,
+    ) {
+        let converted = DecodeCache::keeps_converted(handler).then(|| Converted {
+            generation: handler.generation(),
+            api_version: handler.resource.api_version.clone(),
+            object: converted.object.clone(),
+        });
+        self.0.insert(&key, Decoded { stored, converted, bytes });
     }
 
-    /// Keeps what a resource reads of an object that is kept, where that is more than the object as it is stored and
-    /// nobody else decides on it.
-    pub fn put_read(&self, key: &str, served: &Served, read: &Stored) {
-        if !served.is_custom() || served.asks() {
-            return;
-        }
-        if let Some(kept) = self.kept().get_mut(key)
-            && kept.stored.revision == read.revision
-        {
-            let api_version = served.resource.api_version.clone();
-            kept.read = Some(Reading { rules: served.rules(), api_version, object: read.object.clone() });
-        }
-    }
-
-    fn kept(&self) -> MutexGuard<'_, HashMap<String, Kept>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn drop_unread(&self) {
+        self.0.drop_unread();
     }
 }

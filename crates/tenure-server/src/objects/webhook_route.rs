@@ -1,17 +1,17 @@
-//! The way to a webhook. A URL says it; a service is looked up among the objects: its endpoint slices, its endpoints, the
-//! name it stands for, and last its cluster address, which only a network with a proxy for services can reach.
+//! The addresses of a webhook. A URL has its own; a service is resolved through its endpoint slices, its endpoints, its external
+//! name and finally its cluster IP, which only a network with a service proxy can reach.
 
 use crate::{
     custom::WebhookTarget,
     kinds::{Resource, Row},
     object::{Stored, key},
-    read::all,
+    objects::read_all,
 };
 use tenure_admission::Endpoint;
 use tenure_store::Store;
 use tenure_value::{Text, Value};
 
-/// Finds the way to a webhook.
+/// Resolves the addresses of a webhook.
 pub(crate) async fn to(store: &dyn Store, target: &WebhookTarget) -> Result<Endpoint, String> {
     match target {
         WebhookTarget::Url(url) => Endpoint::of_url(url),
@@ -87,7 +87,7 @@ async fn get(store: &dyn Store, of: &Resource, namespace: &str, name: &str) -> R
 }
 
 async fn list(store: &dyn Store, of: &Resource, namespace: &str) -> Result<Vec<Value>, String> {
-    let found = all(store, of, namespace).await.map_err(|failure| failure.to_string())?;
+    let found = read_all(store, of, namespace).await.map_err(|failure| failure.to_string())?;
     Ok(found.into_iter().map(|stored| stored.object).collect())
 }
 

@@ -1,39 +1,44 @@
-//! Field sets that were shown lately, as text. Who writes again mostly holds what they held, in the same memory, so that
-//! its text need not be made again.
+//! Field sets that were returned lately, as `FieldsV1` text. A manager that writes again mostly owns the same fields, in the same
+//! memory, so that their text need not be made again.
 
+use crate::cache::Cache;
 use bytes::Bytes;
-use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError},
-};
 use tenure_fields::{FieldSet, fields_v1};
 
-/// How many are kept; when there are more, all are forgotten and the next ones begin anew.
-const KEPT: usize = 1024;
+/// The most bytes of all texts together.
+const CAPACITY: usize = 4 * 1024 * 1024;
 /// A longer text is not kept.
 const LONGEST: usize = 16 * 1024;
+/// The weight of a text besides its bytes.
+const OVERHEAD: usize = 256;
 
-/// FieldsV1Cache of field sets by the addresses of the sets, which stay theirs for as long as the sets are kept.
-#[derive(Default)]
-pub(crate) struct FieldsV1Cache(Mutex<HashMap<usize, (FieldSet, Bytes)>>);
+/// Texts of field sets by the addresses of the sets, which do not move while they are kept.
+pub(crate) struct FieldsV1Cache(Cache<usize, (FieldSet, Bytes)>);
+
+impl Default for FieldsV1Cache {
+    fn default() -> FieldsV1Cache {
+        FieldsV1Cache(Cache::new(CAPACITY, |(_, text)| text.len() + OVERHEAD))
+    }
+}
 
 impl FieldsV1Cache {
     /// Appends a set as `FieldsV1`.
     pub fn write(&self, set: &FieldSet, out: &mut Vec<u8>) {
         let address = set.nodes().as_ptr() as usize;
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, text)) = kept.get(&address).filter(|(of, _)| of.ptr_eq(set)) {
-            return out.extend_from_slice(text);
+        let append = |(of, text): &(FieldSet, Bytes)| of.ptr_eq(set).then(|| out.extend_from_slice(text));
+        if self.0.look(&address, append).is_some() {
+            return;
         }
         let start = out.len();
         fields_v1::write(set, out);
         let text = &out[start..];
         if text.len() <= LONGEST {
-            if kept.len() >= KEPT {
-                kept.clear();
-            }
-            kept.insert(address, (set.clone(), Bytes::copy_from_slice(text)));
+            self.0.insert(&address, (set.clone(), Bytes::copy_from_slice(text)));
         }
+    }
+
+    pub fn drop_unread(&self) {
+        self.0.drop_unread();
     }
 }
 
@@ -42,9 +47,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_that_of_its_set_however_often_it_is_asked_for() {
+    fn cached_text_is_the_text_of_the_set() {
         let texts = FieldsV1Cache::default();
-        for round in 0..3 * KEPT {
+        for round in 0..3000 {
             let text = format!(r#"{{"f:a":{{"f:b{round}":{{}}}}}}"#);
             let set = fields_v1::parse(text.as_bytes()).unwrap();
             let mut out = b"before".to_vec();
@@ -55,6 +60,5 @@ mod tests {
         let mut empty = Vec::new();
         texts.write(&FieldSet::default(), &mut empty);
         assert_eq!(empty, b"{}");
-        assert!(texts.0.lock().unwrap().len() <= KEPT);
     }
 }

@@ -1,40 +1,70 @@
-//! A list as an answer: items that are encoded already, and what stands around them.
+//! A list as a response: items that are encoded already, between the beginning and the end of the document.
 
-use crate::{
-    Answer, Encoding, Failure, Format, Pieces, View, catalog::handler::Served, protobuf,
-    read::view::ListMetadata,
-};
+use crate::{Answer, Encoding, Failure, Format, Pieces, View, catalog::ResourceHandler, protobuf};
 use bytes::Bytes;
+use tenure_store::Revision;
 use tenure_value::{Text, Value, json};
 
-/// Makes an answer of the items of a list.
+/// The metadata of a list.
+#[derive(Default)]
+pub(crate) struct ListMetadata {
+    pub revision: Revision,
+    pub resume: Option<String>,
+    pub remaining: Option<usize>,
+}
+
+impl ListMetadata {
+    /// Returns the `metadata` of a list of whole objects. The last page of custom objects has an empty token, that of a
+    /// built-in kind has none.
+    pub fn of(&self, handler: &ResourceHandler) -> Value {
+        self.with_token(handler.is_custom().then_some(""))
+    }
+
+    /// Returns the `metadata` of a table, or of a list of metadata.
+    pub fn value(&self) -> Value {
+        self.with_token(None)
+    }
+
+    fn with_token(&self, at_the_end: Option<&str>) -> Value {
+        let mut fields = vec![("resourceVersion", Value::from(self.revision.to_string()))];
+        if let Some(token) = self.resume.as_deref().or(at_the_end) {
+            fields.push(("continue", Value::from(token)));
+        }
+        if let Some(remaining) = self.remaining {
+            fields.push(("remainingItemCount", Value::from(remaining as u64)));
+        }
+        Value::object(fields)
+    }
+}
+
+/// Returns a list of encoded items.
 pub(crate) fn list_of(
-    served: &Served,
+    handler: &ResourceHandler,
     format: Format,
     items: Vec<Bytes>,
     metadata: &ListMetadata,
 ) -> Result<Answer, Failure> {
     let (api_version, kind, metadata) = match format.view {
         View::Whole => (
-            served.resource.api_version.clone(),
-            format!("{}List", served.resource.kind).into(),
-            metadata.of(served),
+            handler.resource.api_version.clone(),
+            format!("{}List", handler.resource.kind).into(),
+            metadata.of(handler),
         ),
         _ => (Text::new("meta.k8s.io/v1"), Text::new("PartialObjectMetadataList"), metadata.value()),
     };
     let media_type = format.encoding.media_type();
     if format.encoding == Encoding::Protobuf {
-        let around = Value::object([
+        let envelope = Value::object([
             ("apiVersion", Value::from(api_version)),
             ("kind", Value::from(kind)),
             ("metadata", metadata),
         ]);
         let bytes = items.iter().map(Bytes::len).sum();
         let (head, tail) =
-            protobuf::list_around(&around, bytes).map_err(|error| Failure::internal(error.to_string()))?;
+            protobuf::list_around(&envelope, bytes).map_err(|error| Failure::internal(error.to_string()))?;
         return Ok(Answer::pieces(media_type, Pieces::new(head, items, b"", tail)));
     }
-    // The members in the order in which every object is printed.
+    // The members in alphabetical order, as in every object.
     let mut head = b"{\"apiVersion\":".to_vec();
     json::write(&Value::from(api_version), &mut head);
     head.extend_from_slice(b",\"items\":[");

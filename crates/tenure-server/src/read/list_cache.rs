@@ -1,35 +1,34 @@
-//! Whole collections as they were last listed, joined into long pieces. A roll holds for as long as nothing below its
-//! prefix has changed, which a watch of the store knows; then a list costs what sending it costs. After a change the pieces
-//! it did not touch go into the next roll as they are.
+//! Whole collections as they were last listed, joined into long pieces. A cached list is valid while nothing below its prefix has
+//! changed, which a watch of the store tells; then a list costs what sending it costs. After a change the next list reuses the
+//! pieces that the change did not touch.
 
-use crate::{
-    Answer, Encoding, Failure, Format,
-    read::{encode_cache::Form, list_body::list_of, scan::Scan, view::ListMetadata},
-    server::Server,
-    target::Target,
+use super::{
+    Reader,
+    encode_cache::Form,
+    list_body::{ListMetadata, list_of},
+    scan::Scan,
 };
+use crate::{Answer, Encoding, Failure, Format, cache::Cache, target::Target};
 use bytes::Bytes;
+use parking_lot::Mutex;
 use std::{
     future::Future,
     pin::pin,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::Arc,
     task::{Context, Waker},
 };
 use tenure_store::{Entry, Revision, Store, Watch, WatchRequest};
 
-/// How many bytes all rolls have, at most; a longer one is not kept.
-const BUDGET: usize = 40 * 1024 * 1024;
-/// From this size on a piece is long enough.
+/// The most bytes of all lists together; a longer one is not kept.
+const CAPACITY: usize = 40 * 1024 * 1024;
+/// A piece of this size is complete.
 const PIECE: usize = 64 * 1024;
-/// Shorter pieces are joined with what is next to them.
+/// Shorter pieces are joined with their neighbours.
 const SHORT: usize = PIECE / 4;
-/// How many objects are encoded in one go.
+/// How many objects are encoded before other requests get a turn.
 const STRIDE: usize = 256;
 
-/// An object of a roll: whose bytes they are, and where they end in the piece.
+/// An object of a piece: its key and revision, and where its bytes end.
 #[derive(Clone)]
 struct Item {
     key: Bytes,
@@ -43,45 +42,42 @@ impl Item {
     }
 }
 
-/// Objects that stand together, each with a separator before it.
+/// Consecutive objects, each after a separator.
 #[derive(Clone)]
 struct Piece {
     bytes: Bytes,
     items: Arc<[Item]>,
 }
 
-/// A collection in a form.
-struct Roll {
-    prefix: String,
-    form: Form,
+/// A whole collection in one form.
+struct CachedList {
     pieces: Vec<Piece>,
     separator: &'static [u8],
-    /// Tells of changes; none when there has been one.
+    /// Follows the collection; `None` after the first change.
     watch: Mutex<Option<Watch>>,
-    read: AtomicBool,
 }
 
-impl Roll {
+impl CachedList {
     fn weight(&self) -> usize {
         let items = |piece: &Piece| piece.items.len() * size_of::<Item>();
         self.pieces.iter().map(|piece| piece.bytes.len() + items(piece)).sum()
     }
 
-    /// Returns the items of the list, many in one, without the separators between those.
+    /// Returns the pieces without their first separators.
     fn bytes(&self) -> Vec<Bytes> {
         let piece = |piece: &Piece| piece.bytes.slice(self.separator.len().min(piece.bytes.len())..);
         self.pieces.iter().map(piece).collect()
     }
 
-    /// Returns a revision at which the collection is this: one that was asked for, or else one that is not before now.
+    /// Returns a revision at which the collection is this one: the requested revision, or else one that is not older than now.
     async fn holds(&self, store: &dyn Store, at: Option<Revision>) -> Result<Option<Revision>, Failure> {
         let now = match at {
             Some(at) => at,
             None => store.revision().await?,
         };
-        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watch = self.watch.lock();
         let Some(open) = watch.as_mut() else { return Ok(None) };
-        // An error is news as well: what is behind the watch is no longer what it was.
+        // An error counts as a change: the watch has lost track of the collection.
         if pin!(open.next()).poll(&mut Context::from_waker(Waker::noop())).is_ready() {
             *watch = None;
             return Ok(None);
@@ -91,47 +87,25 @@ impl Roll {
     }
 }
 
-/// The rolls that are kept, those read last at the end.
-#[derive(Default)]
-pub(crate) struct ListCache(Mutex<Vec<Arc<Roll>>>);
+/// Lists by prefix and form.
+pub(super) struct ListCache(Cache<(String, Form), Arc<CachedList>>);
 
-impl ListCache {
-    fn get(&self, prefix: &str, form: &Form) -> Option<Arc<Roll>> {
-        let mut kept = self.kept();
-        let at = kept.iter().position(|roll| roll.prefix == prefix && roll.form == *form)?;
-        let roll = kept.remove(at);
-        roll.read.store(true, Relaxed);
-        kept.push(roll.clone());
-        Some(roll)
-    }
-
-    fn put(&self, roll: Roll) {
-        let mut kept = self.kept();
-        kept.retain(|other| other.prefix != roll.prefix || other.form != roll.form);
-        kept.push(Arc::new(roll));
-        let mut bytes = 0;
-        // From the one read last; the first that is too much goes, and all before it.
-        let enough = kept.iter().rposition(|roll| {
-            bytes += roll.weight();
-            bytes > BUDGET
-        });
-        kept.drain(..enough.map_or(0, |at| at + 1));
-    }
-
-    /// Forgets what has not been read since the last time.
-    pub fn rest(&self) {
-        self.kept().retain(|roll| roll.read.swap(false, Relaxed));
-    }
-
-    fn kept(&self) -> MutexGuard<'_, Vec<Arc<Roll>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+impl Default for ListCache {
+    fn default() -> ListCache {
+        ListCache(Cache::new(CAPACITY, |list: &Arc<CachedList>| list.weight()))
     }
 }
 
-/// Makes a roll, from a former one as far as that is the same.
+impl ListCache {
+    pub fn drop_unread(&self) {
+        self.0.drop_unread();
+    }
+}
+
+/// Builds a list, reusing the pieces and items of the former one that have not changed.
 struct ListBuilder {
-    former: Option<Arc<Roll>>,
-    /// The piece of the former roll that is next, and the item in it.
+    former: Option<Arc<CachedList>>,
+    /// The next piece of the former list, and the next item in it.
     next: (usize, usize),
     separator: &'static [u8],
     pieces: Vec<Piece>,
@@ -140,12 +114,12 @@ struct ListBuilder {
 }
 
 impl ListBuilder {
-    fn new(former: Option<Arc<Roll>>, separator: &'static [u8]) -> ListBuilder {
+    fn new(former: Option<Arc<CachedList>>, separator: &'static [u8]) -> ListBuilder {
         let (pieces, bytes, items) = (Vec::new(), Vec::new(), Vec::new());
         ListBuilder { former, next: (0, 0), separator, pieces, bytes, items }
     }
 
-    /// Takes over a whole piece if the entries begin with what it has, and returns how many that are.
+    /// Reuses a whole piece if the entries begin with its objects; returns their number.
     fn take_piece(&mut self, entries: &[Entry]) -> usize {
         let Some(former) = self.former.clone() else { return 0 };
         if former.pieces.get(self.next.0).is_some_and(|piece| piece.items.len() == self.next.1) {
@@ -171,7 +145,7 @@ impl ListBuilder {
         piece.items.len()
     }
 
-    /// Takes over the bytes of one entry if the former roll has them.
+    /// Reuses the bytes of one entry if the former list has them.
     fn take_item(&mut self, entry: &Entry) -> bool {
         let Some(former) = self.former.clone() else { return false };
         while let Some(piece) = former.pieces.get(self.next.0) {
@@ -217,60 +191,55 @@ impl ListBuilder {
     }
 }
 
-impl Server {
-    /// Answers with all of a collection.
-    pub(crate) async fn list_whole(
+impl Reader {
+    /// Returns a whole collection, from the cache while nothing in it has changed.
+    pub(super) async fn list_whole(
         &self,
         target: &Target,
         format: Format,
         form: &Form,
         mut scan: Scan<'_>,
     ) -> Result<Answer, Failure> {
-        let served = &target.served;
-        let former = self.list_cache.get(scan.prefix(), form);
-        if let Some(roll) = &former
-            && let Some(revision) = roll.holds(&*self.store, scan.at()).await?
+        let handler = &target.handler;
+        let key = (scan.prefix().to_owned(), form.clone());
+        let former = self.list_cache.0.get(&key);
+        if let Some(list) = &former
+            && let Some(revision) = list.holds(&*self.objects.store, scan.at()).await?
         {
             let metadata = ListMetadata { revision, ..ListMetadata::default() };
-            return list_of(served, format, roll.bytes(), &metadata);
+            return list_of(handler, format, list.bytes(), &metadata);
         }
         let separator: &[u8] = if format.encoding == Encoding::Protobuf { b"" } else { b"," };
-        let mut maker = ListBuilder::new(former, separator);
+        let mut builder = ListBuilder::new(former, separator);
         scan.read().await?;
         let (mut rest, mut encoded) = (scan.at_hand(), 0);
         while let [entry, after @ ..] = rest {
-            match maker.take_piece(rest) {
+            match builder.take_piece(rest) {
                 0 => rest = after,
                 many => {
                     rest = rest.get(many..).unwrap_or_default();
                     continue;
                 }
             }
-            if !maker.take_item(entry) {
-                let stored = self.for_reading_one(served, self.decoded(entry)?).await?;
-                maker.push(entry, &form.print(served, &stored)?.bytes);
+            if !builder.take_item(entry) {
+                let stored = self.objects.from_storage_one(handler, self.objects.decode(entry)?).await?;
+                builder.push(entry, &form.encode(handler, &stored)?.bytes);
                 encoded += 1;
-                // A long walk lets others pass now and then.
+                // A long list yields to other requests now and then.
                 if encoded % STRIDE == 0 {
                     tokio::task::yield_now().await;
                 }
             }
         }
-        maker.close();
+        builder.close();
         let metadata = scan.metadata();
         let watch = WatchRequest::prefix(scan.prefix().to_owned()).after(metadata.revision);
-        let roll = Roll {
-            prefix: scan.prefix().to_owned(),
-            form: form.clone(),
-            pieces: maker.pieces,
-            separator,
-            // Without one, the roll is good for its pieces.
-            watch: Mutex::new(self.store.watch(watch).await.ok()),
-            read: AtomicBool::new(true),
-        };
-        let answer = list_of(served, format, roll.bytes(), &metadata);
-        self.list_cache.put(roll);
-        answer
+        // Without a watch, the next list can still reuse the pieces.
+        let watch = Mutex::new(self.objects.store.watch(watch).await.ok());
+        let list = CachedList { pieces: builder.pieces, separator, watch };
+        let response = list_of(handler, format, list.bytes(), &metadata);
+        self.list_cache.0.insert(&key, Arc::new(list));
+        response
     }
 }
 
@@ -279,7 +248,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// Names and revisions, as a collection has them.
+    /// The names and revisions of a collection.
     type State = BTreeMap<String, u64>;
 
     fn entries(state: &State) -> Vec<Entry> {
@@ -299,35 +268,33 @@ mod tests {
     }
 
     /// ListCache a collection up, and says how many of its objects had to be encoded.
-    fn roll(state: &State, former: Option<Arc<Roll>>) -> (Arc<Roll>, usize) {
+    fn list(state: &State, former: Option<Arc<CachedList>>) -> (Arc<CachedList>, usize) {
         let (all, mut encoded) = (entries(state), 0);
-        let mut maker = ListBuilder::new(former, b",");
+        let mut builder = ListBuilder::new(former, b",");
         let mut rest = &all[..];
         while let [entry, after @ ..] = rest {
-            match maker.take_piece(rest) {
+            match builder.take_piece(rest) {
                 0 => rest = after,
                 many => {
                     rest = &rest[many..];
                     continue;
                 }
             }
-            if !maker.take_item(entry) {
-                maker.push(entry, &text(entry));
+            if !builder.take_item(entry) {
+                builder.push(entry, &text(entry));
                 encoded += 1;
             }
         }
-        maker.close();
-        let form = Form::example();
-        let (pieces, watch, read) = (maker.pieces, Mutex::default(), AtomicBool::new(true));
-        (Arc::new(Roll { prefix: "pods/".into(), form, pieces, separator: b",", watch, read }), encoded)
+        builder.close();
+        (Arc::new(CachedList { pieces: builder.pieces, separator: b",", watch: Mutex::default() }), encoded)
     }
 
     #[test]
-    fn a_roll_is_what_its_collection_is_whatever_came_before() {
+    fn a_list_is_its_collection_whatever_was_cached_before() {
         let (mut state, mut former, mut revision) = (State::new(), None, 1);
         let mut random = 7u64;
         for round in 0..200 {
-            // A few changes at random places; now and then many.
+            // A few random changes, and many in some rounds.
             for _ in 0..if round % 20 == 0 { 300 } else { round % 4 } {
                 random =
                     random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -338,7 +305,7 @@ mod tests {
                     _ => drop(state.insert(name, revision)),
                 }
             }
-            let (next, _) = roll(&state, former.clone());
+            let (next, _) = list(&state, former.clone());
             let expected: Vec<Vec<u8>> = entries(&state).iter().map(text).collect();
             assert!(next.bytes().join(&b',') == expected.join(&b','), "round {round}");
             let long = next.pieces.iter().filter(|piece| piece.bytes.len() >= SHORT).count();
@@ -348,35 +315,15 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_change_stays_where_it_is() {
+    fn unchanged_pieces_are_shared() {
         let mut state: State = (0..1000).map(|at| (format!("{at:04}"), 1)).collect();
-        let (before, all) = roll(&state, None);
+        let (before, all) = list(&state, None);
         assert_eq!(all, 1000);
         state.insert("0500".into(), 2);
-        let (after, encoded) = roll(&state, Some(before.clone()));
+        let (after, encoded) = list(&state, Some(before.clone()));
         assert_eq!(encoded, 1);
         let shared = |piece: &Piece| before.pieces.iter().any(|of| of.bytes.as_ptr() == piece.bytes.as_ptr());
         let anew = after.pieces.iter().filter(|piece| !shared(piece)).count();
         assert!(after.pieces.len() > 5 && anew == 1, "{anew} of {} anew", after.pieces.len());
-    }
-
-    #[test]
-    fn memory_is_bounded_and_what_was_read_last_stays() {
-        let state: State = (0..16_000).map(|at| (format!("{at:05}"), 1)).collect();
-        let (rolls, example) = (ListCache::default(), Form::example());
-        for prefix in ["a/", "b/", "c/", "d/"] {
-            let pieces = roll(&state, None).0.pieces.clone();
-            let (form, watch, read) = (example.clone(), Mutex::default(), AtomicBool::new(true));
-            rolls.put(Roll { prefix: prefix.into(), form, pieces, separator: b",", watch, read });
-            rolls.get("a/", &example);
-        }
-        let weight: usize = rolls.kept().iter().map(|roll| roll.weight()).sum();
-        assert!(weight <= BUDGET && weight > BUDGET / 2);
-        assert!(rolls.get("a/", &example).is_some() && rolls.get("b/", &example).is_none());
-        rolls.rest();
-        assert!(rolls.get("a/", &example).is_some());
-        rolls.rest();
-        rolls.rest();
-        assert!(rolls.kept().is_empty());
     }
 }

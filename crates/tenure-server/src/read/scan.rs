@@ -1,24 +1,19 @@
-//! The walk over a collection: page by page, at one revision however long it takes. Who walks says which entries
-//! count; a walk with a limit ends when so many have counted and says where the next one goes on.
+//! The scan of a collection: page by page, at one revision however long it takes. The caller says which entries count; a scan with
+//! a limit ends when that many have counted, and returns where the next page starts.
 
-use crate::{
-    Failure, Reason,
-    object::prefix,
-    read::{Selection, continue_token::Page, view::ListMetadata},
-    server::{Request, Server},
-    target::Target,
-};
+use super::{Reader, continue_token::Page, list_body::ListMetadata, selection::Selection};
+use crate::{Failure, Reason, http::Request, object::prefix, target::Target};
 use tenure_store::{Entry, Error, ListRequest, Listing, Revision};
 
 /// How many entries are read from the store at once while a selector chooses among them.
 const CHUNK: usize = 1000;
 
-/// How many entries are walked over in one go.
+/// How many entries are visited before other requests get a turn.
 const STRIDE: usize = 256;
 
-/// A walk under way.
+/// A scan under way.
 pub(crate) struct Scan<'a> {
-    api: &'a Server,
+    reader: &'a Reader,
     prefix: String,
     page: Option<Page>,
     at: Option<Revision>,
@@ -31,28 +26,39 @@ pub(crate) struct Scan<'a> {
     position: usize,
 }
 
-impl Server {
-    /// Begins a walk over the collection that a request is aimed at.
-    pub(crate) async fn scan<'a>(
+impl Reader {
+    /// Starts a scan of the collection that a request names.
+    pub(super) async fn scan<'a>(
         &'a self,
         target: &Target,
         request: &Request,
         selection: &Selection,
     ) -> Result<Scan<'a>, Failure> {
         let query = &request.query;
-        // Whoever is content with any version gets all that is known at once.
+        // A client that accepts any version gets everything that is known at once.
         let any = query.given("resourceVersion").is_some_and(|version| version == "0");
         let limit = query.integer("limit")?.filter(|limit| *limit > 0 && !any).map(|limit| limit as usize);
         query.integer("timeoutSeconds")?;
         let page = query.given("continue").map(|token| Page::parse(token)).transpose()?;
         let at = self.revision_to_read(request, page.as_ref()).await?;
-        let prefix = prefix(&target.served.resource, &target.namespace);
+        let prefix = prefix(&target.handler.resource, &target.namespace);
         let from = page.as_ref().map_or_else(String::new, |page| format!("{prefix}{}", page.start));
         let everything = selection.is_everything();
-        Ok(Scan { api: self, prefix, page, at, from, everything, limit, kept: 0, listing: None, position: 0 })
+        Ok(Scan {
+            reader: self,
+            prefix,
+            page,
+            at,
+            from,
+            everything,
+            limit,
+            kept: 0,
+            listing: None,
+            position: 0,
+        })
     }
 
-    /// Finds the revision a list is read at; none for the current one.
+    /// Returns the revision that a list is read at; `None` for the current one.
     async fn revision_to_read(
         &self,
         request: &Request,
@@ -104,25 +110,25 @@ impl Server {
                 "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"".into(),
             ));
         }
-        let known = self.store.known();
+        let known = self.objects.store.known();
         if revision > known {
-            let current = self.store.revision().await?;
+            let current = self.objects.store.revision().await?;
             if revision > current {
                 return Err(too_large(revision, current));
             }
         }
-        // A first page without a match asks for exactly that version where the version is not 0.
+        // A first page without resourceVersionMatch reads exactly that version, unless it is 0.
         let exact = matching == Some("Exact")
             || matching.is_none()
                 && revision != Revision::ZERO
                 && query.integer("limit")?.is_some_and(|limit| limit > 0);
-        // Not older than that is what this server knows, without asking another.
+        // What this server knows is not older, so that no other server is asked.
         Ok(Some(if exact { revision } else { known.max(revision) }))
     }
 }
 
 impl Scan<'_> {
-    /// Returns the next entry; none at the end, or when enough have counted.
+    /// Returns the next entry; `None` at the end, or when the limit is reached.
     pub async fn next(&mut self) -> Result<Option<Entry>, Failure> {
         loop {
             if self.is_full() {
@@ -131,7 +137,7 @@ impl Scan<'_> {
             if let Some(listing) = &self.listing {
                 if let Some(entry) = listing.entries.get(self.position).cloned() {
                     self.position += 1;
-                    // A long walk lets others pass now and then.
+                    // A long scan yields to other requests now and then.
                     if self.position.is_multiple_of(STRIDE) {
                         tokio::task::yield_now().await;
                     }
@@ -146,17 +152,17 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether all of the collection is meant, in one go.
+    /// Whether the whole collection is read at once.
     pub fn is_whole(&self) -> bool {
         self.everything && self.limit.is_none() && self.page.is_none()
     }
 
-    /// Returns where the entries are.
+    /// Returns the prefix of the entries.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// Returns the revision that is read; none for the current one.
+    /// Returns the revision that is read; `None` for the current one.
     pub fn at(&self) -> Option<Revision> {
         self.at
     }
@@ -166,12 +172,12 @@ impl Scan<'_> {
         self.listing.as_ref().and_then(|listing| listing.entries.get(self.position..)).unwrap_or_default()
     }
 
-    /// Makes the entry that came last count.
+    /// Counts the last entry.
     pub fn keep(&mut self) {
         self.kept += 1;
     }
 
-    /// Returns what the list says of itself.
+    /// Returns the metadata of the list.
     pub fn metadata(&self) -> ListMetadata {
         let mut metadata = ListMetadata { revision: self.at.unwrap_or_default(), ..ListMetadata::default() };
         let Some(listing) = self.listing.as_ref().filter(|_| self.is_full()) else { return metadata };
@@ -190,18 +196,19 @@ impl Scan<'_> {
         self.limit.is_some_and(|limit| self.kept >= limit)
     }
 
-    /// Reads the next entries: all of them if all are meant.
+    /// Reads the next entries: all of them if all are selected.
     pub async fn read(&mut self) -> Result<(), Failure> {
         let mut list = ListRequest::prefix(self.prefix.clone()).from(self.from.clone());
         list.limit = if self.everything { self.limit.map(|limit| limit - self.kept) } else { Some(CHUNK) };
         list.at = self.at;
-        let listing = self.api.store.list(list).await.map_err(|error| match (error, &self.page) {
-            (Error::TooOld { .. }, Some(page)) => page.expired(),
-            (Error::TooOld { .. }, None) => {
-                Failure::new(Reason::Expired, "The resourceVersion for the provided list is too old.")
-            }
-            (error, _) => error.into(),
-        })?;
+        let listing =
+            self.reader.objects.store.list(list).await.map_err(|error| match (error, &self.page) {
+                (Error::TooOld { .. }, Some(page)) => page.expired(),
+                (Error::TooOld { .. }, None) => {
+                    Failure::new(Reason::Expired, "The resourceVersion for the provided list is too old.")
+                }
+                (error, _) => error.into(),
+            })?;
         self.at = Some(listing.revision);
         (self.listing, self.position) = (Some(listing), 0);
         Ok(())
@@ -215,7 +222,7 @@ pub(crate) fn parse_version(text: &str) -> Result<Revision, String> {
     })
 }
 
-/// Returns the failure for a version that nobody has written yet.
+/// Returns the error for a version that has not been reached yet.
 pub(crate) fn too_large(asked: Revision, current: Revision) -> Failure {
     let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
     let mut failure = Failure::new(Reason::Timeout, message);

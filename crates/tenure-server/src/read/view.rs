@@ -1,55 +1,19 @@
-//! The views of objects that clients ask for: whole, as metadata alone, as a table. One function for one
-//! object and one for a list, so that every verb answers alike.
+//! The views of objects: whole, metadata only, or a table.
 
+use super::{Reader, list_body::ListMetadata};
 use crate::{
     Answer, Encoding, Failure, Format, Reason, View,
-    catalog::handler::Served,
-    object::{Document, ShowManagers, Stored, key, shown},
-    read::encode_cache::{Form, Standing},
-    server::{Request, Server},
+    http::Request,
+    object::{Document, ShowManagers, Stored, partial, shown},
     target::Target,
-    write::pipeline::{Outcome, Written},
 };
 use hyper::StatusCode;
 use tenure_fields::FieldSet;
-use tenure_store::Revision;
-use tenure_value::{Object, Value};
+use tenure_value::Value;
 
-/// What a list says besides its items.
-#[derive(Default)]
-pub(crate) struct ListMetadata {
-    pub revision: Revision,
-    pub resume: Option<String>,
-    pub remaining: Option<usize>,
-}
-
-impl ListMetadata {
-    /// Returns the `metadata` of a list of whole objects. One of custom objects says that it ends by an empty token, one of
-    /// built-in kinds by none.
-    pub fn of(&self, served: &Served) -> Value {
-        self.with_token(served.is_custom().then_some(""))
-    }
-
-    /// Returns the `metadata` of a table, or of a list of metadata.
-    pub fn value(&self) -> Value {
-        self.with_token(None)
-    }
-
-    fn with_token(&self, at_the_end: Option<&str>) -> Value {
-        let mut fields = vec![("resourceVersion", Value::from(self.revision.to_string()))];
-        if let Some(token) = self.resume.as_deref().or(at_the_end) {
-            fields.push(("continue", Value::from(token)));
-        }
-        if let Some(remaining) = self.remaining {
-            fields.push(("remainingItemCount", Value::from(remaining as u64)));
-        }
-        Value::object(fields)
-    }
-}
-
-impl Server {
-    /// Answers with one object.
-    pub(crate) fn show(
+impl Reader {
+    /// Returns one object.
+    pub fn show(
         &self,
         code: StatusCode,
         target: &Target,
@@ -57,35 +21,11 @@ impl Server {
         format: Format,
         stored: &Stored,
     ) -> Result<Answer, Failure> {
-        self.show_printed(code, target, request, format, stored, None)
+        self.show_document(code, target, request, format, stored, None)
     }
 
-    /// Answers with what became of a write.
-    pub(crate) fn show_written(
-        &self,
-        target: &Target,
-        request: &Request,
-        format: Format,
-        written: &Written,
-    ) -> Result<Answer, Failure> {
-        let stored = &written.stored;
-        let show = |code, document| self.show_printed(code, target, request, format, stored, document);
-        let answer = match &written.outcome {
-            Outcome::Created => show(StatusCode::CREATED, None)?,
-            Outcome::Changed(document) => show(StatusCode::OK, document.as_ref())?,
-            Outcome::Unchanged => match Form::of(&target.served, format, Standing::Alone) {
-                Some(form) => {
-                    let key = key(&target.served.resource, &target.namespace, &target.name).into();
-                    let printed = self.printed_live(&target.served, &key, stored, &form)?;
-                    Answer::new(StatusCode::OK, format.encoding.media_type(), printed.bytes)
-                }
-                None => show(StatusCode::OK, None)?,
-            },
-        };
-        Ok(answer.with_warnings(&written.warnings))
-    }
-
-    fn show_printed(
+    /// Returns one object, whose JSON is known already where a write has just stored it.
+    pub fn show_document(
         &self,
         code: StatusCode,
         target: &Target,
@@ -109,7 +49,7 @@ impl Server {
             View::PartialObjectMetadata => partial(&object),
             View::PartialObjectMetadataList => {
                 return Err(not_acceptable(
-                    "you requested PartialObjectMetadataList, but the requested object is no list",
+                    "you requested PartialObjectMetadataList, but the requested object is not a list",
                 ));
             }
             View::Table => {
@@ -120,8 +60,8 @@ impl Server {
         Ok(Answer::document(code, &document, format))
     }
 
-    /// Answers with a list of objects.
-    pub(crate) fn show_list(
+    /// Returns a list of objects.
+    pub fn show_list(
         &self,
         target: &Target,
         request: &Request,
@@ -129,16 +69,16 @@ impl Server {
         items: &[Stored],
         metadata: &ListMetadata,
     ) -> Result<Answer, Failure> {
-        let resource = &target.served.resource;
+        let resource = &target.handler.resource;
         let objects: Vec<Value> = items.iter().map(|stored| stored_view(stored, format)).collect();
         let document = match format.view {
             View::Whole => {
-                let items = objects.into_iter().map(|object| target.served.as_item(object));
+                let items = objects.into_iter().map(|object| target.handler.list_item(object));
                 list(
                     &resource.api_version,
                     &format!("{}List", resource.kind),
                     items,
-                    metadata.of(&target.served),
+                    metadata.of(&target.handler),
                 )
             }
             View::PartialObjectMetadataList => {
@@ -173,16 +113,16 @@ impl Server {
                 )));
             }
         };
-        let now = self.now();
+        let now = self.objects.clock.now();
         let rows = objects.iter().map(|object| {
-            let cells = Value::array(target.served.cells(object, now));
+            let cells = Value::array(target.handler.strategy().table_cells(object, now));
             Value::object([("cells", cells), ("object", object_of(object))])
         });
         Ok(Value::object([
             ("kind", Value::from("Table")),
             ("apiVersion", Value::from("meta.k8s.io/v1")),
             ("metadata", metadata.value()),
-            ("columnDefinitions", target.served.columns()),
+            ("columnDefinitions", target.handler.strategy().table_columns()),
             ("rows", Value::array(rows)),
         ]))
     }
@@ -198,15 +138,6 @@ fn list(api_version: &str, kind: &str, items: impl Iterator<Item = Value>, metad
         ("kind", Value::from(kind)),
         ("metadata", metadata),
         ("items", Value::array(items)),
-    ])
-}
-
-/// Returns an object's metadata as an object of its own.
-pub(crate) fn partial(object: &Value) -> Value {
-    Value::object([
-        ("apiVersion", Value::from("meta.k8s.io/v1")),
-        ("kind", Value::from("PartialObjectMetadata")),
-        ("metadata", object.get("metadata").cloned().unwrap_or_else(|| Object::default().into())),
     ])
 }
 

@@ -1,17 +1,19 @@
-//! WATCH: every change of a collection, in order, exactly once, as a stream of frames. A watcher is a cursor into the
-//! store's history, moved on only when its client reads; nothing is queued for a slow one, and one that is slower than
-//! the history is kept is told so. What several watchers see is decoded and encoded once.
+//! WATCH: every change of a collection, in order, exactly once, as a stream of frames. A watcher is a cursor into the store's
+//! history that moves when its client reads. Nothing is queued for a slow client; one that falls behind the history receives an
+//! error. What several watchers receive is decoded and encoded once.
 
+use super::{
+    Reader,
+    event_cache::{SharedEvent, entry_frame, live_frame},
+    frame::{Event, frame, object_frame},
+    scan::parse_version,
+    selection::Selection,
+};
 use crate::{
     Answer, Encoding, Failure, Format, Outlet, Reason, Stream, View,
-    object::{Stored, key, prefix, shown},
-    read::{
-        Selection,
-        event_cache::{SharedEvent, entry_frame, frame, live_frame, object_frame},
-        scan::parse_version,
-        view::partial,
-    },
-    server::{Request, Server},
+    http::Request,
+    kinds::Scope,
+    object::{Stored, key, partial, prefix, shown},
     target::Target,
 };
 use bytes::{Bytes, BytesMut};
@@ -24,52 +26,30 @@ use tenure_store::{Error, ListRequest, Revision, Signal, Watch, WatchRequest};
 use tenure_value::{Object, Value};
 use tokio::time::{Instant, sleep_until};
 
-/// How long a watch lasts that does not say.
+/// How long a watch lasts that sets no timeout.
 const LASTING: Duration = Duration::from_secs(45 * 60);
-/// How often a client that wants it learns how far it is.
+/// How often bookmarks are sent.
 const BOOKMARKS: Duration = Duration::from_secs(60);
-/// How long before its end a watch says how far it is.
+/// How long before its end a watch sends a last bookmark.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// After how many bytes frames are sent, however many more there are.
+/// Frames of this many bytes are sent even if more are ready.
 const BATCH_BYTES: usize = 32 * 1024;
 
-/// What a change is to a watcher.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Event {
-    Added,
-    Modified,
-    Deleted,
-    Bookmark,
-    Error,
-}
-
-impl Event {
-    pub fn word(self) -> &'static str {
-        match self {
-            Event::Added => "ADDED",
-            Event::Modified => "MODIFIED",
-            Event::Deleted => "DELETED",
-            Event::Bookmark => "BOOKMARK",
-            Event::Error => "ERROR",
-        }
-    }
-}
-
-/// How a watch begins.
+/// How a watch starts.
 #[derive(Clone, Copy)]
 enum Start {
-    /// With everything that is there, and then what changes.
+    /// With all objects, and then the changes.
     Everything,
-    /// The same, and a mark between the two.
+    /// The same, with a bookmark between the two.
     EverythingMarked,
-    /// With what changes after a revision.
+    /// With the changes after a revision.
     After(Revision),
-    /// With what changes from now on.
+    /// With the changes from now on.
     Now,
 }
 
-/// What the rows of a table carry of their objects.
+/// What the rows of a table contain of their objects.
 #[derive(Clone, Copy)]
 enum RowObject {
     Metadata,
@@ -77,9 +57,9 @@ enum RowObject {
     None,
 }
 
-impl Server {
-    /// Answers with a stream of changes.
-    pub(crate) async fn watch(self: &Arc<Self>, target: Target, request: Request) -> Result<Answer, Failure> {
+impl Reader {
+    /// Returns a stream of changes.
+    pub async fn watch(self: &Arc<Self>, target: Target, request: Request) -> Result<Answer, Failure> {
         let format = request.format(target.offer().with_streams())?;
         if format.encoding == Encoding::Yaml {
             let message = "only the following media types are accepted: application/json;stream=watch, application/json";
@@ -99,7 +79,7 @@ impl Server {
             _ => RowObject::Metadata,
         };
         let watcher = Watcher {
-            api: self.clone(),
+            reader: self.clone(),
             target,
             selection,
             format,
@@ -152,7 +132,7 @@ fn start(request: &Request) -> Result<Start, Failure> {
 
 /// One client that watches.
 struct Watcher {
-    api: Arc<Server>,
+    reader: Arc<Reader>,
     target: Target,
     selection: Selection,
     format: Format,
@@ -160,7 +140,7 @@ struct Watcher {
     outlet: Outlet,
     bookmarks: bool,
     end: Instant,
-    /// Whether it may begin with what this server knows: it named a version.
+    /// Whether it may start with what this server knows: it named a version.
     may_be_behind: bool,
     /// Whether the columns of a table have been sent.
     table_begun: bool,
@@ -168,11 +148,11 @@ struct Watcher {
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        self.api.metrics.watches.fetch_sub(1, Relaxed);
+        self.reader.metrics.watches.fetch_sub(1, Relaxed);
     }
 }
 
-/// When a watch says how far it is, and when it ends.
+/// When a watch sends bookmarks, and when it ends.
 struct Schedule {
     bookmark: Option<Instant>,
     farewell: Option<Instant>,
@@ -185,7 +165,7 @@ impl Schedule {
     }
 }
 
-/// Frames on their way to a client: one as it is shared, several joined.
+/// Frames to be sent together: a single one is shared, several are joined.
 #[derive(Default)]
 struct Batch {
     first: Option<Bytes>,
@@ -213,7 +193,7 @@ impl Batch {
     }
 }
 
-/// Returns the next signal if it is there already.
+/// Returns the next signal if it is ready.
 async fn at_hand(watch: &mut Watch) -> Option<Result<Signal, Error>> {
     tokio::select! {
         biased;
@@ -231,9 +211,9 @@ impl Watcher {
         }
     }
 
-    /// Sends what happens until the watch is over; a failure is for the client to know.
+    /// Sends events until the watch ends; an error is sent to the client.
     async fn follow(&mut self, start: Start) -> Result<(), Failure> {
-        // What happens once is boxed: its room would be kept as long as the watch lasts.
+        // Boxed, since this happens once and its memory would be kept as long as the watch lasts.
         let after = match start {
             Start::After(revision) => Some(revision),
             Start::Now => None,
@@ -247,7 +227,7 @@ impl Watcher {
             }
         };
         let mut watch = Box::pin(self.open(after)).await?;
-        let mut stop = self.api.stopping();
+        let mut stop = self.reader.stopping.clone();
         let mut told = after.unwrap_or_default();
         let now = Instant::now();
         let mut schedule = Schedule {
@@ -262,7 +242,7 @@ impl Watcher {
         };
         tokio::pin!(alarm, stopped);
         loop {
-            // In this order, so that a watch that always has news ends all the same.
+            // In this order, so that a busy watch ends in time.
             tokio::select! {
                 biased;
                 () = &mut alarm => {
@@ -284,7 +264,7 @@ impl Watcher {
                 }
                 () = &mut stopped => return Ok(()),
                 signal = watch.next() => {
-                    // Whoever is behind gets all that is at hand in one go.
+                    // A watcher that is behind gets everything that is ready at once.
                     let (mut batch, mut next) = (Batch::default(), Some(signal));
                     let mut ended = Ok(());
                     while let Some(signal) = next {
@@ -303,7 +283,7 @@ impl Watcher {
         }
     }
 
-    /// Adds to a batch what a signal of the store is to this watcher.
+    /// Adds the frames of a signal to a batch.
     async fn gather(
         &mut self,
         signal: Result<Signal, Error>,
@@ -312,15 +292,15 @@ impl Watcher {
     ) -> Result<(), Failure> {
         let Signal::Changes(changes) = signal? else { return Ok(()) };
         let revision = changes.revision();
-        // A watch that was asked to start later than now begins there.
+        // A watch that starts after a future revision skips everything before it.
         if after.is_some_and(|after| revision <= after) {
             return Ok(());
         }
         for change in &changes {
             if self.selection.decide(&change.key, None) != Some(false) {
-                let sight = self.api.event_cache.sight(&self.target.served, revision, change);
-                if let Some(frame) = self.change(&sight).await? {
-                    self.api.metrics.events.fetch_add(1, Relaxed);
+                let event = self.reader.event_cache.event(&self.target.handler, revision, change);
+                if let Some(frame) = self.change(&event).await? {
+                    self.reader.metrics.events.fetch_add(1, Relaxed);
                     batch.add(frame);
                 }
             }
@@ -328,16 +308,18 @@ impl Watcher {
         Ok(())
     }
 
-    /// Sends everything that is there as additions, and returns the revision it was read at.
+    /// Sends all objects as additions; returns the revision they were read at.
     async fn everything(&mut self) -> Result<Revision, Failure> {
-        let api = self.api.clone();
+        let reader = self.reader.clone();
+        let objects = &reader.objects;
         let mut list = ListRequest::prefix(self.place());
-        list.at = if self.may_be_behind { Some(api.store.known()) } else { None };
-        let listing = api.store.list(list).await?;
-        if self.target.served.asks() {
-            // A webhook is asked for many at once.
-            let stored = listing.entries.iter().map(|entry| api.decoded(entry)).collect::<Result<_, _>>()?;
-            for stored in api.for_reading(&self.target.served, stored).await? {
+        list.at = if self.may_be_behind { Some(objects.store.known()) } else { None };
+        let listing = objects.store.list(list).await?;
+        if self.target.handler.has_conversion_webhook() {
+            // A webhook converts many objects in one call.
+            let stored =
+                listing.entries.iter().map(|entry| objects.decode(entry)).collect::<Result<_, _>>()?;
+            for stored in objects.from_storage(&self.target.handler, stored).await? {
                 self.addition(&stored).await;
             }
             return Ok(listing.revision);
@@ -346,17 +328,18 @@ impl Watcher {
             match self.selection.decide(&entry.key, None) {
                 Some(false) => {}
                 Some(true) if self.format.view != View::Table => {
-                    let frame = entry_frame(&api, &self.target.served, &entry, self.format, Event::Added);
+                    let frame = entry_frame(&reader, &self.target.handler, &entry, self.format, Event::Added);
                     let frame = frame.await?;
                     self.send(frame).await;
                 }
                 _ => {
-                    let served = &self.target.served;
-                    let stored = api.for_reading_one(served, api.decoded(&entry)?).await?;
+                    let handler = &self.target.handler;
+                    let stored = objects.from_storage_one(handler, objects.decode(&entry)?).await?;
                     if self.format.view == View::Table {
                         self.addition(&stored).await;
                     } else if self.selection.matches(&stored.object) {
-                        let frame = live_frame(&api, served, &entry.key, &stored, self.format, Event::Added)?;
+                        let frame =
+                            live_frame(&reader, handler, &entry.key, &stored, self.format, Event::Added)?;
                         self.send(frame).await;
                     }
                 }
@@ -365,7 +348,7 @@ impl Watcher {
         Ok(listing.revision)
     }
 
-    /// Sends an object that is there, if it is meant.
+    /// Sends an object as an addition, if it is selected.
     async fn addition(&mut self, stored: &Stored) {
         if self.selection.matches(&stored.object) {
             let frame = match self.format.view {
@@ -376,10 +359,10 @@ impl Watcher {
         }
     }
 
-    /// Returns where in the store the objects are that can be meant.
+    /// Returns the key or prefix of the objects that can be selected.
     fn place(&self) -> String {
-        let resource = &self.target.served.resource;
-        let namespaced = resource.scope == crate::kinds::Scope::Namespaced;
+        let resource = &self.target.handler.resource;
+        let namespaced = resource.scope == Scope::Namespaced;
         match self.selection.only_name() {
             Some(name) if !namespaced || !self.target.namespace.is_empty() => {
                 key(resource, &self.target.namespace, name)
@@ -391,23 +374,23 @@ impl Watcher {
     async fn open(&mut self, after: Option<Revision>) -> Result<Watch, Failure> {
         let mut request = WatchRequest::prefix(self.place());
         request.after = after;
-        match self.api.store.watch(request.clone()).await {
-            // A version that has not been reached: start now and wait for it.
+        match self.reader.objects.store.watch(request.clone()).await {
+            // A future revision: start now and wait for it.
             Err(Error::Future { .. }) => {
                 request.after = None;
-                Ok(self.api.store.watch(request).await?)
+                Ok(self.reader.objects.store.watch(request).await?)
             }
             opened => Ok(opened?),
         }
     }
 
-    /// Returns the frame that tells what a change is to this watcher, if it is anything.
-    async fn change(&mut self, sight: &SharedEvent) -> Result<Option<Bytes>, Failure> {
-        let (was, is) = if self.selection.decide(&sight.change.key, None) == Some(true) {
-            (sight.change.previous.is_some(), sight.change.current.is_some())
+    /// Returns the frame of a change, if it concerns this watcher.
+    async fn change(&mut self, shared: &SharedEvent) -> Result<Option<Bytes>, Failure> {
+        let (was, is) = if self.selection.decide(&shared.change.key, None) == Some(true) {
+            (shared.change.previous.is_some(), shared.change.current.is_some())
         } else {
             let meant = |stored: Option<&Stored>| stored.is_some_and(|of| self.selection.matches(&of.object));
-            (meant(sight.previous(&self.api).await?), meant(sight.current(&self.api).await?))
+            (meant(shared.previous(&self.reader).await?), meant(shared.current(&self.reader).await?))
         };
         let event = match (was, is) {
             (false, false) => return Ok(None),
@@ -416,14 +399,14 @@ impl Watcher {
             (true, false) => Event::Deleted,
         };
         if self.format.view == View::Table {
-            let api = self.api.clone();
-            let stored = if is { sight.current(&api).await? } else { sight.previous(&api).await? };
-            return Ok(stored.map(|stored| self.row(event, stored, sight.revision)));
+            let reader = self.reader.clone();
+            let stored = if is { shared.current(&reader).await? } else { shared.previous(&reader).await? };
+            return Ok(stored.map(|stored| self.row(event, stored, shared.revision)));
         }
-        sight.frame(&self.api, self.format, event).await.map(Some)
+        shared.frame(&self.reader, self.format, event).await.map(Some)
     }
 
-    /// Writes an object as a table of one row.
+    /// Returns the frame of an object as a table of one row.
     fn row(&mut self, event: Event, stored: &Stored, revision: Revision) -> Bytes {
         let managers = (!self.format.without_managers).then_some(&stored.managers);
         let object = shown(&stored.object, managers, Some(revision));
@@ -431,10 +414,11 @@ impl Watcher {
         frame(event, &table, self.format.encoding)
     }
 
-    /// Makes a table of one row; the columns are told once.
+    /// Returns a table of one row; only the first has column definitions.
     fn table(&mut self, object: &Value, revision: Revision) -> Value {
-        let now = self.api.now();
-        let columns = if self.table_begun { Value::Null } else { self.target.served.columns() };
+        let now = self.reader.objects.clock.now();
+        let columns =
+            if self.table_begun { Value::Null } else { self.target.handler.strategy().table_columns() };
         self.table_begun = true;
         let object_of = match self.row_object {
             RowObject::Whole => object.clone(),
@@ -442,7 +426,7 @@ impl Watcher {
             RowObject::Metadata => partial(object),
         };
         let row = Value::object([
-            ("cells", Value::array(self.target.served.cells(object, now))),
+            ("cells", Value::array(self.target.handler.strategy().table_cells(object, now))),
             ("object", object_of),
         ]);
         Value::object([
@@ -454,14 +438,14 @@ impl Watcher {
         ])
     }
 
-    /// Says how far the watch is.
+    /// Sends a bookmark.
     async fn bookmark(&mut self, revision: Revision, initial: bool) {
         let mut metadata = Object::default().with("resourceVersion", revision.to_string());
         if initial {
             let end = Value::object([("k8s.io/initial-events-end", Value::from("true"))]);
             metadata = metadata.with("annotations", end);
         }
-        let resource = &self.target.served.resource;
+        let resource = &self.target.handler.resource;
         let mark = Value::object([
             ("kind", Value::from(resource.kind.clone())),
             ("apiVersion", Value::from(resource.api_version.clone())),
@@ -477,7 +461,7 @@ impl Watcher {
     }
 
     async fn send(&mut self, frame: Bytes) {
-        self.api.metrics.events.fetch_add(1, Relaxed);
+        self.reader.metrics.events.fetch_add(1, Relaxed);
         self.outlet.send(frame).await;
     }
 }

@@ -1,26 +1,39 @@
-//! Bindings: a scheduler posts one to say where a pod goes. It sets the pod's node once and for all, says so in its
-//! conditions, and hands its own labels and annotations on to the pod.
+//! Bindings: a scheduler posts one to assign a pod to a node. It sets the node once, records that in the conditions of the pod, and
+//! copies its own labels and annotations to the pod.
 
+use super::Subresources;
 use crate::{
     Cause, Failure, WriteOptions,
+    catalog::Endpoint,
+    http::Request,
     kinds::scalar::Timestamp,
-    object::{Stored, fields, meta_text, metadata, with_metadata},
-    server::{Request, Server},
+    object::{Stored, fields, meta_text, metadata, seconds, with_metadata},
     target::Target,
-    write::{
-        create::seconds,
-        pipeline::{Next, Writing},
-        strict_decoding::Complaints,
-    },
+    write::{Change, Next, TextErrors, WriteRequest},
 };
 use tenure_value::{Object, Value};
 
-/// The condition that says that a pod has a node.
+/// The condition of a pod that has a node.
 const SCHEDULED: &str = "PodScheduled";
 
-impl Server {
-    /// Puts a pod on a node.
-    pub(crate) async fn bind(
+/// The assignment of a pod to a node.
+struct Bind<'a> {
+    binding: &'a Value,
+    node: &'a str,
+}
+
+impl Change for Bind<'_> {
+    fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, Failure> {
+        let live = live.ok_or_else(|| write.target.not_found())?;
+        check(write.target, live, self.binding)?;
+        let bound = bound(&live.object, self.binding, self.node, write.now);
+        write.decode(&bound, Some(live), &TextErrors::default()).map(Next::Whole)
+    }
+}
+
+impl Subresources {
+    /// Assigns a pod to a node.
+    pub(super) async fn bind(
         &self,
         target: &Target,
         request: &Request,
@@ -29,14 +42,10 @@ impl Server {
     ) -> Result<(), Failure> {
         let node = destination(binding)?;
         let pod = Target { subresource: "".into(), ..target.copy() };
-        let writing = Writing::binding(self, &pod, request, options);
-        let written = writing.change(|live| {
-            let live = live.ok_or_else(|| pod.not_found())?;
-            check(&pod, live, binding)?;
-            let bound = bound(&live.object, binding, node, writing.now);
-            writing.body(&bound, Some(live), &Complaints::default()).map(Next::Whole)
-        });
-        written.await.map(|_| ())
+        let write = WriteRequest::new(&self.writer, &pod, request, options);
+        // At this endpoint a write may set what no other write of a pod may.
+        let write = write.at(Endpoint::Other("binding".into())).skip_admission();
+        self.writer.write(&write, &Bind { binding, node }).await.map(|_| ())
     }
 }
 
@@ -61,7 +70,7 @@ fn destination(binding: &Value) -> Result<&str, Failure> {
     }
 }
 
-/// Checks that a pod is the one that the binding means, and waits for a node.
+/// Checks that a pod is the one of the binding, and has no node yet.
 fn check(pod: &Target, live: &Stored, binding: &Value) -> Result<(), Failure> {
     let uid = meta_text(binding, "uid");
     if !uid.is_empty() && uid != meta_text(&live.object, "uid") {
@@ -91,27 +100,27 @@ fn check(pod: &Target, live: &Stored, binding: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns a pod that is on a node.
+/// Returns a pod that is assigned to a node.
 fn bound(pod: &Value, binding: &Value, node: &str, now: Timestamp) -> Value {
-    let handed_on = ["annotations", "labels"].iter().fold(metadata(pod), |metadata, name| {
+    let merged = ["annotations", "labels"].iter().fold(metadata(pod), |metadata, name| {
         let given = fields(binding.at(["metadata", name]));
         match given.is_empty() {
             true => metadata,
             false => {
-                let merged = given.iter().fold(fields(metadata.get(name)), |all, (key, value)| {
+                let all = given.iter().fold(fields(metadata.get(name)), |all, (key, value)| {
                     all.with(key.clone(), value.clone())
                 });
-                metadata.with(*name, merged)
+                metadata.with(*name, all)
             }
         }
     });
-    let pod = with_metadata(pod, handed_on);
+    let pod = with_metadata(pod, merged);
     let spec = fields(pod.get("spec")).with("nodeName", node);
     let status = scheduled(fields(pod.get("status")), now);
     fields(Some(&pod)).with("spec", spec).with("status", status).into()
 }
 
-/// Returns a status that says that the pod has a node.
+/// Returns a status with the condition that the pod has a node.
 fn scheduled(status: Object, now: Timestamp) -> Object {
     let is = |condition: &&Value| condition.get("type").and_then(Value::as_str) == Some(SCHEDULED);
     let conditions = status.get("conditions").and_then(Value::as_array).cloned().unwrap_or_default();

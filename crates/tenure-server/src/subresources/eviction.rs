@@ -1,35 +1,37 @@
-//! Evictions: a pod is deleted if the disruption budget that it belongs to can spare it. What the budget still allows is
-//! counted down here, at the moment of the eviction; counting it up again is the business of a controller.
+//! Evictions: a pod is deleted if its disruption budget allows it. An eviction counts the budget down; a controller counts it up
+//! again.
 
+use super::Subresources;
 use crate::{
     Cause, Failure, LabelSelector, Reason,
-    object::{encode, key, meta_text},
-    server::{Request, Server},
+    http::Request,
+    kinds::role::POD_DISRUPTION_BUDGETS,
+    object::{encode, key, meta_text, seconds},
     target::Target,
-    write::{create::seconds, delete::DeleteOptions},
+    write::DeleteOptions,
 };
 use hyper::{HeaderMap, Method};
 use tenure_meta::selector_text;
 use tenure_store::{Error, Expected, Transaction};
 use tenure_value::{Object, Value, json};
 
-/// How often spending of a budget starts over because somebody else was faster.
+/// How often a budget is read again after a conflict.
 const ATTEMPTS: usize = 8;
-/// When to try again if a budget has not been counted yet, in seconds.
+/// When to retry if a budget has not been counted yet, in seconds.
 const UNCOUNTED: u32 = 10;
 
-/// What a budget says to an eviction.
+/// The verdict of a budget on an eviction.
 #[derive(Debug, PartialEq)]
-enum Answer {
-    /// It can go, and the budget is not touched.
+enum Verdict {
+    /// The pod may be evicted, and the budget does not change.
     Free,
-    /// It can go, and this is the budget's status then.
+    /// The pod may be evicted, and this is the new status of the budget.
     Spent(Object),
-    /// It cannot: why, and when to try again, if that is known.
+    /// The pod may not be evicted: why, and when to retry, if that is known.
     Refused(String, Option<u32>),
 }
 
-impl Server {
+impl Subresources {
     /// Deletes a pod if its disruption budget allows it.
     pub(crate) async fn evict(
         &self,
@@ -38,7 +40,7 @@ impl Server {
         eviction: &Value,
     ) -> Result<(), Failure> {
         let pod = Target { subresource: "".into(), ..target.copy() };
-        let live = self.read(&pod).await?.ok_or_else(|| pod.not_found())?;
+        let live = self.writer.objects.read(&pod).await?.ok_or_else(|| pod.not_found())?;
         if !is_over(&live.object) {
             self.spend(&pod, &live.object, request.query.dry_run("CreateOptions")?).await?;
         }
@@ -50,14 +52,16 @@ impl Server {
             body: options.map(json::to_vec).unwrap_or_default().into(),
         };
         let options = DeleteOptions::of(&request)?.skip_admission();
-        self.delete_object(&pod, &request, &options, &mut Vec::new()).await.map(|_| ())
+        self.writer.delete_object(&pod, &request, &options, &mut Vec::new()).await.map(|_| ())
     }
 
-    /// Takes a pod off the budget that it belongs to.
+    /// Counts an eviction against the budget of a pod.
     async fn spend(&self, pod: &Target, object: &Value, dry_run: bool) -> Result<(), Failure> {
-        let budgets = self.served("policy", "v1", "poddisruptionbudgets")?;
+        let objects = &self.writer.objects;
+        let (group, version, name) = POD_DISRUPTION_BUDGETS;
+        let budgets = objects.catalog.resource(group, version, name)?;
         for _ in 0..ATTEMPTS {
-            let mut matching = self.read_all(&budgets.resource, &pod.namespace).await?;
+            let mut matching = objects.read_all(&budgets.resource, &pod.namespace).await?;
             matching.retain(|budget| covers(&budget.object, object));
             let budget = match matching.as_slice() {
                 [] => return Ok(()),
@@ -68,26 +72,26 @@ impl Server {
                     ));
                 }
             };
-            let status = match answer(&budget.object, object, &seconds(self.now())) {
-                Answer::Free => return Ok(()),
-                Answer::Refused(why, after) => return Err(refusal(why, after)),
-                Answer::Spent(status) => status,
+            let status = match verdict(&budget.object, object, &seconds(objects.clock.now())) {
+                Verdict::Free => return Ok(()),
+                Verdict::Refused(why, after) => return Err(refusal(why, after)),
+                Verdict::Spent(status) => status,
             };
             if dry_run {
                 return Ok(());
             }
             let spent = budget.object.as_object().cloned().unwrap_or_default().with("status", status);
-            let spent = self.for_storing(&budgets, &spent.into()).await?;
+            let spent = objects.to_storage(&budgets, &spent.into()).await?;
             let key = key(&budgets.resource, &pod.namespace, meta_text(&budget.object, "name"));
             let put =
                 Transaction::new().put(key, Expected::At(budget.revision), encode(&spent, &budget.managers)?);
-            match self.store.commit(put).await {
+            match objects.store.commit(put).await {
                 Ok(_) => return Ok(()),
                 Err(Error::Conflict(_)) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(refusal("the disruption budget is being changed all the time".into(), Some(UNCOUNTED)))
+        Err(refusal("the disruption budget is changed too often; try again".into(), Some(UNCOUNTED)))
     }
 }
 
@@ -100,13 +104,13 @@ fn refusal(why: String, after: Option<u32>) -> Failure {
     failure
 }
 
-/// Whether a pod has not begun or has already ended, so that nothing is disrupted.
+/// Whether a pod has not started or has ended, so that its eviction disrupts nothing.
 fn is_over(pod: &Value) -> bool {
     let phase = pod.at(["status", "phase"]).and_then(Value::as_str).unwrap_or_default();
     matches!(phase, "Pending" | "Succeeded" | "Failed") || pod.at(["metadata", "deletionTimestamp"]).is_some()
 }
 
-/// Whether a budget is about a pod.
+/// Whether a budget selects a pod.
 fn covers(budget: &Value, pod: &Value) -> bool {
     let Some(selector) = budget.at(["spec", "selector"]).filter(|selector| !selector.is_null()) else {
         return false;
@@ -115,8 +119,8 @@ fn covers(budget: &Value, pod: &Value) -> bool {
         .is_ok_and(|selector| selector.matches(pod.at(["metadata", "labels"])))
 }
 
-/// Asks a budget whether a pod can be spared.
-fn answer(budget: &Value, pod: &Value, now: &str) -> Answer {
+/// Returns whether a budget allows the eviction of a pod.
+fn verdict(budget: &Value, pod: &Value, now: &str) -> Verdict {
     let name = meta_text(budget, "name");
     let status = budget.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
     let number = |field: &str| status.get(field).and_then(Value::as_i64).unwrap_or(0);
@@ -128,12 +132,12 @@ fn answer(budget: &Value, pod: &Value, now: &str) -> Answer {
     let policy = budget.at(["spec", "unhealthyPodEvictionPolicy"]).and_then(Value::as_str);
     let healthy = number("desiredHealthy") > 0 && number("currentHealthy") >= number("desiredHealthy");
     if !is_ready && (policy == Some("AlwaysAllow") || healthy) {
-        return Answer::Free;
+        return Verdict::Free;
     }
     let generation = budget.at(["metadata", "generation"]).and_then(Value::as_i64).unwrap_or(0);
     if number("observedGeneration") < generation {
         let why = format!("The disruption budget {name} is still being processed by the server.");
-        return Answer::Refused(why, Some(UNCOUNTED));
+        return Verdict::Refused(why, Some(UNCOUNTED));
     }
     let allowed = number("disruptionsAllowed");
     if allowed <= 0 {
@@ -142,11 +146,11 @@ fn answer(budget: &Value, pod: &Value, now: &str) -> Answer {
             number("desiredHealthy"),
             number("currentHealthy")
         );
-        return Answer::Refused(why, None);
+        return Verdict::Refused(why, None);
     }
     let disrupted = status.get("disruptedPods").and_then(Value::as_object).cloned().unwrap_or_default();
     let disrupted = disrupted.with(meta_text(pod, "name"), now);
-    Answer::Spent(status.with("disruptionsAllowed", allowed - 1).with("disruptedPods", disrupted))
+    Verdict::Spent(status.with("disruptionsAllowed", allowed - 1).with("disruptedPods", disrupted))
 }
 
 #[cfg(test)]
@@ -154,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_budget_spares_what_it_can() {
+    fn a_budget_allows_what_it_can() {
         let budget = |status: &str| -> Value {
             format!(r#"{{"metadata":{{"name":"b","generation":1}},"spec":{{}},"status":{status}}}"#)
                 .parse()
@@ -167,14 +171,14 @@ mod tests {
         let sick: Value = r#"{"metadata":{"name":"p"},"status":{}}"#.parse().unwrap();
         let needs = "The disruption budget b needs 2 healthy pods and has 2 currently".to_string();
         let full = r#"{"observedGeneration":1,"disruptionsAllowed":0,"desiredHealthy":2,"currentHealthy":2}"#;
-        assert_eq!(answer(&budget(full), &ready, "now"), Answer::Refused(needs, None));
-        assert_eq!(answer(&budget(full), &sick, "now"), Answer::Free);
+        assert_eq!(verdict(&budget(full), &ready, "now"), Verdict::Refused(needs, None));
+        assert_eq!(verdict(&budget(full), &sick, "now"), Verdict::Free);
         let uncounted = "The disruption budget b is still being processed by the server.".to_string();
-        assert_eq!(answer(&budget("{}"), &ready, "now"), Answer::Refused(uncounted, Some(UNCOUNTED)));
-        let Answer::Spent(status) =
-            answer(&budget(r#"{"observedGeneration":1,"disruptionsAllowed":1}"#), &ready, "now")
+        assert_eq!(verdict(&budget("{}"), &ready, "now"), Verdict::Refused(uncounted, Some(UNCOUNTED)));
+        let Verdict::Spent(status) =
+            verdict(&budget(r#"{"observedGeneration":1,"disruptionsAllowed":1}"#), &ready, "now")
         else {
-            panic!("it can be spared");
+            panic!("the budget allows it");
         };
         let expected = r#"{"disruptedPods":{"p":"now"},"disruptionsAllowed":0,"observedGeneration":1}"#;
         assert_eq!(Value::from(status).to_string(), expected);

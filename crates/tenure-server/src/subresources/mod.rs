@@ -1,68 +1,69 @@
-//! What is posted and not kept: questions about access, and the endpoints of pods, of which those that only a machine with
-//! containers could serve say so.
+//! What is posted and not stored: reviews, and the subresources that act on an object. Those that only a machine with containers
+//! could serve are refused.
 
 mod binding;
 mod eviction;
-pub(crate) mod scale;
+mod reviews;
+mod token;
 
 use crate::{
     Answer, Encoding, Failure, Format, Reason, WriteOptions,
+    authenticator::Authenticator,
+    http::Request,
     object::{Stored, meta_text},
-    server::{Request, Server},
     target::Target,
-    write::body,
+    write::{Posted, Writer, body, scale_response},
 };
 use hyper::StatusCode;
-use tenure_value::{Object, Value};
+use std::sync::Arc;
+use tenure_value::Value;
 
-impl Server {
-    /// Answers a question that is posted: everyone who got in may do everything, and is who the token says.
-    pub(crate) async fn review(
-        &self,
-        target: &Target,
-        request: &Request,
-        asked: &Value,
-        format: Format,
-    ) -> Result<Answer, Failure> {
-        let rules = || {
-            let any = || Value::array([Value::from("*")]);
-            let resources = Value::object([("verbs", any()), ("apiGroups", any()), ("resources", any())]);
-            let others = Value::object([("verbs", any()), ("nonResourceURLs", any())]);
-            Value::object([
-                ("resourceRules", Value::array([resources])),
-                ("nonResourceRules", Value::array([others])),
-                ("incomplete", Value::Bool(false)),
-            ])
-        };
-        let status = match target.served.resource.name.as_str() {
-            "selfsubjectaccessreviews" | "subjectaccessreviews" | "localsubjectaccessreviews" => {
-                Value::object([("allowed", Value::Bool(true))])
-            }
-            "selfsubjectrulesreviews" => rules(),
-            "selfsubjectreviews" => {
-                Value::object([("userInfo", self.caller(&request.headers).await.to_value())])
-            }
-            "tokenreviews" => self.review_token(asked).await,
-            "bindings" => {
-                let pod = Target {
-                    served: self.served("", "v1", "pods")?,
-                    name: meta_text(asked, "name").into(),
-                    ..target.copy()
-                };
-                let options = request.query.write_options("CreateOptions")?;
-                self.bind(&pod, request, options, asked).await?;
-                return Ok(success(format));
-            }
-            _ => return Err(Failure::method_not_allowed()),
-        };
-        let answer = asked.as_object().cloned().unwrap_or_default().with("status", status);
-        let answer =
-            if answer.contains("metadata") { answer } else { answer.with("metadata", Object::default()) };
-        Ok(Answer::document(StatusCode::CREATED, &answer.into(), format))
+/// Carries out what is posted.
+pub(crate) struct Subresources {
+    writer: Arc<Writer>,
+    authenticator: Arc<Authenticator>,
+}
+
+impl Subresources {
+    pub fn new(writer: Arc<Writer>, authenticator: Arc<Authenticator>) -> Arc<Subresources> {
+        Arc::new(Subresources { writer, authenticator })
     }
 
-    /// Carries out what is posted to an endpoint below an object.
-    pub(crate) async fn act(
+    /// Carries out a GET of a subresource.
+    pub async fn get(&self, target: &Target, request: &Request) -> Result<Answer, Failure> {
+        let format = request.format(target.offer())?;
+        match target.subresource.as_str() {
+            "scale" => scale_response(target, &self.live(target).await?, format),
+            "log" => log(&self.live(target).await?, request),
+            // The others show the whole object.
+            _ => self.writer.reader.get(target, request).await,
+        }
+    }
+
+    async fn live(&self, target: &Target) -> Result<Stored, Failure> {
+        self.writer.objects.read(target).await?.ok_or_else(|| target.not_found())
+    }
+
+    /// Carries out a POST: creates an object, answers a review, or acts on an object.
+    pub async fn post(&self, target: &Target, request: &Request) -> Result<Answer, Failure> {
+        let format = request.format(target.offer())?;
+        let options = request.query.write_options("CreateOptions")?;
+        let encoding = target.offer().body(request.content_type())?;
+        if !target.subresource.is_empty() {
+            return self.act(target, request, options, encoding, format).await;
+        }
+        let posted = Posted::read(target, request, encoding)?;
+        if target.handler.resource.is_stored() {
+            return self.writer.create(target, request, options, format, &posted).await;
+        }
+        let admitted = Box::pin(self.writer.admit_posted(target, request, &options, posted.object));
+        let (object, warnings) = admitted.await?;
+        let response = Box::pin(self.review(target, request, &object, format)).await?;
+        Ok(response.with_warnings(&warnings))
+    }
+
+    /// Carries out what is posted to a subresource.
+    async fn act(
         &self,
         target: &Target,
         request: &Request,
@@ -70,58 +71,59 @@ impl Server {
         encoding: Encoding,
         format: Format,
     ) -> Result<Answer, Failure> {
-        match target.subresource.as_str() {
-            "binding" => {
-                let binding = body::read(&request.body, encoding, "Binding")?.value;
-                let (binding, told) = Box::pin(self.admit_posted(target, request, &options, binding)).await?;
-                self.bind(target, request, options, &binding).await?;
-                Ok(success(format).with_warnings(&told))
+        let kind = match target.subresource.as_str() {
+            "binding" => "Binding",
+            "eviction" => "Eviction",
+            "token" => "TokenRequest",
+            "log" | "exec" | "attach" | "portforward" | "proxy" => return Err(needs_containers(target)),
+            _ => return Err(Failure::method_not_allowed()),
+        };
+        let posted = body::read(&request.body, encoding, kind)?.value;
+        let admitted = Box::pin(self.writer.admit_posted(target, request, &options, posted));
+        let (posted, warnings) = admitted.await?;
+        let response = match kind {
+            "Binding" => {
+                self.bind(target, request, options, &posted).await?;
+                success(format)
             }
-            "eviction" => {
-                let eviction = body::read(&request.body, encoding, "Eviction")?.value;
-                let (eviction, told) =
-                    Box::pin(self.admit_posted(target, request, &options, eviction)).await?;
-                Box::pin(self.evict(target, request, &eviction)).await?;
-                Ok(success(format).with_warnings(&told))
+            "Eviction" => {
+                Box::pin(self.evict(target, request, &posted)).await?;
+                success(format)
             }
-            "token" => {
-                let asked = body::read(&request.body, encoding, "TokenRequest")?.value;
-                let (asked, told) = Box::pin(self.admit_posted(target, request, &options, asked)).await?;
-                let answer = Box::pin(self.make_token(target, &asked, format)).await?;
-                Ok(answer.with_warnings(&told))
-            }
-            "log" | "exec" | "attach" | "portforward" | "proxy" => Err(unserved(target)),
-            _ => Err(Failure::method_not_allowed()),
-        }
-    }
-
-    /// Answers a request for a pod's log: without machines there is nothing in it.
-    pub(crate) fn log(&self, stored: &Stored, request: &Request) -> Result<Answer, Failure> {
-        if let Some(wanted) = request.query.given("container") {
-            let list = |name: &str| {
-                stored.object.at(["spec", name]).and_then(Value::as_array).cloned().unwrap_or_default()
-            };
-            let all = [list("containers"), list("initContainers"), list("ephemeralContainers")];
-            let known = all
-                .iter()
-                .flat_map(|list| list.iter())
-                .any(|of| of.get("name").and_then(Value::as_str) == Some(wanted));
-            if !known {
-                let pod = meta_text(&stored.object, "name");
-                return Err(Failure::bad_request(format!("container {wanted} is not valid for pod {pod}")));
-            }
-        }
-        Ok(Answer::text(StatusCode::NO_CONTENT, ""))
+            _ => Box::pin(self.create_token(target, &posted, format)).await?,
+        };
+        Ok(response.with_warnings(&warnings))
     }
 }
 
-fn unserved(target: &Target) -> Failure {
+/// Returns the log of a pod, which is empty: nothing runs it.
+fn log(stored: &Stored, request: &Request) -> Result<Answer, Failure> {
+    if let Some(wanted) = request.query.given("container") {
+        let list = |name: &str| {
+            stored.object.at(["spec", name]).and_then(Value::as_array).cloned().unwrap_or_default()
+        };
+        let all = [list("containers"), list("initContainers"), list("ephemeralContainers")];
+        let known = all
+            .iter()
+            .flat_map(|list| list.iter())
+            .any(|of| of.get("name").and_then(Value::as_str) == Some(wanted));
+        if !known {
+            let pod = meta_text(&stored.object, "name");
+            return Err(Failure::bad_request(format!("container {wanted} is not valid for pod {pod}")));
+        }
+    }
+    Ok(Answer::text(StatusCode::NO_CONTENT, ""))
+}
+
+/// Returns the error for a subresource that only a machine with containers could serve.
+fn needs_containers(target: &Target) -> Failure {
     Failure::new(
         Reason::BadRequest,
         format!("pod {} does not have a host assigned; this control plane runs no containers", target.name),
     )
 }
 
+/// Returns the response to a request that was carried out.
 fn success(format: Format) -> Answer {
     let status = Value::object([
         ("kind", Value::from("Status")),

@@ -1,37 +1,38 @@
-//! Addresses and node ports of services. A claim is a key of its own in the store, written in the transaction that
-//! writes the service: two services cannot have one address, and a service that goes takes its claims with it.
+//! Cluster IPs and node ports of services. A claim is a key of its own in the store, written in the transaction that writes the
+//! service: two services cannot have one address, and a service that is deleted releases its claims.
 
 use crate::{
     Cause, Failure,
-    catalog::handler::Served,
+    catalog::ResourceHandler,
     kinds::{
         FieldError,
         allocate::{self, AddressRange, PortRange},
+        role::Role,
     },
-    server::Server,
+    objects::Objects,
 };
 use std::{collections::BTreeSet, net::Ipv4Addr};
 use tenure_store::{Expected, Transaction};
 use tenure_value::{Text, Value};
 
-/// The first address of services and the number of addresses; the first and the last are not given away.
+/// The first address of services and the number of addresses; the first and the last are not allocated.
 const ADDRESSES: (Ipv4Addr, u32) = (Ipv4Addr::new(10, 0, 0, 0), 65_536);
 /// The node ports.
 const PORTS: std::ops::Range<u16> = 30_000..32_768;
-/// How many are found before a service is made: one address, and a port for each of its own and the health check.
+/// How many free ports are looked up for a service: one for each of its own and the health check.
 const PORTS_AHEAD: usize = 8;
-/// How often a random one is looked at before all are.
+/// How many random candidates are tried.
 const TRIES: usize = 64;
 
-/// Addresses and ports that were free a moment ago.
-pub(crate) struct Allocator {
+/// Addresses and ports that were free when they were looked up.
+pub(super) struct Allocator {
     addresses: Vec<Text>,
     ports: Vec<u16>,
 }
 
 impl Allocator {
-    /// Finds free ones.
-    pub async fn open(api: &Server) -> Result<Allocator, Failure> {
+    /// Looks up free addresses and ports.
+    pub async fn open(objects: &Objects) -> Result<Allocator, Failure> {
         let mut allocator = Allocator { addresses: Vec::new(), ports: Vec::new() };
         for _ in 0..TRIES {
             if !allocator.addresses.is_empty() && allocator.ports.len() == PORTS_AHEAD {
@@ -40,7 +41,7 @@ impl Allocator {
             let random = uuid::Uuid::new_v4().as_u128();
             let address = address(1 + (random as u32) % (ADDRESSES.1 - 2));
             if allocator.addresses.is_empty()
-                && api.store.get(address_key(&address).as_bytes()).await?.is_none()
+                && objects.store.get(address_key(&address).as_bytes()).await?.is_none()
             {
                 allocator.addresses.push(address);
             }
@@ -48,7 +49,7 @@ impl Allocator {
             let fresh = !allocator.ports.contains(&port);
             if fresh
                 && allocator.ports.len() < PORTS_AHEAD
-                && api.store.get(port_key(port).as_bytes()).await?.is_none()
+                && objects.store.get(port_key(port).as_bytes()).await?.is_none()
             {
                 allocator.ports.push(port);
             }
@@ -67,16 +68,16 @@ impl Allocator {
     }
 }
 
-/// Says what is wrong with what a service asks for by name: it is outside of the ranges, or another's. `asked` is the
-/// service as the client wrote it, `new` what becomes of it.
-pub(crate) async fn faults(
-    api: &Server,
-    served: &Served,
+/// Returns what is wrong with the addresses and ports that a service requests: outside of the ranges, or allocated already.
+/// `asked` is the service as the client wrote it, `new` the service as it will be stored.
+pub(super) async fn errors(
+    objects: &Objects,
+    handler: &ResourceHandler,
     old: &Value,
     asked: &Value,
     new: &Value,
 ) -> Result<Vec<Cause>, Failure> {
-    let added = Claims::between(served, old, new).added;
+    let added = Claims::between(handler, old, new).added;
     if added.is_empty() {
         return Ok(Vec::new());
     }
@@ -85,7 +86,7 @@ pub(crate) async fn faults(
     let mut taken = BTreeSet::new();
     for claim in wanted.chain(holdings.ports.iter().copied().map(port_key)).filter(|key| added.contains(key))
     {
-        if api.store.get(claim.as_bytes()).await?.is_some() {
+        if objects.store.get(claim.as_bytes()).await?.is_some() {
             taken.insert(claim);
         }
     }
@@ -108,16 +109,16 @@ fn port_key(port: u16) -> String {
     format!("claims/port/{port}")
 }
 
-/// What a write of a service claims and gives back.
+/// What a write of a service allocates and releases.
 pub(crate) struct Claims {
     added: Vec<String>,
     released: Vec<String>,
 }
 
 impl Claims {
-    /// Compares what the old and the new object hold; other kinds hold nothing.
-    pub fn between(served: &Served, old: &Value, new: &Value) -> Claims {
-        let (old, new) = (held(served, old), held(served, new));
+    /// Compares the allocations of the old and the new object; other kinds have none.
+    pub fn between(handler: &ResourceHandler, old: &Value, new: &Value) -> Claims {
+        let (old, new) = (held(handler, old), held(handler, new));
         Claims {
             added: new.difference(&old).cloned().collect(),
             released: old.difference(&new).cloned().collect(),
@@ -135,19 +136,18 @@ impl Claims {
         transaction
     }
 
-    /// Adds the release of all that an object holds to the transaction that removes it.
-    pub fn release(served: &Served, object: &Value, mut transaction: Transaction) -> Transaction {
-        for claim in held(served, object) {
+    /// Adds the release of all allocations of an object to the transaction that removes it.
+    pub fn release(handler: &ResourceHandler, object: &Value, mut transaction: Transaction) -> Transaction {
+        for claim in held(handler, object) {
             transaction = transaction.delete(claim, Expected::Anything);
         }
         transaction
     }
 }
 
-/// Returns the keys of what a service holds.
-fn held(served: &Served, object: &Value) -> BTreeSet<String> {
-    let resource = &served.resource;
-    if !(resource.group.is_empty() && resource.name == "services") {
+/// Returns the keys of the allocations of a service.
+fn held(handler: &ResourceHandler, object: &Value) -> BTreeSet<String> {
+    if handler.role != Role::Service {
         return BTreeSet::new();
     }
     let holdings = allocate::holdings(object);

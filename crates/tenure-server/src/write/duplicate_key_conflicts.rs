@@ -1,6 +1,6 @@
-//! Values that must be unique in a list and no longer are because of an apply: the writer gave an entry another
-//! key and left the old one to someone else who held it too. To say that a value occurs twice hides who is in the
-//! way, so such a fault is told as the conflict that it is. Who never held the other entry has repeated its value.
+//! Values that must be unique in a list and no longer are because of an apply: the writer gave an entry another key and left the
+//! old one to another manager that owned it too. A validation error would hide that manager, so the duplicate is reported as a
+//! conflict. A writer that never owned the other entry has simply repeated its value.
 
 use crate::Cause;
 use tenure_apply::{Conflict, Conflicts, Identity, Managers, Owner};
@@ -10,7 +10,7 @@ use tenure_value::Value;
 
 /// Returns the conflicts behind the faults of an applied object, if all of them stem from entries that the writer
 /// let go and others hold; `before` and `after` are the managers around the apply.
-pub(crate) fn conflicts(
+pub(super) fn conflicts(
     faults: &[Cause],
     object: &Value,
     of: TypeRef<'_>,

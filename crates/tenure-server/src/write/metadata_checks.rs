@@ -1,4 +1,4 @@
-//! The shape of what a body says of its revision and its managers, which are read before the rest and by other means.
+//! The types of `resourceVersion` and `managedFields` in a body, which are read before it is decoded.
 
 use crate::{
     Failure,
@@ -6,8 +6,8 @@ use crate::{
 };
 use tenure_value::Value;
 
-/// Checks that what a body says of its revision is a text.
-pub(crate) fn check_revision(document: &Value) -> Result<(), Failure> {
+/// Checks that the `resourceVersion` of a body is a string.
+pub(super) fn check_revision(document: &Value) -> Result<(), Failure> {
     match document.at(["metadata", "resourceVersion"]) {
         None | Some(Value::Null | Value::String(_)) => Ok(()),
         Some(other) => {
@@ -17,8 +17,8 @@ pub(crate) fn check_revision(document: &Value) -> Result<(), Failure> {
     }
 }
 
-/// Checks that what a body says of its revision and its managers can be read as such.
-pub(crate) fn check(document: &Value) -> Result<(), Failure> {
+/// Checks the types of the `resourceVersion` and the `managedFields` of a body.
+pub(super) fn check(document: &Value) -> Result<(), Failure> {
     const TEXTS: [&str; 6] = ["manager", "operation", "apiVersion", "time", "fieldsType", "subresource"];
     let fault = |at: String, what: &str, other: &Value| {
         let message = format!("metadata.managedFields{at}: expected {what}, got {}", other.kind());
@@ -47,7 +47,7 @@ pub(crate) fn check(document: &Value) -> Result<(), Failure> {
             && Timestamp::parse(time, Precision::Seconds).is_none()
         {
             return Err(Failure::bad_request(format!(
-                "metadata.managedFields[{at}].time: {time:?} is no time; use the form 2006-01-02T15:04:05Z"
+                "metadata.managedFields[{at}].time: {time:?} is not a time; use the form 2006-01-02T15:04:05Z"
             )));
         }
     }

@@ -1,12 +1,83 @@
-//! Writes: one pipeline for create and update, delete, and what they share.
+//! Writes. Every verb describes its change ([`Change`]) and hands it to the one pipeline of `pipeline.rs`, which lists the phases
+//! of a create or an update from top to bottom; deletion has a pipeline of its own in `delete.rs`.
 
-pub(crate) mod allocate;
+mod admission;
+mod allocate;
+mod apply;
 pub(crate) mod body;
-pub(crate) mod create;
-pub(crate) mod delete;
+mod commit;
+mod create;
+mod create_context;
+mod delete;
+mod delete_options;
 mod duplicate_key_conflicts;
+mod finalization;
+mod identity;
 mod metadata_checks;
+mod ownership;
 mod ownership_report;
-pub(crate) mod pipeline;
-pub(crate) mod strict_decoding;
-pub(crate) mod update;
+mod patch;
+mod pipeline;
+mod request;
+mod response;
+mod retry;
+mod scale;
+mod scale_document;
+mod strict_decoding;
+mod update;
+
+use crate::{
+    Answer, Failure, Metrics,
+    admission::Admission,
+    behavior::Behavior,
+    catalog::Catalog,
+    http::Request,
+    objects::Objects,
+    read::Reader,
+    target::{Target, Verb},
+};
+pub(crate) use allocate::Claims;
+pub(crate) use create::Posted;
+pub(crate) use delete_options::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
+pub(crate) use finalization::is_finished;
+pub(crate) use request::{Change, Next, WriteRequest};
+pub(crate) use scale::scale_response;
+use std::sync::Arc;
+pub(crate) use strict_decoding::TextErrors;
+
+/// Carries out writes.
+pub(crate) struct Writer {
+    pub objects: Arc<Objects>,
+    pub reader: Arc<Reader>,
+    pub admission: Arc<Admission>,
+    catalog: Arc<Catalog>,
+    metrics: Arc<Metrics>,
+    behavior: Behavior,
+}
+
+impl Writer {
+    pub fn new(reader: Arc<Reader>, admission: Arc<Admission>, behavior: Behavior) -> Arc<Writer> {
+        let objects = reader.objects.clone();
+        let (catalog, metrics) = (objects.catalog.clone(), reader.metrics.clone());
+        Arc::new(Writer { objects, reader, admission, catalog, metrics, behavior })
+    }
+
+    /// Carries out a PUT or a PATCH of an object.
+    pub async fn modify(&self, target: &Target, request: &Request) -> Result<Answer, Failure> {
+        let format = request.format(target.offer())?;
+        if target.subresource == "scale" {
+            return self.modify_scale(target, request, format).await;
+        }
+        let report = target.verb == Verb::Patch
+            && ownership_report::is_requested(request, request.query.dry_run("PatchOptions")?)?;
+        let before = if report { self.objects.read(target).await? } else { None };
+        let written = match target.verb {
+            Verb::Update => self.update(target, request).await?,
+            _ => self.patch(target, request).await?,
+        };
+        if report {
+            return Ok(ownership_report::response(target, before.as_ref(), &written.stored, format));
+        }
+        self.respond(target, request, format, &written)
+    }
+}

@@ -1,22 +1,21 @@
-//! What strict validation complains of, in the order in which clients know it. A typed object is read in one go, so its
-//! unknown fields and those that stand twice are told as they come in the text; of any other document those that
-//! stand twice are told first.
+//! Unknown and duplicate fields, in the order in which clients know them. A typed object is decoded in one pass, so that its unknown
+//! and duplicate fields are reported as they come in the text; for any other document the duplicates come first.
 
 use bytes::Bytes;
 use std::collections::{HashMap, HashSet};
 use tenure_value::{Limits, json};
 
-/// What is odd about the text of a document.
+/// The errors in the text of a document.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Complaints {
+pub(crate) struct TextErrors {
     /// `duplicate field "metadata.name"` and the like.
     pub duplicates: Vec<String>,
     /// The JSON of a typed object.
     pub text: Option<Bytes>,
 }
 
-impl Complaints {
-    /// Returns all strict_errors, with those about unknown fields.
+impl TextErrors {
+    /// Returns all errors, with those about unknown fields.
     pub fn with(&self, unknown: Vec<String>) -> Vec<String> {
         match &self.text {
             Some(text) if !(unknown.is_empty() && self.duplicates.is_empty()) => {
@@ -27,19 +26,19 @@ impl Complaints {
     }
 }
 
-/// Brings strict_errors into the order of the text; what stands in an unknown field is not looked at.
+/// Sorts errors by their places in the text; the content of an unknown field is skipped.
 fn in_order(text: &[u8], duplicates: &[String], unknown: &[String]) -> Vec<String> {
     let mut order = Order {
         duplicates: duplicates.iter().collect(),
         unknown: unknown.iter().collect(),
         seen: HashMap::new(),
-        told: Vec::new(),
+        reported: Vec::new(),
     };
-    Walk { text, at: 0 }.value("", &mut order, Look::Closely);
-    let known: HashSet<String> = order.told.iter().cloned().collect();
+    Walk { text, at: 0 }.value("", &mut order, Content::Counts);
+    let known: HashSet<String> = order.reported.iter().cloned().collect();
     let rest = unknown.iter().filter(|words| !known.contains(*words)).cloned();
     let rest: Vec<String> = rest.collect();
-    order.told.into_iter().chain(rest).collect()
+    order.reported.into_iter().chain(rest).collect()
 }
 
 struct Order<'c> {
@@ -47,36 +46,36 @@ struct Order<'c> {
     unknown: HashSet<&'c String>,
     /// How often each field was seen.
     seen: HashMap<String, usize>,
-    told: Vec<String>,
+    reported: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Look {
-    Closely,
-    Away,
+enum Content {
+    Counts,
+    Skipped,
 }
 
 impl Order<'_> {
-    /// Takes note of a field, and says whether what stands in it counts.
-    fn field(&mut self, path: &str) -> Look {
+    /// Records a field; returns whether its content counts.
+    fn field(&mut self, path: &str) -> Content {
         let times = self.seen.entry(path.to_string()).or_insert(0);
         *times += 1;
         let unknown = format!("unknown field \"{path}\"");
         if self.unknown.contains(&unknown) {
             if *times == 1 {
-                self.told.push(unknown);
+                self.reported.push(unknown);
             }
-            return Look::Away;
+            return Content::Skipped;
         }
         let duplicate = format!("duplicate field {path:?}");
         if *times == 2 && self.duplicates.contains(&duplicate) {
-            self.told.push(duplicate);
+            self.reported.push(duplicate);
         }
-        Look::Closely
+        Content::Counts
     }
 }
 
-/// A walk through the text of a document that has been read before.
+/// A walk through the text of a document that was parsed before.
 struct Walk<'t> {
     text: &'t [u8],
     at: usize,
@@ -90,15 +89,15 @@ impl Walk<'_> {
         self.text.get(self.at).copied()
     }
 
-    fn value(&mut self, path: &str, order: &mut Order<'_>, look: Look) {
+    fn value(&mut self, path: &str, order: &mut Order<'_>, content: Content) {
         match self.next() {
             Some(b'{') => {
                 self.at += 1;
                 while self.next() == Some(b'"') {
                     let name = self.string();
                     let below = if path.is_empty() { name } else { format!("{path}.{name}") };
-                    let look = if look == Look::Closely { order.field(&below) } else { look };
-                    self.value(&below, order, look);
+                    let content = if content == Content::Counts { order.field(&below) } else { content };
+                    self.value(&below, order, content);
                 }
                 self.at += 1;
             }
@@ -106,7 +105,7 @@ impl Walk<'_> {
                 self.at += 1;
                 let mut index = 0;
                 while self.next().is_some_and(|byte| byte != b']') {
-                    self.value(&format!("{path}[{index}]"), order, look);
+                    self.value(&format!("{path}[{index}]"), order, content);
                     index += 1;
                 }
                 self.at += 1;
@@ -144,13 +143,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn complaints_about_a_typed_object_come_as_they_stand_in_its_text() {
+    fn errors_of_a_typed_object_come_in_the_order_of_its_text() {
         let text = r#"{"spec": {"unknown1": {"a":1,"a":2}, "twice": "x\"]}", "twice": [], "unknownTwice": 1, "unknownTwice": 2,
             "list": [{"n":1.5e3}, {"b": true, "b": null, "c": {}, "b": 1}], "last": 1}}"#;
         let words = |of: &[&str], what: &str| -> Vec<String> {
             of.iter().map(|path| format!("{what} field \"{path}\"")).collect()
         };
-        let strict_errors = Complaints {
+        let errors = TextErrors {
             duplicates: words(
                 &["spec.unknown1.a", "spec.twice", "spec.unknownTwice", "spec.list[1].b"],
                 "duplicate",
@@ -160,7 +159,7 @@ mod tests {
         let unknown =
             words(&["spec.last", "spec.list[1].c", "spec.unknown1", "spec.unknownTwice"], "unknown");
         assert_eq!(
-            strict_errors.with(unknown.clone()),
+            errors.with(unknown.clone()),
             [
                 "unknown field \"spec.unknown1\"",
                 "duplicate field \"spec.twice\"",
@@ -170,7 +169,7 @@ mod tests {
                 "unknown field \"spec.last\"",
             ]
         );
-        let plain = Complaints { text: None, ..strict_errors };
+        let plain = TextErrors { text: None, ..errors };
         assert_eq!(plain.with(unknown).len(), 8);
     }
 }

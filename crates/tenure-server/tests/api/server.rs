@@ -52,14 +52,14 @@ impl Server {
 
     /// Has every namespace given what programs written for clusters wait for.
     pub fn furnishing(self, authority: &str) -> Server {
-        self.api.furnish_namespaces(authority);
+        self.api.provide_default_objects(authority);
         self
     }
 
     /// Starts the life of objects.
     pub fn come_alive(self) -> Server {
         let runtime = self.runtime.as_ref().expect("the server runs");
-        runtime.block_on(async { self.api.start_lifecycle() });
+        runtime.block_on(async { self.api.start_controllers() });
         self
     }
 

@@ -11,9 +11,8 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use tenure_server::{AdmissionChain, PluginSelection, 
-    Access, Credentials,
-    Server,
+use tenure_server::{
+    Access, AdmissionChain, Credentials, PluginSelection, Server, ServerOptions,
     listen::{self, bind},
     reachable, write_insecure_kubeconfig,
 };
@@ -119,12 +118,15 @@ async fn serve(options: Options) -> Result<(), Error> {
         disabled: options.disable_admission_plugins.clone(),
     };
     let chain = AdmissionChain::new(&plugins)?;
-    let api = Server::open_with_admission(store, access, chain).await.map_err(|failure| format!("cannot start: {failure}"))?;
+    let mut server_options = ServerOptions::new(access);
+    server_options.admission = chain;
+    let api = Server::with_options(store, server_options).await;
+    let api = api.map_err(|failure| format!("cannot start: {failure}"))?;
     api.announce(address);
     if options.service_accounts {
-        api.furnish_namespaces(&authority);
+        api.provide_default_objects(&authority);
     }
-    api.start_lifecycle();
+    api.start_controllers();
     greet(&listener, &kubeconfig, options.insecure_http)?;
     let stopping = api.clone();
     let stop = async move {

@@ -1,0 +1,82 @@
+//! The built-in resources that play a part in the server itself: definitions, admission, namespaces, pods and services.
+
+use tenure_meta::Resource;
+use tenure_value::Value;
+
+/// The part that a resource plays in the server itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Its objects define custom resources.
+    Definition,
+    /// Its objects configure admission.
+    AdmissionConfiguration,
+    /// Its objects contain other objects.
+    Namespace,
+    /// Its objects run, and are given time to end.
+    Pod,
+    /// Its objects are given addresses and node ports.
+    Service,
+    /// None in particular.
+    Ordinary,
+}
+
+impl Role {
+    /// Returns the role of a resource.
+    pub fn of(resource: &Resource) -> Role {
+        match (resource.group.as_str(), resource.name.as_str()) {
+            ("apiextensions.k8s.io", "customresourcedefinitions") => Role::Definition,
+            ("", "namespaces") => Role::Namespace,
+            ("", "pods") => Role::Pod,
+            ("", "services") => Role::Service,
+            (ADMISSION_GROUP, name) if ADMISSION_CONFIGURATIONS.contains(&name) => {
+                Role::AdmissionConfiguration
+            }
+            _ => Role::Ordinary,
+        }
+    }
+}
+
+/// The group of the resources that configure admission.
+const ADMISSION_GROUP: &str = "admissionregistration.k8s.io";
+/// The resources that configure admission.
+const ADMISSION_CONFIGURATIONS: [&str; 6] = [
+    "mutatingadmissionpolicies",
+    "mutatingadmissionpolicybindings",
+    "mutatingwebhookconfigurations",
+    "validatingwebhookconfigurations",
+    "validatingadmissionpolicies",
+    "validatingadmissionpolicybindings",
+];
+
+/// The group, version and name of the resource of namespaces.
+pub const NAMESPACES: (&str, &str, &str) = ("", "v1", "namespaces");
+/// The group, version and name of the resource of pods.
+pub const PODS: (&str, &str, &str) = ("", "v1", "pods");
+/// The group, version and name of the resource of disruption budgets.
+pub const POD_DISRUPTION_BUDGETS: (&str, &str, &str) = ("policy", "v1", "poddisruptionbudgets");
+/// The group, version and name of the resource of service accounts.
+pub const SERVICE_ACCOUNTS: (&str, &str, &str) = ("", "v1", "serviceaccounts");
+/// The group, version and name of the resource of custom resource definitions.
+pub const DEFINITIONS: (&str, &str, &str) = ("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+/// The namespaces that exist from the start.
+pub const INITIAL_NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+/// The namespaces that cannot be deleted.
+const PROTECTED_NAMESPACES: [&str; 3] = ["default", "kube-public", "kube-system"];
+
+/// Whether an object of a role must not be deleted.
+pub fn is_protected(role: Role, name: &str) -> bool {
+    role == Role::Namespace && PROTECTED_NAMESPACES.contains(&name)
+}
+
+/// Whether an object has finalizers outside its metadata.
+pub fn has_content_finalizers(role: Role, object: &Value) -> bool {
+    role == Role::Namespace
+        && object.at(["spec", "finalizers"]).and_then(Value::as_array).is_some_and(|list| !list.is_empty())
+}
+
+/// Returns a namespace whose phase says that it is being deleted.
+pub fn terminating_namespace(namespace: &Value) -> Value {
+    let status = namespace.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
+    let root = namespace.as_object().cloned().unwrap_or_default();
+    root.with("status", status.with("phase", "Terminating")).into()
+}

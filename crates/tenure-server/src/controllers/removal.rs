@@ -1,0 +1,120 @@
+//! Deletions that controllers make.
+
+use super::{CONCURRENCY, Outcome};
+use crate::{
+    Failure,
+    http::Request,
+    kinds::scalar::{Timestamp, time::Precision},
+    object::{Stored, encode},
+    target::Target,
+    write::{Claims, DeleteOptions, Propagation, Writer, is_finished},
+};
+use std::sync::Arc;
+use tenure_store::{Entry, Error, Expected, ListRequest, Transaction};
+use tenure_value::Value;
+use tokio::task::JoinSet;
+
+/// Deletes all objects under a prefix of the store; returns those that still exist.
+pub(super) async fn delete_all(writer: &Arc<Writer>, prefix: &str) -> Result<Left, Failure> {
+    let store = &writer.objects.store;
+    let listing = store.list(ListRequest::prefix(prefix.to_string())).await?;
+    if listing.entries.is_empty() {
+        return Ok(Left::default());
+    }
+    let mut failures = Vec::new();
+    let mut entries = listing.entries.into_iter();
+    let mut under_way = JoinSet::new();
+    loop {
+        while under_way.len() < CONCURRENCY
+            && let Some(entry) = entries.next()
+        {
+            let writer = writer.clone();
+            under_way.spawn(async move {
+                let Some(target) = Target::of_key(&writer.objects.catalog, &key_text(&entry.key)) else {
+                    return Ok(());
+                };
+                let Some(options) = next_deletion(writer.objects.clock.now(), &entry)? else { return Ok(()) };
+                match writer.delete_object(&target, &request(), &options, &mut Vec::new()).await {
+                    Err(failure) if failure.code() != 404 => Err(failure),
+                    _ => Ok(()),
+                }
+            });
+        }
+        match under_way.join_next().await {
+            // One object that may not be deleted does not keep the others.
+            Some(Ok(Ok(()))) => {}
+            Some(Ok(Err(failure))) => {
+                tracing::warn!(%failure, prefix, "delete failed, retrying");
+                failures.push(failure);
+            }
+            Some(Err(error)) => return Err(Failure::internal(format!("deletion panicked: {error}"))),
+            None => break,
+        }
+    }
+    Ok(Left { entries: store.list(ListRequest::prefix(prefix.to_string())).await?.entries, failures })
+}
+
+/// What is left under a prefix.
+#[derive(Default)]
+pub(super) struct Left {
+    pub entries: Vec<Entry>,
+    /// Why some objects could not be deleted.
+    pub failures: Vec<Failure>,
+}
+
+/// Returns the options of the next deletion of an object; `None` if it is marked already. An object whose grace period is over is
+/// removed at once.
+fn next_deletion(now: Timestamp, entry: &Entry) -> Result<Option<DeleteOptions>, Failure> {
+    let options = DeleteOptions::with_propagation(Propagation::Background);
+    if !contains(&entry.value, b"\"deletionTimestamp\"") {
+        return Ok(Some(options));
+    }
+    let object = Stored::read(entry)?.object;
+    let until = object.at(["metadata", "deletionTimestamp"]).and_then(Value::as_str);
+    let grace = object.at(["metadata", "deletionGracePeriodSeconds"]).and_then(Value::as_i64);
+    Ok(match until.and_then(|text| Timestamp::parse(text, Precision::Seconds)) {
+        None => Some(options),
+        Some(until) => {
+            let over = grace.is_some_and(|grace| grace > 0) && until.seconds < now.seconds;
+            over.then(|| options.without_grace_period())
+        }
+    })
+}
+
+/// Returns a key as text.
+pub(super) fn key_text(key: &[u8]) -> String {
+    String::from_utf8_lossy(key).into_owned()
+}
+
+/// Whether bytes contain others.
+pub(super) fn contains(haystack: &[u8], needle: &[u8]) -> bool {
+    memchr::memmem::find(haystack, needle).is_some()
+}
+
+/// Replaces a live object, or removes it with its allocations if it is being deleted and has nothing left to wait for.
+pub(super) async fn replace(
+    writer: &Writer,
+    target: &Target,
+    live: &Stored,
+    object: Value,
+) -> Result<Outcome, Failure> {
+    let (handler, objects) = (&target.handler, &writer.objects);
+    let key = target.key();
+    let expected = Expected::At(live.revision);
+    let transaction = if is_finished(&object, handler) {
+        Claims::release(handler, &object, Transaction::new().delete(key, expected))
+    } else {
+        let object = objects.to_storage(handler, &object).await?;
+        Transaction::new().put(key, expected, encode(&object, &live.managers)?)
+    };
+    match objects.store.commit(transaction).await {
+        Ok(_) => Ok(Outcome::Done),
+        Err(Error::Conflict(_)) => Ok(Outcome::Later),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Returns the request of a controller.
+pub(super) fn request() -> Request {
+    Request::internal(hyper::Method::DELETE, "tenure-lifecycle")
+}

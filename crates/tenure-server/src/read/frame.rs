@@ -1,0 +1,60 @@
+//! The frames of a watch: an event and the object it is about, in JSON or protobuf.
+
+use crate::{
+    Encoding, Failure, Format, View,
+    object::{Stored, partial, shown},
+    protobuf,
+};
+use bytes::Bytes;
+use tenure_store::Revision;
+use tenure_value::{Value, json};
+
+/// The type of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Event {
+    Added,
+    Modified,
+    Deleted,
+    Bookmark,
+    Error,
+}
+
+impl Event {
+    pub fn word(self) -> &'static str {
+        match self {
+            Event::Added => "ADDED",
+            Event::Modified => "MODIFIED",
+            Event::Deleted => "DELETED",
+            Event::Bookmark => "BOOKMARK",
+            Event::Error => "ERROR",
+        }
+    }
+}
+
+/// Returns the frame of an object at a revision.
+pub(super) fn object_frame(stored: &Stored, revision: Revision, format: Format, event: Event) -> Bytes {
+    let managers = (!format.without_managers).then_some(&stored.managers);
+    let object = shown(&stored.object, managers, Some(revision));
+    let object = if format.view == View::Whole { object } else { partial(&object) };
+    frame(event, &object, format.encoding)
+}
+
+/// Returns the frame of a document.
+pub(super) fn frame(event: Event, object: &Value, encoding: Encoding) -> Bytes {
+    match encoding {
+        Encoding::Protobuf => protobuf::event(event.word(), object).unwrap_or_else(|error| {
+            let failure = Failure::internal(error.to_string());
+            protobuf::event(Event::Error.word(), &failure.status()).unwrap_or_default()
+        }),
+        _ => around(event, &json::to_vec(object), encoding),
+    }
+}
+
+/// Returns the frame of a document that is encoded already.
+pub(super) fn around(event: Event, document: &[u8], encoding: Encoding) -> Bytes {
+    if encoding == Encoding::Protobuf {
+        return protobuf::event_of(event.word(), document).unwrap_or_default();
+    }
+    let parts: [&[u8]; 5] = [b"{\"type\":\"", event.word().as_bytes(), b"\",\"object\":", document, b"}\n"];
+    Bytes::from(parts.concat())
+}

@@ -1,0 +1,94 @@
+//! LIST: a collection, or a page of it. Selectors choose while the collection is scanned.
+
+use super::{
+    Reader,
+    encode_cache::{EncodedObject, Form, Standing},
+    list_body::{ListMetadata, list_of},
+    selection::Selection,
+};
+use crate::{Answer, Failure, http::Request, object::Stored, target::Target};
+use std::collections::VecDeque;
+use tenure_store::Entry;
+
+impl Reader {
+    /// Returns a collection.
+    pub async fn list(&self, target: &Target, request: &Request) -> Result<Answer, Failure> {
+        let format = request.format(target.offer().with_streams())?;
+        let selection = Selection::of(target, request)?;
+        let form = Form::of(&target.handler, format, Standing::InList)
+            .filter(|_| !target.handler.has_conversion_webhook());
+        let Some(form) = form else {
+            let (items, metadata) = self.select(target, request, &selection).await?;
+            return self.show_list(target, request, format, &items, &metadata);
+        };
+        let mut scan = self.scan(target, request, &selection).await?;
+        if scan.is_whole() {
+            return self.list_whole(target, format, &form, scan).await;
+        }
+        let mut items = Vec::new();
+        while let Some(entry) = scan.next().await? {
+            if let Some(encoded) = self.selected(target, &selection, &entry, &form).await? {
+                items.push(encoded.bytes);
+                scan.keep();
+            }
+        }
+        list_of(&target.handler, format, items, &scan.metadata())
+    }
+
+    /// Returns an entry in a form if it is selected. Most are decided on without being decoded.
+    async fn selected(
+        &self,
+        target: &Target,
+        selection: &Selection,
+        entry: &Entry,
+        form: &Form,
+    ) -> Result<Option<EncodedObject>, Failure> {
+        match selection.decide(&entry.key, None) {
+            Some(false) => return Ok(None),
+            Some(true) => return self.encoded(&target.handler, entry, form).await.map(Some),
+            None => {}
+        }
+        let labels = self.encode_cache.labels(&entry.key, entry.modified);
+        match labels.and_then(|labels| selection.decide(&entry.key, Some(&labels))) {
+            Some(false) => return Ok(None),
+            Some(true) => return self.encoded(&target.handler, entry, form).await.map(Some),
+            None => {}
+        }
+        let stored = self.objects.from_storage_one(&target.handler, self.objects.decode(entry)?).await?;
+        if !selection.matches(&stored.object) {
+            let labels = stored.object.at(["metadata", "labels"]).cloned().unwrap_or_default();
+            self.encode_cache.put_labels(&entry.key, entry.modified, labels);
+            return Ok(None);
+        }
+        let encoded = form.encode(&target.handler, &stored)?;
+        self.encode_cache.put(&entry.key, entry.modified, form.clone(), encoded.clone());
+        Ok(Some(encoded))
+    }
+
+    /// Reads a page of a collection.
+    pub async fn select(
+        &self,
+        target: &Target,
+        request: &Request,
+        selection: &Selection,
+    ) -> Result<(Vec<Stored>, ListMetadata), Failure> {
+        let mut scan = self.scan(target, request, selection).await?;
+        let mut items = Vec::new();
+        let mut converted = VecDeque::new();
+        while let Some(entry) = scan.next().await? {
+            if converted.is_empty() {
+                // A webhook converts many objects in one call.
+                let others = if target.handler.has_conversion_webhook() { scan.at_hand() } else { &[] };
+                let batch = std::iter::once(&entry).chain(others).map(|entry| self.objects.decode(entry));
+                let batch = batch.collect::<Result<Vec<_>, _>>()?;
+                converted = self.objects.from_storage(&target.handler, batch).await?.into();
+            }
+            let stored = converted.pop_front().filter(|stored| selection.matches(&stored.object));
+            if let Some(stored) = stored {
+                items.push(stored);
+                scan.keep();
+            }
+        }
+        Ok((items, scan.metadata()))
+    }
+}

@@ -1,0 +1,69 @@
+//! Which objects of a collection a request selects, by name, labels and fields.
+
+use crate::{Failure, FieldSelector, LabelSelector, http::Request, target::Target};
+use tenure_value::Value;
+
+/// Which objects of a collection a request selects.
+#[derive(Clone, Default)]
+pub(crate) struct Selection {
+    labels: LabelSelector,
+    fields: FieldSelector,
+    /// The name in the path, where it names one object.
+    name: Option<String>,
+}
+
+impl Selection {
+    /// Reads the selectors of a request.
+    pub fn of(target: &Target, request: &Request) -> Result<Selection, Failure> {
+        let text = |name: &str| request.query.get(name).map_or("", |value| value.as_str()).to_string();
+        let labels = LabelSelector::parse(&text("labelSelector"))?;
+        let fields = FieldSelector::parse(&text("fieldSelector"))?;
+        let fields = fields.resolve(target.handler.strategy().selectable_fields())?;
+        let name = (!target.name.is_empty()).then(|| target.name.to_string());
+        Ok(Selection { labels, fields, name })
+    }
+
+    /// Whether all objects are selected.
+    pub fn is_everything(&self) -> bool {
+        self.labels.is_everything() && self.fields.is_everything() && self.name.is_none()
+    }
+
+    /// Decides on an object from its key in the store, and its labels if they are known; `None` if that is not enough.
+    pub fn decide(&self, key: &[u8], labels: Option<&Value>) -> Option<bool> {
+        let mut segments =
+            key.rsplit(|byte| *byte == b'/').map(|part| std::str::from_utf8(part).unwrap_or(""));
+        let name = segments.next().unwrap_or_default();
+        // The key of a cluster-scoped object has no segment for the namespace.
+        let namespace = (key.iter().filter(|byte| **byte == b'/').count() == 4)
+            .then(|| segments.next())
+            .flatten()
+            .unwrap_or_default();
+        if self.name.as_deref().is_some_and(|wanted| wanted != name) {
+            return Some(false);
+        }
+        let by_labels = match labels {
+            _ if self.labels.is_everything() => Some(true),
+            Some(labels) => Some(self.labels.matches(Some(labels))),
+            None => None,
+        };
+        match (self.fields.decide(name, namespace), by_labels) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (Some(true), Some(true)) => Some(true),
+            _ => None,
+        }
+    }
+
+    /// Returns the name that every selected object has, if there is one.
+    pub fn only_name(&self) -> Option<&str> {
+        self.name.as_deref().or_else(|| self.fields.name().map(|name| name.as_str()))
+    }
+
+    /// Whether an object is selected.
+    pub fn matches(&self, object: &Value) -> bool {
+        self.name
+            .as_deref()
+            .is_none_or(|name| object.at(["metadata", "name"]).and_then(Value::as_str) == Some(name))
+            && self.labels.matches(object.at(["metadata", "labels"]))
+            && self.fields.matches(object)
+    }
+}

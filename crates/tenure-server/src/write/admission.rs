@@ -1,0 +1,176 @@
+//! Admission in the pipeline: how a write is shown to the admission chain, and what it is afterwards.
+
+use super::{
+    Writer,
+    delete_options::DeleteOptions,
+    identity::{keep_identity, keep_new_identity},
+    request::{Admitted, WriteRequest},
+    scale_document::{scale_document, with_replicas},
+};
+use crate::{
+    Failure, FieldValidation, WriteOptions,
+    admission::{Operation, Review, unchanged},
+    catalog::Endpoint,
+    http::Request,
+    object::{Stored, bare},
+    target::Target,
+};
+use tenure_admission::webhook_error;
+use tenure_apply::Managers;
+use tenure_store::Revision;
+use tenure_value::Value;
+
+/// The review of a write.
+pub(super) struct WriteReview<'a> {
+    write: &'a WriteRequest<'a>,
+    review: Box<Review<'a>>,
+}
+
+/// Whether any plugin handles an update of the target.
+pub(super) fn handles_update(writer: &Writer, write: &WriteRequest<'_>) -> bool {
+    let (target, dry_run) = (write.target, write.options.dry_run);
+    write.admission == Admitted::NotYet
+        && writer.admission.review(target, Operation::Update, &target.name, dry_run).is_some()
+}
+
+/// Starts the review of a write; `None` if no plugin handles it.
+pub(super) async fn review<'a>(
+    writer: &'a Writer,
+    write: &'a WriteRequest<'a>,
+    live: Option<&Stored>,
+    name: &str,
+) -> Result<Option<WriteReview<'a>>, Failure> {
+    if write.admission == Admitted::Already {
+        return Ok(None);
+    }
+    let operation = if live.is_some() { Operation::Update } else { Operation::Create };
+    let review = writer.admission.review(write.target, operation, name, write.options.dry_run);
+    let Some(review) = review else { return Ok(None) };
+    let old = live.map_or(Value::Null, |live| {
+        shown(write, review.is_dynamic, &live.object, &live.managers, live.revision)
+    });
+    let options = review_options(operation, &write.options);
+    let review = Box::pin(review.with_request(write.request, options, old)).await?;
+    Ok(Some(WriteReview { write, review }))
+}
+
+impl WriteReview<'_> {
+    /// Runs the mutating phase; returns the object afterwards.
+    pub async fn mutate(
+        &self,
+        object: Value,
+        managers: &Managers,
+        live: Option<&Stored>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Value, Failure> {
+        let (write, review) = (self.write, &self.review);
+        if !review.is_dynamic {
+            return review.admit(object, &unchanged, warnings).await;
+        }
+        let revision = live.map_or(Revision::ZERO, |live| live.revision);
+        let reviewed = shown(write, true, &object, managers, revision);
+        if write.endpoint == Endpoint::Scale {
+            let scale = review.admit(reviewed, &unchanged, warnings).await?;
+            return with_replicas(write.target, &object, &scale);
+        }
+        // A changed object is decoded again before the next plugin sees it.
+        let complete = |changed: &Value| {
+            let body = write.without_foreign_namespace(&bare(changed));
+            let decoded = write.target.handler.decode(&body, live.map(|live| &live.object), write.now);
+            let decoded = decoded
+                .map_err(|error| webhook_error(format!("admission returned an invalid object: {error}")))?;
+            let object = match live {
+                Some(live) => keep_identity(live, decoded.value),
+                None => keep_new_identity(&object, decoded.value),
+            };
+            Ok(shown(write, true, &object, managers, revision))
+        };
+        review.admit(reviewed, &complete, warnings).await.map(|object| bare(&object))
+    }
+
+    /// Runs the validating phase.
+    pub async fn validate(
+        &self,
+        object: &Value,
+        managers: &Managers,
+        live: Option<&Stored>,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Failure> {
+        let revision = live.map_or(Revision::ZERO, |live| live.revision);
+        let object = shown(self.write, self.review.is_dynamic, object, managers, revision);
+        self.review.validate(object, warnings).await
+    }
+}
+
+impl Writer {
+    /// Admits something that is posted and not stored; returns it as plugins change it, with their warnings.
+    pub async fn admit_posted(
+        &self,
+        target: &Target,
+        request: &Request,
+        options: &WriteOptions,
+        posted: Value,
+    ) -> Result<(Value, Vec<String>), Failure> {
+        let review = self.admission.review(target, Operation::Create, &target.name, options.dry_run);
+        let Some(review) = review else { return Ok((posted, Vec::new())) };
+        let options = review_options(Operation::Create, options);
+        let review = review.with_request(request, options, Value::Null).await?;
+        let mut warnings = Vec::new();
+        let posted = review.admit(posted, &unchanged, &mut warnings).await?;
+        review.validate(posted.clone(), &mut warnings).await?;
+        Ok((posted, warnings))
+    }
+
+    /// Admits the deletion of an object.
+    pub(super) async fn admit_deletion(
+        &self,
+        target: &Target,
+        request: &Request,
+        options: &DeleteOptions,
+        live: &Stored,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Failure> {
+        let review = self.admission.review(target, Operation::Delete, &target.name, options.dry_run);
+        let Some(review) = review else { return Ok(()) };
+        let review = review.with_request(request, options.to_value(), live.shown()).await?;
+        review.admit(Value::Null, &unchanged, warnings).await?;
+        review.validate(Value::Null, warnings).await
+    }
+}
+
+/// Returns an object as plugins see it: webhooks and policies see managers and version, too.
+fn shown(
+    write: &WriteRequest<'_>,
+    is_dynamic: bool,
+    object: &Value,
+    managers: &Managers,
+    revision: Revision,
+) -> Value {
+    if !is_dynamic {
+        return object.clone();
+    }
+    let stored = Stored { object: object.clone(), managers: managers.clone(), revision };
+    match write.endpoint {
+        Endpoint::Scale => scale_document(write.target, &stored),
+        _ => stored.shown(),
+    }
+}
+
+/// Returns the options of a write as a review contains them.
+fn review_options(operation: Operation, options: &WriteOptions) -> Value {
+    let kind = if operation == Operation::Create { "CreateOptions" } else { "UpdateOptions" };
+    let mut fields = vec![("kind", Value::from(kind)), ("apiVersion", Value::from("meta.k8s.io/v1"))];
+    if options.dry_run {
+        fields.push(("dryRun", Value::array([Value::from("All")])));
+    }
+    if let Some(manager) = &options.manager {
+        fields.push(("fieldManager", Value::from(manager.clone())));
+    }
+    let validation = match options.validation {
+        FieldValidation::Strict => Some("Strict"),
+        FieldValidation::Ignore => Some("Ignore"),
+        FieldValidation::Warn => None,
+    };
+    fields.extend(validation.map(|word| ("fieldValidation", Value::from(word))));
+    Value::object(fields)
+}

@@ -1,0 +1,160 @@
+//! Server-side apply: the body is a configuration, and ownership decides what it changes.
+
+use super::{
+    Writer, body,
+    commit::Written,
+    create::check_namespace,
+    metadata_checks,
+    ownership::{UNWRITTEN, as_live},
+    request::{Change, Next, WriteRequest},
+    retry::MODIFIED,
+    update::check_name,
+};
+use crate::{
+    Failure, FieldValidation, WriteOptions,
+    catalog::Endpoint,
+    http::Request,
+    object::{Stored, bare, meta_text},
+    target::Target,
+};
+use tenure_apply::{Force, Live, Managers, Presence};
+use tenure_fields::{FieldSet, Path};
+use tenure_value::{Text, Value};
+
+/// A configuration that is applied.
+struct Apply {
+    config: Value,
+    forced: Forced,
+    /// The `resourceVersion` and the uid that the configuration expects; empty for any.
+    version: Text,
+    uid: Text,
+}
+
+impl Change for Apply {
+    fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, Failure> {
+        let (target, config) = (write.target, &self.config);
+        let (empty, none) = (target.handler.empty(), Managers::default());
+        let found = match live {
+            Some(live) => as_live(live),
+            None if write.endpoint != Endpoint::Main => return Err(target.not_found()),
+            None if !self.uid.is_empty() => {
+                let uid = &self.uid;
+                return Err(target.conflict(&format!(
+                    "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                )));
+            }
+            None => Live { object: &empty, managers: &none, presence: Presence::New },
+        };
+        let written = live.map_or(UNWRITTEN, |live| live.revision);
+        let state = write.ownership(&target.subresource, written, |ownership| {
+            tenure_apply::apply(found, config, ownership, self.forced.as_force())
+        });
+        let state = state.map_err(|error| write.refusal(error))?;
+        // Conflicts are reported before a wrong name or namespace, as recorded. A configuration without a name means the object
+        // of the path, if that exists.
+        if live.is_none() || config.at(["metadata", "name"]).is_some() {
+            check_name(target, config)?;
+        }
+        check_namespace(target, config)?;
+        match live {
+            Some(live) if !self.version.is_empty() && *self.version != live.revision.to_string() => {
+                Err(target.conflict(MODIFIED))
+            }
+            _ => Ok(Next::Applied(state)),
+        }
+    }
+}
+
+impl Writer {
+    /// Carries out an apply.
+    pub(super) async fn apply(
+        &self,
+        target: &Target,
+        request: &Request,
+        options: WriteOptions,
+    ) -> Result<Written, Failure> {
+        let (config, duplicates) = apply_configuration(target, request, &options)?;
+        let forced = forced(target, request, &config)?;
+        if config.at(["metadata", "managedFields"]).is_some_and(|sent| !sent.is_null()) {
+            return Err(Failure::bad_request(
+                "metadata.managedFields must be nil; only the server writes it, leave it out",
+            ));
+        }
+        let apply = Apply {
+            forced,
+            version: meta_text(&config, "resourceVersion").into(),
+            uid: meta_text(&config, "uid").into(),
+            config: bare(&config),
+        };
+        metadata_checks::check_revision(&config)?;
+        let write = WriteRequest::new(self, target, request, options);
+        let mut written = self.write(&write, &apply).await?;
+        written.warnings.extend(duplicates);
+        Ok(written)
+    }
+}
+
+/// Reads the configuration of an apply, with warnings about duplicate keys.
+fn apply_configuration(
+    target: &Target,
+    request: &Request,
+    options: &WriteOptions,
+) -> Result<(Value, Vec<String>), Failure> {
+    let parsed = body::parse_applied(&request.body)
+        .map_err(|why| Failure::bad_request(format!("error decoding YAML: {why}")))?;
+    let duplicates = match (options.validation, parsed.duplicates.is_empty()) {
+        (FieldValidation::Strict, false) => {
+            let lines = parsed.duplicates.join("\n  ");
+            return Err(Failure::bad_request(format!(
+                "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {lines}"
+            )));
+        }
+        (FieldValidation::Warn, _) => parsed.duplicates,
+        _ => Vec::new(),
+    };
+    let config = match parsed.value {
+        Value::Object(object) => Value::Object(object),
+        Value::Null => Value::Object(tenure_value::Object::default()),
+        other => {
+            return Err(Failure::bad_request(format!(
+                "error decoding YAML: expected an object with apiVersion, kind and metadata, got {}",
+                other.kind()
+            )));
+        }
+    };
+    target.handler.check_applied_kind(&config)?;
+    Ok((config, duplicates))
+}
+
+/// Which conflicts an apply overrides.
+pub(super) enum Forced {
+    No,
+    All,
+    Paths(FieldSet),
+}
+
+impl Forced {
+    pub fn as_force(&self) -> Force<'_> {
+        match self {
+            Forced::No => Force::No,
+            Forced::All => Force::All,
+            Forced::Paths(paths) => Force::Paths(paths),
+        }
+    }
+}
+
+pub(super) fn forced(target: &Target, request: &Request, config: &Value) -> Result<Forced, Failure> {
+    if request.query.flag("force") {
+        return Ok(Forced::All);
+    }
+    let of = target.handler.type_ref();
+    let mut paths = FieldSet::default();
+    for text in request.query.all("force-path") {
+        let path = Path::parse_in(text, of, Some(config)).map_err(|error| {
+            let message = format!("Invalid value: {text:?}: {error}");
+            Failure::invalid_option("PatchOptions", "FieldValueInvalid", "force-path", message)
+        })?;
+        paths.insert(path.elements());
+    }
+    Ok(if paths.is_empty() { Forced::No } else { Forced::Paths(paths) })
+}

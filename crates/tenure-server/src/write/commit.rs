@@ -1,0 +1,144 @@
+//! The commit: one transaction that stores or removes the object, its allocations and, for a definition, its former schema. A
+//! commit that finds a key changed answers `None`, and the pipeline starts over.
+
+use super::{Writer, allocate::Claims, finalization::is_finished, request::WriteRequest};
+use crate::{
+    Failure,
+    catalog::ResourceHandler,
+    kinds::role::Role,
+    object::{Document, Encoded, Stored, encode, encode_after, key},
+};
+use std::sync::atomic::Ordering::Relaxed;
+use tenure_store::{Error, Expected, Revision, Transaction};
+use tenure_value::Value;
+
+/// What a write did.
+pub(super) enum Outcome {
+    Created,
+    /// The object was changed. Its JSON is known where the store was given it in the form of the response.
+    Changed(Option<Document>),
+    Unchanged,
+}
+
+/// The result of a write.
+pub(crate) struct Written {
+    pub stored: Stored,
+    pub(super) outcome: Outcome,
+    pub warnings: Vec<String>,
+}
+
+impl Writer {
+    /// Stores a changed object, or removes one that is being deleted and has nothing left to wait for.
+    pub(super) async fn commit_update(
+        &self,
+        write: &WriteRequest<'_>,
+        live: &Stored,
+        mut stored: Stored,
+        at_storage: Option<Value>,
+        warnings: Vec<String>,
+    ) -> Result<Option<Written>, Failure> {
+        let handler = &write.target.handler;
+        if write.options.dry_run {
+            return Ok(Some(Written { stored, outcome: Outcome::Changed(None), warnings }));
+        }
+        let key = write.target.key();
+        let expected = Expected::At(live.revision);
+        if is_finished(&stored.object, handler) {
+            // It is not stored again, and so keeps the revision it had.
+            let transaction = Transaction::new().delete(key, expected);
+            let committed = self.commit(handler, Claims::release(handler, &live.object, transaction)).await?;
+            return Ok(committed.map(|_| Written { stored, outcome: Outcome::Changed(None), warnings }));
+        }
+        let at_storage = self.at_storage(handler, at_storage, &stored.object, Some(live)).await?;
+        let entry = self.objects.store.peek(key.as_bytes())?.filter(|entry| entry.modified == live.revision);
+        let entry = entry.as_ref().map(|entry| &*entry.value);
+        let Encoded { value, document } = encode_after(&at_storage, &stored.managers, live, entry)?;
+        let bytes = value.len();
+        let claims = Claims::between(handler, &live.object, &stored.object);
+        let mut transaction = claims.add(&key, Transaction::new().put(key.clone(), expected, value));
+        if handler.role == Role::Definition {
+            let old = (&live.object, live.revision);
+            transaction = self.catalog.record_schema(transaction, old, &stored.object).await?;
+        }
+        Ok(self.commit(handler, transaction).await?.map(|revision| {
+            stored.revision = revision;
+            let document = at_storage.ptr_eq(&stored.object).then_some(document);
+            let kept = Stored { object: at_storage, ..stored.clone() };
+            self.objects.remember(key, handler, kept, &stored, bytes);
+            Written { stored, outcome: Outcome::Changed(document), warnings }
+        }))
+    }
+
+    /// Stores a new object in a namespace that exists and is not being deleted.
+    pub(super) async fn commit_create(
+        &self,
+        write: &WriteRequest<'_>,
+        name: &str,
+        mut stored: Stored,
+        at_storage: Option<Value>,
+        warnings: Vec<String>,
+    ) -> Result<Option<Written>, Failure> {
+        let handler = &write.target.handler;
+        let key = key(&handler.resource, &write.target.namespace, name);
+        let namespace = self.objects.namespace_of_new(write.target, name).await?;
+        if write.options.dry_run {
+            if self.objects.store.get(key.as_bytes()).await?.is_some() {
+                return Ok(None);
+            }
+            return Ok(Some(Written { stored, outcome: Outcome::Created, warnings }));
+        }
+        let at_storage = self.at_storage(handler, at_storage, &stored.object, None).await?;
+        let put =
+            Transaction::new().put(key.clone(), Expected::Absent, encode(&at_storage, &stored.managers)?);
+        let claims = Claims::between(handler, &Value::Null, &stored.object);
+        let mut transaction = claims.add(&key, put);
+        if let Some((key, namespace)) = namespace {
+            transaction = transaction.require(key, Expected::At(namespace.revision));
+        }
+        Ok(self.commit(handler, transaction).await?.map(|revision| {
+            stored.revision = revision;
+            Written { stored, outcome: Outcome::Created, warnings }
+        }))
+    }
+
+    /// Returns an object at the version of storage, if it is not known yet.
+    async fn at_storage(
+        &self,
+        handler: &ResourceHandler,
+        known: Option<Value>,
+        object: &Value,
+        live: Option<&Stored>,
+    ) -> Result<Value, Failure> {
+        match known {
+            Some(at_storage) => Ok(at_storage),
+            None if handler.strategy().stores_as_served() => {
+                handler.to_storage(object, live.map(|live| &live.object))
+            }
+            None => self.objects.to_storage(handler, object).await,
+        }
+    }
+
+    /// Commits a transaction that writes an object of a resource; `None` if a key was not as expected.
+    pub async fn commit(
+        &self,
+        handler: &ResourceHandler,
+        transaction: Transaction,
+    ) -> Result<Option<Revision>, Failure> {
+        let committed = match self.objects.store.commit(transaction).await {
+            Ok(committed) => committed,
+            Err(Error::Conflict(_)) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        self.metrics.commits.fetch_add(1, Relaxed);
+        let refreshed = match handler.role {
+            Role::Definition => self.catalog.refresh().await,
+            Role::AdmissionConfiguration => self.admission.refresh().await,
+            _ => Ok(()),
+        };
+        // The write is durable whatever becomes of this. The lifecycle controller sees the same change and refreshes again.
+        if let Err(failure) = refreshed {
+            tracing::warn!(%failure, resource = %handler.resource.name, "refresh after a commit failed, retrying later");
+        }
+        Ok(Some(committed.revision))
+    }
+}

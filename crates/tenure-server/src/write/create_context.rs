@@ -1,0 +1,59 @@
+//! What the strategy of a kind takes from outside the object: the time, allocations and the requester.
+
+use super::{allocate::Allocator, request::WriteRequest};
+use crate::{
+    Failure,
+    kinds::{CreateContext, role::Role, scalar::Timestamp},
+    object::meta_text,
+    objects::Objects,
+};
+use tenure_value::{Text, Value};
+
+/// The context of one write.
+pub(super) struct ServerContext {
+    now: Timestamp,
+    uid: Text,
+    allocator: Option<Allocator>,
+}
+
+impl ServerContext {
+    /// Collects what the strategy of the kind may ask for.
+    pub async fn new(
+        objects: &Objects,
+        write: &WriteRequest<'_>,
+        object: &Value,
+    ) -> Result<ServerContext, Failure> {
+        let allocator = match write.target.handler.role {
+            Role::Service => Some(Allocator::open(objects).await?),
+            _ => None,
+        };
+        Ok(ServerContext { now: write.now, uid: meta_text(object, "uid").into(), allocator })
+    }
+}
+
+impl CreateContext for ServerContext {
+    fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    fn uid(&self) -> Text {
+        self.uid.clone()
+    }
+
+    /// Returns `None`: the admission plugin `Priority` has resolved the class.
+    fn priority_class(&self, _: &str) -> Option<(i64, Text)> {
+        None
+    }
+
+    fn cluster_ip(&mut self) -> Option<Text> {
+        self.allocator.as_mut().and_then(Allocator::cluster_ip)
+    }
+
+    fn node_port(&mut self) -> Option<u16> {
+        self.allocator.as_mut().and_then(Allocator::node_port)
+    }
+
+    fn requester(&self) -> (Text, Text, Vec<Text>) {
+        ("admin".into(), Text::default(), vec!["system:masters".into(), "system:authenticated".into()])
+    }
+}

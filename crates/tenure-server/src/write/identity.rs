@@ -1,0 +1,74 @@
+//! The metadata that only the server sets: name, namespace, uid, times and generation.
+
+use super::request::WriteRequest;
+use crate::{
+    kinds::{self, Scope},
+    object::{Stored, meta_text, metadata, with_metadata},
+};
+use tenure_value::{Text, Value};
+
+/// Gives a new object its identity; returns it with its name.
+pub(super) fn identify(write: &WriteRequest<'_>, object: Value) -> (Value, Text) {
+    let handler = &write.target.handler;
+    let name = Text::new(meta_text(&object, "name"));
+    let namespaced = handler.resource.scope == Scope::Namespaced;
+    let identity = kinds::Identity {
+        name: name.clone(),
+        namespace: namespaced.then(|| write.target.namespace.clone()),
+        uid: uuid::Uuid::new_v4().to_string().into(),
+        now: write.now,
+    };
+    (handler.identify(&object, &identity), name)
+}
+
+/// Returns an object with the metadata of the live one that no write may change.
+pub(super) fn keep_identity(live: &Stored, object: Value) -> Value {
+    /// Always those of the live object.
+    const KEPT: [&str; 2] = ["creationTimestamp", "generation"];
+    /// Those of the live object where a request leaves them out; validation refuses to change them.
+    const FILLED: [&str; 5] = ["uid", "name", "namespace", "deletionTimestamp", "deletionGracePeriodSeconds"];
+    let old = metadata(&live.object);
+    let mut fields = metadata(&object);
+    for name in KEPT {
+        if fields.get(name) != old.get(name) {
+            fields = match old.get(name) {
+                Some(value) => fields.with(name, value.clone()),
+                None => fields.without(name),
+            };
+        }
+    }
+    for name in FILLED {
+        if let (None, Some(value)) = (fields.get(name), old.get(name)) {
+            fields = fields.with(name, value.clone());
+        }
+    }
+    if object
+        .get("metadata")
+        .and_then(Value::as_object)
+        .is_some_and(|same| same.ptr_eq(&fields) || *same == fields)
+    {
+        return object;
+    }
+    with_metadata(&object, fields)
+}
+
+/// Returns a new object, as admission changed it, with the identity it had before.
+pub(super) fn keep_new_identity(before: &Value, object: Value) -> Value {
+    const GIVEN: [&str; 4] = ["creationTimestamp", "name", "namespace", "uid"];
+    let given = metadata(before);
+    let fields = GIVEN.iter().fold(metadata(&object), |fields, name| match given.get(name) {
+        Some(value) => fields.with(*name, value.clone()),
+        None => fields.without(name),
+    });
+    with_metadata(&object, fields)
+}
+
+/// Returns a new object without the metadata that only a deletion sets.
+pub(super) fn without_deletion_marks(object: Value) -> Value {
+    const OF_DELETION: [&str; 2] = ["deletionTimestamp", "deletionGracePeriodSeconds"];
+    let fields = metadata(&object);
+    if !OF_DELETION.iter().any(|name| fields.contains(name)) {
+        return object;
+    }
+    with_metadata(&object, OF_DELETION.iter().fold(fields, |fields, name| fields.without(name)))
+}

@@ -1,0 +1,172 @@
+//! Ownership in a write: what the decision needs to know of the request, and its refusals as API errors.
+
+use super::{request::WriteRequest, retry::MODIFIED};
+use crate::{
+    Cause, Failure, Reason,
+    catalog::{Endpoint, handler::reset, versions::KindVersions},
+    object::Stored,
+    query::manager_fault,
+    read::parse_version,
+    target::Target,
+};
+use std::sync::atomic::Ordering::Relaxed;
+use tenure_apply::{ApplyError, Conflict, Conflicts, Live, Managers, Owner, Presence, Write};
+use tenure_store::Revision;
+use tenure_value::Value;
+
+/// The most managers of one object.
+const MANAGERS: usize = 1000;
+
+/// The revision of an object that does not exist yet: no schema ended after it.
+pub(super) const UNWRITTEN: Revision = Revision::from_number(u64::MAX);
+
+/// Returns a stored object as the decision on ownership takes it.
+pub(super) fn as_live(live: &Stored) -> Live<'_> {
+    Live { object: &live.object, managers: &live.managers, presence: Presence::Stored }
+}
+
+impl WriteRequest<'_> {
+    /// Runs a decision on ownership for an object that was last written at a revision.
+    pub fn ownership<T>(
+        &self,
+        subresource: &str,
+        written: Revision,
+        with: impl FnOnce(&Write<'_>) -> T,
+    ) -> T {
+        let handler = &self.target.handler;
+        let (versions, empty, reset_fields) = (
+            KindVersions::new(handler, &self.conversions, written),
+            handler.empty(),
+            handler.reset_fields(&self.endpoint),
+        );
+        with(&Write {
+            manager: &self.manager,
+            api_version: &handler.resource.api_version,
+            subresource,
+            now: Some(tenure_apply::Timestamp::from_unix(self.now.seconds)),
+            versions: &versions,
+            reset: reset(&reset_fields),
+            empty: &empty,
+            behavior: self.ownership_behavior,
+        })
+    }
+
+    /// Returns the error of a decision on ownership as an API error.
+    pub fn refusal(&self, error: ApplyError) -> Failure {
+        let target = self.target;
+        match error {
+            ApplyError::Conflicts(conflicts) => {
+                self.metrics.conflicts.fetch_add(1, Relaxed);
+                conflict(target, &conflicts)
+            }
+            ApplyError::Conversion { .. } => Failure::internal(error.to_string()),
+            other => {
+                let resource = &target.handler.resource;
+                let named = format!(
+                    "{}/{}; {}, Kind={}",
+                    target.namespace, target.name, resource.api_version, resource.kind
+                );
+                Failure::bad_request(format!("failed to create typed patch object ({named}): {other}"))
+            }
+        }
+    }
+
+    /// Checks the `resourceVersion` of a body, if it has one.
+    pub(super) fn check_version(&self, live: &Stored, version: &str) -> Result<(), Failure> {
+        if version.is_empty() || version == "0" {
+            if !self.target.handler.resource.strategy.unconditional_update && self.endpoint != Endpoint::Scale
+            {
+                let cause = Cause {
+                    reason: "FieldValueInvalid".into(),
+                    message: "Invalid value: 0: must be specified for an update".into(),
+                    field: "metadata.resourceVersion".into(),
+                    extension: None,
+                };
+                return Err(self.target.handler.invalid(&self.target.name, vec![cause]));
+            }
+        } else {
+            let asked = parse_version(version).map_err(Failure::bad_request)?;
+            if asked != live.revision {
+                return Err(self.target.conflict(MODIFIED));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that an object does not collect managers without bound; those that it has may stay.
+    pub(super) fn check_manager_count(&self, managers: &Managers, before: usize) -> Result<(), Failure> {
+        let count = managers.iter().count();
+        if count <= MANAGERS.max(before) {
+            return Ok(());
+        }
+        let cause = Cause {
+            reason: "FieldValueTooMany".into(),
+            message: format!("Too many: {count}: must have at most {MANAGERS} items"),
+            field: "metadata.managedFields".into(),
+            extension: None,
+        };
+        Err(self.target.handler.invalid(&self.target.name, vec![cause]))
+    }
+
+    /// Checks the names of the managers after a body that set some.
+    pub(super) fn check_manager_names(&self, managers: &Managers) -> Result<(), Failure> {
+        let causes = managers.iter().enumerate().filter_map(|(at, manager)| {
+            let (reason, message) = manager_fault(&manager.name)?;
+            let field = format!("metadata.managedFields[{at}].manager");
+            Some(Cause { reason: reason.into(), message, field, extension: None })
+        });
+        let causes: Vec<Cause> = causes.collect();
+        if causes.is_empty() { Ok(()) } else { Err(self.target.handler.invalid(&self.target.name, causes)) }
+    }
+}
+
+/// Returns the conflicts of an apply: the message and the causes that clients know, and in each cause what helps a person to
+/// decide.
+fn conflict(target: &Target, conflicts: &Conflicts) -> Failure {
+    let resource = &target.handler.resource;
+    let object = Value::object([
+        ("apiVersion", Value::from(resource.api_version.clone())),
+        ("kind", Value::from(resource.kind.clone())),
+        ("namespace", Value::from(target.namespace.clone())),
+        ("name", Value::from(target.name.clone())),
+    ]);
+    let causes = conflicts.causes().into_iter().map(|cause| {
+        let about = conflicts.iter().find(|conflict| conflict.path.to_string() == cause.field);
+        Cause {
+            reason: "FieldManagerConflict".into(),
+            message: cause.message,
+            field: cause.field,
+            extension: about.map(|conflict| explanation(conflict, &object)),
+        }
+    });
+    Failure::new(Reason::Conflict, conflicts.to_string()).with_causes(causes.collect())
+}
+
+fn explanation(conflict: &Conflict, object: &Value) -> Value {
+    let mut fields = vec![
+        ("object", object.clone()),
+        ("owners", Value::array(conflict.owners.iter().map(owner_document))),
+    ];
+    if let Some(live) = &conflict.live {
+        fields.push(("live", live.clone()));
+    }
+    if let Some(proposed) = &conflict.proposed {
+        fields.push(("proposed", proposed.clone()));
+    }
+    Value::object(fields)
+}
+
+pub(super) fn owner_document(owner: &Owner) -> Value {
+    let mut fields = vec![
+        ("manager", Value::from(owner.name.clone())),
+        ("operation", Value::from(owner.operation.as_str())),
+        ("apiVersion", Value::from(owner.api_version.clone())),
+    ];
+    if !owner.subresource.is_empty() {
+        fields.push(("subresource", Value::from(owner.subresource.clone())));
+    }
+    if let Some(time) = owner.time {
+        fields.push(("time", Value::from(time.to_string())));
+    }
+    Value::object(fields)
+}

@@ -1,0 +1,167 @@
+//! PATCH: JSON patch, JSON merge patch and strategic merge patch. An apply is in `apply.rs`.
+
+use super::{
+    Writer, body,
+    commit::Written,
+    create::check_namespace,
+    request::{Change, Next, WriteRequest},
+    strict_decoding::TextErrors,
+    update::check_name,
+};
+use crate::{
+    Encoding, Failure, FieldValidation, Reason, WriteOptions, http::Request, media::essence, object::Stored,
+    target::Target,
+};
+use tenure_patch::{ErrorClass, PatchError, strategic};
+use tenure_value::Value;
+
+/// The kind of a patch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PatchKind {
+    Json,
+    Merge,
+    Strategic,
+    Apply,
+}
+
+/// The content types of patches.
+const PATCHES: [(&str, PatchKind); 4] = [
+    ("application/json-patch+json", PatchKind::Json),
+    ("application/merge-patch+json", PatchKind::Merge),
+    ("application/strategic-merge-patch+json", PatchKind::Strategic),
+    ("application/apply-patch+yaml", PatchKind::Apply),
+];
+
+/// A patch of the live object.
+struct Patch<'a> {
+    kind: PatchKind,
+    patch: &'a Value,
+    errors: TextErrors,
+}
+
+impl Change for Patch<'_> {
+    fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, Failure> {
+        let target = write.target;
+        let live = live.ok_or_else(|| target.not_found())?;
+        let patched = patched(target, &live.shown(), self.patch, self.kind)?;
+        // A strategic merge patch cannot change the kind of its object; the others can, and must not.
+        let object = match self.kind {
+            PatchKind::Strategic => target.handler.with_kind(&patched)?,
+            _ => target.handler.check_kind(&patched)?,
+        };
+        check_name(target, &object)?;
+        check_namespace(target, &object)?;
+        write.decode(&object, Some(live), &self.errors).map(Next::Whole)
+    }
+}
+
+impl Writer {
+    /// Carries out a PATCH.
+    pub(super) async fn patch(&self, target: &Target, request: &Request) -> Result<Written, Failure> {
+        let kind = patch_kind(request)?;
+        let options = patch_options(request, kind)?;
+        if kind == PatchKind::Apply {
+            return self.apply(target, request, options).await;
+        }
+        let parsed = match patch_body(request, &options) {
+            // A missing object is reported before an invalid patch.
+            Err(_) if self.objects.read(target).await?.is_none() => return Err(target.not_found()),
+            parsed => parsed?,
+        };
+        let errors = TextErrors { duplicates: parsed.duplicates, text: None };
+        let write = WriteRequest::new(self, target, request, options);
+        self.write(&write, &Patch { kind, patch: &parsed.value, errors }).await
+    }
+}
+
+/// Returns the kind of the patch in a request.
+pub(super) fn patch_kind(request: &Request) -> Result<PatchKind, Failure> {
+    let given = essence(request.content_type().unwrap_or_default());
+    PATCHES.iter().find(|(name, _)| *name == given).map(|(_, kind)| *kind).ok_or_else(|| {
+        let known: Vec<&str> = PATCHES.iter().map(|(name, _)| *name).collect();
+        Failure::new(
+            Reason::UnsupportedMediaType,
+            format!("415: Unsupported Media Type\n\na patch is one of {}", known.join(", ")),
+        )
+    })
+}
+
+pub(super) fn patch_options(request: &Request, kind: PatchKind) -> Result<WriteOptions, Failure> {
+    let options = request.query.write_options("PatchOptions")?;
+    let fault = |reason: &str, field: &str, message: &str| {
+        Failure::invalid_option("PatchOptions", reason, field, message)
+    };
+    if kind == PatchKind::Apply && options.manager.is_none() {
+        return Err(fault(
+            "FieldValueRequired",
+            "fieldManager",
+            "Required value: is required for apply patch",
+        ));
+    }
+    if kind != PatchKind::Apply
+        && (request.query.get("force").is_some() || request.query.get("force-path").is_some())
+    {
+        return Err(fault(
+            "FieldValueForbidden",
+            "force",
+            "Forbidden: may not be specified for non-apply patch",
+        ));
+    }
+    Ok(options)
+}
+
+pub(super) fn patch_body(request: &Request, options: &WriteOptions) -> Result<body::Parsed, Failure> {
+    let mut parsed = body::parse(&request.body, Encoding::Json)
+        .map_err(|why| Failure::bad_request(format!("error decoding patch: {why}")))?;
+    if options.validation == FieldValidation::Ignore {
+        parsed.duplicates.clear();
+    }
+    Ok(parsed)
+}
+
+/// Applies a patch to the live object.
+pub(super) fn patched(
+    target: &Target,
+    shown: &Value,
+    patch: &Value,
+    kind: PatchKind,
+) -> Result<Value, Failure> {
+    let result = match kind {
+        PatchKind::Json => tenure_patch::json::apply(shown, patch, &tenure_patch::json::Options::default()),
+        PatchKind::Merge => {
+            if patch.as_object().is_none() {
+                return Err(Failure::bad_request(format!(
+                    "a merge patch is an object, got {}",
+                    patch.kind()
+                )));
+            }
+            Ok(tenure_patch::merge::apply_kubernetes(shown, patch))
+        }
+        PatchKind::Strategic | PatchKind::Apply => {
+            strategic::apply(shown, patch, target.handler.type_ref(), &strategic_options())
+        }
+    };
+    result.map_err(|error| patch_failure(target, &error))
+}
+
+/// Returns how strategic merge patches are applied.
+fn strategic_options() -> strategic::ApplyOptions {
+    let mut behavior = strategic::Behavior::tenure();
+    // Clients of a kube-apiserver must work here, however they spell `$patch`.
+    behavior.reject_unknown_patch_values = false;
+    strategic::ApplyOptions::default().behavior(behavior)
+}
+
+/// Returns the error of a patch as an API error.
+fn patch_failure(target: &Target, error: &PatchError) -> Failure {
+    let resource = &target.handler.resource;
+    match error.class() {
+        ErrorClass::BadPatch => Failure::bad_request(error.to_string()),
+        ErrorClass::TooLarge => Failure::new(Reason::RequestEntityTooLarge, error.to_string()),
+        _ => Failure::new(Reason::Invalid, error.to_string()).about(
+            &resource.group,
+            &resource.kind,
+            &target.name,
+        ),
+    }
+}

@@ -1,0 +1,41 @@
+//! The response to a write.
+
+use super::{
+    Writer,
+    commit::{Outcome, Written},
+};
+use crate::{
+    Answer, Failure, Format,
+    http::Request,
+    read::encode_cache::{Form, Standing},
+    target::Target,
+};
+use hyper::StatusCode;
+
+impl Writer {
+    /// Returns the object as a write left it.
+    pub(super) fn respond(
+        &self,
+        target: &Target,
+        request: &Request,
+        format: Format,
+        written: &Written,
+    ) -> Result<Answer, Failure> {
+        let stored = &written.stored;
+        let show =
+            |code, document| self.reader.show_document(code, target, request, format, stored, document);
+        let answer = match &written.outcome {
+            Outcome::Created => show(StatusCode::CREATED, None)?,
+            Outcome::Changed(document) => show(StatusCode::OK, document.as_ref())?,
+            Outcome::Unchanged => match Form::of(&target.handler, format, Standing::Alone) {
+                Some(form) => {
+                    let key = target.key().into();
+                    let encoded = self.reader.encoded_live(&target.handler, &key, stored, &form)?;
+                    Answer::new(StatusCode::OK, format.encoding.media_type(), encoded.bytes)
+                }
+                None => show(StatusCode::OK, None)?,
+            },
+        };
+        Ok(answer.with_warnings(&written.warnings))
+    }
+}

@@ -1,0 +1,240 @@
+//! The `scale` subresource: a small object whose one writable field is the number of replicas. Writing it writes that field of the
+//! object, and its manager owns the field there.
+
+use super::{
+    Writer,
+    apply::{Forced, forced},
+    body,
+    commit::Written,
+    create::check_namespace,
+    patch::{PatchKind, patch_body, patch_kind, patch_options, patched},
+    request::{Change, Next, WriteRequest},
+    retry::MODIFIED,
+    scale_document::{KIND, check_replicas, scale_document, with_at},
+    update::check_name,
+};
+use crate::{
+    Answer, Failure, Format, WriteOptions,
+    http::Request,
+    object::{Stored, meta_text},
+    target::{Target, Verb},
+};
+use hyper::StatusCode;
+use tenure_apply::{
+    ApplyError, Live, Presence, Requested, Reset, SCALE_VERSION, SingleVersion, State, Write, from_scale,
+    to_scale,
+};
+use tenure_fields::{Path, PathElement};
+use tenure_schema::{Schema, TypeRef};
+use tenure_value::{Object, Text, Value};
+
+/// A scale that replaces the live one.
+struct UpdateScale(Value);
+
+impl Change for UpdateScale {
+    fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, Failure> {
+        scaled(write, live.ok_or_else(|| write.target.not_found())?, &self.0)
+    }
+}
+
+/// A patch of the live scale.
+struct PatchScale {
+    kind: PatchKind,
+    patch: Value,
+}
+
+impl Change for PatchScale {
+    fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, Failure> {
+        let live = live.ok_or_else(|| write.target.not_found())?;
+        let scale = scale_document(write.target, live);
+        let patched = patched(write.target, &scale, &self.patch, self.kind)?;
+        check_kind(&patched)?;
+        check_name(write.target, &patched)?;
+        scaled(write, live, &patched)
+    }
+}
+
+/// A configuration of a scale that is applied.
+struct ApplyScale {
+    config: Value,
+    replicas: Option<Value>,
+    forced: Forced,
+}
+
+impl Change for ApplyScale {
+    fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, Failure> {
+        let live = live.ok_or_else(|| write.target.not_found())?;
+        let declared = number(self.replicas.as_ref());
+        let next = through_scale(write, live, |found, own| {
+            tenure_apply::apply(found, &declared, own, self.forced.as_force())
+        })?;
+        check_name(write.target, &self.config)?;
+        check_namespace(write.target, &self.config)?;
+        check_identity(write.target, live, &self.config)?;
+        Ok(next)
+    }
+}
+
+impl Writer {
+    /// Carries out a PUT or a PATCH of a scale.
+    pub(super) async fn modify_scale(
+        &self,
+        target: &Target,
+        request: &Request,
+        format: Format,
+    ) -> Result<Answer, Failure> {
+        let written = match target.verb {
+            Verb::Update => self.update_scale(target, request).await?,
+            _ => self.patch_scale(target, request).await?,
+        };
+        let response = scale_response(target, &written.stored, format)?;
+        Ok(response.with_warnings(&written.warnings))
+    }
+
+    async fn update_scale(&self, target: &Target, request: &Request) -> Result<Written, Failure> {
+        let options = request.query.write_options("UpdateOptions")?;
+        let encoding = target.offer().body(request.content_type())?;
+        let scale = body::read(&request.body, encoding, KIND)?.value;
+        check_kind(&scale)?;
+        check_name(target, &scale)?;
+        check_namespace(target, &scale)?;
+        let write = WriteRequest::new(self, target, request, options);
+        self.write(&write, &UpdateScale(scale)).await
+    }
+
+    async fn patch_scale(&self, target: &Target, request: &Request) -> Result<Written, Failure> {
+        let kind = patch_kind(request)?;
+        let options = patch_options(request, kind)?;
+        if kind == PatchKind::Apply {
+            return self.apply_scale(target, request, options).await;
+        }
+        let patch = patch_body(request, &options)?.value;
+        let write = WriteRequest::new(self, target, request, options);
+        self.write(&write, &PatchScale { kind, patch }).await
+    }
+
+    async fn apply_scale(
+        &self,
+        target: &Target,
+        request: &Request,
+        options: WriteOptions,
+    ) -> Result<Written, Failure> {
+        let config = body::parse_applied(&request.body)
+            .map_err(|why| Failure::bad_request(format!("error decoding YAML: {why}")))?
+            .value;
+        let text = |name: &str| config.get(name).and_then(Value::as_str).unwrap_or_default();
+        if text("apiVersion") != SCALE_VERSION || text("kind") != KIND {
+            return Err(Failure::bad_request(format!(
+                "invalid object type: {}, Kind={}; this path takes apiVersion {SCALE_VERSION:?} and kind {KIND:?}",
+                text("apiVersion"),
+                text("kind")
+            )));
+        }
+        let replicas = config.at(["spec", "replicas"]).cloned();
+        if let Some(replicas) = &replicas {
+            check_replicas(target, replicas)?;
+        }
+        let forced = forced(target, request, &config)?;
+        let write = WriteRequest::new(self, target, request, options);
+        self.write(&write, &ApplyScale { config, replicas, forced }).await
+    }
+}
+
+/// Returns the scale of an object as a response.
+pub(crate) fn scale_response(target: &Target, stored: &Stored, format: Format) -> Result<Answer, Failure> {
+    let path = target.handler.scale_paths().spec;
+    if target.handler.is_custom() && stored.object.at(path.iter().map(Text::as_str)).is_none() {
+        return Err(Failure::bad_request(format!(
+            "{} {:?} has no scale now: the spec replicas field \".{}\" does not exist; set it first",
+            target.handler.resource.kind,
+            target.name,
+            path.join(".")
+        )));
+    }
+    Ok(Answer::document(StatusCode::OK, &scale_document(target, stored), format))
+}
+
+/// Returns the object with the replicas of a scale.
+fn scaled(write: &WriteRequest<'_>, live: &Stored, requested: &Value) -> Result<Next, Failure> {
+    check_identity(write.target, live, requested)?;
+    let replicas = requested.at(["spec", "replicas"]).cloned().unwrap_or(Value::Int(0));
+    check_replicas(write.target, &replicas)?;
+    let wanted = number(Some(&replicas));
+    through_scale(write, live, |found, own| tenure_apply::update(found, &wanted, Requested::Live, own))
+}
+
+/// Decides the ownership of the number of replicas as that of a scale, and carries the result back to the whole object.
+fn through_scale(
+    write: &WriteRequest<'_>,
+    live: &Stored,
+    decide: impl FnOnce(Live<'_>, &Write<'_>) -> Result<State, ApplyError>,
+) -> Result<Next, Failure> {
+    let target = write.target;
+    let path = target.handler.scale_paths().spec;
+    let steps: Path = path.iter().cloned().map(PathElement::Field).collect();
+    let at = |version: &str| target.handler.strategy().type_at(version).map(|_| steps.clone());
+    let of = Schema::builtin().kind(SCALE_VERSION, KIND).unwrap_or_else(TypeRef::untyped);
+    let one = SingleVersion::new(SCALE_VERSION, of);
+    let before = number(live.object.at(path.iter().map(Text::as_str)));
+    let managers = to_scale(&live.managers, &at);
+    let found = Live { object: &before, managers: &managers, presence: Presence::Stored };
+    let empty = number(None);
+    let state = write.ownership("scale", live.revision, |whole| {
+        let own = Write {
+            api_version: SCALE_VERSION,
+            versions: &one,
+            reset: Reset::Nothing,
+            empty: &empty,
+            ..*whole
+        };
+        let state = decide(found, &own)?.settle(found).into_state();
+        let managers = from_scale(&live.managers, &state.managers, &at, whole);
+        Ok(State { object: state.object, managers })
+    });
+    let state = state.map_err(|error: ApplyError| write.refusal(error))?;
+    let object = live.object.as_object().cloned().unwrap_or_default();
+    let object = match state.object.at(["spec", "replicas"]) {
+        Some(replicas) => with_at(&object, &path, replicas.clone()),
+        None => object,
+    };
+    Ok(Next::Applied(State { object: Value::Object(object), ..state }))
+}
+
+/// Returns a scale with the number of replicas alone.
+fn number(replicas: Option<&Value>) -> Value {
+    let spec = replicas
+        .map_or_else(Object::default, |replicas| Object::default().with("replicas", replicas.clone()));
+    Value::object([
+        ("apiVersion", SCALE_VERSION.into()),
+        ("kind", KIND.into()),
+        ("spec", Value::Object(spec)),
+    ])
+}
+
+/// Checks the `resourceVersion` and the uid of a scale, if it has them.
+fn check_identity(target: &Target, live: &Stored, scale: &Value) -> Result<(), Failure> {
+    let version = meta_text(scale, "resourceVersion");
+    if !version.is_empty() && version != "0" && version != live.revision.to_string() {
+        return Err(target.conflict(MODIFIED));
+    }
+    let uid = meta_text(scale, "uid");
+    if !uid.is_empty() && uid != meta_text(&live.object, "uid") {
+        return Err(target.conflict(&format!("the uid {uid} is not that of the object")));
+    }
+    Ok(())
+}
+
+fn check_kind(given: &Value) -> Result<(), Failure> {
+    let text = |name: &str| given.get(name).and_then(Value::as_str).unwrap_or_default();
+    let fits = given.as_object().is_some()
+        && matches!(text("kind"), "" | KIND)
+        && matches!(text("apiVersion"), "" | SCALE_VERSION);
+    if fits {
+        return Ok(());
+    }
+    Err(Failure::bad_request(format!(
+        "{} in version {:?} cannot be handled as a Scale: this path takes Scale in version {SCALE_VERSION:?}",
+        text("kind"),
+        text("apiVersion")
+    )))
+}
