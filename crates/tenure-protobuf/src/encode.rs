@@ -89,9 +89,9 @@ impl Encoder<'_> {
         let Some(message) = self.table.get(id) else { return };
         let fields = object.map(Object::fields).unwrap_or_default();
         if fields.is_empty() {
-            return self.out.bytes(message.zeros().whole());
+            return self.out.bytes(message.zeros(zero).whole());
         }
-        let plan = self.plans.plan(id, message, fields);
+        let plan = self.plans.plan(id, message, message.zeros(zero), fields);
         for step in &plan.steps {
             if let Action::Text { at } = step.action {
                 let text = match fields.get(at) {
@@ -212,7 +212,7 @@ fn kind_of(document: &Value) -> (&str, &str) {
 }
 
 /// Writes what one field of a message is without a value.
-pub(super) fn zero(message: &Message, bit: usize) -> Vec<u8> {
+fn zero(message: &Message, bit: usize) -> Vec<u8> {
     let mut encoder = Encoder::new(Plans::default());
     match message.places.get(bit) {
         Some((number, Place::Field(field))) if field.is_always_written() => {

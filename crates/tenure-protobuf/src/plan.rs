@@ -52,10 +52,10 @@ impl Plan {
             && self.names.iter().zip(fields).all(|(of, (name, value))| of == name && !value.is_null())
     }
 
-    fn make(message: &Message, fields: &[(Text, Value)]) -> Plan {
+    fn make(message: &Message, zeros: &Zeros, fields: &[(Text, Value)]) -> Plan {
         let mut maker = Maker {
             message,
-            zeros: message.zeros(),
+            zeros,
             present: 0,
             positions: [0; 64],
             steps: Vec::with_capacity(fields.len() + 1),
@@ -154,18 +154,30 @@ impl Plans {
     }
 
     /// Finds or makes the plan for an object of a message.
-    pub fn plan(&mut self, id: MessageId, message: &Message, fields: &[(Text, Value)]) -> Rc<Plan> {
+    pub fn plan(
+        &mut self,
+        id: MessageId,
+        message: &Message,
+        zeros: &Zeros,
+        fields: &[(Text, Value)],
+    ) -> Rc<Plan> {
         let known = self.0.get(id.index()).map(Vec::as_slice).unwrap_or_default();
         match known.iter().position(|plan| plan.fits(fields)) {
             Some(at) => known.get(at).cloned(),
             None => None,
         }
-        .unwrap_or_else(|| self.make(id, message, fields))
+        .unwrap_or_else(|| self.make(id, message, zeros, fields))
     }
 
     #[cold]
-    fn make(&mut self, id: MessageId, message: &Message, fields: &[(Text, Value)]) -> Rc<Plan> {
-        let plan = Rc::new(Plan::make(message, fields));
+    fn make(
+        &mut self,
+        id: MessageId,
+        message: &Message,
+        zeros: &Zeros,
+        fields: &[(Text, Value)],
+    ) -> Rc<Plan> {
+        let plan = Rc::new(Plan::make(message, zeros, fields));
         if fields.iter().all(|(_, value)| !value.is_null()) {
             if self.0.len() <= id.index() {
                 self.0.resize_with(id.index() + 1, Vec::new);

@@ -2,10 +2,7 @@
 //! same shape: fields of an embedded message stand among those of the object around it. So an object type has
 //! numbered slots, one per JSON name in order, and a layout says which slot each field of the wire fills.
 
-use super::{
-    encode,
-    wire::{FIXED64, LENGTH, VARINT},
-};
+use super::wire::{FIXED64, LENGTH, VARINT};
 use std::{
     collections::HashMap,
     sync::{LazyLock, OnceLock},
@@ -172,8 +169,8 @@ pub(super) struct Zeros {
 }
 
 impl Zeros {
-    fn new(message: &Message) -> Zeros {
-        let fields: Box<[_]> = (0..message.places.len()).map(|bit| encode::zero(message, bit)).collect();
+    fn new(message: &Message, zero: fn(&Message, usize) -> Vec<u8>) -> Zeros {
+        let fields: Box<[_]> = (0..message.places.len()).map(|bit| zero(message, bit)).collect();
         // The fields of the message itself come first.
         let own = message.layouts.first().map_or(0, |layout| layout.bits.trailing_ones() as usize);
         let whole = fields.iter().take(own).flatten().copied().collect();
@@ -211,10 +208,10 @@ impl Message {
         }
     }
 
-    /// Returns what the fields without a value are on the wire.
+    /// Returns what the fields without a value are on the wire; `zero` encodes the field with a bit.
     #[inline]
-    pub fn zeros(&self) -> &Zeros {
-        self.zeros.get_or_init(|| Zeros::new(self))
+    pub fn zeros(&self, zero: fn(&Message, usize) -> Vec<u8>) -> &Zeros {
+        self.zeros.get_or_init(|| Zeros::new(self, zero))
     }
 
     /// Returns the field of a slot.
