@@ -123,7 +123,7 @@ fn check_bounds(bounds: &Bounds, value: &Value, path: &FieldPath<'_>, errors: &m
 fn check_number(bounds: &Bounds, value: &Value, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
     use std::cmp::Ordering::{Equal, Greater, Less};
     let mut say =
-        |detail: String| errors.push(FieldError::invalid(path, value, &format!("{path} in body {detail}")));
+        |detail: String| errors.push(FieldError::invalid(path, value, format!("{path} in body {detail}")));
     if let Some(least) = &bounds.minimum {
         match (compare(value, least), bounds.exclusive_minimum) {
             (Less, false) => say(format!("should be greater than or equal to {least}")),
@@ -184,7 +184,7 @@ fn check_text(
         errors.push(FieldError::invalid(
             path,
             value,
-            &format!("{path} in body should be at least {least} chars long"),
+            format!("{path} in body should be at least {least} chars long"),
         ));
     }
     if let Some(pattern) = bounds.pattern.as_ref().filter(|pattern| !pattern.matches(text)) {
@@ -233,7 +233,7 @@ fn check_junctors(junctors: &Junctors, value: &Value, path: &FieldPath<'_>, erro
     };
     let mut say = |detail: &str| {
         let shown = Value::from(word(value));
-        errors.push(FieldError::invalid(path, &shown, &format!("\"{path}\" {detail}")));
+        errors.push(FieldError::invalid(path, &shown, format!("\"{path}\" {detail}")));
     };
     if !junctors.any_of.is_empty() && !junctors.any_of.iter().any(holds) {
         say("must validate at least one schema (anyOf)");

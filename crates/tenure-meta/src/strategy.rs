@@ -186,6 +186,7 @@ pub trait Strategy: Send + Sync {
     fn convert(&self, object: &Value, api_version: &str) -> Result<Value, ConversionError>;
 
     /// Returns a stored object at the version of the resource.
+    #[allow(clippy::wrong_self_convention)]
     fn from_storage(&self, stored: &Value) -> Result<Value, ConversionError>;
 
     /// Returns an object at the version of storage, in the form in which it is stored.

@@ -212,7 +212,7 @@ impl Decoder<'_> {
     /// Reads a field that is not short; false if there is none.
     #[inline(never)]
     fn long_field(&mut self, within: &mut Within<'_>, reader: &mut Reader<'_>) -> Result<bool, Boxed> {
-        match reader.next()? {
+        match reader.next_field()? {
             Some((number, payload)) => self.field(within, number, payload).map(|()| true),
             None => Ok(false),
         }
@@ -453,7 +453,7 @@ impl Decoder<'_> {
     fn entry(&mut self, form: Form, payload: Payload<'_>, depth: usize) -> Result<(), Boxed> {
         let (mut key, mut content): (&[u8], _) = (&[], None);
         let mut reader = Reader(payload.bytes()?);
-        while let Some((number, payload)) = reader.next()? {
+        while let Some((number, payload)) = reader.next_field()? {
             match number {
                 1 => key = payload.bytes()?,
                 2 => content = Some(payload),
@@ -493,7 +493,7 @@ impl Decoder<'_> {
             Form::Strings => {
                 let mut items = Vec::new();
                 let mut reader = Reader(payload.bytes()?);
-                while let Some((number, payload)) = reader.next()? {
+                while let Some((number, payload)) = reader.next_field()? {
                     if number == 1 {
                         items.push(self.one(Form::Text, payload, depth + 1)?);
                     }
@@ -507,7 +507,7 @@ impl Decoder<'_> {
             Form::SchemaOrBool(schema) => {
                 let mut value = Value::Bool(false);
                 let mut reader = Reader(payload.bytes()?);
-                while let Some((number, payload)) = reader.next()? {
+                while let Some((number, payload)) = reader.next_field()? {
                     match number {
                         1 if !matches!(value, Value::Object(_)) => {
                             value = Value::Bool(payload.varint()? != 0)
@@ -526,7 +526,7 @@ impl Decoder<'_> {
     fn either(&mut self, bytes: &[u8], schema: MessageId, items: Form, depth: usize) -> Result<Value, Boxed> {
         let (mut one, mut many) = (None, Vec::new());
         let mut reader = Reader(bytes);
-        while let Some((number, payload)) = reader.next()? {
+        while let Some((number, payload)) = reader.next_field()? {
             match number {
                 1 => one = Some(Value::Object(self.message(schema, payload.bytes()?, depth + 1)?)),
                 2 => many.push(self.one(items, payload, depth + 1)?),
@@ -540,7 +540,7 @@ impl Decoder<'_> {
     fn json(&mut self, bytes: &[u8], depth: usize) -> Result<Value, Boxed> {
         let mut raw: &[u8] = &[];
         let mut reader = Reader(bytes);
-        while let Some((number, payload)) = reader.next()? {
+        while let Some((number, payload)) = reader.next_field()? {
             if number == 1 {
                 raw = payload.bytes()?;
             }
@@ -574,11 +574,11 @@ impl<'a> Envelope<'a> {
     fn read(bytes: &'a [u8]) -> Result<Envelope<'a>, Fault> {
         let mut envelope = Envelope::default();
         let mut reader = Reader(bytes);
-        while let Some((number, payload)) = reader.next()? {
+        while let Some((number, payload)) = reader.next_field()? {
             match number {
                 1 => {
                     let mut names = Reader(payload.bytes()?);
-                    while let Some((number, payload)) = names.next()? {
+                    while let Some((number, payload)) = names.next_field()? {
                         match number {
                             1 => envelope.api_version = payload.text()?,
                             2 => envelope.kind = payload.text()?,

@@ -34,7 +34,7 @@ pub(super) fn time(bytes: &[u8], precision: Precision) -> Result<Value, Fault> {
     }
     let (mut seconds, mut nanos) = (0i64, 0i64);
     let mut reader = Reader(bytes);
-    while let Some((number, payload)) = reader.next()? {
+    while let Some((number, payload)) = reader.next_field()? {
         match number {
             1 => seconds = payload.varint()? as i64,
             2 => nanos = payload.varint()? as i64,
@@ -68,7 +68,7 @@ pub(super) fn write_time(out: &mut Writer, text: &str, precision: Precision) {
 pub(super) fn quantity(bytes: &[u8]) -> Result<Value, Fault> {
     let mut text = "";
     let mut reader = Reader(bytes);
-    while let Some((number, payload)) = reader.next()? {
+    while let Some((number, payload)) = reader.next_field()? {
         if number == 1 {
             text = payload.text()?;
         }
@@ -80,7 +80,7 @@ pub(super) fn quantity(bytes: &[u8]) -> Result<Value, Fault> {
 pub(super) fn int_or_string(bytes: &[u8]) -> Result<Value, Fault> {
     let (mut which, mut amount, mut text) = (0, 0, "");
     let mut reader = Reader(bytes);
-    while let Some((number, payload)) = reader.next()? {
+    while let Some((number, payload)) = reader.next_field()? {
         match number {
             1 => which = payload.varint()?,
             2 => amount = payload.varint()? as i32,

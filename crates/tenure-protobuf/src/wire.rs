@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
 
     /// Returns the next field; groups, which no message has, are skipped.
     #[inline]
-    pub fn next(&mut self) -> Result<Option<(u32, Payload<'a>)>, Fault> {
+    pub fn next_field(&mut self) -> Result<Option<(u32, Payload<'a>)>, Fault> {
         match self.short() {
             Some(field) => Ok(Some(field)),
             None if self.0.is_empty() => Ok(None),
@@ -391,8 +391,8 @@ mod tests {
             out.number(7, number);
             let out = out.finish();
             let mut reader = Reader(&out);
-            assert_eq!(reader.next(), Ok(Some((7, Payload::Varint(number)))));
-            assert_eq!(reader.next(), Ok(None));
+            assert_eq!(reader.next_field(), Ok(Some((7, Payload::Varint(number)))));
+            assert_eq!(reader.next_field(), Ok(None));
         }
     }
 
@@ -407,8 +407,8 @@ mod tests {
             out.number(4, 5);
             let out = out.finish();
             let mut reader = Reader(&out);
-            assert_eq!(reader.next(), Ok(Some((3, Payload::Bytes(&vec![7; length])))));
-            assert_eq!(reader.next(), Ok(Some((4, Payload::Varint(5)))));
+            assert_eq!(reader.next_field(), Ok(Some((3, Payload::Bytes(&vec![7; length])))));
+            assert_eq!(reader.next_field(), Ok(Some((4, Payload::Varint(5)))));
         }
     }
 
@@ -442,9 +442,9 @@ mod tests {
             (&[0x0b, 0x08, 0x01], Fault::Cut),
         ];
         for (bytes, fault) in cases {
-            assert_eq!(Reader(bytes).next(), Err(fault), "{bytes:?}");
+            assert_eq!(Reader(bytes).next_field(), Err(fault), "{bytes:?}");
         }
         let group = [0x0b, 0x08, 0x01, 0x0c, 0x10, 0x02];
-        assert_eq!(Reader(&group).next(), Ok(Some((2, Payload::Varint(2)))));
+        assert_eq!(Reader(&group).next_field(), Ok(Some((2, Payload::Varint(2)))));
     }
 }

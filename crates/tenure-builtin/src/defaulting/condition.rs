@@ -68,7 +68,7 @@ impl Place {
         let steps: Box<[Text]> = path.trim_start_matches("./").split('.').map(Text::new).collect();
         let Some((last, parents)) = steps.split_last() else { return Err("the path is empty".into()) };
         let mut at = match from {
-            Target::Struct(of) => Target::Struct(*of),
+            Target::Struct(of) => Target::Struct(of),
             Target::Open => Target::Open,
         };
         for name in parents {

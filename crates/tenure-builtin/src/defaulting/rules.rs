@@ -27,7 +27,7 @@ pub(crate) struct CreateRules {
 impl Rules {
     /// Compiles the rows of the data.
     pub(crate) fn new(shapes: &Shapes, document: &Value) -> Result<Rules, DataError> {
-        let default: Box<[OnceLock<Box<[Rule]>>]> = (0..shapes.len()).map(|_| OnceLock::new()).collect();
+        let default: Box<[OnceLock<Box<[Rule]>>]> = (0..shapes.count()).map(|_| OnceLock::new()).collect();
         let mut by_type: HashMap<ShapeId, Vec<Rule>> = HashMap::new();
         let mut create: HashMap<ShapeId, CreateRules> = HashMap::new();
         for (at, row) in data::rows(DEFAULTS, document, "rules")?.iter().enumerate() {

@@ -82,7 +82,7 @@ impl Checks {
         let checks = Checks {
             optional,
             updates: UpdateRules::new(registry, document)?,
-            cells: (0..shapes.len()).map(|_| OnceLock::new()).collect(),
+            cells: (0..shapes.count()).map(|_| OnceLock::new()).collect(),
         };
         for (name, rows) in data::members(VALIDATION, document, "types")? {
             let shape = find(name)?;

@@ -49,6 +49,6 @@ impl Context<'_> {
     pub fn fault(&self, below: &str, kind: FieldErrorKind, value: &Value, detail: &str) -> FieldError {
         let base = self.path.to_string();
         let dot = if base.is_empty() || below.is_empty() || below.starts_with('[') { "" } else { "." };
-        FieldError::new(kind, &format!("{base}{dot}{below}"), value, detail)
+        FieldError::new(kind, format!("{base}{dot}{below}"), value, detail)
     }
 }

@@ -238,7 +238,7 @@ impl Shapes {
     }
 
     /// Returns how many shapes there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.cells.len()
     }
 

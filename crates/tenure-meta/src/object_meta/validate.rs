@@ -129,7 +129,7 @@ fn parts(rules: &Rules, of: &Object, errors: &mut Vec<FieldError>) {
             && name != CRD_CLEANUP_FINALIZER
         {
             let detail = "name is neither a standard finalizer name nor is it fully qualified";
-            errors.push(FieldError::invalid(&format!("metadata.finalizers[{at}]"), finalizer, detail));
+            errors.push(FieldError::invalid(format!("metadata.finalizers[{at}]"), finalizer, detail));
         }
     }
     let both = ["orphan", "foregroundDeletion"].map(|name| items(of, "finalizers").contains(&name.into()));
@@ -153,10 +153,10 @@ fn parts(rules: &Rules, of: &Object, errors: &mut Vec<FieldError>) {
 pub fn labels(path: &FieldPath<'_>, labels: Option<&Value>, errors: &mut Vec<FieldError>) {
     for (key, value) in labels.and_then(Value::as_object).map(Object::fields).unwrap_or_default() {
         if let Some(fault) = format::qualified_name(key) {
-            errors.push(FieldError::invalid(&path.to_string(), &key.clone().into(), fault));
+            errors.push(FieldError::invalid(path.to_string(), &key.clone().into(), fault));
         }
         if let Some(fault) = value.as_str().and_then(format::label_value) {
-            errors.push(FieldError::invalid(&path.to_string(), value, fault));
+            errors.push(FieldError::invalid(path.to_string(), value, fault));
         }
     }
 }
@@ -247,7 +247,7 @@ pub fn check_update(resource: &Resource, old: &Value, new: &Value, errors: &mut 
         }
         let (was, is) = (before.get(name).unwrap_or(&Value::Null), after.get(name).unwrap_or(&Value::Null));
         if was != is {
-            errors.push(FieldError::invalid(&format!("metadata.{name}"), is, "field is immutable"));
+            errors.push(FieldError::invalid(format!("metadata.{name}"), is, "field is immutable"));
         }
     }
     let generation = |of: &Object| of.get("generation").and_then(Value::as_i64).unwrap_or(0);

@@ -175,7 +175,7 @@ pub(super) mod read {
     pub fn fields(bytes: &[u8], wanted: u32) -> Vec<&[u8]> {
         let mut reader = Reader(bytes);
         let mut found = Vec::new();
-        while let Some((number, payload)) = reader.next().unwrap() {
+        while let Some((number, payload)) = reader.next_field().unwrap() {
             if let (true, Payload::Bytes(content)) = (number == wanted, payload) {
                 found.push(content);
             }
