@@ -123,6 +123,9 @@ const STEPS: [Step; 8] = [
     (RESOURCE_CHECK, "labelSelector", RESOURCE_CHECK, |of, text| of.label_selector = text, true),
 ];
 
+/// What a decision can be asked: name, type and code of the answer.
+type Answer = (&'static str, &'static str, fn(&Decision) -> Val<'static>);
+
 /// Adds the functions of the authorizer.
 pub(super) fn with_functions(mut env: Env) -> Result<Env, Error> {
     for (receiver, name, result, set, may_be_empty) in STEPS {
@@ -160,7 +163,7 @@ pub(super) fn with_functions(mut env: Env) -> Result<Env, Error> {
             },
         )?;
     }
-    let answers: [(&str, &str, fn(&Decision) -> Val<'static>); 4] = [
+    let answers: [Answer; 4] = [
         ("allowed", "bool", |of| Val::Bool(of.allowed)),
         ("errored", "bool", |of| Val::Bool(of.error.is_some())),
         ("error", "string", |of| Val::String(of.error.clone().unwrap_or_default())),

@@ -188,7 +188,7 @@ fn check_rule(
             return errors.push(FieldError::invalid(
                 place,
                 &shown(value),
-                &format!("{why} in rule: {}", rule.source),
+                format!("{why} in rule: {}", rule.source),
             ));
         }
     };
