@@ -36,7 +36,7 @@ impl Cluster for Objects {
     async fn list(&self, api_version: &str, kind: &str, namespace: &str) -> Result<Vec<Value>, ApiError> {
         let Some(handler) = self.catalog.resource_of_kind(api_version, kind) else { return Ok(Vec::new()) };
         let stored = self.read_all(&handler.resource, namespace).await?;
-        let stored = self.from_storage(&handler, stored).await?;
+        let stored = self.convert_from_storage(&handler, stored).await?;
         Ok(stored.into_iter().map(|stored| stored.object).collect())
     }
 

@@ -230,12 +230,12 @@ impl ResourceHandler {
     }
 
     /// Returns a stored object at the version of this handler.
-    pub fn from_storage(&self, stored: &Value) -> Result<Value, Failure> {
+    pub fn convert_from_storage(&self, stored: &Value) -> Result<Value, Failure> {
         self.strategy().from_storage(stored).map_err(|error| Failure::internal(error.to_string()))
     }
 
     /// Returns an object that replaces a live one, if there is one, at the version of storage.
-    pub fn to_storage(&self, object: &Value, live: Option<&Value>) -> Result<Value, Failure> {
+    pub fn convert_to_storage(&self, object: &Value, live: Option<&Value>) -> Result<Value, Failure> {
         let stored = self.strategy().to_storage(object, self.previous(live));
         stored.map_err(|error| Failure::internal(error.to_string()))
     }

@@ -171,7 +171,7 @@ pub(super) async fn apply(
         let key = format!("{}{namespace}", namespaces::PREFIX);
         let Some(target) = Target::of_key(catalog, &key) else { break };
         let live = writer.objects.read(&target).await?;
-        if !live.is_some_and(|live| live.object.at(["metadata", "deletionTimestamp"]).is_none()) {
+        if live.is_none_or(|live| live.object.at(["metadata", "deletionTimestamp"]).is_some()) {
             break;
         }
         let target = Target {

@@ -104,7 +104,7 @@ pub(super) async fn replace(
     let transaction = if is_finished(&object, handler) {
         Claims::release(handler, &object, Transaction::new().delete(key, expected))
     } else {
-        let object = objects.to_storage(handler, &object).await?;
+        let object = objects.convert_to_storage(handler, &object).await?;
         Transaction::new().put(key, expected, encode(&object, &live.managers)?)
     };
     match objects.store.commit(transaction).await {

@@ -18,7 +18,7 @@ const BATCH: usize = 500;
 
 impl Objects {
     /// Returns stored objects at the version of the handler.
-    pub async fn from_storage(
+    pub async fn convert_from_storage(
         &self,
         handler: &ResourceHandler,
         stored: Vec<Stored>,
@@ -34,7 +34,7 @@ impl Objects {
     }
 
     /// Returns a stored object at the version of the handler.
-    pub async fn from_storage_one(
+    pub async fn convert_one_from_storage(
         &self,
         handler: &ResourceHandler,
         stored: Stored,
@@ -42,14 +42,18 @@ impl Objects {
         if webhook_of(handler).is_none() {
             return convert(handler, stored);
         }
-        let one = self.from_storage(handler, vec![stored]).await?.pop();
+        let one = self.convert_from_storage(handler, vec![stored]).await?.pop();
         one.ok_or_else(|| Failure::internal("the conversion webhook returned no object"))
     }
 
     /// Returns an object at the version of storage.
-    pub async fn to_storage(&self, handler: &ResourceHandler, object: &Value) -> Result<Value, Failure> {
+    pub async fn convert_to_storage(
+        &self,
+        handler: &ResourceHandler,
+        object: &Value,
+    ) -> Result<Value, Failure> {
         let Some((definition, webhook)) = webhook_of(handler) else {
-            return handler.to_storage(object, None);
+            return handler.convert_to_storage(object, None);
         };
         let (group, version) = &handler.resource.storage;
         self.ask_one(definition, webhook, object, &format!("{group}/{version}")).await
@@ -75,9 +79,9 @@ impl Objects {
         to: &ResourceHandler,
         object: &Value,
     ) -> Result<Value, Failure> {
-        let object = self.to_storage(from, object).await?;
+        let object = self.convert_to_storage(from, object).await?;
         let stored = Stored { object, managers: Managers::default(), revision: Revision::ZERO };
-        Ok(self.from_storage_one(to, stored).await?.object)
+        Ok(self.convert_one_from_storage(to, stored).await?.object)
     }
 
     async fn ask_one(
@@ -149,5 +153,5 @@ fn convert(handler: &ResourceHandler, stored: Stored) -> Result<Stored, Failure>
     if handler.strategy().stores_as_served() && !handler.is_custom() {
         return Ok(stored);
     }
-    Ok(Stored { object: handler.from_storage(&stored.object)?, ..stored })
+    Ok(Stored { object: handler.convert_from_storage(&stored.object)?, ..stored })
 }

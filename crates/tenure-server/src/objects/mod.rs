@@ -64,7 +64,7 @@ impl Objects {
         let cached = self.decoded.get(&key, entry.modified);
         let is_new = cached.is_none() || DecodeCache::keeps_converted(&target.handler);
         let stored = cached.map_or_else(|| Stored::read(&entry), Ok)?;
-        let converted = self.from_storage_one(&target.handler, stored.clone()).await?;
+        let converted = self.convert_one_from_storage(&target.handler, stored.clone()).await?;
         if is_new {
             self.decoded.put(key, &target.handler, stored, &converted, entry.value.len());
         }

@@ -172,7 +172,7 @@ impl Reader {
         if keep && let Some(encoded) = self.encode_cache.get(&entry.key, entry.modified, form) {
             return Ok(encoded);
         }
-        let stored = self.objects.from_storage_one(handler, self.objects.decode(entry)?).await?;
+        let stored = self.objects.convert_one_from_storage(handler, self.objects.decode(entry)?).await?;
         self.encode(handler, &entry.key, &stored, form)
     }
 

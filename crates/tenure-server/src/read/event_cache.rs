@@ -100,9 +100,11 @@ impl SharedEvent {
             return Ok(stored.as_ref());
         }
         let read = async || match entry {
-            Some(entry) => {
-                reader.objects.from_storage_one(&self.handler, reader.objects.decode(entry)?).await.map(Some)
-            }
+            Some(entry) => reader
+                .objects
+                .convert_one_from_storage(&self.handler, reader.objects.decode(entry)?)
+                .await
+                .map(Some),
             None => Ok(None),
         };
         // Boxed, as is everything that one watcher does for the others: it keeps the future of a watch small.

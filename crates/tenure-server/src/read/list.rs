@@ -54,7 +54,8 @@ impl Reader {
             Some(true) => return self.encoded(&target.handler, entry, form).await.map(Some),
             None => {}
         }
-        let stored = self.objects.from_storage_one(&target.handler, self.objects.decode(entry)?).await?;
+        let stored =
+            self.objects.convert_one_from_storage(&target.handler, self.objects.decode(entry)?).await?;
         if !selection.matches(&stored.object) {
             let labels = stored.object.at(["metadata", "labels"]).cloned().unwrap_or_default();
             self.encode_cache.put_labels(&entry.key, entry.modified, labels);
@@ -81,7 +82,7 @@ impl Reader {
                 let others = if target.handler.has_conversion_webhook() { scan.at_hand() } else { &[] };
                 let batch = std::iter::once(&entry).chain(others).map(|entry| self.objects.decode(entry));
                 let batch = batch.collect::<Result<Vec<_>, _>>()?;
-                converted = self.objects.from_storage(&target.handler, batch).await?.into();
+                converted = self.objects.convert_from_storage(&target.handler, batch).await?.into();
             }
             let stored = converted.pop_front().filter(|stored| selection.matches(&stored.object));
             if let Some(stored) = stored {

@@ -222,7 +222,8 @@ impl Reader {
                 }
             }
             if !builder.take_item(entry) {
-                let stored = self.objects.from_storage_one(handler, self.objects.decode(entry)?).await?;
+                let stored =
+                    self.objects.convert_one_from_storage(handler, self.objects.decode(entry)?).await?;
                 builder.push(entry, &form.encode(handler, &stored)?.bytes);
                 encoded += 1;
                 // A long list yields to other requests now and then.

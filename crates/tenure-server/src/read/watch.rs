@@ -319,7 +319,7 @@ impl Watcher {
             // A webhook converts many objects in one call.
             let stored =
                 listing.entries.iter().map(|entry| objects.decode(entry)).collect::<Result<_, _>>()?;
-            for stored in objects.from_storage(&self.target.handler, stored).await? {
+            for stored in objects.convert_from_storage(&self.target.handler, stored).await? {
                 self.addition(&stored).await;
             }
             return Ok(listing.revision);
@@ -334,7 +334,7 @@ impl Watcher {
                 }
                 _ => {
                     let handler = &self.target.handler;
-                    let stored = objects.from_storage_one(handler, objects.decode(&entry)?).await?;
+                    let stored = objects.convert_one_from_storage(handler, objects.decode(&entry)?).await?;
                     if self.format.view == View::Table {
                         self.addition(&stored).await;
                     } else if self.selection.matches(&stored.object) {

@@ -81,7 +81,7 @@ impl Subresources {
                 return Ok(());
             }
             let spent = budget.object.as_object().cloned().unwrap_or_default().with("status", status);
-            let spent = objects.to_storage(&budgets, &spent.into()).await?;
+            let spent = objects.convert_to_storage(&budgets, &spent.into()).await?;
             let key = key(&budgets.resource, &pod.namespace, meta_text(&budget.object, "name"));
             let put =
                 Transaction::new().put(key, Expected::At(budget.revision), encode(&spent, &budget.managers)?);

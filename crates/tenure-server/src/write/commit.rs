@@ -112,9 +112,9 @@ impl Writer {
         match known {
             Some(at_storage) => Ok(at_storage),
             None if handler.strategy().stores_as_served() => {
-                handler.to_storage(object, live.map(|live| &live.object))
+                handler.convert_to_storage(object, live.map(|live| &live.object))
             }
-            None => self.objects.to_storage(handler, object).await,
+            None => self.objects.convert_to_storage(handler, object).await,
         }
     }
 

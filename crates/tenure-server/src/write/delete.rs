@@ -132,7 +132,7 @@ impl Writer {
             return Ok(Attempt::Done(Deleted::Pending(live.clone())));
         }
         let put = async |object: &Value| -> Result<Transaction, Failure> {
-            let value = encode(&self.objects.to_storage(handler, object).await?, &live.managers)?;
+            let value = encode(&self.objects.convert_to_storage(handler, object).await?, &live.managers)?;
             Ok(Transaction::new().put(key.clone(), Expected::At(live.revision), value))
         };
         // Watchers of an object that was marked before see that its grace period ends, and then its deletion, as recorded.

@@ -291,10 +291,10 @@ impl Writer {
         if !handler.is_custom() || handler.resource.version == handler.resource.storage.1 {
             return Ok((object, None));
         }
-        let at_storage = self.objects.to_storage(handler, &object).await?;
+        let at_storage = self.objects.convert_to_storage(handler, &object).await?;
         let stored =
             Stored { object: at_storage.clone(), managers: Managers::default(), revision: Revision::ZERO };
-        let back = self.objects.from_storage_one(handler, stored).await?;
+        let back = self.objects.convert_one_from_storage(handler, stored).await?;
         Ok((back.object, Some(at_storage)))
     }
 
