@@ -35,6 +35,7 @@ mod pattern;
 mod prune;
 mod publish;
 mod review;
+mod rule;
 #[allow(missing_docs, private_interfaces)]
 pub mod rules;
 mod strategy;

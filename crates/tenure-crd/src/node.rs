@@ -2,7 +2,7 @@
 //! rules. It says what the topology in `tenure-schema` leaves out (bounds, patterns, rules, words of the
 //! schema), and is compiled once per definition.
 
-use super::{pattern::Pattern, rules::Rule};
+use super::{pattern::Pattern, rule::Rule};
 use std::sync::OnceLock;
 use tenure_cel::Decl;
 use tenure_meta::{Previous, Rebuild, map_items};

@@ -37,7 +37,7 @@ pub fn admission_env(documents: &[&str]) -> Result<Env, Error> {
 /// whether its result is of the type that is wanted.
 pub fn expression_fault(source: &str, documents: &[&str], is_right: fn(&Type) -> bool) -> Option<String> {
     match admission_env(documents).and_then(|env| env.compile(source)) {
-        Err(error) => Some(super::compile_detail("", &error)),
+        Err(error) => Some(crate::rule::compile_detail("", &error)),
         Ok(program) if !is_right(program.result_type()) => {
             Some(format!("must evaluate to another type than {}", program.result_type()))
         }

@@ -1,7 +1,8 @@
 //! Checks the rules of a definition: that they compile, that they give true or false, and that they cannot cost too much
 //! on the largest object that the schema allows.
 
-use super::{MOST_BYTES, REASONS, Rule};
+use super::REASONS;
+use crate::rule::{MOST_BYTES, Rule};
 use crate::{
     node::{Additional, ListKind, Node, NodeType},
     path::SimplePath,
@@ -99,7 +100,7 @@ impl Check<'_> {
         if rule.source.trim().is_empty() {
             return self.errors.push(FieldError::required(path.field("rule"), "rule is not specified"));
         }
-        let program = match rule.program(node) {
+        let program = match rule.program(node.decl()) {
             Ok(program) => program,
             Err(why) => return self.errors.push(invalid(&path.field("rule"), written, why)),
         };

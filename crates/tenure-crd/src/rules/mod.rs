@@ -16,110 +16,19 @@ pub use tenure_cel::{Type, Val};
 use super::{
     node::Node,
     path::SimplePath,
+    rule::{Program, Rule},
     validate::{Correlated, MOST_FAULTS},
 };
-use std::sync::OnceLock;
-use tenure_cel::{Decl, Env, Error};
-use tenure_meta::{FieldError, FieldPath, Row};
-use tenure_value::{Text, Value};
+use tenure_cel::Error;
+use tenure_meta::{FieldError, FieldPath};
+use tenure_value::Value;
 
-/// How long an expression may be, in bytes.
-const MOST_BYTES: usize = 16 << 10;
 /// How long the message that an expression makes may be, in bytes.
 const MOST_MESSAGE_BYTES: usize = 5 << 10;
 
 /// The reasons that a rule may give.
 const REASONS: [&str; 4] =
     ["FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"];
-
-/// A rule of a schema.
-#[derive(Debug)]
-pub struct Rule {
-    pub source: Text,
-    pub message: Text,
-    pub message_expression: Text,
-    pub reason: Text,
-    pub field_path: Text,
-    pub optional_old_self: bool,
-    program: OnceLock<Result<Program, String>>,
-}
-
-/// A rule, compiled.
-#[derive(Debug)]
-pub struct Program {
-    pub rule: tenure_cel::Program,
-    /// The message that the rule makes; why it cannot, where its expression is wrong.
-    pub message: Option<Result<tenure_cel::Program, String>>,
-    /// Whether the rule compares with the old value.
-    pub is_transition: bool,
-}
-
-/// The index of `oldSelf` among the variables; `self` comes first.
-const OLD_SELF: usize = 1;
-
-impl Rule {
-    pub fn new(rule: &Value) -> Rule {
-        Rule {
-            source: rule.text("rule"),
-            message: rule.text("message"),
-            message_expression: rule.text("messageExpression"),
-            reason: rule.text("reason"),
-            field_path: rule.text("fieldPath"),
-            optional_old_self: rule.flag("optionalOldSelf"),
-            program: OnceLock::new(),
-        }
-    }
-
-    /// Returns the rule compiled for the values of its node.
-    pub fn program(&self, node: &Node) -> Result<&Program, &str> {
-        self.program.get_or_init(|| self.compile(node)).as_ref().map_err(String::as_str)
-    }
-
-    fn compile(&self, node: &Node) -> Result<Program, String> {
-        if self.source.len() > MOST_BYTES {
-            return Err(format!("compilation failed: the expression is longer than {MOST_BYTES} bytes"));
-        }
-        let Some(decl) = node.decl() else {
-            return Err("compilation failed: the schema does not say what the values here are".into());
-        };
-        let old = match self.optional_old_self {
-            true => Decl::of(Type::optional(decl.ty())),
-            false => decl.clone(),
-        };
-        let env = Env::kubernetes().with_variable("self", decl.clone()).with_variable("oldSelf", old);
-        let rule = env.compile(&self.source).map_err(|error| compile_detail("", &error))?;
-        if !matches!(rule.result_type(), Type::Bool) {
-            return Err("cel expression must evaluate to a bool".into());
-        }
-        let message = (!self.message_expression.trim().is_empty()).then(|| {
-            let message = env.compile(&self.message_expression);
-            let message = message.map_err(|error| compile_detail("messageExpression ", &error))?;
-            match message.result_type() {
-                Type::String => Ok(message),
-                _ => Err("messageExpression must evaluate to a string".to_string()),
-            }
-        });
-        let is_transition = rule.reads(OLD_SELF);
-        Ok(Program { rule, message, is_transition })
-    }
-
-    /// Returns what is said when the rule does not hold.
-    fn words(&self) -> String {
-        match self.message.trim() {
-            "" => format!("failed rule: {}", self.source.trim()),
-            message => message.to_string(),
-        }
-    }
-}
-
-/// Says why an expression cannot be compiled.
-fn compile_detail(what: &str, error: &Error) -> String {
-    match error {
-        Error::Compile(issues) => format!("{what}compilation failed: {issues}"),
-        other if what.is_empty() => format!("program instantiation failed: {other}"),
-        other => format!("{what}instantiation failed: {other}"),
-    }
-}
 
 /// Runs the rules of a node and of all below it.
 pub fn check(
@@ -182,7 +91,7 @@ fn check_rule(
         }
         None => path.to_string(),
     };
-    let program = match rule.program(node) {
+    let program = match rule.program(node.decl()) {
         Ok(program) => program,
         Err(why) => {
             return errors.push(FieldError::invalid(
@@ -269,7 +178,10 @@ fn shown(value: &Value) -> Value {
 impl Node {
     /// Whether a rule here or below compares with the old value.
     pub fn has_transitions(&self) -> bool {
-        let own = self.rules.iter().any(|rule| rule.program(self).is_ok_and(|program| program.is_transition));
+        let own = self
+            .rules
+            .iter()
+            .any(|rule| rule.program(self.decl()).is_ok_and(|program| program.is_transition));
         self.rules_within && (own || self.below().any(Node::has_transitions))
     }
 }
