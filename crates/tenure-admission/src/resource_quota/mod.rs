@@ -73,7 +73,6 @@ impl<'v> Quota<'v> {
 
     /// Adds a change to what is used; the error says which limits it exceeds. What only shrinks always fits.
     pub fn charge(&self, used: &Usage, change: &Usage) -> Result<Usage, String> {
-        let mut after = used.clone();
         let mut exceeded = Vec::new();
         for (name, amount) in change {
             let Some(hard) = self.hard.get(name) else { continue };
@@ -82,10 +81,9 @@ impl<'v> Quota<'v> {
             if *amount > Quantity::ZERO && sum > *hard {
                 exceeded.push((name, *amount, before, *hard));
             }
-            after.insert(name.clone(), sum);
         }
         if exceeded.is_empty() {
-            return Ok(after);
+            return Ok(self.adjust(used, change));
         }
         let list = |amount: fn(&(&Text, Quantity, Quantity, Quantity)) -> Quantity| {
             let each = exceeded.iter().map(|row| format!("{}={}", row.0, amount(row).canonical()));
@@ -98,11 +96,31 @@ impl<'v> Quota<'v> {
         ))
     }
 
+    /// Adds a change to what is used without a check; no usage falls below zero.
+    pub fn adjust(&self, used: &Usage, change: &Usage) -> Usage {
+        let mut after = used.clone();
+        for (name, amount) in change.iter().filter(|(name, _)| self.hard.contains_key(*name)) {
+            let sum = used.get(name).copied().unwrap_or(Quantity::ZERO).plus(*amount);
+            after.insert(name.clone(), if sum < Quantity::ZERO { Quantity::ZERO } else { sum });
+        }
+        after
+    }
+
+    /// Whether the quota may count objects of a resource.
+    pub fn concerns(&self, of: GroupResource<'_>) -> bool {
+        self.hard.keys().any(|limit| usage::may_count(of, limit))
+    }
+
+    /// Adds what an object counts for to a usage.
+    pub fn count(&self, used: &mut Usage, of: GroupResource<'_>, object: &Value) {
+        add(used, self.counted(of, object));
+    }
+
     /// Returns the usage of all objects of the namespace, with a zero for each limit that none of them counts against.
     pub fn recount<'o>(&self, objects: impl IntoIterator<Item = (GroupResource<'o>, &'o Value)>) -> Usage {
         let mut used: Usage = self.hard.keys().map(|name| (name.clone(), Quantity::ZERO)).collect();
         for (of, object) in objects {
-            add(&mut used, self.counted(of, object));
+            self.count(&mut used, of, object);
         }
         used
     }

@@ -40,6 +40,29 @@ pub fn usage_of(of: GroupResource<'_>, object: &Value) -> Usage {
     usage
 }
 
+/// Whether objects of a resource may count against a limit; false for most resources, so that they need not be read.
+pub(super) fn may_count(of: GroupResource<'_>, limit: &str) -> bool {
+    if let Some(counted) = limit.strip_prefix("count/") {
+        return match counted.split_once('.') {
+            Some((resource, group)) => (resource, group) == (of.resource, of.group),
+            None => of.group.is_empty() && counted == of.resource,
+        };
+    }
+    of.group.is_empty()
+        && match of.resource {
+            "pods" => {
+                matches!(limit, "pods" | "cpu" | "memory" | "ephemeral-storage")
+                    || ["requests.", "limits.", "hugepages-"].iter().any(|prefix| limit.starts_with(prefix))
+            }
+            "services" => limit == "services" || limit.starts_with("services."),
+            "persistentvolumeclaims" => {
+                matches!(limit, "persistentvolumeclaims" | "requests.storage")
+                    || limit.contains(".storageclass.storage.k8s.io/")
+            }
+            resource => limit == resource,
+        }
+}
+
 fn service(object: &Value) -> Usage {
     let spec = object.get("spec").unwrap_or(&Value::Null);
     let kind = spec.get("type").and_then(Value::as_str).unwrap_or_default();

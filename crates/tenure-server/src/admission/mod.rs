@@ -7,6 +7,7 @@ use crate::{
     authenticator::Authenticator,
     http::Request,
     kinds::{self, role::NAMESPACES},
+    object::key,
     objects::{Objects, read_all},
     target::Target,
 };
@@ -64,6 +65,21 @@ impl Admission {
         Ok(())
     }
 
+    /// Whether writes are charged to the quotas of their namespaces.
+    pub fn charges_quotas(&self) -> bool {
+        self.chain.charges_quotas()
+    }
+
+    /// Whether a namespace has labels with a prefix, as far as this server knows.
+    fn has_labels(&self, namespace: &str, prefix: &str) -> bool {
+        let (group, version, namespaces) = NAMESPACES;
+        let Some(namespaces) = kinds::registry().find(group, version, namespaces) else { return true };
+        match self.objects.store.peek(key(namespaces, "", namespace).as_bytes()) {
+            Ok(Some(entry)) => memchr::memmem::find(&entry.value, prefix.as_bytes()).is_some(),
+            _ => true,
+        }
+    }
+
     /// Starts the review of an action; `None` if no plugin handles it.
     pub fn review<'a>(
         &'a self,
@@ -80,7 +96,8 @@ impl Admission {
             resource: &resource.name,
             subresource: &target.subresource,
         };
-        if !self.chain.handles(&action, &config) {
+        let has_labels = |prefix: &str| self.has_labels(&target.namespace, prefix);
+        if !self.chain.handles_in_namespace(&action, &config, has_labels) {
             return None;
         }
         let may_match = config.may_match(&action);
@@ -96,7 +113,7 @@ impl Admission {
             dry_run,
         );
         let is_dynamic = may_match && config.matches(&attributes);
-        let is_built_in = self.chain.handles(&action, &AdmissionConfig::default());
+        let is_built_in = self.chain.handles_in_namespace(&action, &AdmissionConfig::default(), has_labels);
         let review = Review { admission: self, target, config, attributes, is_dynamic };
         (is_dynamic || is_built_in).then(|| Box::new(review))
     }

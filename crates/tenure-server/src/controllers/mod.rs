@@ -1,5 +1,5 @@
 //! Controllers: what happens to objects after a request. A namespace that is deleted loses its content, objects whose owners are
-//! gone are collected, a definition that is deleted takes its objects with it, and namespaces get their default objects.
+//! gone are collected, a definition that is deleted takes its objects with it, namespaces get their default objects, and quotas are counted.
 //!
 //! One task follows the history of the store and starts what is due, many pieces of work at a time. It learns everything from
 //! the store, so that a restart loses nothing, and does everything with compare-and-swap, so that several servers over one
@@ -10,6 +10,7 @@ mod default_objects;
 mod garbage_collection;
 mod namespaces;
 mod owner_graph;
+mod quotas;
 mod removal;
 mod work_queue;
 
@@ -61,6 +62,8 @@ enum Work {
     Waiting(String),
     /// Check whether the owners of an object still exist.
     Owned(String),
+    /// Count what a quota limits.
+    Quota(String),
     /// Give a namespace its default objects.
     DefaultObjects(Text),
 }
@@ -220,6 +223,9 @@ impl Lifecycle {
         let key = key_text(&entry.key);
         let namespace = self.world.defaults.namespace_of_changed(&key).map(Text::from);
         self.plan_defaults(namespace);
+        if key.starts_with(quotas::PREFIX) {
+            self.plan(Work::Quota(key.clone()), quotas::due(entry));
+        }
         let owned = contains(&entry.value, b"\"ownerReferences\"");
         let going = contains(&entry.value, b"\"deletionTimestamp\"");
         if !owned {
@@ -288,6 +294,7 @@ async fn carry_out(world: Arc<World>, work: Work) -> (Work, Result<Outcome, Fail
         Work::Definition(name) => custom_resources::remove(&world.writer, name).await,
         Work::Waiting(key) => garbage_collection::release(&world, key).await,
         Work::Owned(key) => garbage_collection::collect(&world, key).await,
+        Work::Quota(key) => quotas::count(&world.writer, key).await,
         Work::DefaultObjects(name) => default_objects::apply(&world.writer, &world.defaults, name).await,
     };
     (work, outcome)

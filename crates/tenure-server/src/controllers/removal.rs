@@ -7,7 +7,7 @@ use crate::{
     kinds::scalar::{Timestamp, time::Precision},
     object::{Stored, encode},
     target::Target,
-    write::{Claims, DeleteOptions, Propagation, Writer, is_finished},
+    write::{Claims, DeleteOptions, Enforcement, Propagation, QuotaChange, Writer, is_finished},
 };
 use std::sync::Arc;
 use tenure_store::{Entry, Error, Expected, ListRequest, Transaction};
@@ -101,11 +101,21 @@ pub(super) async fn replace(
     let (handler, objects) = (&target.handler, &writer.objects);
     let key = target.key();
     let expected = Expected::At(live.revision);
-    let transaction = if is_finished(&object, handler) {
-        Claims::release(handler, &object, Transaction::new().delete(key, expected))
+    let is_removed = is_finished(&object, handler);
+    let change = QuotaChange {
+        handler,
+        namespace: &target.namespace,
+        name: &target.name,
+        old: &live.object,
+        new: if is_removed { &Value::Null } else { &object },
+        enforcement: Enforcement::Record,
+    };
+    let (charged, _lock) = writer.charge_quotas(&change, Transaction::new()).await?;
+    let transaction = if is_removed {
+        Claims::release(handler, &object, charged.delete(key, expected))
     } else {
         let object = objects.convert_to_storage(handler, &object).await?;
-        Transaction::new().put(key, expected, encode(&object, &live.managers)?)
+        charged.put(key, expected, encode(&object, &live.managers)?)
     };
     match objects.store.commit(transaction).await {
         Ok(_) => Ok(Outcome::Done),

@@ -1,7 +1,13 @@
 //! The commit: one transaction that stores or removes the object, its allocations and, for a definition, its former schema. A
 //! commit that finds a key changed answers `None`, and the pipeline starts over.
 
-use super::{Writer, allocate::Claims, finalization::is_finished, request::WriteRequest};
+use super::{
+    Writer,
+    allocate::Claims,
+    finalization::is_finished,
+    quota::{Enforcement, QuotaChange},
+    request::WriteRequest,
+};
 use crate::{
     Failure,
     catalog::ResourceHandler,
@@ -38,14 +44,27 @@ impl Writer {
         warnings: Vec<String>,
     ) -> Result<Option<Written>, Failure> {
         let handler = &write.target.handler;
+        let is_removed = is_finished(&stored.object, handler);
+        let change = QuotaChange {
+            handler,
+            namespace: &write.target.namespace,
+            name: &write.target.name,
+            old: &live.object,
+            new: if is_removed { &Value::Null } else { &stored.object },
+            enforcement: match write.target.subresource.as_str() {
+                "status" => Enforcement::Record,
+                _ => write.enforcement(),
+            },
+        };
+        let (charged, _lock) = self.charge_quotas(&change, Transaction::new()).await?;
         if write.options.dry_run {
             return Ok(Some(Written { stored, outcome: Outcome::Changed(None), warnings }));
         }
         let key = write.target.key();
         let expected = Expected::At(live.revision);
-        if is_finished(&stored.object, handler) {
+        if is_removed {
             // It is not stored again, and so keeps the revision it had.
-            let transaction = Transaction::new().delete(key, expected);
+            let transaction = charged.delete(key, expected);
             let committed = self.commit(handler, Claims::release(handler, &live.object, transaction)).await?;
             return Ok(committed.map(|_| Written { stored, outcome: Outcome::Changed(None), warnings }));
         }
@@ -55,7 +74,7 @@ impl Writer {
         let Encoded { value, document } = encode_after(&at_storage, &stored.managers, live, entry)?;
         let bytes = value.len();
         let claims = Claims::between(handler, &live.object, &stored.object);
-        let mut transaction = claims.add(&key, Transaction::new().put(key.clone(), expected, value));
+        let mut transaction = claims.add(&key, charged.put(key.clone(), expected, value));
         if handler.role == Role::Definition {
             let old = (&live.object, live.revision);
             transaction = self.catalog.record_schema(transaction, old, &stored.object).await?;
@@ -76,11 +95,20 @@ impl Writer {
         name: &str,
         mut stored: Stored,
         at_storage: Option<Value>,
+        namespace: Option<(String, Stored)>,
         warnings: Vec<String>,
     ) -> Result<Option<Written>, Failure> {
         let handler = &write.target.handler;
         let key = key(&handler.resource, &write.target.namespace, name);
-        let namespace = self.objects.namespace_of_new(write.target, name).await?;
+        let change = QuotaChange {
+            handler,
+            namespace: &write.target.namespace,
+            name,
+            old: &Value::Null,
+            new: &stored.object,
+            enforcement: write.enforcement(),
+        };
+        let (charged, _lock) = self.charge_quotas(&change, Transaction::new()).await?;
         if write.options.dry_run {
             if self.objects.store.get(key.as_bytes()).await?.is_some() {
                 return Ok(None);
@@ -88,8 +116,7 @@ impl Writer {
             return Ok(Some(Written { stored, outcome: Outcome::Created, warnings }));
         }
         let at_storage = self.at_storage(handler, at_storage, &stored.object, None).await?;
-        let put =
-            Transaction::new().put(key.clone(), Expected::Absent, encode(&at_storage, &stored.managers)?);
+        let put = charged.put(key.clone(), Expected::Absent, encode(&at_storage, &stored.managers)?);
         let claims = Claims::between(handler, &Value::Null, &stored.object);
         let mut transaction = claims.add(&key, put);
         if let Some((key, namespace)) = namespace {

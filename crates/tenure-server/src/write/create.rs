@@ -4,6 +4,7 @@ use super::{
     Writer, body,
     commit::Written,
     request::{Change, Next, WriteRequest},
+    retry::pause,
     strict_decoding::TextErrors,
 };
 use crate::{
@@ -52,7 +53,7 @@ impl Writer {
         let object = &posted.object;
         let write = WriteRequest::new(self, target, request, options);
         let (given, prefix) = (meta_text(object, "name"), meta_text(object, "generateName"));
-        for _ in 0..NAMES {
+        for attempt in 0..NAMES {
             let name = match (given, prefix) {
                 ("", "") => String::new(),
                 ("", prefix) => generated(prefix),
@@ -67,6 +68,7 @@ impl Writer {
             if !given.is_empty() {
                 self.check_absent(target, &name).await?;
             }
+            pause(attempt).await;
         }
         Err(Failure::conflict("", &target.handler.resource.name, prefix, "no free name was found; try again"))
     }

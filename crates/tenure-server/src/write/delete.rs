@@ -6,6 +6,7 @@ use super::{
     allocate::Claims,
     delete_options::{DeleteOptions, FOREGROUND, ORPHAN, Propagation},
     finalization::{finalizers, is_finished},
+    quota::{Enforcement, QuotaChange},
     request::Admitted,
     retry::{ATTEMPTS, MODIFIED, pause},
 };
@@ -155,6 +156,15 @@ impl Writer {
             let removed = Transaction::new().delete(key.clone(), Expected::At(live.revision));
             Claims::release(handler, &live.object, removed)
         };
+        let change = QuotaChange {
+            handler,
+            namespace: &target.namespace,
+            name: &target.name,
+            old: &live.object,
+            new: if stays { &stored.object } else { &Value::Null },
+            enforcement: Enforcement::Record,
+        };
+        let (transaction, _lock) = self.charge_quotas(&change, transaction).await?;
         Ok(match self.commit(handler, transaction).await? {
             Some(revision) => {
                 stored.revision = revision;

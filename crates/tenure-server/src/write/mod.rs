@@ -18,6 +18,7 @@ mod ownership;
 mod ownership_report;
 mod patch;
 mod pipeline;
+mod quota;
 mod request;
 mod response;
 mod retry;
@@ -40,6 +41,7 @@ pub(crate) use allocate::Claims;
 pub(crate) use create::Posted;
 pub(crate) use delete_options::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 pub(crate) use finalization::is_finished;
+pub(crate) use quota::{Enforcement, QuotaChange, is_counted};
 pub(crate) use request::{Change, Next, WriteRequest};
 pub(crate) use scale::scale_response;
 use std::sync::Arc;
@@ -53,13 +55,15 @@ pub(crate) struct Writer {
     catalog: Arc<Catalog>,
     metrics: Arc<Metrics>,
     behavior: Behavior,
+    quota_locks: quota::QuotaLocks,
 }
 
 impl Writer {
     pub fn new(reader: Arc<Reader>, admission: Arc<Admission>, behavior: Behavior) -> Arc<Writer> {
         let objects = reader.objects.clone();
         let (catalog, metrics) = (objects.catalog.clone(), reader.metrics.clone());
-        Arc::new(Writer { objects, reader, admission, catalog, metrics, behavior })
+        let quota_locks = quota::QuotaLocks::default();
+        Arc::new(Writer { objects, reader, admission, catalog, metrics, behavior, quota_locks })
     }
 
     /// Carries out a PUT or a PATCH of an object.

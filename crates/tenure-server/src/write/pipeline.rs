@@ -96,6 +96,11 @@ impl Writer {
             None => identify(write, object),
         };
         self.check_manager_count(write, &managers, live)?;
+        // A new object needs a namespace.
+        let namespace = match live {
+            Some(_) => None,
+            None => self.objects.namespace_of_new(write.target, &name).await?,
+        };
         // Mutating admission.
         let review = admission::review(self, write, live, &name).await?;
         let object = match &review {
@@ -124,7 +129,7 @@ impl Writer {
         let stored = Stored { object, managers, revision };
         match live {
             Some(live) => self.commit_update(write, live, stored, at_storage, warnings).await,
-            None => self.commit_create(write, &name, stored, at_storage, warnings).await,
+            None => self.commit_create(write, &name, stored, at_storage, namespace, warnings).await,
         }
     }
 

@@ -1,6 +1,6 @@
 //! A write on its way through the pipeline: what the request says besides its body, and how its verb builds the next object.
 
-use super::Writer;
+use super::{Writer, quota::Enforcement};
 use crate::{
     Failure, Metrics, WriteOptions,
     catalog::{Endpoint, versions::Conversions},
@@ -90,6 +90,14 @@ impl<'a> WriteRequest<'a> {
             ownership_behavior: writer.behavior.ownership,
             conversions: Conversions::default(),
             metrics: &writer.metrics,
+        }
+    }
+
+    /// Returns how quotas hold for the write.
+    pub fn enforcement(&self) -> Enforcement {
+        match self.options.dry_run {
+            true => Enforcement::DryRun,
+            false => Enforcement::Refuse,
         }
     }
 

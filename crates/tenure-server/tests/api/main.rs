@@ -22,6 +22,8 @@ mod metrics;
 mod namespaces;
 mod owners;
 mod parts;
+mod pod_security;
+mod quotas;
 mod selection;
 mod server;
 mod stream;

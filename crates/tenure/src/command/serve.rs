@@ -113,10 +113,15 @@ async fn serve(options: Options) -> Result<(), Error> {
         let Credentials { authority, token, kubeconfig, tls } = credentials;
         (Access::Token(token), Some(tls), kubeconfig, authority)
     };
-    let plugins = PluginSelection {
+    let mut plugins = PluginSelection {
         enabled: options.enable_admission_plugins.clone(),
         disabled: options.disable_admission_plugins.clone(),
     };
+    // Pods run as service accounts where the server provides them.
+    let accounts = "ServiceAccount".to_string();
+    if options.service_accounts && !plugins.disabled.contains(&accounts) {
+        plugins.enabled.push(accounts);
+    }
     let chain = AdmissionChain::new(&plugins)?;
     let mut server_options = ServerOptions::new(access);
     server_options.admission = chain;

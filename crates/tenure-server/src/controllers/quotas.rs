@@ -1,0 +1,32 @@
+//! The statuses of quotas. Every write keeps them in its own transaction; a quota that is new or has other limits is counted
+//! here, and all are counted again from time to time, since a write that began before a quota existed does not charge it.
+
+use super::Outcome;
+use crate::{
+    Failure,
+    object::Stored,
+    write::{Writer, is_counted},
+};
+use std::time::Duration;
+use tenure_store::Entry;
+
+/// Where quotas are in the store.
+pub(super) const PREFIX: &str = "objects/core/resourcequotas/";
+/// How long a quota is left alone that was counted.
+const RECOUNT: Duration = Duration::from_secs(300);
+
+/// Returns after which time a quota that was written is counted.
+pub(super) fn due(quota: &Entry) -> Duration {
+    match Stored::read(quota) {
+        Ok(stored) if is_counted(&stored.object) => RECOUNT,
+        _ => Duration::ZERO,
+    }
+}
+
+/// Counts what a quota limits. A status that was wrong is checked once more, for writes that were under way.
+pub(super) async fn count(writer: &Writer, key: &str) -> Result<Outcome, Failure> {
+    match writer.recount_quota(key).await? {
+        Some(false) => Ok(Outcome::Done),
+        Some(true) | None => Ok(Outcome::Later),
+    }
+}
