@@ -35,6 +35,10 @@ const MEASURED: [&str; 11] = [
     "limits.ephemeral-storage",
 ];
 
+/// Limits on what pods ask for that a scope can narrow.
+const OF_PODS: [&str; 6] =
+    ["cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory"];
+
 /// Scopes that hold for pods only with the operator `Exists`.
 const PLAIN_SCOPES: [&str; 5] =
     ["Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "CrossNamespacePodAffinity"];
@@ -131,6 +135,10 @@ fn scopes(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         if !known {
             errors.push(of.fault("scopes", FieldErrorKind::Invalid, scope, "unsupported scope"));
         }
+        for _ in of.fields("hard").iter().filter(|(limit, _)| !is_scoped(name, limit)) {
+            let detail = "unsupported scope applied to resource";
+            errors.push(of.fault("scopes", FieldErrorKind::Invalid, scope, detail));
+        }
         let opposite = match name {
             "Terminating" => "NotTerminating",
             "BestEffort" => "NotBestEffort",
@@ -142,11 +150,28 @@ fn scopes(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
+/// Whether a limit of a quota can hold for a scope. Limits that Kubernetes does not know by name are left alone.
+fn is_scoped(scope: &str, limit: &str) -> bool {
+    let is_known = COUNTED.contains(&limit) || MEASURED.contains(&limit);
+    let is_compute = OF_PODS.contains(&limit);
+    !is_known
+        || match scope {
+            "BestEffort" => limit == "pods",
+            "VolumeAttributesClass" => matches!(limit, "persistentvolumeclaims" | "requests.storage"),
+            "Terminating"
+            | "NotTerminating"
+            | "NotBestEffort"
+            | "PriorityClass"
+            | "CrossNamespacePodAffinity" => limit == "pods" || is_compute,
+            _ => true,
+        }
+}
+
 /// Checks one requirement of the pods that a quota counts.
 pub(crate) fn scope_requirement(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let (operator, given) = (of.text("operator"), !of.items("values").is_empty());
     if PLAIN_SCOPES.contains(&of.text("scopeName")) && operator != "Exists" {
-        let detail = "must be 'Exist' only operator when the scope says all";
+        let detail = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
         errors.push(of.fault("operator", FieldErrorKind::Invalid, &operator.into(), detail));
     }
     match operator {

@@ -210,6 +210,9 @@ fn with_annotation(object: &Value, name: &str) -> Value {
 fn every_kind_goes_through_its_life() {
     let server = Server::living();
     server.create_namespace(NAMESPACE);
+    // A controller would write the status of a quota between the steps.
+    let without_controllers = Server::start();
+    without_controllers.create_namespace(NAMESPACE);
     let document = facts::read("defaults-examples.json");
     let (mut tried, mut failed) = (0, Vec::new());
     for resource in tenure_server::kinds::registry().resources().iter().filter(|of| of.has_verb("get")) {
@@ -220,7 +223,8 @@ fn every_kind_goes_through_its_life() {
         });
         let Some(example) = example.filter(|_| resource.has_verb("create")) else { continue };
         // One kind that fails does not hide the others.
-        let trial = Trial::new(&server, resource, example);
+        let server = if resource.kind == "ResourceQuota" { &without_controllers } else { &server };
+        let trial = Trial::new(server, resource, example);
         if catch_unwind(AssertUnwindSafe(|| trial.run())).is_err() {
             failed.push(format!("{} {}", resource.api_version, resource.kind));
         }
