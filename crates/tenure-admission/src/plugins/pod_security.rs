@@ -130,7 +130,7 @@ async fn validate_namespace(
     let (old, old_errors) = read(&attributes.old_object);
     let is_update = attributes.operation == Operation::Update;
     // An update that leaves wrong labels as they are is accepted.
-    if !errors.is_empty() && !(is_update && errors == old_errors) {
+    if !errors.is_empty() && (!is_update || errors != old_errors) {
         let causes = errors.iter().map(|error| label_error(error).cause()).collect();
         return Err(ApiError::invalid("", "Namespace", &attributes.name, causes));
     }

@@ -40,11 +40,13 @@ const CAPACITY: usize = 256;
 const QUOTED: usize = 200;
 
 type Pool = Client<HttpsConnector<Dialer>, Full<Bytes>>;
+/// What connections are shared by: the `caBundle`, the addresses and the server name.
+type PoolKey = (Text, Vec<(String, u16)>, String);
 
 /// A client of webhooks.
 pub struct WebhookClient {
     /// Connection pools by `caBundle` and endpoint.
-    pools: Mutex<BoundedMap<(Text, Vec<(String, u16)>, String), Pool>>,
+    pools: Mutex<BoundedMap<PoolKey, Pool>>,
     /// TLS configurations by `caBundle`.
     tls: Mutex<BoundedMap<Text, Arc<ClientConfig>>>,
 }
