@@ -7,6 +7,8 @@
 pub struct Behavior {
     /// The differences in deciding ownership.
     pub ownership: tenure_apply::Behavior,
+    /// The differences in strategic merge patches.
+    pub strategic_merge: tenure_patch::strategic::Behavior,
     /// An apply that leaves a duplicate value in a list, because another manager owns the other entry, is refused with a
     /// conflict that names that manager. In Kubernetes it is a validation error.
     pub duplicate_values_are_conflicts: bool,
@@ -15,12 +17,23 @@ pub struct Behavior {
 impl Behavior {
     /// Returns the behaviour of Kubernetes.
     pub const fn kubernetes() -> Behavior {
-        Behavior { ownership: tenure_apply::Behavior::kubernetes(), duplicate_values_are_conflicts: false }
+        Behavior {
+            ownership: tenure_apply::Behavior::kubernetes(),
+            strategic_merge: tenure_patch::strategic::Behavior::kubernetes(),
+            duplicate_values_are_conflicts: false,
+        }
     }
 
     /// Returns the behaviour with every documented improvement.
     pub const fn tenure() -> Behavior {
-        Behavior { ownership: tenure_apply::Behavior::tenure(), duplicate_values_are_conflicts: true }
+        let mut strategic_merge = tenure_patch::strategic::Behavior::tenure();
+        // Clients of a kube-apiserver must work here, however they spell `$patch`.
+        strategic_merge.reject_unknown_patch_values = false;
+        Behavior {
+            ownership: tenure_apply::Behavior::tenure(),
+            strategic_merge,
+            duplicate_values_are_conflicts: true,
+        }
     }
 }
 

@@ -43,7 +43,7 @@ impl Change for Patch<'_> {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, Failure> {
         let target = write.target;
         let live = live.ok_or_else(|| target.not_found())?;
-        let patched = patched(target, &live.shown(), self.patch, self.kind)?;
+        let patched = patched(write, &live.shown(), self.patch, self.kind)?;
         // A strategic merge patch cannot change the kind of its object; the others can, and must not.
         let object = match self.kind {
             PatchKind::Strategic => target.handler.with_kind(&patched)?,
@@ -121,11 +121,12 @@ pub(super) fn patch_body(request: &Request, options: &WriteOptions) -> Result<bo
 
 /// Applies a patch to the live object.
 pub(super) fn patched(
-    target: &Target,
+    write: &WriteRequest<'_>,
     shown: &Value,
     patch: &Value,
     kind: PatchKind,
 ) -> Result<Value, Failure> {
+    let target = write.target;
     let result = match kind {
         PatchKind::Json => tenure_patch::json::apply(shown, patch, &tenure_patch::json::Options::default()),
         PatchKind::Merge => {
@@ -138,18 +139,11 @@ pub(super) fn patched(
             Ok(tenure_patch::merge::apply_kubernetes(shown, patch))
         }
         PatchKind::Strategic | PatchKind::Apply => {
-            strategic::apply(shown, patch, target.handler.type_ref(), &strategic_options())
+            let options = strategic::ApplyOptions::default().behavior(write.strategic_merge);
+            strategic::apply(shown, patch, target.handler.type_ref(), &options)
         }
     };
     result.map_err(|error| patch_failure(target, &error))
-}
-
-/// Returns how strategic merge patches are applied.
-fn strategic_options() -> strategic::ApplyOptions {
-    let mut behavior = strategic::Behavior::tenure();
-    // Clients of a kube-apiserver must work here, however they spell `$patch`.
-    behavior.reject_unknown_patch_values = false;
-    strategic::ApplyOptions::default().behavior(behavior)
 }
 
 /// Returns the error of a patch as an API error.

@@ -27,6 +27,8 @@ pub(crate) struct WriteRequest<'a> {
     pub(super) duplicates_are_conflicts: bool,
     /// The differences from Kubernetes in deciding ownership.
     pub(super) ownership_behavior: tenure_apply::Behavior,
+    /// How strategic merge patches are applied.
+    pub(super) strategic_merge: tenure_patch::strategic::Behavior,
     /// What a webhook converted so that ownership could be decided.
     pub(super) conversions: Conversions,
     pub(super) metrics: &'a Metrics,
@@ -88,6 +90,7 @@ impl<'a> WriteRequest<'a> {
             duplicates_are_conflicts: writer.behavior.duplicate_values_are_conflicts
                 && !request.query.flag("force"),
             ownership_behavior: writer.behavior.ownership,
+            strategic_merge: writer.behavior.strategic_merge,
             conversions: Conversions::default(),
             metrics: &writer.metrics,
         }

@@ -47,7 +47,7 @@ impl Change for PatchScale {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, Failure> {
         let live = live.ok_or_else(|| write.target.not_found())?;
         let scale = scale_document(write.target, live);
-        let patched = patched(write.target, &scale, &self.patch, self.kind)?;
+        let patched = patched(write, &scale, &self.patch, self.kind)?;
         check_kind(&patched)?;
         check_name(write.target, &patched)?;
         scaled(write, live, &patched)

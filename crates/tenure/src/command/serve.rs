@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 use tenure_server::{
-    Access, AdmissionChain, Credentials, PluginSelection, Server, ServerOptions,
+    Access, AdmissionChain, Behavior, Credentials, PluginSelection, Server, ServerOptions,
     listen::{self, bind},
     reachable, write_insecure_kubeconfig,
 };
@@ -43,6 +43,9 @@ pub struct Options {
     /// Serve plain HTTP without authentication; only on a loopback address.
     #[arg(long)]
     insecure_http: bool,
+    /// Behave exactly as Kubernetes, or with the improvements that docs/differences.md lists.
+    #[arg(long, value_enum, default_value_t = Compatibility::Tenure)]
+    compatibility: Compatibility,
     /// Admission plugins to enable in addition to the default ones, by the names that Kubernetes gives them.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     enable_admission_plugins: Vec<String>,
@@ -60,6 +63,15 @@ pub struct Options {
     /// The log filter, such as `info` or `tenure_server=debug`.
     #[arg(long, value_name = "FILTER", env = "TENURE_LOG", default_value = "info")]
     log: String,
+}
+
+/// Which of the documented differences from Kubernetes are on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Compatibility {
+    /// None of those that have a switch: a test that passes here passes against a kube-apiserver.
+    Kubernetes,
+    /// All of them.
+    Tenure,
 }
 
 /// Where objects are stored.
@@ -125,6 +137,10 @@ async fn serve(options: Options) -> Result<(), Error> {
     let chain = AdmissionChain::new(&plugins)?;
     let mut server_options = ServerOptions::new(access);
     server_options.admission = chain;
+    server_options.behavior = match options.compatibility {
+        Compatibility::Kubernetes => Behavior::kubernetes(),
+        Compatibility::Tenure => Behavior::tenure(),
+    };
     let api = Server::with_options(store, server_options).await;
     let api = api.map_err(|failure| format!("cannot start: {failure}"))?;
     api.announce(address);
