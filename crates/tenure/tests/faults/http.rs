@@ -64,7 +64,7 @@ fn send(
 ) -> io::Result<BufReader<TcpStream>> {
     let length = body.len();
     let head = format!(
-        "{method} {path} HTTP/1.1\r\nhost: test\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n{body}"
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n{body}"
     );
     connection.get_mut().write_all(head.as_bytes())?;
     Ok(connection)
