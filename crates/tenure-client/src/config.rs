@@ -75,7 +75,7 @@ impl ConnectOptions {
             None => Kubeconfig::find()?,
         };
         let mut config = match kubeconfig {
-            Some(kubeconfig) => self.from_kubeconfig(&kubeconfig)?,
+            Some(kubeconfig) => self.kubeconfig_config(&kubeconfig)?,
             None if chosen => return Err(ClientError::config("there is no kubeconfig")),
             None => None,
         };
@@ -103,7 +103,7 @@ impl ConnectOptions {
     }
 
     /// Returns the configuration of the chosen context; `None` if the kubeconfig selects no cluster.
-    fn from_kubeconfig(&self, kubeconfig: &Kubeconfig) -> Result<Option<Config>, ClientError> {
+    fn kubeconfig_config(&self, kubeconfig: &Kubeconfig) -> Result<Option<Config>, ClientError> {
         let context = kubeconfig.context(self.context.as_deref())?;
         let of_context = |name| context.and_then(|context| context.text(name));
         let Some(cluster) = self.cluster.as_deref().or(of_context("cluster")) else { return Ok(None) };

@@ -53,7 +53,7 @@ fn is_public(path: &str) -> bool {
     let is_below = |public: &&str| {
         path.strip_prefix(*public).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    PUBLIC_PATHS.iter().any(|public| is_below(&public))
+    PUBLIC_PATHS.iter().any(is_below)
 }
 
 /// Compares in constant time for secrets of equal length. An empty secret equals nothing.

@@ -112,7 +112,8 @@ mod tests {
     #[test]
     fn a_server_without_authentication_refuses_what_another_site_could_send() {
         let local = ("host", "127.0.0.1:8080");
-        let cases: &[(&[(&str, &str)], Option<u16>)] = &[
+        type Case<'c> = (&'c [(&'c str, &'c str)], Option<u16>);
+        let cases: &[Case<'_>] = &[
             (&[], None),
             (&[local], None),
             (&[("host", "localhost:8080")], None),
