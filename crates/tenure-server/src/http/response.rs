@@ -90,7 +90,7 @@ impl Response {
         response.with_warnings(&failure.warnings)
     }
 
-    /// Adds `Warning` headers, without duplicates and within the limits of [`warning::limited`].
+    /// Adds `Warning` headers, without duplicates and within the limits that Kubernetes has.
     pub fn with_warnings(mut self, warnings: &[String]) -> Response {
         for text in warning::limited(warnings) {
             if let Ok(value) = HeaderValue::try_from(warning::header(&text)) {
