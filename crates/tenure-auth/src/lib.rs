@@ -31,8 +31,10 @@
 mod attributes;
 pub mod audit;
 pub mod authentication;
+mod impersonation;
 pub mod rbac;
 mod user;
 
 pub use attributes::{Attributes, ResourceAttributes};
+pub use impersonation::{Denied, Impersonated, Mode as ImpersonationMode, impersonate};
 pub use user::UserInfo;

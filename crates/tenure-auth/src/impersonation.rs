@@ -1,0 +1,175 @@
+//! Acting as another user: what the headers ask for, and the permissions that it needs.
+//!
+//! There are several modes. The constrained ones need a permission to become the user and one for the request itself
+//! (`impersonate-on:MODE:VERB`); the legacy verb `impersonate` needs the first alone. They are tried in order, and the
+//! mode that last succeeded for a requester first.
+
+use crate::{Attributes, ResourceAttributes, UserInfo};
+use tenure_value::Text;
+
+const AUTHENTICATION: &str = "authentication.k8s.io";
+const NODE: &str = "system:node:";
+
+/// A mode of impersonation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// A service account acts as the node that its pod runs on.
+    AssociatedNode,
+    /// Any node.
+    ArbitraryNode,
+    /// A service account.
+    ServiceAccount,
+    /// Any other user, with groups, uid and extra.
+    UserInfo,
+    /// The verb `impersonate`, without limits on the request.
+    Legacy,
+}
+
+const MODES: [Mode; 5] =
+    [Mode::AssociatedNode, Mode::ArbitraryNode, Mode::ServiceAccount, Mode::UserInfo, Mode::Legacy];
+
+/// A user that was impersonated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Impersonated {
+    /// The user, with the groups that the server adds.
+    pub user: UserInfo,
+    /// The mode that permitted it.
+    pub mode: Mode,
+}
+
+/// A permission that is missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Denied {
+    /// What was asked for.
+    pub attributes: Attributes,
+    /// Why the authorizer denied it; may be empty.
+    pub reason: String,
+}
+
+impl Mode {
+    /// Returns the name of a constrained mode.
+    fn name(self) -> Option<&'static str> {
+        match self {
+            Mode::AssociatedNode => Some("associated-node"),
+            Mode::ArbitraryNode => Some("arbitrary-node"),
+            Mode::ServiceAccount => Some("serviceaccount"),
+            Mode::UserInfo => Some("user-info"),
+            Mode::Legacy => None,
+        }
+    }
+
+    /// Returns the verb that permits to become the user; audit events name that of constrained modes.
+    pub fn constraint(self) -> Option<String> {
+        self.name().map(|name| format!("impersonate:{name}"))
+    }
+
+    fn applies(self, requester: &UserInfo, wanted: &UserInfo) -> bool {
+        let is_name_only = wanted.uid.is_empty() && wanted.groups.is_empty() && wanted.extra.is_empty();
+        let is_node = wanted.name.starts_with(NODE);
+        let is_account = wanted.as_service_account().is_some();
+        match self {
+            Mode::AssociatedNode => is_name_only && is_node && runs_on(requester, &wanted.name),
+            Mode::ArbitraryNode => is_name_only && is_node,
+            Mode::ServiceAccount => is_name_only && is_account,
+            Mode::UserInfo => !is_node && !is_account,
+            Mode::Legacy => true,
+        }
+    }
+}
+
+/// Whether a requester is a service account whose token is bound to a node.
+fn runs_on(requester: &UserInfo, node_user: &str) -> bool {
+    let node = requester.extra.iter().find(|(key, _)| key == "authentication.kubernetes.io/node-name");
+    let node = node.and_then(|(_, values)| values.first());
+    requester.as_service_account().is_some()
+        && node.is_some_and(|node| node_user.strip_prefix(NODE) == Some(node))
+}
+
+/// Decides whether a requester may act as the wanted user for a request. `authorize` returns the reason of a denial.
+pub fn impersonate(
+    requester: &UserInfo,
+    wanted: &UserInfo,
+    request: &Attributes,
+    last: Option<Mode>,
+    authorize: impl Fn(&Attributes) -> Result<(), String>,
+) -> Result<Impersonated, Box<Denied>> {
+    let mut denied = None;
+    let modes = last.into_iter().chain(MODES.into_iter().filter(|mode| Some(*mode) != last));
+    for mode in modes.filter(|mode| mode.applies(requester, wanted)) {
+        match check(mode, wanted, request, &authorize) {
+            Ok(user) => return Ok(Impersonated { user, mode }),
+            Err(first) => drop(denied.get_or_insert(first)),
+        }
+    }
+    Err(denied.unwrap_or_else(|| Box::new(Denied { attributes: request.clone(), reason: String::new() })))
+}
+
+fn check(
+    mode: Mode,
+    wanted: &UserInfo,
+    request: &Attributes,
+    authorize: &impl Fn(&Attributes) -> Result<(), String>,
+) -> Result<UserInfo, Box<Denied>> {
+    let require = |attributes: Attributes| match authorize(&attributes) {
+        Ok(()) => Ok(()),
+        Err(reason) => Err(Box::new(Denied { attributes, reason })),
+    };
+    if let Some(name) = mode.name() {
+        require(with_verb(request, format!("impersonate-on:{name}:{}", request.verb())))?;
+    }
+    let verb = Text::from(mode.constraint().unwrap_or_else(|| "impersonate".into()));
+    // The legacy verb is about users and groups of the core group.
+    let group = if mode == Mode::Legacy { "" } else { AUTHENTICATION };
+    let on = |group: &str, resource: &str, subresource: &str, namespace: &str, name: &str| {
+        Attributes::Resource(ResourceAttributes {
+            verb: verb.clone(),
+            group: group.into(),
+            version: "v1".into(),
+            resource: resource.into(),
+            subresource: subresource.into(),
+            namespace: namespace.into(),
+            name: name.into(),
+        })
+    };
+    let mut user = wanted.clone();
+    match (wanted.as_service_account(), wanted.name.strip_prefix(NODE)) {
+        (Some((namespace, name)), _) => {
+            require(on(group, "serviceaccounts", "", namespace, name))?;
+            if user.groups.is_empty() {
+                user.groups = UserInfo::service_account(namespace, name).groups;
+            }
+        }
+        (None, Some(node)) if mode != Mode::Legacy => {
+            // Any node of the requester's kind will do where the node is its own.
+            let node = if mode == Mode::AssociatedNode { "*" } else { node };
+            require(on(group, "nodes", "", "", node))?;
+            user.groups = vec!["system:nodes".into()];
+        }
+        _ => require(on(group, "users", "", "", &wanted.name))?,
+    }
+    if !wanted.uid.is_empty() {
+        require(on(AUTHENTICATION, "uids", "", "", &wanted.uid))?;
+    }
+    for name in &wanted.groups {
+        require(on(group, "groups", "", "", name))?;
+    }
+    for (key, values) in &wanted.extra {
+        for value in values {
+            require(on(AUTHENTICATION, "userextras", key, "", value))?;
+        }
+    }
+    let is_anonymous = user.name == UserInfo::ANONYMOUS;
+    Ok(match is_anonymous || user.is_in(UserInfo::UNAUTHENTICATED) {
+        true if is_anonymous => user.with_group(UserInfo::UNAUTHENTICATED),
+        true => user,
+        false => user.with_group(UserInfo::AUTHENTICATED),
+    })
+}
+
+fn with_verb(request: &Attributes, verb: String) -> Attributes {
+    let verb = Text::from(verb);
+    match request {
+        Attributes::Resource(of) => Attributes::Resource(ResourceAttributes { verb, ..of.clone() }),
+        Attributes::NonResource { path, .. } => Attributes::NonResource { verb, path: path.clone() },
+    }
+}
