@@ -10,6 +10,8 @@ pub enum Role {
     Definition,
     /// Its objects configure admission.
     AdmissionConfiguration,
+    /// Its objects are roles or bindings.
+    Rbac,
     /// Its objects contain other objects.
     Namespace,
     /// Its objects run, and are given time to end.
@@ -25,6 +27,7 @@ impl Role {
     pub fn of(resource: &Resource) -> Role {
         match (resource.group.as_str(), resource.name.as_str()) {
             ("apiextensions.k8s.io", "customresourcedefinitions") => Role::Definition,
+            (group, name) if group == RBAC.0 && RBAC.1.contains(&name) => Role::Rbac,
             ("", "namespaces") => Role::Namespace,
             ("", "pods") => Role::Pod,
             ("", "services") => Role::Service,
@@ -48,6 +51,9 @@ const ADMISSION_CONFIGURATIONS: [&str; 6] = [
     "validatingadmissionpolicybindings",
 ];
 
+/// The group and the resources of roles and bindings.
+pub const RBAC: (&str, [&str; 4]) =
+    ("rbac.authorization.k8s.io", ["clusterrolebindings", "clusterroles", "rolebindings", "roles"]);
 /// The group, version and name of the resource of namespaces.
 pub const NAMESPACES: (&str, &str, &str) = ("", "v1", "namespaces");
 /// The group, version and name of the resource of pods.
@@ -56,6 +62,10 @@ pub const PODS: (&str, &str, &str) = ("", "v1", "pods");
 pub const POD_DISRUPTION_BUDGETS: (&str, &str, &str) = ("policy", "v1", "poddisruptionbudgets");
 /// The group, version and name of the resource of service accounts.
 pub const SERVICE_ACCOUNTS: (&str, &str, &str) = ("", "v1", "serviceaccounts");
+/// The group, version and name of the resource of secrets.
+pub const SECRETS: (&str, &str, &str) = ("", "v1", "secrets");
+/// The group, version and name of the resource of nodes.
+pub const NODES: (&str, &str, &str) = ("", "v1", "nodes");
 /// The group, version and name of the resource of custom resource definitions.
 pub const DEFINITIONS: (&str, &str, &str) = ("apiextensions.k8s.io", "v1", "customresourcedefinitions");
 /// The namespaces that exist from the start.

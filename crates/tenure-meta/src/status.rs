@@ -291,7 +291,9 @@ impl ApiError {
             ("reason", text(self.reason.word())),
             ("code", Value::from(self.code())),
         ];
-        if !details.is_empty() || matches!(self.reason, Reason::NotFound | Reason::MethodNotAllowed) {
+        // These have details even if there is nothing to say in them.
+        let always = [Reason::NotFound, Reason::MethodNotAllowed, Reason::Forbidden];
+        if !details.is_empty() || always.contains(&self.reason) {
             fields.push(("details", Value::object(details)));
         }
         Value::object(fields)

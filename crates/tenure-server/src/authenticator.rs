@@ -1,57 +1,71 @@
-//! Who makes a request: the administrator, or a service account whose token the server issued and whose object still exists.
-//! Everyone who is authenticated may do everything; authorization is a phase of its own.
+//! Who makes a request: the user of a client certificate, of a bearer token, or `system:anonymous`.
+//!
+//! Bearer tokens are the administrator's, those of a token file, and those of service accounts that this server issued
+//! and whose account and bound object still exist. A token that nobody knows is a 401; a request without one is
+//! anonymous where that is enabled.
 
 use crate::{
-    Access, Failure,
+    Access, Failure, Reason,
     clock::Clock,
-    kinds::role::SERVICE_ACCOUNTS,
+    http::ClientCertificate,
+    kinds::role::{NODES, PODS, SECRETS, SERVICE_ACCOUNTS},
     object::{Stored, key, meta_text},
-    token::{AUDIENCE, Claims, Issuer},
+    token_issuer::{TokenIssuer, TokenOptions},
 };
 use hyper::{HeaderMap, header};
 use std::sync::Arc;
+use tenure_auth::{
+    UserInfo,
+    authentication::{ServiceAccountClaims, TokenFile, bearer_token},
+};
 use tenure_store::Store;
-use tenure_value::Value;
+use tenure_value::{Text, Value};
 
-/// Who makes a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Caller {
-    Admin,
-    Account(Claims),
+/// Paths that need no credentials even where anonymous requests are refused: they tell whether the server is healthy and
+/// nothing about its contents.
+const PUBLIC_PATHS: [&str; 3] = ["/livez", "/readyz", "/healthz"];
+/// The user name of the administrator.
+const ADMINISTRATOR: &str = "admin";
+
+/// How users are authenticated besides the administrator.
+#[derive(Clone)]
+pub struct IdentityOptions {
+    /// Whether requests without credentials run as `system:anonymous`.
+    pub anonymous: bool,
+    /// Static tokens.
+    pub token_file: Option<Arc<TokenFile>>,
+    /// The issuer, the audiences and the keys of service account tokens.
+    pub tokens: TokenOptions,
 }
 
-impl Caller {
-    /// Returns the caller as a `UserInfo`.
-    pub fn to_value(&self) -> Value {
-        let groups = |groups: &[&str]| Value::array(groups.iter().map(|group| Value::from(*group)));
-        match self {
-            Caller::Admin => Value::object([
-                ("username", Value::from("admin")),
-                ("groups", groups(&["system:masters", "system:authenticated"])),
-            ]),
-            Caller::Account(claims) => {
-                let own = format!("system:serviceaccounts:{}", claims.namespace);
-                Value::object([
-                    ("username", Value::from(claims.user())),
-                    ("uid", Value::from(claims.uid.clone())),
-                    ("groups", groups(&["system:serviceaccounts", &own, "system:authenticated"])),
-                ])
-            }
-        }
+impl Default for IdentityOptions {
+    fn default() -> IdentityOptions {
+        IdentityOptions { anonymous: true, token_file: None, tokens: TokenOptions::default() }
     }
 }
 
-/// Authenticates requests and issues the tokens of service accounts.
+/// Authenticates requests.
 pub(crate) struct Authenticator {
     access: Access,
-    issuer: Issuer,
+    anonymous: bool,
+    token_file: Option<Arc<TokenFile>>,
+    pub tokens: TokenIssuer,
     store: Arc<dyn Store>,
     clock: Clock,
 }
 
 impl Authenticator {
-    pub fn new(access: Access, store: Arc<dyn Store>, clock: Clock) -> Authenticator {
-        Authenticator { issuer: access.issuer(), access, store, clock }
+    pub async fn open(
+        access: Access,
+        identity: IdentityOptions,
+        store: Arc<dyn Store>,
+        clock: Clock,
+    ) -> Result<Authenticator, Failure> {
+        let IdentityOptions { anonymous, token_file, tokens } = identity;
+        // A server that authenticates nobody has no secrets to share with others over the same store.
+        let shared = matches!(access, Access::Token(_)).then_some(&*store);
+        let tokens = TokenIssuer::open(tokens, shared).await?;
+        Ok(Authenticator { access, anonymous, token_file, tokens, store, clock })
     }
 
     /// Returns how the server is accessed.
@@ -59,44 +73,132 @@ impl Authenticator {
         &self.access
     }
 
-    /// Checks that a request may enter.
-    pub async fn authenticate(&self, path: &str, headers: &HeaderMap) -> Result<(), Failure> {
-        let Err(failure) = self.access.check(path, headers) else { return Ok(()) };
-        // Boxed, since most requests do not come here.
-        match Box::pin(self.account_of(headers)).await {
-            Some(_) => Ok(()),
-            None => Err(failure),
+    /// Returns who makes a request, or a 401.
+    pub fn authenticate(
+        &self,
+        path: &str,
+        headers: &HeaderMap,
+        certificate: Option<&ClientCertificate>,
+    ) -> Result<UserInfo, Failure> {
+        if matches!(self.access, Access::Anyone) {
+            return Ok(administrator());
+        }
+        // A valid certificate counts more than a token; an invalid one is only held against a request without a token.
+        if let Some(ClientCertificate::User(user)) = certificate {
+            return Ok(authenticated(user.clone()));
+        }
+        let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        if let Some(token) = given.and_then(bearer_token) {
+            return self.user_of_token(token).ok_or_else(unauthorized);
+        }
+        if matches!(certificate, Some(ClientCertificate::Invalid)) {
+            return Err(unauthorized());
+        }
+        if self.anonymous || is_public(path) { Ok(UserInfo::anonymous()) } else { Err(unauthorized()) }
+    }
+
+    /// Returns the user of a bearer token for this server.
+    fn user_of_token(&self, token: &str) -> Option<UserInfo> {
+        if self.access.knows(token) {
+            return Some(administrator());
+        }
+        if let Some(user) = self.token_file.as_ref().and_then(|file| file.user(token)) {
+            return Some(authenticated(user.clone()));
+        }
+        let claims = self.account(token, &self.tokens.audiences).ok()?;
+        Some(authenticated(claims.user()))
+    }
+
+    /// Returns the user of a bearer token and the audiences among those asked for that it is valid for, or why it is not
+    /// valid.
+    pub fn review(&self, token: &str, audiences: &[Text]) -> Result<(UserInfo, Vec<Text>), String> {
+        let own = || -> Vec<Text> {
+            audiences.iter().filter(|audience| self.tokens.audiences.contains(audience)).cloned().collect()
+        };
+        let known = match self.access.knows(token) {
+            true => Some(administrator()),
+            false => self.token_file.as_ref().and_then(|file| file.user(token)).cloned().map(authenticated),
+        };
+        if let Some(user) = known {
+            return Ok((user, own()));
+        }
+        match self.account(token, audiences) {
+            Ok(claims) => Ok((authenticated(claims.user()), claims.audiences)),
+            Err(reason) if reason.is_empty() => Err("invalid bearer token".into()),
+            Err(reason) => Err(format!("[invalid bearer token, {reason}]")),
         }
     }
 
-    /// Returns who makes a request that was authenticated.
-    pub async fn caller(&self, headers: &HeaderMap) -> Caller {
-        self.account_of(headers).await.map_or(Caller::Admin, Caller::Account)
+    /// Returns the claims of a token that was issued here, has not expired, and whose account and bound object still exist.
+    /// The error is empty for what is not such a token at all.
+    fn account(&self, token: &str, audiences: &[Text]) -> Result<ServiceAccountClaims, String> {
+        let claims = self.tokens.read(token, audiences, self.clock.now().seconds)?;
+        let account = self.uid_of(SERVICE_ACCOUNTS, &claims.namespace, &claims.name);
+        if account.as_deref() != Some(claims.uid.as_str()) {
+            return Err("service account token has been invalidated".into());
+        }
+        for bound in &claims.bound {
+            let (resource, namespace) = match bound.kind.as_str() {
+                "pod" => (PODS, claims.namespace.as_str()),
+                "secret" => (SECRETS, claims.namespace.as_str()),
+                // The node of a bound pod may be gone before the pod.
+                _ if claims.bound.iter().any(|other| other.kind == "pod") => continue,
+                _ => (NODES, ""),
+            };
+            if self.uid_of(resource, namespace, &bound.name).as_deref() != Some(bound.uid.as_str()) {
+                return Err("service account token has been invalidated".into());
+            }
+        }
+        Ok(claims)
     }
 
-    async fn account_of(&self, headers: &HeaderMap) -> Option<Claims> {
-        let given = headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")?;
-        let claims = self.account(given.trim())?;
-        claims.audiences.iter().any(|audience| audience == AUDIENCE).then_some(claims)
+    /// Returns the uid of an object.
+    fn uid_of(
+        &self,
+        (group, version, resource): (&str, &str, &str),
+        namespace: &str,
+        name: &str,
+    ) -> Option<String> {
+        let resource = crate::kinds::registry().find(group, version, resource)?;
+        let entry = self.store.peek(key(resource, namespace, name).as_bytes()).ok()??;
+        Some(meta_text(&Stored::read(&entry).ok()?.object, "uid").to_string())
     }
+}
 
-    /// Returns the claims of a token that was issued here, has not expired, and whose account still exists.
-    pub fn account(&self, token: &str) -> Option<Claims> {
-        let claims = self.issuer.read(token, self.clock.now().seconds)?;
-        let (group, version, resource) = SERVICE_ACCOUNTS;
-        let accounts = crate::kinds::registry().find(group, version, resource)?;
-        let entry = self.store.peek(key(accounts, &claims.namespace, &claims.name).as_bytes()).ok()??;
-        let stored = Stored::read(&entry).ok()?;
-        (meta_text(&stored.object, "uid") == claims.uid.as_str()).then_some(claims)
-    }
+/// Returns the administrator, who may do everything.
+fn administrator() -> UserInfo {
+    UserInfo::new(ADMINISTRATOR).with_group(UserInfo::MASTERS).with_group(UserInfo::AUTHENTICATED)
+}
 
-    /// Whether a token is the administrator's.
-    pub fn is_admin_token(&self, token: &str) -> bool {
-        self.access.knows(token)
-    }
+/// Returns a user with the group of those who are authenticated.
+fn authenticated(user: UserInfo) -> UserInfo {
+    if user.name == UserInfo::ANONYMOUS { user } else { user.with_group(UserInfo::AUTHENTICATED) }
+}
 
-    /// Issues a token.
-    pub fn issue(&self, claims: &Claims) -> String {
-        self.issuer.issue(claims)
+fn unauthorized() -> Failure {
+    Failure::new(Reason::Unauthorized, "Unauthorized")
+}
+
+fn is_public(path: &str) -> bool {
+    let is_below = |public: &&str| {
+        path.strip_prefix(*public).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    PUBLIC_PATHS.iter().any(is_below)
+}
+
+/// Returns a user as a `UserInfo` of the API.
+pub(crate) fn user_info(user: &UserInfo) -> Value {
+    let texts = |list: &[Text]| Value::array(list.iter().cloned().map(Value::from));
+    let mut fields = vec![("username", Value::from(user.name.clone()))];
+    if !user.uid.is_empty() {
+        fields.push(("uid", Value::from(user.uid.clone())));
     }
+    if !user.groups.is_empty() {
+        fields.push(("groups", texts(&user.groups)));
+    }
+    if !user.extra.is_empty() {
+        let extra = user.extra.iter().map(|(key, values)| (key.clone(), texts(values)));
+        fields.push(("extra", Value::object(extra)));
+    }
+    Value::object(fields)
 }

@@ -1,7 +1,7 @@
 //! Paths outside of resources: the index, the version, health, metrics, discovery and OpenAPI.
 
 use crate::{
-    Address, Answer, Failure, Metrics, PLAIN,
+    Address, Answer, Failure, Metrics, PLAIN, Reason,
     catalog::{
         Catalog,
         discovery::{self, page_not_found},
@@ -10,8 +10,9 @@ use crate::{
     health::{self, Check},
     http::Request,
     kinds::Registry,
+    token_issuer::TokenIssuer,
 };
-use hyper::{Method, StatusCode};
+use hyper::{Method, StatusCode, header};
 use tenure_store::Store;
 use tenure_value::Value;
 
@@ -20,6 +21,7 @@ pub(crate) async fn respond(
     catalog: &Catalog,
     store: &dyn Store,
     metrics: &Metrics,
+    tokens: &TokenIssuer,
     address: Address,
     request: &Request,
 ) -> Result<Answer, Failure> {
@@ -43,21 +45,46 @@ pub(crate) async fn respond(
             ];
             health::answer(&path, &request.query, &checks).unwrap_or_else(page_not_found)
         }
+        ".well-known" if path == "/.well-known/openid-configuration" => {
+            let host = request.header(header::HOST).unwrap_or("kubernetes.default.svc");
+            let document = tokens.configuration(format!("https://{host}/openid/v1/jwks"));
+            public_document(&document, "application/json")
+        }
+        "openid" if path == "/openid/v1/jwks" => {
+            let accept = request.header(header::ACCEPT).unwrap_or("*/*");
+            if !["application/jwk-set+json", "application/*", "*/*"]
+                .iter()
+                .any(|media| accept.contains(media))
+            {
+                return Err(Failure::new(Reason::NotAcceptable, "only application/jwk-set+json is served"));
+            }
+            public_document(&tokens.key_set(), "application/jwk-set+json")
+        }
         "metrics" => Answer::new(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", metrics.text()),
         "openapi" => discovery::openapi(catalog, &path, request).unwrap_or_else(page_not_found),
         _ => page_not_found(),
     })
 }
 
+/// Returns a document that may be cached by anyone.
+fn public_document(document: &Value, media_type: &'static str) -> Answer {
+    let mut response = Answer::new(StatusCode::OK, media_type, document.to_string());
+    let cache = header::HeaderValue::from_static("public, max-age=3600");
+    response.headers.insert(header::CACHE_CONTROL, cache);
+    response
+}
+
 fn index(registry: &Registry) -> Value {
     let mut paths: Vec<String> = [
         "/api",
+        "/.well-known/openid-configuration",
         "/apis",
         "/healthz",
         "/livez",
         "/metrics",
         "/openapi/v2",
         "/openapi/v3",
+        "/openid/v1/jwks",
         "/readyz",
         "/version",
     ]

@@ -4,15 +4,18 @@
 use crate::{
     Access, Address, Answer, Failure, Metrics, Offer, PLAIN, Query, Reason,
     admission::Admission,
-    authenticator::Authenticator,
+    authenticator::{Authenticator, IdentityOptions},
+    authorization::{Authorization, Authorizer, request_attributes},
     behavior::Behavior,
+    bootstrap_roles,
     catalog::{Catalog, discovery::page_not_found},
     clock::Clock,
     controllers::{self, DefaultObjects},
     custom::duration_nanoseconds,
     http::{
-        Request,
+        ClientCertificate, Request,
         compression::{accepts_gzip, compress},
+        impersonation::impersonated_user,
         request_guard,
     },
     kinds::Kinds,
@@ -25,7 +28,7 @@ use crate::{
     write::Writer,
 };
 use bytes::Bytes;
-use hyper::{Method, body::Incoming, header};
+use hyper::{Method, body::Incoming, header, http::request::Parts};
 use std::{
     error::Error,
     net::SocketAddr,
@@ -33,6 +36,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tenure_admission::AdmissionChain;
+use tenure_auth::UserInfo;
 use tenure_store::Store;
 use tenure_value::Text;
 
@@ -46,8 +50,12 @@ const REQUEST_TIME: Duration = Duration::from_secs(60);
 /// What a server is built from besides its store.
 #[non_exhaustive]
 pub struct ServerOptions {
-    /// Who may access the server.
+    /// Who the administrator is.
     pub access: Access,
+    /// How other users are authenticated.
+    pub identity: IdentityOptions,
+    /// How requests are authorized.
+    pub authorization: Authorization,
     /// The admission plugins that run.
     pub admission: AdmissionChain,
     /// The differences from Kubernetes that are on.
@@ -60,8 +68,14 @@ impl ServerOptions {
     /// Returns the options of a server with all admission plugins, the documented differences from Kubernetes and the system's
     /// clock.
     pub fn new(access: Access) -> ServerOptions {
+        let authorization = match access {
+            Access::Token(_) => Authorization::Rbac,
+            Access::Anyone => Authorization::AlwaysAllow,
+        };
         ServerOptions {
             access,
+            identity: IdentityOptions::default(),
+            authorization,
             admission: AdmissionChain::default(),
             behavior: Behavior::default(),
             clock: Clock::default(),
@@ -74,6 +88,7 @@ pub struct Server {
     /// The counters of the server.
     pub metrics: Arc<Metrics>,
     authenticator: Arc<Authenticator>,
+    authorizer: Arc<Authorizer>,
     catalog: Arc<Catalog>,
     objects: Arc<Objects>,
     reader: Arc<Reader>,
@@ -93,21 +108,29 @@ impl Server {
     pub async fn with_options(store: Arc<dyn Store>, options: ServerOptions) -> Result<Arc<Server>, Failure> {
         Kinds::check().map_err(|error| Failure::internal(error.to_string()))?;
         crate::protobuf::check().map_err(|error| Failure::internal(error.to_string()))?;
-        let ServerOptions { access, admission, behavior, clock } = options;
+        let ServerOptions { access, identity, authorization, admission, behavior, clock } = options;
         let stop = tokio::sync::watch::Sender::new(false);
         let metrics = Arc::new(Metrics::default());
-        let authenticator = Arc::new(Authenticator::new(access, store.clone(), clock.clone()));
+        let authenticator = Authenticator::open(access, identity, store.clone(), clock.clone()).await?;
+        let authenticator = Arc::new(authenticator);
+        let authorizer = Authorizer::open(store.clone(), authorization).await?;
         let catalog = Catalog::open(store.clone()).await?;
         let objects = Objects::new(store, catalog.clone(), clock);
         let reader = Reader::new(objects.clone(), metrics.clone(), stop.subscribe());
-        let admission = Admission::open(objects.clone(), authenticator.clone(), admission).await?;
-        let writer = Writer::new(reader.clone(), admission, behavior);
+        let admission = Admission::open(objects.clone(), admission).await?;
+        let writer = Writer::new(reader.clone(), admission, authorizer.clone(), behavior);
         let subresources = Subresources::new(writer.clone(), authenticator.clone());
         writer.create_initial_namespaces().await?;
+        if authorizer.is_rbac() {
+            bootstrap_roles::restore(&writer).await?;
+            // Aggregated roles grant nothing before their rules are collected.
+            controllers::aggregate_roles(&writer).await?;
+        }
         let default_objects = Arc::default();
         Ok(Arc::new(Server {
             metrics,
             authenticator,
+            authorizer,
             catalog,
             objects,
             reader,
@@ -177,17 +200,22 @@ impl Server {
         let (head, incoming) = request.into_parts();
         request_guard::check(self.authenticator.access(), &head)?;
         let path = head.uri.path();
-        self.authenticator.authenticate(path, &head.headers).await?;
+        let certificate = head.extensions.get::<ClientCertificate>();
+        let user = self.authenticator.authenticate(path, &head.headers, certificate)?;
         let address =
             Address::parse(path).ok_or_else(|| Failure::bad_request("the path is not valid UTF-8"))?;
         let query = Query::parse(head.uri.query().unwrap_or_default())?;
+        let user = self.authorize(user, &head, &address, &query)?;
         let takes_body = matches!(head.method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE);
-        let mut request = Request { method: head.method, query, headers: head.headers, body: Bytes::new() };
+        let mut request =
+            Request { method: head.method, user, query, headers: head.headers, body: Bytes::new() };
         let path = match address {
             Address::Resource(path) => path,
             other => {
-                let (store, metrics) = (&*self.objects.store, &*self.metrics);
-                return Box::pin(nonresource::respond(&self.catalog, store, metrics, other, &request)).await;
+                let (store, metrics, tokens) =
+                    (&*self.objects.store, &*self.metrics, &self.authenticator.tokens);
+                let respond = nonresource::respond(&self.catalog, store, metrics, tokens, other, &request);
+                return Box::pin(respond).await;
             }
         };
         let group = path.group.clone();
@@ -222,6 +250,27 @@ impl Server {
                 "the request did not finish in time; it may still be carried out",
             )),
         }
+    }
+
+    /// Returns the user that a request runs as, after impersonation, if it may do what it asks for.
+    fn authorize(
+        &self,
+        user: UserInfo,
+        head: &Parts,
+        address: &Address,
+        query: &Query,
+    ) -> Result<Arc<UserInfo>, Failure> {
+        let wanted = impersonated_user(&head.headers)?;
+        if wanted.is_none() && (user.is_in(UserInfo::MASTERS) || !self.authorizer.is_rbac()) {
+            return Ok(Arc::new(user));
+        }
+        let attributes = request_attributes(&head.method, head.uri.path(), address, query);
+        let user = match wanted {
+            Some(wanted) => self.authorizer.impersonate(&user, &wanted, &attributes)?,
+            None => user,
+        };
+        self.authorizer.check(&user, &attributes)?;
+        Ok(Arc::new(user))
     }
 
     /// Carries out a request. Each verb is boxed, so that the future of a request is not as large as that of the largest verb.

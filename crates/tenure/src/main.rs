@@ -11,6 +11,7 @@ mod error;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod handover;
+mod identity;
 mod kinds;
 mod outcome;
 mod place;

@@ -4,7 +4,7 @@ mod cluster;
 
 use crate::{
     Failure,
-    authenticator::Authenticator,
+    authenticator::user_info,
     http::Request,
     kinds::{self, role::NAMESPACES},
     object::key,
@@ -27,7 +27,6 @@ pub(crate) const CONFIGURATION_PREFIX: &str = "objects/admissionregistration.k8s
 /// The plugins that can change or refuse a request.
 pub(crate) struct Admission {
     objects: Arc<Objects>,
-    authenticator: Arc<Authenticator>,
     chain: AdmissionChain,
     config: RwLock<Arc<AdmissionConfig>>,
     /// Held while configurations are read, so that an older state does not replace a newer one.
@@ -36,18 +35,9 @@ pub(crate) struct Admission {
 
 impl Admission {
     /// Reads the configuration of admission from the store.
-    pub async fn open(
-        objects: Arc<Objects>,
-        authenticator: Arc<Authenticator>,
-        chain: AdmissionChain,
-    ) -> Result<Arc<Admission>, Failure> {
-        let admission = Admission {
-            objects,
-            authenticator,
-            chain,
-            config: RwLock::default(),
-            refreshing: Default::default(),
-        };
+    pub async fn open(objects: Arc<Objects>, chain: AdmissionChain) -> Result<Arc<Admission>, Failure> {
+        let admission =
+            Admission { objects, chain, config: RwLock::default(), refreshing: Default::default() };
         admission.refresh().await?;
         Ok(Arc::new(admission))
     }
@@ -154,8 +144,8 @@ impl Review<'_> {
         if !self.is_dynamic {
             return Ok(self);
         }
-        let Admission { objects, authenticator, .. } = self.admission;
-        self.attributes.user = authenticator.caller(&request.headers).await.to_value();
+        let Admission { objects, .. } = self.admission;
+        self.attributes.user = user_info(&request.user);
         self.attributes.options = options;
         let is_new = self.attributes.operation == Operation::Create
             && self.attributes.subresource.is_empty()

@@ -206,10 +206,10 @@ fn application(target: &Target, content: &Value) -> Result<Request, Failure> {
         .with("metadata", metadata.with("name", target.name.clone()));
     let media_type = header::HeaderValue::from_static("application/apply-patch+yaml");
     Ok(Request {
-        method: Method::PATCH,
         query: Query::parse(&format!("fieldManager={MANAGER}&force=true"))?,
         headers: HeaderMap::from_iter([(header::CONTENT_TYPE, media_type)]),
         body: Value::from(object).to_string().into(),
+        ..Request::internal(Method::PATCH, MANAGER)
     })
 }
 

@@ -5,6 +5,7 @@
 //! the store, so that a restart loses nothing, and does everything with compare-and-swap, so that several servers over one
 //! store do no harm.
 
+mod aggregation;
 mod custom_resources;
 mod default_objects;
 mod garbage_collection;
@@ -17,6 +18,7 @@ mod work_queue;
 use crate::{
     Failure,
     admission::CONFIGURATION_PREFIX,
+    authorization::RBAC_PREFIX,
     object::{OBJECTS, Stored, meta_text},
     write::Writer,
 };
@@ -64,8 +66,19 @@ enum Work {
     Owned(String),
     /// Count what a quota limits.
     Quota(String),
+    /// Collect the rules of aggregated cluster roles.
+    AggregatedRoles,
     /// Give a namespace its default objects.
     DefaultObjects(Text),
+}
+
+/// Collects the rules of aggregated cluster roles, until no role changes any more.
+pub(crate) async fn aggregate_roles(writer: &Writer) -> Result<(), Failure> {
+    // One round for each level of aggregation, of which Kubernetes has three.
+    for _ in 0..4 {
+        aggregation::aggregate(writer).await?;
+    }
+    Ok(())
 }
 
 /// Starts the controllers; they run until the server stops.
@@ -166,6 +179,11 @@ impl Lifecycle {
                     }
                     if changes.iter().any(|change| change.key.starts_with(CONFIGURATION_PREFIX.as_bytes())) {
                         writer.admission.refresh().await?;
+                    }
+                    let roles = changes.iter().filter(|change| change.key.starts_with(RBAC_PREFIX.as_bytes()));
+                    roles.clone().try_for_each(|change| writer.authorizer.refresh_key(&change.key))?;
+                    if roles.clone().any(|change| aggregation::concerns(&change.key)) {
+                        self.plan(Work::AggregatedRoles, Duration::ZERO);
                     }
                 },
                 Some(ended) = self.under_way.join_next() => match ended {
@@ -295,6 +313,7 @@ async fn carry_out(world: Arc<World>, work: Work) -> (Work, Result<Outcome, Fail
         Work::Waiting(key) => garbage_collection::release(&world, key).await,
         Work::Owned(key) => garbage_collection::collect(&world, key).await,
         Work::Quota(key) => quotas::count(&world.writer, key).await,
+        Work::AggregatedRoles => aggregation::aggregate(&world.writer).await,
         Work::DefaultObjects(name) => default_objects::apply(&world.writer, &world.defaults, name).await,
     };
     (work, outcome)

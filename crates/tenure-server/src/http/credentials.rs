@@ -1,6 +1,7 @@
 //! The server's credentials: a certificate authority, an administrator token and a kubeconfig with both, created on
 //! first start and kept in the data directory.
 
+use super::{ClientAuthorities, listener::Tls};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
@@ -35,13 +36,17 @@ pub struct Credentials {
     /// The path of the kubeconfig.
     pub kubeconfig: PathBuf,
     /// The TLS configuration of the listener.
-    pub tls: Arc<ServerConfig>,
+    pub tls: Tls,
 }
 
 impl Credentials {
     /// Reads the credentials of a data directory and creates those that are missing. The server's own certificate is
     /// created on each start for the address it listens on; clients trust the authority.
-    pub fn open(directory: &Path, listen: SocketAddr) -> io::Result<Credentials> {
+    pub fn open(
+        directory: &Path,
+        listen: SocketAddr,
+        authorities: Option<ClientAuthorities>,
+    ) -> io::Result<Credentials> {
         let key = match read(directory, AUTHORITY_KEY)? {
             Some(pem) => KeyPair::from_pem(&pem).map_err(|error| broken(directory, AUTHORITY_KEY, &error))?,
             None => {
@@ -67,11 +72,11 @@ impl Credentials {
                 token
             }
         };
-        let tls = server_config(listen.ip(), key).map_err(io::Error::other)?;
+        let config = server_config(listen.ip(), key, authorities.as_ref()).map_err(io::Error::other)?;
         let kubeconfig = directory.join(KUBECONFIG);
         let server = format!("https://{}", reachable(listen));
         write_secret(&kubeconfig, &kubeconfig_text(&server, Some(&authority), Some(&token)))?;
-        Ok(Credentials { authority, token, kubeconfig, tls: Arc::new(tls) })
+        Ok(Credentials { authority, token, kubeconfig, tls: Tls { config: Arc::new(config), authorities } })
     }
 }
 
@@ -123,6 +128,7 @@ fn authority() -> Result<CertificateParams, rcgen::Error> {
 fn server_config(
     listen: IpAddr,
     authority_key: KeyPair,
+    authorities: Option<&ClientAuthorities>,
 ) -> Result<ServerConfig, Box<dyn std::error::Error + Send + Sync>> {
     let names =
         ["localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
@@ -139,10 +145,13 @@ fn server_config(
     let key = KeyPair::generate()?;
     let certificate = params.signed_by(&key, &Issuer::new(authority()?, authority_key))?;
     let private = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
-    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate.der().clone()], private)?;
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?;
+    let config = match authorities {
+        Some(authorities) => config.with_client_cert_verifier(authorities.handshake_verifier()),
+        None => config.with_no_client_auth(),
+    };
+    let mut config = config.with_single_cert(vec![certificate.der().clone()], private)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
 }
@@ -198,8 +207,8 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let directory = directory("kept");
         let listen = "127.0.0.1:6443".parse().unwrap();
-        let first = Credentials::open(&directory, listen).unwrap();
-        let second = Credentials::open(&directory, listen).unwrap();
+        let first = Credentials::open(&directory, listen, None).unwrap();
+        let second = Credentials::open(&directory, listen, None).unwrap();
         assert_eq!((&first.token, &first.authority), (&second.token, &second.authority));
         assert_eq!(first.token.len(), 64);
         for name in [TOKEN, AUTHORITY_KEY, KUBECONFIG] {
@@ -216,7 +225,7 @@ mod tests {
         let directory = directory("short");
         for token in ["", "\n", "short", "sixteen bytes of"] {
             fs::write(directory.join(TOKEN), token).unwrap();
-            let error = Credentials::open(&directory, "127.0.0.1:0".parse().unwrap()).err().unwrap();
+            let error = Credentials::open(&directory, "127.0.0.1:0".parse().unwrap(), None).err().unwrap();
             assert!(error.to_string().contains("/token: the token"), "{token:?}: {error}");
         }
         fs::remove_dir_all(directory).unwrap();
@@ -226,7 +235,8 @@ mod tests {
     fn a_broken_key_is_named_with_the_remedy() {
         let directory = directory("broken");
         fs::write(directory.join(AUTHORITY_KEY), "nonsense").unwrap();
-        let error = Credentials::open(&directory, "127.0.0.1:0".parse().unwrap()).err().unwrap().to_string();
+        let error =
+            Credentials::open(&directory, "127.0.0.1:0".parse().unwrap(), None).err().unwrap().to_string();
         assert!(error.contains("ca.key") && error.contains("remove the file"), "{error}");
         fs::remove_dir_all(directory).unwrap();
     }

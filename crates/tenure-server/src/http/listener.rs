@@ -1,7 +1,7 @@
 //! The listener: sockets, TLS and HTTP. It accepts connections, reads requests within limits, passes each to a
 //! [`Handler`] and writes the response. On shutdown, running requests may finish.
 
-use super::{Response, ResponseBody};
+use super::{ClientAuthorities, ClientCertificate, Response, ResponseBody};
 use bytes::Bytes;
 use hyper::{
     Request,
@@ -35,6 +35,18 @@ const HEAD_BYTES: usize = 64 * 1024;
 /// Why a connection failed.
 type ConnectionError = Box<dyn std::error::Error + Send + Sync>;
 
+/// TLS of a listener.
+#[derive(Clone)]
+pub struct Tls {
+    /// The configuration of the handshake.
+    pub config: Arc<ServerConfig>,
+    /// The authorities that vouch for client certificates, if those are requested.
+    pub authorities: Option<ClientAuthorities>,
+}
+
+/// What a connection needs for its handshake.
+type Acceptor = (TlsAcceptor, Option<ClientAuthorities>);
+
 /// Responds to requests.
 pub trait Handler: Send + Sync + 'static {
     /// Responds to one request.
@@ -55,11 +67,11 @@ pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 /// Serves requests until `stop` completes, then lets running requests finish.
 pub async fn serve<H: Handler>(
     listener: TcpListener,
-    tls: Option<Arc<ServerConfig>>,
+    tls: Option<Tls>,
     handler: Arc<H>,
     stop: impl Future<Output = ()>,
 ) {
-    let acceptor = tls.map(TlsAcceptor::from);
+    let tls = tls.map(|Tls { config, authorities }| (TlsAcceptor::from(config), authorities));
     let connections = GracefulShutdown::new();
     tokio::pin!(stop);
     // The head of every request has a timeout. Setting a timer that expires before all others interrupts the thread
@@ -79,9 +91,9 @@ pub async fn serve<H: Handler>(
             _ = pulse.tick() => continue,
             () = &mut stop => break,
         };
-        let (handler, acceptor, watcher) = (handler.clone(), acceptor.clone(), connections.watcher());
+        let (handler, tls, watcher) = (handler.clone(), tls.clone(), connections.watcher());
         tokio::spawn(async move {
-            if let Err(error) = serve_connection(stream, acceptor, handler, watcher).await {
+            if let Err(error) = serve_connection(stream, tls, handler, watcher).await {
                 tracing::debug!(%error, "connection ended");
             }
         });
@@ -104,35 +116,37 @@ type Connection = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
 
 async fn serve_connection<H: Handler>(
     stream: TcpStream,
-    acceptor: Option<TlsAcceptor>,
+    tls: Option<Acceptor>,
     handler: Arc<H>,
     watcher: Watcher,
 ) -> Result<(), ConnectionError> {
     stream.set_nodelay(true)?;
     // The future of a connection lives as long as the connection, an hour for a watch. The handshake is boxed, so that
     // its memory is freed when it is done.
-    Ok(Box::pin(timeout(HEAD_TIME, handshake(stream, acceptor, handler, watcher))).await??.await?)
+    Ok(Box::pin(timeout(HEAD_TIME, handshake(stream, tls, handler, watcher))).await??.await?)
 }
 
 /// Performs the handshake and returns the future that serves the connection.
 async fn handshake<H: Handler>(
     stream: TcpStream,
-    acceptor: Option<TlsAcceptor>,
+    tls: Option<Acceptor>,
     handler: Arc<H>,
     watcher: Watcher,
 ) -> Result<Connection, ConnectionError> {
-    Ok(match acceptor {
-        Some(acceptor) => {
+    Ok(match tls {
+        Some((acceptor, authorities)) => {
             let stream = acceptor.accept(stream).await?;
+            let chain = stream.get_ref().1.peer_certificates();
+            let certificate = authorities.and_then(|authorities| authorities.identify(chain));
             let protocol = match stream.get_ref().1.alpn_protocol() {
                 Some(b"h2") => Protocol::Http2,
                 _ => Protocol::Http1,
             };
-            http_connection(stream, protocol, handler, watcher)
+            http_connection(stream, protocol, handler, watcher, certificate)
         }
         None => {
             let protocol = detect_protocol(&stream).await?;
-            http_connection(stream, protocol, handler, watcher)
+            http_connection(stream, protocol, handler, watcher, None)
         }
     })
 }
@@ -157,12 +171,21 @@ async fn detect_protocol(stream: &TcpStream) -> io::Result<Protocol> {
 }
 
 /// Returns the future that serves a connection with an HTTP version.
-fn http_connection<S, H>(stream: S, protocol: Protocol, handler: Arc<H>, watcher: Watcher) -> Connection
+fn http_connection<S, H>(
+    stream: S,
+    protocol: Protocol,
+    handler: Arc<H>,
+    watcher: Watcher,
+    certificate: Option<ClientCertificate>,
+) -> Connection
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     H: Handler,
 {
-    let service = service_fn(move |request| {
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        if let Some(certificate) = &certificate {
+            request.extensions_mut().insert(certificate.clone());
+        }
         // Boxed, so that a watch does not keep the memory of the future that handled its request.
         let response = Box::pin(handler.clone().handle(request));
         async move { Ok::<_, Infallible>(hyper_response(response.await)) }

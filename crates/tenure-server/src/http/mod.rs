@@ -5,9 +5,11 @@
 pub(crate) mod authentication;
 pub(crate) mod body_stream;
 pub(crate) mod chunked_body;
+pub(crate) mod client_certificate;
 pub(crate) mod compression;
 pub(crate) mod credentials;
 pub(crate) mod health;
+pub(crate) mod impersonation;
 pub mod listener;
 pub(crate) mod metrics;
 pub(crate) mod negotiation;
@@ -16,12 +18,12 @@ pub(crate) mod request;
 pub(crate) mod request_guard;
 pub(crate) mod request_path;
 pub(crate) mod response;
-pub(crate) mod service_account_token;
 mod warning;
 
 pub use authentication::Authentication;
 pub use body_stream::{BodySender, BodyStream};
 pub use chunked_body::ChunkedBody;
+pub use client_certificate::{ClientAuthorities, ClientCertificate};
 pub use credentials::{Credentials, reachable, write_insecure_kubeconfig};
 pub use metrics::Metrics;
 pub use negotiation::{Encoding, Format, Offer, OpenApi, PLAIN, View};

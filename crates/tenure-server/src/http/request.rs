@@ -4,11 +4,15 @@ use super::{Format, Offer, Query};
 use crate::Failure;
 use bytes::Bytes;
 use hyper::{HeaderMap, Method, header};
+use std::sync::Arc;
+use tenure_auth::UserInfo;
 use tenure_value::Text;
 
 /// A request whose path has been resolved and whose body has been read.
 pub(crate) struct Request {
     pub method: Method,
+    /// Who makes the request, or whom it is made as.
+    pub user: Arc<UserInfo>,
     pub query: Query,
     pub headers: HeaderMap,
     pub body: Bytes,
@@ -18,8 +22,10 @@ impl Request {
     /// Returns the request that the server makes of itself: no query, no body, and the name of the component as user agent.
     pub fn internal(method: Method, component: &'static str) -> Request {
         let agent = header::HeaderValue::from_static(component);
+        let user = UserInfo::new("system:apiserver").with_group(UserInfo::MASTERS);
         Request {
             method,
+            user: Arc::new(user),
             query: Query::default(),
             headers: HeaderMap::from_iter([(header::USER_AGENT, agent)]),
             body: Bytes::new(),

@@ -1,5 +1,4 @@
-//! Checks of a request's headers that come before everything else: impersonation is refused, because it is not
-//! implemented and the request would run as the client itself; and a server that authenticates nobody refuses what a
+//! Checks of a request's headers that come before everything else: a server that authenticates nobody refuses what a
 //! web page in a browser on the same machine could send (DNS rebinding, cross-site requests, forms, untyped bodies).
 
 use super::Authentication;
@@ -7,17 +6,11 @@ use crate::{Failure, Reason};
 use hyper::{HeaderMap, Method, Uri, header, http::request::Parts};
 use std::net::IpAddr;
 
-/// Headers whose names begin so ask to act as another user.
-const IMPERSONATION: &str = "impersonate-";
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
 /// Checks the headers of a request.
 pub(crate) fn check(authentication: &Authentication, head: &Parts) -> Result<(), Failure> {
     let (uri, headers) = (&head.uri, &head.headers);
-    if let Some(name) = headers.keys().find(|name| name.as_str().starts_with(IMPERSONATION)) {
-        let message = format!("impersonation is not supported: remove the header {name}");
-        return Err(Failure::new(Reason::Forbidden, message));
-    }
     match authentication {
         Authentication::Token(_) => Ok(()),
         Authentication::Anyone => {
@@ -147,16 +140,5 @@ mod tests {
     fn a_server_with_a_token_serves_any_host() {
         let token = Authentication::Token("secret".into());
         assert_eq!(checked(&token, "/api", &[("host", "tenure.example.com"), ("content-length", "2")]), None);
-    }
-
-    #[test]
-    fn impersonation_is_refused() {
-        for authentication in [Authentication::Anyone, Authentication::Token("secret".into())] {
-            for name in
-                ["Impersonate-User", "Impersonate-Group", "Impersonate-Uid", "Impersonate-Extra-scopes"]
-            {
-                assert_eq!(checked(&authentication, "/api", &[(name, "jane")]), Some(403), "{name}");
-            }
-        }
     }
 }

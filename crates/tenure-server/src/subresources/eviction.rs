@@ -47,6 +47,7 @@ impl Subresources {
         let options = eviction.get("deleteOptions").filter(|options| !options.is_null());
         let request = Request {
             method: Method::DELETE,
+            user: request.user.clone(),
             query: request.query.clone(),
             headers: HeaderMap::new(),
             body: options.map(json::to_vec).unwrap_or_default().into(),

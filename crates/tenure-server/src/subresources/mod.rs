@@ -79,6 +79,10 @@ impl Subresources {
             _ => return Err(Failure::method_not_allowed()),
         };
         let posted = body::read(&request.body, encoding, kind)?.value;
+        let given = posted.get("kind").and_then(Value::as_str).unwrap_or(kind);
+        if given != kind {
+            return Err(Failure::bad_request(format!("{given} cannot be handled as a {kind}")));
+        }
         let admitted = Box::pin(self.writer.admit_posted(target, request, &options, posted));
         let (posted, warnings) = admitted.await?;
         let response = match kind {

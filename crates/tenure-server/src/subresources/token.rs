@@ -3,12 +3,15 @@
 use super::Subresources;
 use crate::{
     Answer, Cause, Failure, Format,
-    kinds::scalar::Timestamp,
-    object::{Stored, meta_text, seconds},
-    target::Target,
-    token::{AUDIENCE, Claims},
+    kinds::{
+        role::{NODES, PODS, SECRETS},
+        scalar::Timestamp,
+    },
+    object::{meta_text, seconds},
+    target::{Target, Verb},
 };
 use hyper::StatusCode;
+use tenure_auth::authentication::{BoundObject, TokenRequest};
 use tenure_value::{Text, Value};
 
 /// The default, shortest and longest lifetime of a token, in seconds.
@@ -27,33 +30,43 @@ impl Subresources {
         format: Format,
     ) -> Result<Answer, Failure> {
         let spec = asked.get("spec").cloned().unwrap_or(Value::Null);
-        let (audiences, lasts) = requested(&spec)?;
-        let key = target.key();
-        let account =
-            self.writer.objects.store.get(key.as_bytes()).await?.ok_or_else(|| target.not_found())?;
-        let account = Stored::read(&account)?;
+        let tokens = &self.authenticator.tokens;
+        let (mut audiences, lasts) = requested(&spec)?;
+        if audiences.is_empty() {
+            audiences = tokens.audiences.clone();
+        }
+        let account = self.live(target).await?;
+        let bound = self.bound_objects(target, spec.get("boundObjectRef")).await?;
         let now = self.writer.objects.clock.now();
-        let claims = Claims {
-            namespace: target.namespace.clone(),
-            name: target.name.clone(),
-            uid: meta_text(&account.object, "uid").into(),
+        let request = TokenRequest {
+            issuer: tokens.issuer(),
+            for_api_server: audiences.iter().any(|audience| tokens.audiences.contains(audience)),
             audiences,
-            issued: now.seconds,
-            expires: now.seconds.saturating_add(lasts),
+            account: (
+                target.namespace.clone(),
+                target.name.clone(),
+                meta_text(&account.object, "uid").into(),
+            ),
+            bound,
+            seconds: lasts,
+            id: uuid::Uuid::new_v4().to_string().into(),
+            now: now.seconds,
         };
-        let expires = Timestamp { seconds: claims.expires, nanos: 0 };
+        let expires = Timestamp { seconds: now.seconds.saturating_add(lasts), nanos: 0 };
         let metadata = [
             ("name", Value::from(target.name.clone())),
             ("namespace", target.namespace.clone().into()),
             ("creationTimestamp", seconds(now).into()),
+            ("uid", meta_text(&account.object, "uid").into()),
         ];
+        let bound = spec.get("boundObjectRef").cloned().unwrap_or(Value::Null);
         let spec = [
-            ("audiences", Value::array(claims.audiences.iter().map(|one| Value::from(one.clone())))),
+            ("audiences", Value::array(request.audiences.iter().cloned().map(Value::from))),
             ("expirationSeconds", Value::from(lasts)),
-            ("boundObjectRef", Value::Null),
+            ("boundObjectRef", bound),
         ];
         let status = [
-            ("token", Value::from(self.authenticator.issue(&claims))),
+            ("token", Value::from(tokens.issue(&request)?)),
             ("expirationTimestamp", seconds(expires).into()),
         ];
         let answer = Value::object([
@@ -64,6 +77,67 @@ impl Subresources {
             ("status", Value::object(status)),
         ]);
         Ok(Answer::document(StatusCode::CREATED, &answer, format))
+    }
+}
+
+impl Subresources {
+    /// Returns the objects that a token is bound to: the one that is asked for and, for a pod, the node that it runs on.
+    async fn bound_objects(
+        &self,
+        account: &Target,
+        asked: Option<&Value>,
+    ) -> Result<Vec<BoundObject>, Failure> {
+        let Some(asked) = asked.filter(|asked| !asked.is_null()) else { return Ok(Vec::new()) };
+        let text = |field: &str| asked.get(field).and_then(Value::as_str).unwrap_or_default();
+        let (resource, word) = match (text("apiVersion"), text("kind")) {
+            ("v1" | "", "Pod") => (PODS, "pod"),
+            ("v1" | "", "Secret") => (SECRETS, "secret"),
+            ("v1" | "", "Node") => (NODES, "node"),
+            (version, kind) => {
+                return Err(Failure::bad_request(format!(
+                    "cannot bind token to object of type {version}, Kind={kind}; use Pod, Secret or Node"
+                )));
+            }
+        };
+        let (object, bound) = self.bound_object(resource, word, account, text("name")).await?;
+        if !text("uid").is_empty() && text("uid") != bound.uid {
+            let why = format!(
+                "the UID in the bound object reference ({}) does not match the UID in record. The object might have been deleted and then recreated",
+                text("uid")
+            );
+            let (group, _, name) = resource;
+            return Err(Failure::conflict(group, name, text("name"), &why));
+        }
+        let mut all = vec![bound];
+        let node = object.at(["spec", "nodeName"]).and_then(Value::as_str).unwrap_or_default();
+        if word == "pod" && !node.is_empty() {
+            // A node that does not exist yet, or any more, has no uid to bind to.
+            match self.bound_object(NODES, "node", account, node).await {
+                Ok((_, node)) => all.push(node),
+                Err(failure) if failure.code() == 404 => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(all)
+    }
+
+    async fn bound_object(
+        &self,
+        (group, version, resource): (&str, &str, &str),
+        word: &str,
+        account: &Target,
+        name: &str,
+    ) -> Result<(Value, BoundObject), Failure> {
+        let target = Target {
+            handler: self.writer.objects.catalog.resource(group, version, resource)?,
+            namespace: if word == "node" { Text::default() } else { account.namespace.clone() },
+            name: name.into(),
+            subresource: Text::default(),
+            verb: Verb::Get,
+        };
+        let stored = self.live(&target).await?;
+        let uid = meta_text(&stored.object, "uid").into();
+        Ok((stored.object, BoundObject { kind: word.into(), name: name.into(), uid }))
     }
 }
 
@@ -94,21 +168,15 @@ fn requested(spec: &Value) -> Result<(Vec<Text>, i64), Failure> {
             &format!("Invalid value: {lasts}: may not specify a duration larger than 2^32 seconds"),
         );
     }
-    let mut audiences = texts(spec.get("audiences"));
+    let audiences = texts(spec.get("audiences"));
     if audiences.len() > AUDIENCES {
         wrong(
             "spec.audiences",
             &format!("Too many: {}: must have at most {AUDIENCES} items", audiences.len()),
         );
     }
-    if spec.get("boundObjectRef").is_some_and(|bound| !bound.is_null()) {
-        wrong("spec.boundObjectRef", "Invalid value: a token is bound to its account alone; leave this out");
-    }
     if !causes.is_empty() {
         return Err(Failure::invalid("authentication.k8s.io", "TokenRequest", "", causes));
-    }
-    if audiences.is_empty() {
-        audiences.push(AUDIENCE.into());
     }
     Ok((audiences, lasts))
 }

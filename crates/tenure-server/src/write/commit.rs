@@ -151,6 +151,10 @@ impl Writer {
         handler: &ResourceHandler,
         transaction: Transaction,
     ) -> Result<Option<Revision>, Failure> {
+        let written: Vec<_> = match handler.role {
+            Role::Rbac => transaction.operations().iter().map(|operation| operation.key.clone()).collect(),
+            _ => Vec::new(),
+        };
         let committed = match self.objects.store.commit(transaction).await {
             Ok(committed) => committed,
             Err(Error::Conflict(_)) => return Ok(None),
@@ -160,7 +164,7 @@ impl Writer {
         let refreshed = match handler.role {
             Role::Definition => self.catalog.refresh().await,
             Role::AdmissionConfiguration => self.admission.refresh().await,
-            _ => Ok(()),
+            _ => written.iter().try_for_each(|key| self.authorizer.refresh_key(key)),
         };
         // The write is durable whatever becomes of this. The lifecycle controller sees the same change and refreshes again.
         if let Err(failure) = refreshed {

@@ -7,12 +7,15 @@ use crate::{
     object::meta_text,
     objects::Objects,
 };
+use std::sync::Arc;
+use tenure_auth::UserInfo;
 use tenure_value::{Text, Value};
 
 /// The context of one write.
 pub(super) struct ServerContext {
     now: Timestamp,
     uid: Text,
+    user: Arc<UserInfo>,
     allocator: Option<Allocator>,
 }
 
@@ -27,7 +30,8 @@ impl ServerContext {
             Role::Service => Some(Allocator::open(objects).await?),
             _ => None,
         };
-        Ok(ServerContext { now: write.now, uid: meta_text(object, "uid").into(), allocator })
+        let (uid, user) = (meta_text(object, "uid").into(), write.request.user.clone());
+        Ok(ServerContext { now: write.now, uid, user, allocator })
     }
 }
 
@@ -54,6 +58,6 @@ impl CreateContext for ServerContext {
     }
 
     fn requester(&self) -> (Text, Text, Vec<Text>) {
-        ("admin".into(), Text::default(), vec!["system:masters".into(), "system:authenticated".into()])
+        (self.user.name.clone(), self.user.uid.clone(), self.user.groups.clone())
     }
 }

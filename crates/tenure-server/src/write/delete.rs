@@ -102,6 +102,7 @@ impl Writer {
         for attempt in 0..ATTEMPTS {
             let live = self.objects.read(target).await?.ok_or_else(|| target.not_found())?;
             options.check(target, &live)?;
+            self.authorize_deletion(target, request, &live)?;
             if options.admitted == Admitted::NotYet && reviewed != Some(live.revision) {
                 Box::pin(self.admit_deletion(target, request, options, &live, warnings)).await?;
                 reviewed = Some(live.revision);

@@ -4,6 +4,7 @@
 mod admission;
 mod allocate;
 mod apply;
+mod authorize;
 pub(crate) mod body;
 mod commit;
 mod create;
@@ -30,6 +31,7 @@ mod update;
 use crate::{
     Answer, Failure, Metrics,
     admission::Admission,
+    authorization::Authorizer,
     behavior::Behavior,
     catalog::Catalog,
     http::Request,
@@ -52,6 +54,7 @@ pub(crate) struct Writer {
     pub objects: Arc<Objects>,
     pub reader: Arc<Reader>,
     pub admission: Arc<Admission>,
+    pub authorizer: Arc<Authorizer>,
     catalog: Arc<Catalog>,
     metrics: Arc<Metrics>,
     behavior: Behavior,
@@ -59,11 +62,16 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub fn new(reader: Arc<Reader>, admission: Arc<Admission>, behavior: Behavior) -> Arc<Writer> {
+    pub fn new(
+        reader: Arc<Reader>,
+        admission: Arc<Admission>,
+        authorizer: Arc<Authorizer>,
+        behavior: Behavior,
+    ) -> Arc<Writer> {
         let objects = reader.objects.clone();
         let (catalog, metrics) = (objects.catalog.clone(), reader.metrics.clone());
         let quota_locks = quota::QuotaLocks::default();
-        Arc::new(Writer { objects, reader, admission, catalog, metrics, behavior, quota_locks })
+        Arc::new(Writer { objects, reader, admission, authorizer, catalog, metrics, behavior, quota_locks })
     }
 
     /// Carries out a PUT or a PATCH of an object.

@@ -111,7 +111,10 @@ impl Writer {
         let admitted = object;
         let object = self.prepare(write, live, &admitted).await?;
         let object = self.accept_definition(write, live, object, &mut warnings).await?;
+        self.authorize_grant(write, live, &object)?;
         self.validate(write, live, &admitted, &object, &managers, is_apply).await?;
+        self.authorize_creation(write, live, &name)?;
+        self.authorize_fields(write, live, &object, is_apply)?;
         // Validating admission.
         if let Some(review) = &review {
             Box::pin(review.validate(&object, &managers, live, &mut warnings)).await?;

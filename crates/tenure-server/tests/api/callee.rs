@@ -2,7 +2,7 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::{net::SocketAddr, sync::Arc};
-use tenure_server::listen::{Handler, bind, serve};
+use tenure_server::listen::{Handler, Tls, bind, serve};
 use tokio::runtime::Runtime;
 use tokio_rustls::rustls::{
     ServerConfig,
@@ -34,7 +34,12 @@ impl Callee {
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let listener = runtime.block_on(bind(([127, 0, 0, 1], 0).into())).unwrap();
         let address = listener.local_addr().unwrap();
-        runtime.spawn(serve(listener, Some(Arc::new(config)), handler, std::future::pending()));
+        runtime.spawn(serve(
+            listener,
+            Some(Tls { config: Arc::new(config), authorities: None }),
+            handler,
+            std::future::pending(),
+        ));
         Callee { address, ca_bundle: STANDARD.encode(certified.cert.pem()), runtime: Some(runtime) }
     }
 

@@ -30,13 +30,15 @@ fn a_server_without_authentication_refuses_what_a_web_page_could_send() {
 }
 
 #[test]
-fn impersonation_is_refused_not_ignored() {
-    let server = Server::with(Access::Token("a token of the administrator".into()));
-    let get = || Request::new("GET", MAPS).header("Authorization", "Bearer a token of the administrator");
+fn an_impersonated_request_has_the_permissions_of_its_user() {
+    let server = Server::with(Access::Token("administrators-token".into()));
+    let get = || Request::new("GET", MAPS).header("Authorization", "Bearer administrators-token");
     assert_eq!(server.send(&get()).code, 200);
-    for name in ["Impersonate-User", "impersonate-group", "Impersonate-Extra-scopes"] {
-        let refused = server.send(&get().header(name, "jane"));
-        assert_eq!(refused.code, 403, "{}", refused.text());
-        assert!(refused.says("message").contains("impersonation is not supported"), "{}", refused.text());
-    }
+    let jane = server.send(&get().header("Impersonate-User", "jane"));
+    assert_eq!(jane.code, 403, "{}", jane.text());
+    assert!(jane.says("message").contains("User \"jane\" cannot list resource"), "{}", jane.text());
+    let master = get().header("Impersonate-User", "jane").header("Impersonate-Group", "system:masters");
+    assert_eq!(server.send(&master).code, 200);
+    let nameless = server.send(&get().header("Impersonate-Group", "devs"));
+    assert_eq!(nameless.code, 400, "{}", nameless.text());
 }

@@ -1,6 +1,6 @@
 //! `tenure serve`: opens the store, creates credentials, listens, and prints how to connect.
 
-use crate::{Outcome, encryption::{EncryptionConfig, EncryptionFlags}, terminal::Terminal};
+use crate::{Outcome, encryption::{EncryptionConfig, EncryptionFlags}, identity::IdentityFlags, terminal::Terminal};
 #[cfg(feature = "etcd")]
 use crate::{control, etcd::EtcdFlags};
 use clap::{Args, ValueEnum};
@@ -46,6 +46,8 @@ pub struct Options {
     /// Behave exactly as Kubernetes, or with the improvements that docs/differences.md lists.
     #[arg(long, value_enum, default_value_t = Compatibility::Tenure)]
     compatibility: Compatibility,
+    #[command(flatten)]
+    identity: IdentityFlags,
     /// Admission plugins to enable in addition to the default ones, by the names that Kubernetes gives them.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     enable_admission_plugins: Vec<String>,
@@ -121,7 +123,8 @@ async fn serve(options: Options) -> Result<(), Error> {
     let (access, tls, kubeconfig, authority) = if options.insecure_http {
         (Access::Anyone, None, write_insecure_kubeconfig(&options.data_dir, address)?, String::new())
     } else {
-        let credentials = Credentials::open(&options.data_dir, address)?;
+        let authorities = options.identity.client_authorities()?;
+        let credentials = Credentials::open(&options.data_dir, address, authorities)?;
         let Credentials { authority, token, kubeconfig, tls } = credentials;
         (Access::Token(token), Some(tls), kubeconfig, authority)
     };
@@ -141,6 +144,7 @@ async fn serve(options: Options) -> Result<(), Error> {
         Compatibility::Kubernetes => Behavior::kubernetes(),
         Compatibility::Tenure => Behavior::tenure(),
     };
+    options.identity.apply(&mut server_options)?;
     let api = Server::with_options(store, server_options).await;
     let api = api.map_err(|failure| format!("cannot start: {failure}"))?;
     api.announce(address);

@@ -1,0 +1,65 @@
+//! The attributes of a request, from its method and path alone: authorization comes before it is known whether the
+//! resource exists.
+
+use crate::{Address, Query};
+use hyper::Method;
+use tenure_auth::{Attributes, ResourceAttributes};
+use tenure_value::Text;
+
+/// Returns what a request asks for.
+pub(crate) fn request_attributes(
+    method: &Method,
+    path: &str,
+    address: &Address,
+    query: &Query,
+) -> Attributes {
+    let Address::Resource(of) = address else {
+        let verb = Text::from(method.as_str().to_ascii_lowercase());
+        return Attributes::NonResource { verb, path: path.into() };
+    };
+    let is_collection = of.name.is_empty();
+    let is_watch = of.watch || query.flag("watch");
+    let verb = match *method {
+        Method::GET | Method::HEAD if is_collection && is_watch => "watch",
+        Method::GET | Method::HEAD if of.watch => "watch",
+        Method::GET | Method::HEAD if is_collection => "list",
+        Method::GET | Method::HEAD => "get",
+        Method::POST => "create",
+        Method::PUT => "update",
+        Method::PATCH => "patch",
+        Method::DELETE if is_collection => "deletecollection",
+        Method::DELETE => "delete",
+        _ => "",
+    };
+    // A request for a namespace is authorized in that namespace.
+    let is_namespace = of.group.is_empty() && of.resource == "namespaces";
+    let namespace = if is_namespace { of.name.clone() } else { of.namespace.clone() };
+    let name = match is_collection {
+        true => selected_name(verb, query),
+        false => of.name.clone(),
+    };
+    Attributes::Resource(ResourceAttributes {
+        verb: verb.into(),
+        group: of.group.clone(),
+        version: of.version.clone(),
+        resource: of.resource.clone(),
+        subresource: of.subresource.clone(),
+        namespace,
+        name,
+    })
+}
+
+/// A collection of which one name is selected is authorized as that object.
+fn selected_name(verb: &str, query: &Query) -> Text {
+    if !matches!(verb, "list" | "watch") {
+        return Text::default();
+    }
+    let selector = query.given("fieldSelector").map_or("", |selector| selector.as_str());
+    let mut terms = selector.split(',').map(str::trim);
+    let name = terms.find_map(|term| {
+        let (field, value) = term.split_once('=')?;
+        let value = value.strip_prefix('=').unwrap_or(value);
+        (field == "metadata.name").then_some(value)
+    });
+    name.unwrap_or_default().into()
+}

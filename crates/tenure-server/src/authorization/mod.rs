@@ -1,0 +1,305 @@
+//! Authorization: RBAC over the stored roles and bindings, kept in step with them in memory.
+//!
+//! A decision reads one lock and an index of subjects. Roles are read when the server opens, after each commit of
+//! this server, and by the controller that follows the changes of others.
+
+mod attributes;
+
+pub(crate) use attributes::request_attributes;
+
+use crate::{
+    Failure, Reason,
+    kinds::{self, role::RBAC},
+    object::{Stored, key, meta_text},
+    objects::read_all,
+};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
+use std::{collections::HashMap, sync::Arc};
+use tenure_auth::{
+    Attributes, ImpersonationMode, ResourceAttributes, UserInfo, impersonate,
+    rbac::{
+        Decision, FieldWrite, Policy, PolicyRule, RoleRef, Uncovered, WritePermission, check_fields,
+        uncovered,
+    },
+};
+use tenure_store::Store;
+use tenure_value::{Text, Value};
+
+/// The prefix of the keys of roles and bindings in the store.
+pub(crate) const RBAC_PREFIX: &str = "objects/rbac.authorization.k8s.io/";
+/// How many requesters the server remembers the mode of impersonation of.
+const REMEMBERED_REQUESTERS: usize = 1024;
+
+/// How requests are authorized.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Authorization {
+    /// By the stored roles and bindings.
+    #[default]
+    Rbac,
+    /// Everyone may do everything.
+    AlwaysAllow,
+}
+
+/// Decides what users may do.
+pub(crate) struct Authorizer {
+    mode: Authorization,
+    store: Arc<dyn Store>,
+    policy: RwLock<Policy>,
+    /// The mode that last permitted a requester to impersonate.
+    modes: Mutex<HashMap<Text, ImpersonationMode>>,
+}
+
+impl Authorizer {
+    /// Reads the stored roles and bindings.
+    pub async fn open(store: Arc<dyn Store>, mode: Authorization) -> Result<Arc<Authorizer>, Failure> {
+        let authorizer = Authorizer { mode, store, policy: RwLock::default(), modes: Mutex::default() };
+        authorizer.refresh().await?;
+        Ok(Arc::new(authorizer))
+    }
+
+    /// Reads all roles and bindings again.
+    pub async fn refresh(&self) -> Result<(), Failure> {
+        if self.mode == Authorization::AlwaysAllow {
+            return Ok(());
+        }
+        let mut policy = Policy::default();
+        let mut keys = Vec::new();
+        for name in RBAC.1 {
+            let Some(resource) = kinds::registry().find(RBAC.0, "v1", name) else { continue };
+            for stored in read_all(&*self.store, resource, "").await? {
+                policy.insert(&stored.object);
+                let (namespace, name) =
+                    (meta_text(&stored.object, "namespace"), meta_text(&stored.object, "name"));
+                keys.push(key(resource, namespace, name));
+            }
+        }
+        *self.policy.write() = policy;
+        // What was written while this read may have been overwritten by it.
+        keys.iter().try_for_each(|key| self.refresh_key(key.as_bytes()))
+    }
+
+    /// Reads a role or binding again that was written or deleted.
+    pub fn refresh_key(&self, key: &[u8]) -> Result<(), Failure> {
+        let path = std::str::from_utf8(key).ok().and_then(|key| key.strip_prefix(RBAC_PREFIX));
+        let Some((resource, path)) = path.and_then(|path| path.split_once('/')) else { return Ok(()) };
+        if !self.is_rbac() {
+            return Ok(());
+        }
+        // The lock is held while the object is read, so that an older state does not replace a newer one.
+        let mut policy = self.policy.write();
+        match self.store.peek(key)? {
+            Some(entry) => drop(policy.insert(&Stored::read(&entry)?.object)),
+            None => {
+                let kind = kinds::registry().find(RBAC.0, "v1", resource).map(|of| of.kind.clone());
+                let (namespace, name) = path.split_once('/').unwrap_or(("", path));
+                policy.remove(&kind.unwrap_or_default(), namespace, name);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether RBAC decides.
+    pub fn is_rbac(&self) -> bool {
+        self.mode == Authorization::Rbac
+    }
+
+    fn policy(&self) -> RwLockReadGuard<'_, Policy> {
+        self.policy.read()
+    }
+
+    /// Decides about a request.
+    pub fn decide(&self, user: &UserInfo, attributes: &Attributes) -> Decision {
+        match self.mode {
+            Authorization::AlwaysAllow => Decision::allowed(),
+            Authorization::Rbac => self.policy().authorize(user, attributes),
+        }
+    }
+
+    /// Returns a 403 unless the user may do it.
+    pub fn check(&self, user: &UserInfo, attributes: &Attributes) -> Result<(), Failure> {
+        let decision = self.decide(user, attributes);
+        if decision.is_allowed() { Ok(()) } else { Err(forbidden(user, attributes, &decision.reason)) }
+    }
+
+    /// Returns the user that a requester acts as, if it may.
+    pub fn impersonate(
+        &self,
+        requester: &UserInfo,
+        wanted: &UserInfo,
+        request: &Attributes,
+    ) -> Result<UserInfo, Failure> {
+        let last = self.modes.lock().get(&requester.name).copied();
+        let authorize = |attributes: &Attributes| {
+            let decision = self.decide(requester, attributes);
+            if decision.is_allowed() { Ok(()) } else { Err(decision.reason) }
+        };
+        match impersonate(requester, wanted, request, last, authorize) {
+            Ok(impersonated) => {
+                let mut modes = self.modes.lock();
+                if modes.len() < REMEMBERED_REQUESTERS || modes.contains_key(&requester.name) {
+                    modes.insert(requester.name.clone(), impersonated.mode);
+                }
+                Ok(impersonated.user)
+            }
+            Err(denied) => Err(forbidden(requester, &denied.attributes, &denied.reason)),
+        }
+    }
+
+    /// Returns the rules of a user in a namespace, and what kept roles from being read.
+    pub fn rules_of(&self, user: &UserInfo, namespace: &str) -> (Vec<PolicyRule>, String) {
+        let every = |resources: bool| {
+            let all = || vec![Text::from("*")];
+            match resources {
+                true => {
+                    PolicyRule { api_groups: all(), resources: all(), verbs: all(), ..Default::default() }
+                }
+                false => PolicyRule { non_resource_urls: all(), verbs: all(), ..Default::default() },
+            }
+        };
+        if !self.is_rbac() {
+            return (vec![every(true), every(false)], String::new());
+        }
+        let policy = self.policy();
+        let (rules, error) = policy.rules_of(user, namespace);
+        (rules.into_iter().cloned().collect(), error)
+    }
+
+    /// Checks that a user who writes a role or a binding does not grant more than it has. `object` is the new state and
+    /// `old` the stored one, if there is one.
+    pub fn check_escalation(
+        &self,
+        user: &UserInfo,
+        attributes: &ResourceAttributes,
+        old: Option<&Value>,
+        object: &Value,
+    ) -> Result<(), Failure> {
+        if !self.is_rbac() || user.is_in(UserInfo::MASTERS) {
+            return Ok(());
+        }
+        let policy = self.policy();
+        let name = Text::from(object.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default());
+        let namespace = attributes.namespace.as_str();
+        let is_allowed = |verb: &str, resource: &str, name: &Text| {
+            let asked = ResourceAttributes {
+                verb: verb.into(),
+                resource: resource.into(),
+                subresource: Text::default(),
+                name: name.clone(),
+                ..attributes.clone()
+            };
+            policy.authorize(user, &Attributes::Resource(asked)).is_allowed()
+        };
+        let rules = match attributes.resource.as_str() {
+            "roles" | "clusterroles" => {
+                let unchanged = old.is_some_and(|old| {
+                    old.get("rules") == object.get("rules")
+                        && old.get("aggregationRule") == object.get("aggregationRule")
+                });
+                // A new object has no name in its path, so that names in a rule do not match it.
+                if unchanged || is_allowed("escalate", &attributes.resource, &attributes.name) {
+                    return Ok(());
+                }
+                let is_aggregated = object.get("aggregationRule").is_some_and(|rule| !rule.is_null());
+                // An aggregated role can collect any rule.
+                if is_aggregated && uncovered(&policy.rules_of(user, namespace).0, &every_rule()).is_some() {
+                    let why = "must have cluster-admin privileges to use the aggregationRule";
+                    return Err(Failure::forbidden(&attributes.group, &attributes.resource, &name, why));
+                }
+                PolicyRule::list(object.get("rules"))
+            }
+            _ => {
+                let unchanged = old.is_some_and(|old| {
+                    old.get("subjects") == object.get("subjects")
+                        && old.get("roleRef") == object.get("roleRef")
+                });
+                let reference = |field: &str| object.at(["roleRef", field]).and_then(Value::as_str);
+                let name = Text::from(reference("name").unwrap_or_default());
+                let (role, resource) = match reference("kind") {
+                    Some("ClusterRole") => (RoleRef::ClusterRole(name.clone()), "clusterroles"),
+                    Some("Role") => (RoleRef::Role(name.clone()), "roles"),
+                    // Validation refuses what is not a role.
+                    _ => return Ok(()),
+                };
+                if unchanged || is_allowed("bind", resource, &name) {
+                    return Ok(());
+                }
+                match policy.rules_of_role(&role, namespace) {
+                    Some(rules) => rules.to_vec(),
+                    None => return Err(Failure::not_found(&attributes.group, &attributes.resource, &name)),
+                }
+            }
+        };
+        let refuse = |why: String| {
+            let named = object.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+            Err(Failure::forbidden(&attributes.group, &attributes.resource, named, &why))
+        };
+        let (owned, errors) = policy.rules_of(user, namespace);
+        let who = format!("user {:?} (groups={:?})", user.name, user.groups);
+        match uncovered(&owned, &rules) {
+            None => Ok(()),
+            Some(Uncovered::TooMany) => refuse(format!(
+                "{who} is attempting to grant rules with too many combinations to compare; split the rules"
+            )),
+            Some(Uncovered::Rules(rules)) => {
+                let listed: Vec<String> = rules.iter().map(PolicyRule::to_string).collect();
+                let mut why = format!(
+                    "{who} is attempting to grant RBAC permissions not currently held:\n{}",
+                    listed.join("\n")
+                );
+                if !errors.is_empty() {
+                    why.push_str(&format!("; resolution errors: [{errors}]"));
+                }
+                refuse(why)
+            }
+        }
+    }
+
+    /// Whether what a user may change of a resource is limited to fields at all.
+    pub fn limits_fields(&self, user: &UserInfo, attributes: &ResourceAttributes) -> bool {
+        self.is_rbac() && self.policy().write_permission(user, attributes) != WritePermission::Unlimited
+    }
+
+    /// Checks the fields that a write changes against the field rules of the user's roles.
+    pub fn check_fields(
+        &self,
+        user: &UserInfo,
+        attributes: &ResourceAttributes,
+        write: &FieldWrite<'_>,
+    ) -> Result<(), Failure> {
+        let policy = self.policy();
+        let WritePermission::Limited(limits) = policy.write_permission(user, attributes) else {
+            return Ok(());
+        };
+        let rules: Vec<_> = limits.iter().map(|(_, rule)| *rule).collect();
+        let Err(reasons) = check_fields(&rules, write) else { return Ok(()) };
+        let grants: Vec<String> = limits.iter().map(|(grant, _)| grant.to_string()).collect();
+        let why = format!(
+            "User {:?} may {} only some fields: {} (by {})",
+            user.name,
+            attributes.verb,
+            reasons.join("; "),
+            grants.join("; ")
+        );
+        Err(Failure::forbidden(&attributes.group, &attributes.resource, &attributes.name, &why))
+    }
+}
+
+/// Returns the rules that cover everything.
+fn every_rule() -> Vec<PolicyRule> {
+    let all = || vec![Text::from("*")];
+    vec![
+        PolicyRule { api_groups: all(), resources: all(), verbs: all(), ..Default::default() },
+        PolicyRule { non_resource_urls: all(), verbs: all(), ..Default::default() },
+    ]
+}
+
+/// Returns the 403 of a request.
+fn forbidden(user: &UserInfo, attributes: &Attributes, reason: &str) -> Failure {
+    let why = attributes.denial(user, reason);
+    match attributes {
+        Attributes::Resource(of) => Failure::forbidden(&of.group, &of.resource, &of.name, &why),
+        Attributes::NonResource { .. } => {
+            Failure::new(Reason::Forbidden, format!("forbidden: {why}")).about("", "", "")
+        }
+    }
+}

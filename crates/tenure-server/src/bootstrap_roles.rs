@@ -1,0 +1,57 @@
+//! The roles and bindings that every server has, created and restored when it opens.
+
+use crate::{
+    Failure,
+    kinds::role::RBAC,
+    object::meta_text,
+    target::{Target, Verb},
+    write::{DeleteOptions, Writer},
+};
+use std::sync::Arc;
+use tenure_auth::rbac::{Reconciled, bootstrap_objects, reconcile};
+use tenure_value::{Text, Value};
+use tokio::task::JoinSet;
+
+const COMPONENT: &str = "kube-apiserver";
+
+/// Creates what is missing and restores what was removed. The writes share the commits of the store.
+pub(crate) async fn restore(writer: &Arc<Writer>) -> Result<(), Failure> {
+    let objects =
+        bootstrap_objects().map_err(|error| Failure::internal(format!("bootstrap roles: {error}")))?;
+    let mut writes = JoinSet::new();
+    for object in objects {
+        let writer = writer.clone();
+        writes.spawn(async move { restore_one(&writer, &object).await });
+    }
+    while let Some(ended) = writes.join_next().await {
+        ended.map_err(|error| Failure::internal(format!("bootstrap roles: {error}")))??;
+    }
+    Ok(())
+}
+
+async fn restore_one(writer: &Writer, expected: &Value) -> Result<(), Failure> {
+    let kind = expected.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let resource = format!("{}s", kind.to_lowercase());
+    let target = Target {
+        verb: Verb::Update,
+        handler: writer.objects.catalog.resource(RBAC.0, "v1", &resource)?,
+        namespace: meta_text(expected, "namespace").into(),
+        name: meta_text(expected, "name").into(),
+        subresource: Text::default(),
+    };
+    let stored = writer.objects.read(&target).await?;
+    let object = match reconcile(expected, stored.map(|stored| stored.shown()).as_ref()) {
+        Reconciled::Unchanged => return Ok(()),
+        Reconciled::Create(object) | Reconciled::Update(object) => object,
+        Reconciled::Recreate(object) => {
+            let request = crate::http::Request::internal(hyper::Method::DELETE, COMPONENT);
+            writer.delete_object(&target, &request, &DeleteOptions::default(), &mut Vec::new()).await?;
+            object
+        }
+    };
+    match writer.put_own(&target, COMPONENT, &object).await {
+        // Another server over the same store does the same.
+        Err(failure) if failure.code() == 409 => Ok(()),
+        written => written,
+    }
+}

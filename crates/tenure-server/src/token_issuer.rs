@@ -1,0 +1,140 @@
+//! Service account tokens: the key that signs them, and those that verify them.
+//!
+//! Without a key of its own the server makes one and keeps it in the store, so that all servers over one store accept
+//! each other's tokens.
+
+use crate::Failure;
+use std::sync::Arc;
+use tenure_auth::authentication::{
+    JwtError, ServiceAccountClaims, ServiceAccountTokenError, SigningKey, TokenRequest, VerifyingKey,
+    jwk_set, sign, verify,
+};
+use tenure_store::{Error, Expected, Store, Transaction};
+use tenure_value::{Text, Value};
+
+/// The key of the store under which servers share the key that signs tokens.
+const SHARED_KEY: &[u8] = b"internal/service-account-key";
+/// The issuer and audience of a server that is given none.
+const DEFAULT_ISSUER: &str = "https://kubernetes.default.svc";
+
+/// The issuer, the audiences and the keys of service account tokens.
+#[derive(Clone)]
+pub struct TokenOptions {
+    /// The issuers; the first one issues, the others are accepted.
+    pub issuers: Vec<String>,
+    /// The audiences of the server itself; the issuer if empty.
+    pub audiences: Vec<String>,
+    /// The key that signs; the server makes one if it is given none.
+    pub signing_key: Option<Arc<SigningKey>>,
+    /// Further keys that verify.
+    pub verifying_keys: Vec<VerifyingKey>,
+}
+
+impl Default for TokenOptions {
+    fn default() -> TokenOptions {
+        TokenOptions {
+            issuers: vec![DEFAULT_ISSUER.into()],
+            audiences: Vec::new(),
+            signing_key: None,
+            verifying_keys: Vec::new(),
+        }
+    }
+}
+
+/// Issues and reads service account tokens.
+pub(crate) struct TokenIssuer {
+    issuers: Vec<Text>,
+    pub audiences: Vec<Text>,
+    signing_key: Arc<SigningKey>,
+    keys: Vec<VerifyingKey>,
+}
+
+impl TokenIssuer {
+    /// Opens the issuer; `shared` is the store that keeps the key if none is given.
+    pub async fn open(options: TokenOptions, shared: Option<&dyn Store>) -> Result<TokenIssuer, Failure> {
+        let TokenOptions { mut issuers, audiences, signing_key, verifying_keys } = options;
+        if issuers.is_empty() {
+            issuers.push(DEFAULT_ISSUER.into());
+        }
+        let signing_key = match (signing_key, shared) {
+            (Some(key), _) => key,
+            (None, Some(store)) => Arc::new(shared_key(store).await?),
+            (None, None) => Arc::new(SigningKey::generate().map_err(unusable)?.0),
+        };
+        let mut keys = vec![signing_key.verifying_key().clone()];
+        keys.extend(verifying_keys);
+        keys.dedup();
+        let issuers: Vec<Text> = issuers.into_iter().map(Text::from).collect();
+        let audiences = match audiences.is_empty() {
+            true => issuers[..1].to_vec(),
+            false => audiences.into_iter().map(Text::from).collect(),
+        };
+        Ok(TokenIssuer { issuers, audiences, signing_key, keys })
+    }
+
+    /// Returns the issuer of new tokens.
+    pub fn issuer(&self) -> &str {
+        &self.issuers[0]
+    }
+
+    /// Signs a token.
+    pub fn issue(&self, request: &TokenRequest<'_>) -> Result<String, Failure> {
+        sign(&self.signing_key, &request.claims()).map_err(unusable)
+    }
+
+    /// Returns the claims of a token; the error is empty for what is not a token of this server at all.
+    pub fn read(&self, token: &str, audiences: &[Text], now: i64) -> Result<ServiceAccountClaims, String> {
+        let claims = match verify(&self.keys, token) {
+            Ok(claims) => claims,
+            Err(JwtError::NotAToken) => return Err(String::new()),
+            Err(error) => return Err(error.to_string()),
+        };
+        match ServiceAccountClaims::read(&claims, &self.issuers, audiences, now) {
+            Ok(claims) => Ok(claims),
+            Err(ServiceAccountTokenError::Issuer(_)) => Err(String::new()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Returns the document at `/.well-known/openid-configuration`.
+    pub fn configuration(&self, jwks_uri: String) -> Value {
+        let texts = |list: &[&str]| Value::array(list.iter().map(|text| Value::from(*text)));
+        let mut algorithms: Vec<&str> = self.keys.iter().map(VerifyingKey::algorithm).collect();
+        algorithms.sort_unstable();
+        algorithms.dedup();
+        Value::object([
+            ("id_token_signing_alg_values_supported", texts(&algorithms)),
+            ("issuer", Value::from(self.issuer())),
+            ("jwks_uri", Value::from(jwks_uri)),
+            ("response_types_supported", texts(&["id_token"])),
+            ("subject_types_supported", texts(&["public"])),
+        ])
+    }
+
+    /// Returns the document at `/openid/v1/jwks`.
+    pub fn key_set(&self) -> Value {
+        jwk_set(&self.keys)
+    }
+}
+
+/// Reads the key that servers share, or makes it.
+async fn shared_key(store: &dyn Store) -> Result<SigningKey, Failure> {
+    loop {
+        if let Some(entry) = store.get(SHARED_KEY).await? {
+            let pem = std::str::from_utf8(&entry.value)
+                .map_err(|_| Failure::internal("the stored key of service account tokens is not PEM"))?;
+            return SigningKey::from_pem(pem).map_err(unusable);
+        }
+        let (_, pem) = SigningKey::generate().map_err(unusable)?;
+        let transaction = Transaction::new().put(SHARED_KEY.to_vec(), Expected::Absent, pem.into_bytes());
+        match store.commit(transaction).await {
+            // Another server may have been first.
+            Ok(_) | Err(Error::Conflict(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn unusable(error: impl std::fmt::Display) -> Failure {
+    Failure::internal(format!("service account tokens: {error}"))
+}

@@ -1,0 +1,88 @@
+//! The flags of `tenure serve` about identity and permissions, by the names that kube-apiserver gives them.
+
+use clap::{Args, ValueEnum};
+use std::{fs, path::Path, path::PathBuf, sync::Arc};
+use tenure_auth::authentication::{SigningKey, TokenFile, VerifyingKey};
+use tenure_server::{Authorization, ClientAuthorities, ServerOptions};
+
+/// How users are authenticated and authorized.
+#[derive(Args)]
+pub struct IdentityFlags {
+    /// How requests are authorized; without TLS everyone may do everything.
+    #[arg(long, value_enum, value_name = "MODE")]
+    authorization_mode: Option<AuthorizationMode>,
+    /// Whether requests without credentials run as `system:anonymous`.
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
+    anonymous_auth: bool,
+    /// A file of static tokens: lines of TOKEN,USER,UID and, in quotes, groups.
+    #[arg(long, value_name = "FILE")]
+    token_auth_file: Option<PathBuf>,
+    /// The authorities of client certificates, in PEM. CN is the user, O the groups.
+    #[arg(long, value_name = "FILE")]
+    client_ca_file: Option<PathBuf>,
+    /// The key that signs service account tokens, in PEM; by default the server makes one.
+    #[arg(long, value_name = "FILE")]
+    service_account_signing_key_file: Option<PathBuf>,
+    /// Further keys that verify service account tokens, in PEM; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    service_account_key_file: Vec<PathBuf>,
+    /// The issuer of service account tokens; may be repeated, the first one issues.
+    #[arg(long, value_name = "URL")]
+    service_account_issuer: Vec<String>,
+    /// The audiences of the API server; by default the issuer.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    api_audiences: Vec<String>,
+}
+
+/// How requests are authorized.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum AuthorizationMode {
+    /// By the stored roles and bindings.
+    #[value(name = "RBAC")]
+    Rbac,
+    /// Everyone may do everything.
+    #[value(name = "AlwaysAllow")]
+    AlwaysAllow,
+}
+
+impl IdentityFlags {
+    /// Reads the authorities of client certificates.
+    pub fn client_authorities(&self) -> Result<Option<ClientAuthorities>, String> {
+        let Some(path) = &self.client_ca_file else { return Ok(None) };
+        let authorities = ClientAuthorities::from_pem(&read(path)?);
+        authorities.map(Some).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    /// Sets the options of a server.
+    pub fn apply(&self, options: &mut ServerOptions) -> Result<(), String> {
+        match self.authorization_mode {
+            Some(AuthorizationMode::Rbac) => options.authorization = Authorization::Rbac,
+            Some(AuthorizationMode::AlwaysAllow) => options.authorization = Authorization::AlwaysAllow,
+            None => {}
+        }
+        let wrong = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let identity = &mut options.identity;
+        identity.anonymous = self.anonymous_auth;
+        if let Some(path) = &self.token_auth_file {
+            let file = TokenFile::parse(&read(path)?).map_err(|error| wrong(path, &error))?;
+            identity.token_file = Some(Arc::new(file));
+        }
+        if let Some(path) = &self.service_account_signing_key_file {
+            let key = SigningKey::from_pem(&read(path)?).map_err(|error| wrong(path, &error))?;
+            identity.tokens.signing_key = Some(Arc::new(key));
+        }
+        for path in &self.service_account_key_file {
+            let keys = VerifyingKey::all_from_pem(&read(path)?).map_err(|error| wrong(path, &error))?;
+            identity.tokens.verifying_keys.extend(keys);
+        }
+        if !self.service_account_issuer.is_empty() {
+            identity.tokens.issuers = self.service_account_issuer.clone();
+        }
+        identity.tokens.audiences = self.api_audiences.clone();
+        Ok(())
+    }
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+}
