@@ -1,7 +1,11 @@
 //! The listener: sockets, TLS and HTTP. It accepts connections, reads requests within limits, passes each to a
-//! [`Handler`] and writes the response. On shutdown, running requests may finish.
+//! [`Handler`] and writes the response. On shutdown, running requests may finish; other connections close at once
+//! ([`shutdown`](super::shutdown)).
 
-use super::{ClientAuthorities, ClientCertificate, Response, ResponseBody};
+use super::{
+    ClientAuthorities, ClientCertificate, Response, ResponseBody,
+    shutdown::{Connections, Shutdown, TrackedBody},
+};
 use bytes::Bytes;
 use hyper::{
     Request,
@@ -9,10 +13,7 @@ use hyper::{
     server::conn::{http1, http2},
     service::service_fn,
 };
-use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::graceful::{GracefulShutdown, Watcher},
-};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::{convert::Infallible, future::Future, io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -72,7 +73,7 @@ pub async fn serve<H: Handler>(
     stop: impl Future<Output = ()>,
 ) {
     let tls = tls.map(|Tls { config, authorities }| (TlsAcceptor::from(config), authorities));
-    let connections = GracefulShutdown::new();
+    let connections = Connections::default();
     tokio::pin!(stop);
     // The head of every request has a timeout. Setting a timer that expires before all others interrupts the thread
     // that polls the sockets, under a lock that all connections share. This interval always expires sooner.
@@ -91,15 +92,15 @@ pub async fn serve<H: Handler>(
             _ = pulse.tick() => continue,
             () = &mut stop => break,
         };
-        let (handler, tls, watcher) = (handler.clone(), tls.clone(), connections.watcher());
+        let (handler, tls, shutdown) = (handler.clone(), tls.clone(), connections.subscribe());
         tokio::spawn(async move {
-            if let Err(error) = serve_connection(stream, tls, handler, watcher).await {
+            if let Err(error) = serve_connection(stream, tls, handler, shutdown).await {
                 tracing::debug!(%error, "connection ended");
             }
         });
     }
     drop(listener);
-    if timeout(DRAIN_TIME, connections.shutdown()).await.is_err() {
+    if timeout(DRAIN_TIME, connections.close()).await.is_err() {
         tracing::warn!("some requests did not finish within {} s", DRAIN_TIME.as_secs());
     }
 }
@@ -118,12 +119,18 @@ async fn serve_connection<H: Handler>(
     stream: TcpStream,
     tls: Option<Acceptor>,
     handler: Arc<H>,
-    watcher: Watcher,
+    mut shutdown: Shutdown,
 ) -> Result<(), ConnectionError> {
     stream.set_nodelay(true)?;
     // The future of a connection lives as long as the connection, an hour for a watch. The handshake is boxed, so that
     // its memory is freed when it is done.
-    Ok(Box::pin(timeout(HEAD_TIME, handshake(stream, tls, handler, watcher))).await??.await?)
+    let handshake = Box::pin(timeout(HEAD_TIME, handshake(stream, tls, handler, shutdown.clone())));
+    let connection = tokio::select! {
+        connection = handshake => connection??,
+        () = shutdown.requested() => return Ok(()),
+    };
+    drop(shutdown);
+    Ok(connection.await?)
 }
 
 /// Performs the handshake and returns the future that serves the connection.
@@ -131,7 +138,7 @@ async fn handshake<H: Handler>(
     stream: TcpStream,
     tls: Option<Acceptor>,
     handler: Arc<H>,
-    watcher: Watcher,
+    shutdown: Shutdown,
 ) -> Result<Connection, ConnectionError> {
     Ok(match tls {
         Some((acceptor, authorities)) => {
@@ -142,11 +149,11 @@ async fn handshake<H: Handler>(
                 Some(b"h2") => Protocol::Http2,
                 _ => Protocol::Http1,
             };
-            http_connection(stream, protocol, handler, watcher, certificate)
+            http_connection(stream, protocol, handler, shutdown, certificate)
         }
         None => {
             let protocol = detect_protocol(&stream).await?;
-            http_connection(stream, protocol, handler, watcher, None)
+            http_connection(stream, protocol, handler, shutdown, None)
         }
     })
 }
@@ -175,20 +182,22 @@ fn http_connection<S, H>(
     stream: S,
     protocol: Protocol,
     handler: Arc<H>,
-    watcher: Watcher,
+    shutdown: Shutdown,
     certificate: Option<ClientCertificate>,
 ) -> Connection
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     H: Handler,
 {
+    let requests = shutdown.requests();
     let service = service_fn(move |mut request: Request<Incoming>| {
         if let Some(certificate) = &certificate {
             request.extensions_mut().insert(certificate.clone());
         }
         // Boxed, so that a watch does not keep the memory of the future that handled its request.
         let response = Box::pin(handler.clone().handle(request));
-        async move { Ok::<_, Infallible>(hyper_response(response.await)) }
+        let running = requests.start();
+        async move { Ok::<_, Infallible>(hyper_response(response.await, |body| running.track(body))) }
     });
     let stream = TokioIo::new(stream);
     match protocol {
@@ -196,20 +205,23 @@ where
             let mut http = http1::Builder::new();
             // No pipeline_flush: it would buffer a body as fast as it is produced, whether or not the client reads.
             http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(HEAD_BYTES);
-            Box::pin(watcher.watch(http.serve_connection(stream, service)))
+            Box::pin(shutdown.drive(http.serve_connection(stream, service)))
         }
         Protocol::Http2 => {
             let mut http = http2::Builder::new(TokioExecutor::new());
             http.timer(TokioTimer::new())
                 .max_concurrent_streams(STREAMS)
                 .max_header_list_size(HEAD_BYTES as u32);
-            Box::pin(watcher.watch(http.serve_connection(stream, service)))
+            Box::pin(shutdown.drive(http.serve_connection(stream, service)))
         }
     }
 }
 
-fn hyper_response(from: Response) -> hyper::Response<ResponseBody> {
-    let mut response = hyper::Response::new(from.body);
+fn hyper_response(
+    from: Response,
+    track: impl FnOnce(ResponseBody) -> TrackedBody,
+) -> hyper::Response<TrackedBody> {
+    let mut response = hyper::Response::new(track(from.body));
     *response.status_mut() = from.code;
     *response.headers_mut() = from.headers;
     response
@@ -243,7 +255,61 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tokio::io::AsyncWriteExt;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        sync::Notify,
+    };
+
+    /// Responds when it is allowed to.
+    #[derive(Default)]
+    struct Gated {
+        arrived: Notify,
+        release: Notify,
+    }
+
+    impl Handler for Gated {
+        async fn handle(self: Arc<Self>, request: Request<Incoming>) -> Response {
+            if request.uri().path() == "/gated" {
+                self.arrived.notify_one();
+                self.release.notified().await;
+            }
+            Response::text(hyper::StatusCode::OK, "done")
+        }
+    }
+
+    #[tokio::test]
+    async fn idle_connections_close_at_once_and_running_requests_finish() {
+        let listener = bind(([127, 0, 0, 1], 0).into()).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (handler, stop) = (Arc::new(Gated::default()), Arc::new(Notify::new()));
+        let stopped = {
+            let (handler, stop) = (handler.clone(), stop.clone());
+            tokio::spawn(async move { serve(listener, None, handler, stop.notified()).await })
+        };
+        let connect = || TcpStream::connect(address);
+        let mut unused = connect().await.unwrap();
+        let mut unfinished = connect().await.unwrap();
+        unfinished.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
+        let mut between = connect().await.unwrap();
+        between.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+        let mut first = [0; 12];
+        between.read_exact(&mut first).await.unwrap();
+        let mut running = connect().await.unwrap();
+        running.write_all(b"GET /gated HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+        handler.arrived.notified().await;
+        stop.notify_one();
+        // These close while the last request is still running.
+        for idle in [&mut unused, &mut unfinished, &mut between] {
+            let mut rest = Vec::new();
+            let _ = idle.read_to_end(&mut rest).await;
+        }
+        assert!(!stopped.is_finished(), "a request is running");
+        handler.release.notify_one();
+        let mut response = String::new();
+        running.read_to_string(&mut response).await.unwrap();
+        assert!(response.starts_with("HTTP/1.1 200") && response.ends_with("done"), "{response}");
+        stopped.await.unwrap();
+    }
 
     #[tokio::test]
     async fn a_client_is_known_by_its_first_bytes_however_they_come() {

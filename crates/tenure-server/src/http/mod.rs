@@ -18,6 +18,7 @@ pub(crate) mod request;
 pub(crate) mod request_guard;
 pub(crate) mod request_path;
 pub(crate) mod response;
+mod shutdown;
 mod warning;
 
 pub use authentication::Authentication;
