@@ -49,7 +49,6 @@ pub use definition::{
 pub use format::duration_nanoseconds;
 pub use json_path::JsonPath;
 pub use path::SimplePath;
-pub use publish::Dialect;
 pub use review::Review;
 pub use strategy::CustomResourceStrategy;
 pub use table::Column;

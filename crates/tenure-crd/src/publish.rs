@@ -2,6 +2,7 @@
 //! say. Beside it stand apiVersion, kind and metadata, as in every object.
 
 use super::definition::{Definition, Version};
+use tenure_meta::OpenApiVersion;
 use tenure_value::{Object, Value};
 
 const METADATA: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
@@ -9,15 +10,6 @@ const LIST_METADATA: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
 const API_VERSION: &str = "APIVersion defines the version of the schema that this object is written in.";
 const KIND: &str = "Kind is the type of this object, in camel case.";
 const STANDARD: &str = "Standard object's metadata.";
-
-/// The version of OpenAPI.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
-    /// Swagger 2.0.
-    V2,
-    /// OpenAPI 3.0.
-    V3,
-}
 
 /// Keywords that version 2 does not have.
 const NOT_IN_V2: [&str; 6] = ["nullable", "allOf", "anyOf", "oneOf", "not", "default"];
@@ -31,22 +23,22 @@ impl Definition {
 
     /// Returns the components that a version publishes: the kind and the list of its objects, each with its
     /// name. They refer to the metadata of every object by reference.
-    pub fn components(&self, version: &Version, dialect: Dialect) -> Vec<(String, Value)> {
+    pub fn components(&self, version: &Version, dialect: OpenApiVersion) -> Vec<(String, Value)> {
         let name = self.component_name(version);
         let list_name = name.replace(&format!(".{}", self.names.kind), &format!(".{}", self.names.list_kind));
         let list = self.list_component(version, &name, dialect);
         vec![(name, self.component(version, dialect)), (list_name, list)]
     }
 
-    fn component(&self, version: &Version, dialect: Dialect) -> Value {
+    fn component(&self, version: &Version, dialect: OpenApiVersion) -> Value {
         let identity = ("x-kubernetes-group-version-kind", self.identity(version, &self.names.kind));
         let schema = match dialect {
-            Dialect::V3 => published(version.schema()),
+            OpenApiVersion::V3 => published(version.schema()),
             // Whoever reads version 2 takes the properties that are told for all there are.
-            Dialect::V2 if preserves(version.schema()) => {
+            OpenApiVersion::V2 if preserves(version.schema()) => {
                 return Value::object([("type", Value::from("object")), identity]);
             }
-            Dialect::V2 => reduced(version.schema()),
+            OpenApiVersion::V2 => reduced(version.schema()),
         };
         let fields = schema.as_object().cloned().unwrap_or_default();
         let properties = fields.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -57,7 +49,7 @@ impl Definition {
         fields.with("type", "object").with("properties", properties).with(identity.0, identity.1).into()
     }
 
-    fn list_component(&self, version: &Version, item: &str, dialect: Dialect) -> Value {
+    fn list_component(&self, version: &Version, item: &str, dialect: OpenApiVersion) -> Value {
         let items = Value::object([
             ("type", Value::from("array")),
             ("description", Value::from(format!("List of {}.", self.names.plural))),
@@ -96,20 +88,22 @@ fn described(words: &str) -> Value {
     Value::object([("type", Value::from("string")), ("description", Value::from(words))])
 }
 
-fn plain_reference(name: &str, dialect: Dialect) -> Value {
+fn plain_reference(name: &str, dialect: OpenApiVersion) -> Value {
     let place = match dialect {
-        Dialect::V2 => "#/definitions/",
-        Dialect::V3 => "#/components/schemas/",
+        OpenApiVersion::V2 => "#/definitions/",
+        OpenApiVersion::V3 => "#/components/schemas/",
     };
     Value::object([("$ref", Value::from(format!("{place}{name}")))])
 }
 
 /// Refers with words beside; version 3 ignores what stands beside a reference, so it is wrapped there.
-fn reference(name: &str, words: &str, dialect: Dialect) -> Value {
+fn reference(name: &str, words: &str, dialect: OpenApiVersion) -> Value {
     let plain = plain_reference(name, dialect);
     match dialect {
-        Dialect::V3 => Value::object([("allOf", Value::array([plain])), ("description", Value::from(words))]),
-        Dialect::V2 => {
+        OpenApiVersion::V3 => {
+            Value::object([("allOf", Value::array([plain])), ("description", Value::from(words))])
+        }
+        OpenApiVersion::V2 => {
             let fields = plain.as_object().cloned().unwrap_or_default();
             fields.with("description", words).into()
         }
@@ -125,7 +119,7 @@ fn published(schema: &Value) -> Value {
         let properties = [("apiVersion", described(API_VERSION)), ("kind", described(KIND))]
             .into_iter()
             .fold(properties, |properties, (name, of)| properties.with(name, of))
-            .with("metadata", reference(METADATA, STANDARD, Dialect::V3));
+            .with("metadata", reference(METADATA, STANDARD, OpenApiVersion::V3));
         out = out.with("properties", properties);
     }
     out.into()
@@ -212,7 +206,7 @@ mod tests {
         let definition = definition(
             r#"{"type":"object","description":"A widget","properties":{"spec":{"type":"object","properties":{"l":{"type":"array","items":{"type":"string"},"x-kubernetes-list-type":"set"}}}}}"#,
         );
-        let components = definition.components(&definition.versions[0], Dialect::V3);
+        let components = definition.components(&definition.versions[0], OpenApiVersion::V3);
         assert_eq!(components[0].0, "com.example.a.v1.Widget");
         assert_eq!(components[1].0, "com.example.a.v1.WidgetList");
         let widget = &components[0].1;
@@ -233,7 +227,7 @@ mod tests {
             r#"{"type":"object","required":["a","c"],"properties":{"a":{"type":"string","nullable":true,"default":"x"},"b":{"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"},{"type":"string"}]},
             "c":{"type":"object","properties":{"d":{"type":"string"}},"x-kubernetes-preserve-unknown-fields":true}}}"#,
         );
-        let components = definition.components(&definition.versions[0], Dialect::V2);
+        let components = definition.components(&definition.versions[0], OpenApiVersion::V2);
         let properties = components[0].1.get("properties").unwrap();
         assert_eq!(properties.get("a").unwrap().to_string(), "{}");
         assert_eq!(properties.get("b").unwrap().to_string(), r#"{"x-kubernetes-int-or-string":true}"#);
@@ -251,9 +245,9 @@ mod tests {
         );
         let told = |dialect| definition.components(&definition.versions[0], dialect)[0].1.clone();
         assert_eq!(
-            told(Dialect::V2).to_string(),
+            told(OpenApiVersion::V2).to_string(),
             r#"{"type":"object","x-kubernetes-group-version-kind":[{"group":"a.example.com","kind":"Widget","version":"v1"}]}"#
         );
-        assert!(told(Dialect::V3).at(["properties", "a"]).is_some());
+        assert!(told(OpenApiVersion::V3).at(["properties", "a"]).is_some());
     }
 }

@@ -11,6 +11,7 @@ mod field_error;
 mod field_path;
 pub mod format;
 pub mod object_meta;
+mod openapi;
 mod previous;
 pub mod quantity;
 mod resource;
@@ -27,6 +28,7 @@ pub use codec::{DecodeError, Decoded};
 pub use edit::{Edit, Rebuild, map_items};
 pub use field_error::{FieldError, FieldErrorKind};
 pub use field_path::FieldPath;
+pub use openapi::OpenApiVersion;
 pub use previous::{Change, Previous};
 pub use quantity::Quantity;
 pub use resource::{

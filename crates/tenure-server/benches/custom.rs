@@ -9,12 +9,13 @@ use std::{
     net::{SocketAddr, TcpStream},
     sync::Arc,
 };
-use tenure_schema::Schema;
-use tenure_server::{
-    Access, Server,
-    listen::{bind, serve},
-    openapi,
+use tenure_http::{
+    Authentication,
+    listener::{bind, serve},
 };
+use tenure_openapi;
+use tenure_schema::Schema;
+use tenure_server::Server;
 use tenure_store::MemoryStore;
 use tenure_value::{Object, Value};
 
@@ -63,7 +64,7 @@ fn structural(of: &Value, components: &Value) -> Value {
 
 fn definition() -> String {
     let published =
-        openapi::version_3(tenure_server::kinds::registry(), Schema::builtin(), "apps", "v1", &[]);
+        tenure_openapi::version_3(tenure_builtin::registry(), Schema::builtin(), "apps", "v1", &[]);
     let components = published.at(["components", "schemas"]).cloned().unwrap_or_default();
     let spec = components.get("io.k8s.api.apps.v1.DeploymentSpec").cloned().unwrap_or_default();
     let text = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"rollouts.example.com"},
@@ -149,7 +150,7 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let listener = runtime.block_on(bind(([127, 0, 0, 1], 0).into())).unwrap();
     let address = listener.local_addr().unwrap();
-    let api = runtime.block_on(Server::open(Arc::new(MemoryStore::new()), Access::Anyone)).unwrap();
+    let api = runtime.block_on(Server::open(Arc::new(MemoryStore::new()), Authentication::Anyone)).unwrap();
     runtime.spawn(serve(listener, None, api, std::future::pending()));
     let mut client = Client::new(address);
     let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

@@ -4,20 +4,20 @@
 //! and whose account and bound object still exist. A token that nobody knows is a 401; a request without one is
 //! anonymous where that is enabled.
 
-use crate::{
-    Access, Failure, Reason,
-    clock::Clock,
-    http::ClientCertificate,
-    kinds::role::{NODES, PODS, SECRETS, SERVICE_ACCOUNTS},
-    object::{Stored, key, meta_text},
-    token_issuer::{TokenIssuer, TokenOptions},
-};
+use crate::token_issuer::{TokenIssuer, TokenOptions};
 use hyper::{HeaderMap, header};
 use std::sync::Arc;
 use tenure_auth::{
     UserInfo,
     authentication::{ServiceAccountClaims, TokenFile, bearer_token},
 };
+use tenure_builtin::role::{NODES, PODS, SECRETS, SERVICE_ACCOUNTS};
+use tenure_catalog::{
+    Clock,
+    object::{Stored, key, meta_text},
+};
+use tenure_http::{Authentication, ClientCertificate};
+use tenure_meta::{ApiError, Reason};
 use tenure_store::Store;
 use tenure_value::{Text, Value};
 
@@ -46,7 +46,7 @@ impl Default for IdentityOptions {
 
 /// Authenticates requests.
 pub(crate) struct Authenticator {
-    access: Access,
+    access: Authentication,
     anonymous: bool,
     token_file: Option<Arc<TokenFile>>,
     pub tokens: TokenIssuer,
@@ -56,20 +56,20 @@ pub(crate) struct Authenticator {
 
 impl Authenticator {
     pub async fn open(
-        access: Access,
+        access: Authentication,
         identity: IdentityOptions,
         store: Arc<dyn Store>,
         clock: Clock,
-    ) -> Result<Authenticator, Failure> {
+    ) -> Result<Authenticator, ApiError> {
         let IdentityOptions { anonymous, token_file, tokens } = identity;
         // A server that authenticates nobody has no secrets to share with others over the same store.
-        let shared = matches!(access, Access::Token(_)).then_some(&*store);
+        let shared = matches!(access, Authentication::Token(_)).then_some(&*store);
         let tokens = TokenIssuer::open(tokens, shared).await?;
         Ok(Authenticator { access, anonymous, token_file, tokens, store, clock })
     }
 
     /// Returns how the server is accessed.
-    pub fn access(&self) -> &Access {
+    pub fn access(&self) -> &Authentication {
         &self.access
     }
 
@@ -79,8 +79,8 @@ impl Authenticator {
         path: &str,
         headers: &HeaderMap,
         certificate: Option<&ClientCertificate>,
-    ) -> Result<UserInfo, Failure> {
-        if matches!(self.access, Access::Anyone) {
+    ) -> Result<UserInfo, ApiError> {
+        if matches!(self.access, Authentication::Anyone) {
             return Ok(administrator());
         }
         // A valid certificate counts more than a token; an invalid one is only held against a request without a token.
@@ -159,7 +159,7 @@ impl Authenticator {
         namespace: &str,
         name: &str,
     ) -> Option<String> {
-        let resource = crate::kinds::registry().find(group, version, resource)?;
+        let resource = tenure_builtin::registry().find(group, version, resource)?;
         let entry = self.store.peek(key(resource, namespace, name).as_bytes()).ok()??;
         Some(meta_text(&Stored::read(&entry).ok()?.object, "uid").to_string())
     }
@@ -175,8 +175,8 @@ fn authenticated(user: UserInfo) -> UserInfo {
     if user.name == UserInfo::ANONYMOUS { user } else { user.with_group(UserInfo::AUTHENTICATED) }
 }
 
-fn unauthorized() -> Failure {
-    Failure::new(Reason::Unauthorized, "Unauthorized")
+fn unauthorized() -> ApiError {
+    ApiError::new(Reason::Unauthorized, "Unauthorized")
 }
 
 fn is_public(path: &str) -> bool {

@@ -1,35 +1,32 @@
 //! The roles and bindings that every server has, created and restored when it opens.
 
-use crate::{
-    Failure,
-    kinds::role::RBAC,
-    object::meta_text,
-    target::{Target, Verb},
-    write::{DeleteOptions, Writer},
-};
+use crate::write::{DeleteOptions, Writer};
 use std::sync::Arc;
 use tenure_auth::rbac::{Reconciled, bootstrap_objects, reconcile};
+use tenure_builtin::role::RBAC;
+use tenure_catalog::{Target, Verb, object::meta_text};
+use tenure_meta::ApiError;
 use tenure_value::{Text, Value};
 use tokio::task::JoinSet;
 
 const COMPONENT: &str = "kube-apiserver";
 
 /// Creates what is missing and restores what was removed. The writes share the commits of the store.
-pub(crate) async fn restore(writer: &Arc<Writer>) -> Result<(), Failure> {
+pub(crate) async fn restore(writer: &Arc<Writer>) -> Result<(), ApiError> {
     let objects =
-        bootstrap_objects().map_err(|error| Failure::internal(format!("bootstrap roles: {error}")))?;
+        bootstrap_objects().map_err(|error| ApiError::internal(format!("bootstrap roles: {error}")))?;
     let mut writes = JoinSet::new();
     for object in objects {
         let writer = writer.clone();
         writes.spawn(async move { restore_one(&writer, &object).await });
     }
     while let Some(ended) = writes.join_next().await {
-        ended.map_err(|error| Failure::internal(format!("bootstrap roles: {error}")))??;
+        ended.map_err(|error| ApiError::internal(format!("bootstrap roles: {error}")))??;
     }
     Ok(())
 }
 
-async fn restore_one(writer: &Writer, expected: &Value) -> Result<(), Failure> {
+async fn restore_one(writer: &Writer, expected: &Value) -> Result<(), ApiError> {
     let kind = expected.get("kind").and_then(Value::as_str).unwrap_or_default();
     let resource = format!("{}s", kind.to_lowercase());
     let target = Target {
@@ -44,7 +41,7 @@ async fn restore_one(writer: &Writer, expected: &Value) -> Result<(), Failure> {
         Reconciled::Unchanged => return Ok(()),
         Reconciled::Create(object) | Reconciled::Update(object) => object,
         Reconciled::Recreate(object) => {
-            let request = crate::http::Request::internal(hyper::Method::DELETE, COMPONENT);
+            let request = tenure_http::Request::internal(hyper::Method::DELETE, COMPONENT);
             writer.delete_object(&target, &request, &DeleteOptions::default(), &mut Vec::new()).await?;
             object
         }

@@ -1,18 +1,17 @@
 //! Paths outside of resources: the index, the version, health, metrics, discovery and OpenAPI.
 
-use crate::{
-    Address, Answer, Failure, Metrics, PLAIN, Reason,
-    catalog::{
-        Catalog,
-        discovery::{self, page_not_found},
-        openapi,
-    },
-    health::{self, Check},
-    http::Request,
-    kinds::Registry,
-    token_issuer::TokenIssuer,
-};
+use crate::token_issuer::TokenIssuer;
 use hyper::{Method, StatusCode, header};
+use tenure_catalog::{
+    Catalog,
+    discovery::{self, page_not_found},
+};
+use tenure_http::{
+    Metrics, PLAIN, Request, RequestPath, Response,
+    health::{self, Check},
+};
+use tenure_meta::{ApiError, Reason, Registry};
+use tenure_openapi;
 use tenure_store::Store;
 use tenure_value::Value;
 
@@ -22,21 +21,21 @@ pub(crate) async fn respond(
     store: &dyn Store,
     metrics: &Metrics,
     tokens: &TokenIssuer,
-    address: Address,
+    address: RequestPath,
     request: &Request,
-) -> Result<Answer, Failure> {
+) -> Result<Response, ApiError> {
     if !matches!(request.method, Method::GET | Method::HEAD) {
-        return Err(Failure::method_not_allowed());
+        return Err(ApiError::method_not_allowed());
     }
     let path = match address {
-        Address::Discovery(which) => return discovery::discovery(catalog, which, request),
-        Address::Other(path) => path,
-        Address::Resource(_) => return Err(Failure::no_such_path()),
+        RequestPath::Discovery(which) => return discovery::discovery(catalog, which, request),
+        RequestPath::Other(path) => path,
+        RequestPath::Resource(_) => return Err(ApiError::no_such_path()),
     };
     let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
     Ok(match first {
-        "" => Answer::document(StatusCode::OK, &index(&catalog.snapshot().registry), PLAIN),
-        "version" => Answer::document(StatusCode::OK, &version(), PLAIN),
+        "" => Response::document(StatusCode::OK, &index(&catalog.snapshot().registry), PLAIN),
+        "version" => Response::document(StatusCode::OK, &version(), PLAIN),
         "livez" | "readyz" | "healthz" => {
             let fault = store.health().await.err().map(|error| error.to_string());
             let checks = [
@@ -56,19 +55,21 @@ pub(crate) async fn respond(
                 .iter()
                 .any(|media| accept.contains(media))
             {
-                return Err(Failure::new(Reason::NotAcceptable, "only application/jwk-set+json is served"));
+                return Err(ApiError::new(Reason::NotAcceptable, "only application/jwk-set+json is served"));
             }
             public_document(&tokens.key_set(), "application/jwk-set+json")
         }
-        "metrics" => Answer::new(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", metrics.text()),
+        "metrics" => {
+            Response::new(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", metrics.text())
+        }
         "openapi" => discovery::openapi(catalog, &path, request).unwrap_or_else(page_not_found),
         _ => page_not_found(),
     })
 }
 
 /// Returns a document that may be cached by anyone.
-fn public_document(document: &Value, media_type: &'static str) -> Answer {
-    let mut response = Answer::new(StatusCode::OK, media_type, document.to_string());
+fn public_document(document: &Value, media_type: &'static str) -> Response {
+    let mut response = Response::new(StatusCode::OK, media_type, document.to_string());
     let cache = header::HeaderValue::from_static("public, max-age=3600");
     response.headers.insert(header::CACHE_CONTROL, cache);
     response
@@ -92,7 +93,7 @@ fn index(registry: &Registry) -> Value {
     .into();
     for group in registry.groups() {
         for version in group.versions.iter() {
-            paths.push(format!("/{}", openapi::index_name(&group.name, version)));
+            paths.push(format!("/{}", tenure_openapi::index_name(&group.name, version)));
         }
         if !group.name.is_empty() {
             paths.push(format!("/apis/{}", group.name));
@@ -113,7 +114,7 @@ fn version() -> Value {
             ("emulationMinor", "36"),
             ("minCompatibilityMajor", "1"),
             ("minCompatibilityMinor", "35"),
-            ("gitVersion", openapi::KUBERNETES),
+            ("gitVersion", tenure_openapi::KUBERNETES),
             ("gitCommit", ""),
             ("gitTreeState", "clean"),
             ("buildDate", "1970-01-01T00:00:00Z"),

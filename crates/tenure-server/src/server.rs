@@ -2,29 +2,15 @@
 //! subresources), so that none can reach back; a request is authenticated, routed to a target, read and dispatched here.
 
 use crate::{
-    Access, Address, Answer, Failure, Metrics, Offer, PLAIN, Query, Reason,
     admission::Admission,
     authenticator::{Authenticator, IdentityOptions},
     authorization::{Authorization, Authorizer, request_attributes},
     behavior::Behavior,
     bootstrap_roles,
-    catalog::{Catalog, discovery::page_not_found},
-    clock::Clock,
     controllers::{self, DefaultObjects},
-    custom::duration_nanoseconds,
-    http::{
-        ClientCertificate, Request,
-        compression::{accepts_gzip, compress},
-        impersonation::impersonated_user,
-        request_guard,
-    },
-    kinds::Kinds,
-    listen::{BodyFault, Handler, read_body},
-    metrics, nonresource,
-    objects::Objects,
+    nonresource,
     read::Reader,
     subresources::Subresources,
-    target::{Target, Verb},
     write::Writer,
 };
 use bytes::Bytes;
@@ -37,6 +23,17 @@ use std::{
 };
 use tenure_admission::AdmissionChain;
 use tenure_auth::UserInfo;
+use tenure_builtin::Kinds;
+use tenure_catalog::{Catalog, Clock, Objects, Target, Verb, discovery::page_not_found};
+use tenure_crd::duration_nanoseconds;
+use tenure_http::{
+    Authentication, ClientCertificate, MediaTypes, Metrics, PLAIN, Query, Request, RequestPath, Response,
+    compression::{accepts_gzip, compress},
+    impersonation::impersonated_user,
+    listener::{BodyFault, Handler, read_body},
+    metrics, request_guard,
+};
+use tenure_meta::{ApiError, Reason};
 use tenure_store::Store;
 use tenure_value::Text;
 
@@ -51,7 +48,7 @@ const REQUEST_TIME: Duration = Duration::from_secs(60);
 #[non_exhaustive]
 pub struct ServerOptions {
     /// Who the administrator is.
-    pub access: Access,
+    pub access: Authentication,
     /// How other users are authenticated.
     pub identity: IdentityOptions,
     /// How requests are authorized.
@@ -67,10 +64,10 @@ pub struct ServerOptions {
 impl ServerOptions {
     /// Returns the options of a server with all admission plugins, the documented differences from Kubernetes and the system's
     /// clock.
-    pub fn new(access: Access) -> ServerOptions {
+    pub fn new(access: Authentication) -> ServerOptions {
         let authorization = match access {
-            Access::Token(_) => Authorization::Rbac,
-            Access::Anyone => Authorization::AlwaysAllow,
+            Authentication::Token(_) => Authorization::Rbac,
+            Authentication::Anyone => Authorization::AlwaysAllow,
         };
         ServerOptions {
             access,
@@ -100,14 +97,17 @@ pub struct Server {
 
 impl Server {
     /// Opens a server over a store with the default options.
-    pub async fn open(store: Arc<dyn Store>, access: Access) -> Result<Arc<Server>, Failure> {
+    pub async fn open(store: Arc<dyn Store>, access: Authentication) -> Result<Arc<Server>, ApiError> {
         Server::with_options(store, ServerOptions::new(access)).await
     }
 
     /// Opens a server over a store. The namespaces that every client expects are created if they do not exist.
-    pub async fn with_options(store: Arc<dyn Store>, options: ServerOptions) -> Result<Arc<Server>, Failure> {
-        Kinds::check().map_err(|error| Failure::internal(error.to_string()))?;
-        crate::protobuf::check().map_err(|error| Failure::internal(error.to_string()))?;
+    pub async fn with_options(
+        store: Arc<dyn Store>,
+        options: ServerOptions,
+    ) -> Result<Arc<Server>, ApiError> {
+        Kinds::check().map_err(|error| ApiError::internal(error.to_string()))?;
+        tenure_protobuf::check().map_err(|error| ApiError::internal(error.to_string()))?;
         let ServerOptions { access, identity, authorization, admission, behavior, clock } = options;
         let stop = tokio::sync::watch::Sender::new(false);
         let metrics = Arc::new(Metrics::default());
@@ -164,7 +164,7 @@ impl Server {
     }
 
     /// Answers a request, whether it comes from a connection or from the same process.
-    pub async fn respond<B: RequestBody>(self: Arc<Self>, request: hyper::Request<B>) -> Answer {
+    pub async fn respond<B: RequestBody>(self: Arc<Self>, request: hyper::Request<B>) -> Response {
         let start = Instant::now();
         let (method, path) = (request.method().clone(), request.uri().path().to_string());
         let compressed = accepts_gzip(request.headers());
@@ -174,7 +174,7 @@ impl Server {
             Ok(response) => response,
             Err(failure) => {
                 let accept = accept.as_ref().and_then(|value| value.to_str().ok());
-                Answer::failure(&failure, seen.offer.answer(accept).unwrap_or(PLAIN))
+                Response::failure(&failure, seen.offer.answer(accept).unwrap_or(PLAIN))
             }
         };
         let (code, time) = (response.code.as_u16(), start.elapsed());
@@ -196,21 +196,21 @@ impl Server {
         &self,
         request: hyper::Request<B>,
         seen: &mut RequestInfo,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Response, ApiError> {
         let (head, incoming) = request.into_parts();
         request_guard::check(self.authenticator.access(), &head)?;
         let path = head.uri.path();
         let certificate = head.extensions.get::<ClientCertificate>();
         let user = self.authenticator.authenticate(path, &head.headers, certificate)?;
         let address =
-            Address::parse(path).ok_or_else(|| Failure::bad_request("the path is not valid UTF-8"))?;
+            RequestPath::parse(path).ok_or_else(|| ApiError::bad_request("the path is not valid UTF-8"))?;
         let query = Query::parse(head.uri.query().unwrap_or_default())?;
         let user = self.authorize(user, &head, &address, &query)?;
         let takes_body = matches!(head.method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE);
         let mut request =
             Request { method: head.method, user, query, headers: head.headers, body: Bytes::new() };
         let path = match address {
-            Address::Resource(path) => path,
+            RequestPath::Resource(path) => path,
             other => {
                 let (store, metrics, tokens) =
                     (&*self.objects.store, &*self.metrics, &self.authenticator.tokens);
@@ -230,22 +230,22 @@ impl Server {
         if let Some(time) = request.query.given("timeout").filter(|_| target.verb != Verb::Watch)
             && duration_nanoseconds(time).is_none()
         {
-            return Err(Failure::bad_request(format!(
+            return Err(ApiError::bad_request(format!(
                 "invalid timeout specified in the request URL: {time:?} is not a duration; use one such as 30s"
             )));
         }
         if takes_body {
             request.body = read_body(incoming, BODY_BYTES, BODY_TIME).await.map_err(|fault| match fault {
-                BodyFault::TooLarge => Failure::new(
+                BodyFault::TooLarge => ApiError::new(
                     Reason::RequestEntityTooLarge,
                     format!("Request entity too large: limit is {BODY_BYTES}"),
                 ),
-                BodyFault::Broken(why) => Failure::bad_request(why),
+                BodyFault::Broken(why) => ApiError::bad_request(why),
             })?;
         }
         match tokio::time::timeout(REQUEST_TIME, self.dispatch(target, request)).await {
             Ok(response) => response,
-            Err(_) => Err(Failure::new(
+            Err(_) => Err(ApiError::new(
                 Reason::Timeout,
                 "the request did not finish in time; it may still be carried out",
             )),
@@ -257,9 +257,9 @@ impl Server {
         &self,
         user: UserInfo,
         head: &Parts,
-        address: &Address,
+        address: &RequestPath,
         query: &Query,
-    ) -> Result<Arc<UserInfo>, Failure> {
+    ) -> Result<Arc<UserInfo>, ApiError> {
         let wanted = impersonated_user(&head.headers)?;
         if wanted.is_none() && (user.is_in(UserInfo::MASTERS) || !self.authorizer.is_rbac()) {
             return Ok(Arc::new(user));
@@ -274,7 +274,7 @@ impl Server {
     }
 
     /// Carries out a request. Each verb is boxed, so that the future of a request is not as large as that of the largest verb.
-    async fn dispatch(&self, target: Target, request: Request) -> Result<Answer, Failure> {
+    async fn dispatch(&self, target: Target, request: Request) -> Result<Response, ApiError> {
         match target.verb {
             Verb::Get if target.subresource.is_empty() => Box::pin(self.reader.get(&target, &request)).await,
             Verb::Get => Box::pin(self.subresources.get(&target, &request)).await,
@@ -289,7 +289,7 @@ impl Server {
 }
 
 impl Handler for Server {
-    async fn handle(self: Arc<Self>, request: hyper::Request<Incoming>) -> Answer {
+    async fn handle(self: Arc<Self>, request: hyper::Request<Incoming>) -> Response {
         self.respond(request).await
     }
 }
@@ -300,12 +300,17 @@ struct RequestInfo {
     verb: &'static str,
     group: Text,
     resource: Text,
-    offer: Offer,
+    offer: MediaTypes,
 }
 
 impl Default for RequestInfo {
     fn default() -> RequestInfo {
-        RequestInfo { verb: "other", group: Text::default(), resource: Text::default(), offer: Offer::All }
+        RequestInfo {
+            verb: "other",
+            group: Text::default(),
+            resource: Text::default(),
+            offer: MediaTypes::All,
+        }
     }
 }
 

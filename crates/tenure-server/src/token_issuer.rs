@@ -3,12 +3,12 @@
 //! Without a key of its own the server makes one and keeps it in the store, so that all servers over one store accept
 //! each other's tokens.
 
-use crate::Failure;
 use std::sync::Arc;
 use tenure_auth::authentication::{
     JwtError, ServiceAccountClaims, ServiceAccountTokenError, SigningKey, TokenRequest, VerifyingKey,
     jwk_set, sign, verify,
 };
+use tenure_meta::ApiError;
 use tenure_store::{Error, Expected, Store, Transaction};
 use tenure_value::{Text, Value};
 
@@ -51,7 +51,7 @@ pub(crate) struct TokenIssuer {
 
 impl TokenIssuer {
     /// Opens the issuer; `shared` is the store that keeps the key if none is given.
-    pub async fn open(options: TokenOptions, shared: Option<&dyn Store>) -> Result<TokenIssuer, Failure> {
+    pub async fn open(options: TokenOptions, shared: Option<&dyn Store>) -> Result<TokenIssuer, ApiError> {
         let TokenOptions { mut issuers, audiences, signing_key, verifying_keys } = options;
         if issuers.is_empty() {
             issuers.push(DEFAULT_ISSUER.into());
@@ -78,7 +78,7 @@ impl TokenIssuer {
     }
 
     /// Signs a token.
-    pub fn issue(&self, request: &TokenRequest<'_>) -> Result<String, Failure> {
+    pub fn issue(&self, request: &TokenRequest<'_>) -> Result<String, ApiError> {
         sign(&self.signing_key, &request.claims()).map_err(unusable)
     }
 
@@ -118,11 +118,11 @@ impl TokenIssuer {
 }
 
 /// Reads the key that servers share, or makes it.
-async fn shared_key(store: &dyn Store) -> Result<SigningKey, Failure> {
+async fn shared_key(store: &dyn Store) -> Result<SigningKey, ApiError> {
     loop {
         if let Some(entry) = store.get(SHARED_KEY).await? {
             let pem = std::str::from_utf8(&entry.value)
-                .map_err(|_| Failure::internal("the stored key of service account tokens is not PEM"))?;
+                .map_err(|_| ApiError::internal("the stored key of service account tokens is not PEM"))?;
             return SigningKey::from_pem(pem).map_err(unusable);
         }
         let (_, pem) = SigningKey::generate().map_err(unusable)?;
@@ -135,6 +135,6 @@ async fn shared_key(store: &dyn Store) -> Result<SigningKey, Failure> {
     }
 }
 
-fn unusable(error: impl std::fmt::Display) -> Failure {
-    Failure::internal(format!("service account tokens: {error}"))
+fn unusable(error: impl std::fmt::Display) -> ApiError {
+    ApiError::internal(format!("service account tokens: {error}"))
 }

@@ -8,11 +8,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
-use tenure_server::{
-    Access, Server,
-    custom::{Definition, check_create},
-    listen::{bind, serve},
+use tenure_crd::{Definition, check_create};
+use tenure_http::{
+    Authentication,
+    listener::{bind, serve},
 };
+use tenure_server::Server;
 use tenure_store::MemoryStore;
 use tenure_value::Value;
 
@@ -198,7 +199,7 @@ fn many_definitions_are_served_in_time_and_memory() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let listener = runtime.block_on(bind(([127, 0, 0, 1], 0).into())).unwrap();
     let address = listener.local_addr().unwrap();
-    let api = runtime.block_on(Server::open(Arc::new(MemoryStore::new()), Access::Anyone)).unwrap();
+    let api = runtime.block_on(Server::open(Arc::new(MemoryStore::new()), Authentication::Anyone)).unwrap();
     runtime.spawn(serve(listener, None, api, std::future::pending()));
     let before = resident();
     let start = Instant::now();

@@ -11,7 +11,9 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use tenure_server::{Access, Server, listen, protobuf};
+use tenure_http::{Authentication, listener};
+use tenure_protobuf;
+use tenure_server::Server;
 use tenure_store::MemoryStore;
 use tenure_value::{Limits, Value};
 
@@ -22,10 +24,10 @@ const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 fn start() -> (tokio::runtime::Runtime, SocketAddr) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let address = runtime.block_on(async {
-        let listener = listen::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let listener = listener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let api = Server::open(Arc::new(MemoryStore::new()), Access::Anyone).await.unwrap();
-        tokio::spawn(listen::serve(listener, None, api, std::future::pending()));
+        let api = Server::open(Arc::new(MemoryStore::new()), Authentication::Anyone).await.unwrap();
+        tokio::spawn(listener::serve(listener, None, api, std::future::pending()));
         address
     });
     (runtime, address)
@@ -40,7 +42,7 @@ struct Answer {
 impl Answer {
     fn object(&self) -> Value {
         assert_eq!(self.content_type, PROTOBUF, "{:?}", String::from_utf8_lossy(&self.body));
-        protobuf::decode(&self.body, &Limits::default()).unwrap()
+        tenure_protobuf::decode(&self.body, &Limits::default()).unwrap()
     }
 }
 
@@ -83,7 +85,7 @@ fn send(address: SocketAddr, method: &str, path: &str, object: &str) -> Answer {
     let body = if object.is_empty() {
         Default::default()
     } else {
-        protobuf::encode(&object.parse().unwrap()).unwrap()
+        tenure_protobuf::encode(&object.parse().unwrap()).unwrap()
     };
     ask(address, method, path, PROTOBUF, &body)
 }
@@ -160,7 +162,7 @@ fn a_watch_in_protobuf_is_a_stream_of_frames() {
     assert_eq!(send(address, "DELETE", &format!("{CONFIG_MAPS}/w"), "").code, 200);
     for word in ["ADDED", "DELETED"] {
         let event = document("v1", "WatchEvent", &frames.next());
-        let event = protobuf::decode(&event, &Limits::default()).unwrap();
+        let event = tenure_protobuf::decode(&event, &Limits::default()).unwrap();
         let text = |path: &[&str]| event.at(path.iter().copied()).and_then(Value::as_str);
         let seen = (text(&["type"]), text(&["object", "kind"]), text(&["object", "data", "k"]));
         assert_eq!(seen, (Some(word), Some("ConfigMap"), Some("v")));

@@ -1,9 +1,14 @@
 //! The flags of `tenure serve` about identity and permissions, by the names that kube-apiserver gives them.
 
 use clap::{Args, ValueEnum};
-use std::{fs, path::Path, path::PathBuf, sync::Arc};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use tenure_auth::authentication::{SigningKey, TokenFile, VerifyingKey};
-use tenure_server::{Authorization, ClientAuthorities, ServerOptions};
+use tenure_http::ClientAuthorities;
+use tenure_server::{Authorization, ServerOptions};
 
 /// How users are authenticated and authorized.
 #[derive(Args)]

@@ -2,8 +2,8 @@
 //! `--schema` files come before built-in ones.
 
 use crate::{Error, types::Types};
+use tenure_meta::Resource;
 use tenure_schema::TypeRef;
-use tenure_server::kinds::Resource;
 use tenure_value::Text;
 
 /// A kind.
@@ -69,7 +69,7 @@ fn is_named(api_version: &str, kind: &str, name: &str) -> bool {
         let short = resource.short_names.iter();
         [&resource.name, &resource.singular].into_iter().chain(short).any(|of| of.eq_ignore_ascii_case(name))
     };
-    match tenure_server::kinds::registry().of_kind(api_version, kind) {
+    match tenure_builtin::registry().of_kind(api_version, kind) {
         Some(resource) => names(resource),
         None => plural(kind).eq_ignore_ascii_case(name),
     }

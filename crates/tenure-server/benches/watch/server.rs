@@ -8,10 +8,11 @@ use std::{
     process::{Child, Command, Stdio},
     sync::Arc,
 };
-use tenure_server::{
-    Access, Credentials, Server as ApiServer,
-    listen::{self, bind},
+use tenure_http::{
+    Authentication, Credentials,
+    listener::{self, bind},
 };
+use tenure_server::Server as ApiServer;
 use tenure_store::{EmbeddedOptions, EmbeddedStore};
 use tokio::runtime::Builder;
 
@@ -118,8 +119,8 @@ pub fn serve(directory: &str, transport: Transport) {
         let tls = (transport == Transport::Tls)
             .then(|| Credentials::open(Path::new(directory), address, None).expect("credentials").tls);
         println!("{address}");
-        let api = ApiServer::open(Arc::new(store), Access::Anyone).await.expect("an API");
+        let api = ApiServer::open(Arc::new(store), Authentication::Anyone).await.expect("an API");
         api.start_controllers();
-        listen::serve(listener, tls, api, std::future::pending()).await;
+        listener::serve(listener, tls, api, std::future::pending()).await;
     });
 }

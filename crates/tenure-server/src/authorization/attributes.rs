@@ -1,19 +1,19 @@
 //! The attributes of a request, from its method and path alone: authorization comes before it is known whether the
 //! resource exists.
 
-use crate::{Address, Query};
 use hyper::Method;
 use tenure_auth::{Attributes, ResourceAttributes};
+use tenure_http::{Query, RequestPath};
 use tenure_value::Text;
 
 /// Returns what a request asks for.
 pub(crate) fn request_attributes(
     method: &Method,
     path: &str,
-    address: &Address,
+    address: &RequestPath,
     query: &Query,
 ) -> Attributes {
-    let Address::Resource(of) = address else {
+    let RequestPath::Resource(of) = address else {
         let verb = Text::from(method.as_str().to_ascii_lowercase());
         return Attributes::NonResource { verb, path: path.into() };
     };

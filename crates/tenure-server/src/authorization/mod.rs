@@ -6,13 +6,6 @@
 mod attributes;
 
 pub(crate) use attributes::request_attributes;
-
-use crate::{
-    Failure, Reason,
-    kinds::{self, role::RBAC},
-    object::{Stored, key, meta_text},
-    objects::read_all,
-};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use std::{collections::HashMap, sync::Arc};
 use tenure_auth::{
@@ -22,6 +15,12 @@ use tenure_auth::{
         uncovered,
     },
 };
+use tenure_builtin::{self, role::RBAC};
+use tenure_catalog::{
+    object::{Stored, key, meta_text},
+    read_all,
+};
+use tenure_meta::{ApiError, Reason};
 use tenure_store::Store;
 use tenure_value::{Text, Value};
 
@@ -51,21 +50,21 @@ pub(crate) struct Authorizer {
 
 impl Authorizer {
     /// Reads the stored roles and bindings.
-    pub async fn open(store: Arc<dyn Store>, mode: Authorization) -> Result<Arc<Authorizer>, Failure> {
+    pub async fn open(store: Arc<dyn Store>, mode: Authorization) -> Result<Arc<Authorizer>, ApiError> {
         let authorizer = Authorizer { mode, store, policy: RwLock::default(), modes: Mutex::default() };
         authorizer.refresh().await?;
         Ok(Arc::new(authorizer))
     }
 
     /// Reads all roles and bindings again.
-    pub async fn refresh(&self) -> Result<(), Failure> {
+    pub async fn refresh(&self) -> Result<(), ApiError> {
         if self.mode == Authorization::AlwaysAllow {
             return Ok(());
         }
         let mut policy = Policy::default();
         let mut keys = Vec::new();
         for name in RBAC.1 {
-            let Some(resource) = kinds::registry().find(RBAC.0, "v1", name) else { continue };
+            let Some(resource) = tenure_builtin::registry().find(RBAC.0, "v1", name) else { continue };
             for stored in read_all(&*self.store, resource, "").await? {
                 policy.insert(&stored.object);
                 let (namespace, name) =
@@ -79,7 +78,7 @@ impl Authorizer {
     }
 
     /// Reads a role or binding again that was written or deleted.
-    pub fn refresh_key(&self, key: &[u8]) -> Result<(), Failure> {
+    pub fn refresh_key(&self, key: &[u8]) -> Result<(), ApiError> {
         let path = std::str::from_utf8(key).ok().and_then(|key| key.strip_prefix(RBAC_PREFIX));
         let Some((resource, path)) = path.and_then(|path| path.split_once('/')) else { return Ok(()) };
         if !self.is_rbac() {
@@ -90,7 +89,7 @@ impl Authorizer {
         match self.store.peek(key)? {
             Some(entry) => drop(policy.insert(&Stored::read(&entry)?.object)),
             None => {
-                let kind = kinds::registry().find(RBAC.0, "v1", resource).map(|of| of.kind.clone());
+                let kind = tenure_builtin::registry().find(RBAC.0, "v1", resource).map(|of| of.kind.clone());
                 let (namespace, name) = path.split_once('/').unwrap_or(("", path));
                 policy.remove(&kind.unwrap_or_default(), namespace, name);
             }
@@ -116,7 +115,7 @@ impl Authorizer {
     }
 
     /// Returns a 403 unless the user may do it.
-    pub fn check(&self, user: &UserInfo, attributes: &Attributes) -> Result<(), Failure> {
+    pub fn check(&self, user: &UserInfo, attributes: &Attributes) -> Result<(), ApiError> {
         let decision = self.decide(user, attributes);
         if decision.is_allowed() { Ok(()) } else { Err(forbidden(user, attributes, &decision.reason)) }
     }
@@ -127,7 +126,7 @@ impl Authorizer {
         requester: &UserInfo,
         wanted: &UserInfo,
         request: &Attributes,
-    ) -> Result<UserInfo, Failure> {
+    ) -> Result<UserInfo, ApiError> {
         let last = self.modes.lock().get(&requester.name).copied();
         let authorize = |attributes: &Attributes| {
             let decision = self.decide(requester, attributes);
@@ -172,7 +171,7 @@ impl Authorizer {
         attributes: &ResourceAttributes,
         old: Option<&Value>,
         object: &Value,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ApiError> {
         if !self.is_rbac() || user.is_in(UserInfo::MASTERS) {
             return Ok(());
         }
@@ -203,7 +202,7 @@ impl Authorizer {
                 // An aggregated role can collect any rule.
                 if is_aggregated && uncovered(&policy.rules_of(user, namespace).0, &every_rule()).is_some() {
                     let why = "must have cluster-admin privileges to use the aggregationRule";
-                    return Err(Failure::forbidden(&attributes.group, &attributes.resource, &name, why));
+                    return Err(ApiError::forbidden(&attributes.group, &attributes.resource, &name, why));
                 }
                 PolicyRule::list(object.get("rules"))
             }
@@ -225,13 +224,13 @@ impl Authorizer {
                 }
                 match policy.rules_of_role(&role, namespace) {
                     Some(rules) => rules.to_vec(),
-                    None => return Err(Failure::not_found(&attributes.group, &attributes.resource, &name)),
+                    None => return Err(ApiError::not_found(&attributes.group, &attributes.resource, &name)),
                 }
             }
         };
         let refuse = |why: String| {
             let named = object.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
-            Err(Failure::forbidden(&attributes.group, &attributes.resource, named, &why))
+            Err(ApiError::forbidden(&attributes.group, &attributes.resource, named, &why))
         };
         let (owned, errors) = policy.rules_of(user, namespace);
         let who = format!("user {:?} (groups={:?})", user.name, user.groups);
@@ -265,7 +264,7 @@ impl Authorizer {
         user: &UserInfo,
         attributes: &ResourceAttributes,
         write: &FieldWrite<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ApiError> {
         let policy = self.policy();
         let WritePermission::Limited(limits) = policy.write_permission(user, attributes) else {
             return Ok(());
@@ -280,7 +279,7 @@ impl Authorizer {
             reasons.join("; "),
             grants.join("; ")
         );
-        Err(Failure::forbidden(&attributes.group, &attributes.resource, &attributes.name, &why))
+        Err(ApiError::forbidden(&attributes.group, &attributes.resource, &attributes.name, &why))
     }
 }
 
@@ -294,12 +293,12 @@ fn every_rule() -> Vec<PolicyRule> {
 }
 
 /// Returns the 403 of a request.
-fn forbidden(user: &UserInfo, attributes: &Attributes, reason: &str) -> Failure {
+fn forbidden(user: &UserInfo, attributes: &Attributes, reason: &str) -> ApiError {
     let why = attributes.denial(user, reason);
     match attributes {
-        Attributes::Resource(of) => Failure::forbidden(&of.group, &of.resource, &of.name, &why),
+        Attributes::Resource(of) => ApiError::forbidden(&of.group, &of.resource, &of.name, &why),
         Attributes::NonResource { .. } => {
-            Failure::new(Reason::Forbidden, format!("forbidden: {why}")).about("", "", "")
+            ApiError::new(Reason::Forbidden, format!("forbidden: {why}")).about("", "", "")
         }
     }
 }

@@ -1,16 +1,15 @@
 //! Aggregated cluster roles: their rules are those of the cluster roles that they select by label.
 
 use super::Outcome;
-use crate::{
-    Failure, LabelSelector,
-    authorization::RBAC_PREFIX,
-    kinds::role::RBAC,
-    object::{Stored, meta_text},
-    target::{Target, Verb},
-    write::Writer,
-};
+use crate::{authorization::RBAC_PREFIX, write::Writer};
 use std::collections::BTreeMap;
 use tenure_auth::rbac::{PolicyRule, aggregate_rules};
+use tenure_builtin::role::RBAC;
+use tenure_catalog::{
+    Target, Verb,
+    object::{Stored, meta_text},
+};
+use tenure_meta::{ApiError, LabelSelector};
 use tenure_value::{Text, Value};
 
 const CLUSTER_ROLES: &str = "clusterroles";
@@ -22,7 +21,7 @@ pub(super) fn concerns(key: &[u8]) -> bool {
 }
 
 /// Writes the rules of every aggregated cluster role that has others.
-pub(crate) async fn aggregate(writer: &Writer) -> Result<Outcome, Failure> {
+pub(crate) async fn aggregate(writer: &Writer) -> Result<Outcome, ApiError> {
     let handler = writer.objects.catalog.resource(RBAC.0, "v1", CLUSTER_ROLES)?;
     let stored = writer.objects.read_all(&handler.resource, "").await?;
     let roles: BTreeMap<&str, &Stored> =

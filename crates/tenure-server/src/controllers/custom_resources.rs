@@ -5,21 +5,21 @@ use super::{
     Outcome,
     removal::{delete_all, replace},
 };
-use crate::{
-    Failure,
-    custom::CLEANUP_FINALIZER,
-    object::{metadata, with_metadata},
-    target::Target,
-    write::Writer,
-};
+use crate::write::Writer;
 use std::sync::Arc;
+use tenure_catalog::{
+    Target,
+    object::{metadata, with_metadata},
+};
+use tenure_crd::CLEANUP_FINALIZER;
+use tenure_meta::ApiError;
 use tenure_value::Value;
 
 /// Where definitions are in the store.
 pub(super) const PREFIX: &str = "objects/apiextensions.k8s.io/customresourcedefinitions/";
 
 /// Removes the objects of a definition that is being deleted, and the definition when there are none.
-pub(super) async fn remove(writer: &Arc<Writer>, name: &str) -> Result<Outcome, Failure> {
+pub(super) async fn remove(writer: &Arc<Writer>, name: &str) -> Result<Outcome, ApiError> {
     let key = format!("{PREFIX}{name}");
     let Some(target) = Target::of_key(&writer.objects.catalog, &key) else { return Ok(Outcome::Done) };
     let Some(live) = writer.objects.read(&target).await? else { return Ok(Outcome::Done) };

@@ -3,15 +3,12 @@
 //! force, which creates what is missing, restores what was changed, and writes nothing otherwise.
 
 use super::{Outcome, namespaces};
-use crate::{
-    Failure, Query,
-    http::Request,
-    object::OBJECTS,
-    target::{Target, Verb},
-    write::Writer,
-};
+use crate::write::Writer;
 use hyper::{HeaderMap, Method, header};
 use std::{net::SocketAddr, sync::OnceLock};
+use tenure_catalog::{Target, Verb, object::OBJECTS};
+use tenure_http::{Query, Request};
+use tenure_meta::ApiError;
 use tenure_value::{Text, Value};
 
 /// The field manager of default objects.
@@ -164,7 +161,7 @@ pub(super) async fn apply(
     writer: &Writer,
     defaults: &DefaultObjects,
     namespace: &str,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome, ApiError> {
     let catalog = &writer.objects.catalog;
     for object in DefaultObjects::of(namespace) {
         let Some(content) = (object.content)(defaults) else { continue };
@@ -197,7 +194,7 @@ pub(super) async fn apply(
 }
 
 /// Returns the request that applies an object with force.
-fn application(target: &Target, content: &Value) -> Result<Request, Failure> {
+fn application(target: &Target, content: &Value) -> Result<Request, ApiError> {
     let fields = content.as_object().cloned().unwrap_or_default();
     let metadata = fields.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
     let object = fields

@@ -6,19 +6,16 @@ use super::{
     owner_graph::{OwnerReference, owner_references},
     removal::{replace, request},
 };
-use crate::{
-    Failure,
-    catalog::Catalog,
-    kinds::Scope,
+use crate::write::{DeleteOptions, FOREGROUND, ORPHAN, Propagation, Writer};
+use tenure_catalog::{
+    Catalog, Objects, Target,
     object::{Stored, key, meta_text, metadata, with_metadata},
-    objects::Objects,
-    target::Target,
-    write::{DeleteOptions, FOREGROUND, ORPHAN, Propagation, Writer},
 };
+use tenure_meta::{ApiError, Scope};
 use tenure_value::{Text, Value};
 
 /// Deletes an object whose owners are all gone or wait for it; if some owners remain, drops the references to the others.
-pub(super) async fn collect(world: &World, key: &str) -> Result<Outcome, Failure> {
+pub(super) async fn collect(world: &World, key: &str) -> Result<Outcome, ApiError> {
     let (writer, objects) = (&*world.writer, &*world.writer.objects);
     let Some(target) = Target::of_key(&objects.catalog, key) else { return Ok(Outcome::Done) };
     let Some(live) = objects.read(&target).await? else { return Ok(Outcome::Done) };
@@ -72,7 +69,7 @@ fn own_propagation(object: &Value) -> Propagation {
 }
 
 /// Whether any of these objects waits for its dependents.
-async fn waits_for(objects: &Objects, keys: &[String]) -> Result<bool, Failure> {
+async fn waits_for(objects: &Objects, keys: &[String]) -> Result<bool, ApiError> {
     for key in keys {
         if let Some(entry) = objects.store.get(key.as_bytes()).await?
             && waits_with(&Stored::read(&entry)?.object) == Some(FOREGROUND)
@@ -98,7 +95,7 @@ fn unblocking(object: &Value) -> Option<Value> {
 }
 
 /// Lets an object that waits for its dependents be removed, if they are gone.
-pub(super) async fn release(world: &World, key: &str) -> Result<Outcome, Failure> {
+pub(super) async fn release(world: &World, key: &str) -> Result<Outcome, ApiError> {
     let (writer, objects) = (&*world.writer, &*world.writer.objects);
     let Some(target) = Target::of_key(&objects.catalog, key) else { return Ok(Outcome::Done) };
     let Some(live) = objects.read(&target).await? else { return Ok(Outcome::Done) };
@@ -162,7 +159,7 @@ enum State {
     Gone,
 }
 
-async fn state_of(objects: &Objects, target: &Target, owner: &OwnerReference<'_>) -> Result<State, Failure> {
+async fn state_of(objects: &Objects, target: &Target, owner: &OwnerReference<'_>) -> Result<State, ApiError> {
     let OwnerPlace::At(key) = owner_place(&objects.catalog, &target.namespace, owner) else {
         return Ok(State::Exists);
     };
@@ -200,7 +197,7 @@ async fn disown(
     target: &Target,
     live: &Stored,
     is_gone: impl Fn(&str) -> bool,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome, ApiError> {
     let fields = metadata(&live.object);
     let references = fields.get("ownerReferences").and_then(Value::as_array).cloned().unwrap_or_default();
     let uid =

@@ -15,18 +15,14 @@ mod quotas;
 mod removal;
 mod work_queue;
 
-use crate::{
-    Failure,
-    admission::CONFIGURATION_PREFIX,
-    authorization::RBAC_PREFIX,
-    object::{OBJECTS, Stored, meta_text},
-    write::Writer,
-};
+use crate::{admission::CONFIGURATION_PREFIX, authorization::RBAC_PREFIX, write::Writer};
 pub(crate) use default_objects::DefaultObjects;
 use owner_graph::OwnerGraph;
 use parking_lot::{Mutex, MutexGuard};
 use removal::{contains, key_text};
 use std::{collections::HashMap, sync::Arc, time::Duration};
+use tenure_catalog::object::{OBJECTS, Stored, meta_text};
+use tenure_meta::ApiError;
 use tenure_store::{Change, Entry, ListRequest, Revision, Signal, WatchRequest};
 use tenure_value::Text;
 use tokio::{
@@ -73,7 +69,7 @@ enum Work {
 }
 
 /// Collects the rules of aggregated cluster roles, until no role changes any more.
-pub(crate) async fn aggregate_roles(writer: &Writer) -> Result<(), Failure> {
+pub(crate) async fn aggregate_roles(writer: &Writer) -> Result<(), ApiError> {
     // One round for each level of aggregation, of which Kubernetes has three.
     for _ in 0..4 {
         aggregation::aggregate(writer).await?;
@@ -116,7 +112,7 @@ async fn run(writer: &Arc<Writer>, defaults: &Arc<DefaultObjects>) {
 struct Lifecycle {
     world: Arc<World>,
     queue: WorkQueue<Work>,
-    under_way: JoinSet<(Work, Result<Outcome, Failure>)>,
+    under_way: JoinSet<(Work, Result<Outcome, ApiError>)>,
     /// Since when deletions have been postponed.
     since: HashMap<Work, Instant>,
     /// The next pause of work that is retried.
@@ -148,7 +144,7 @@ impl Lifecycle {
         }
     }
 
-    async fn follow(&mut self) -> Result<(), Failure> {
+    async fn follow(&mut self) -> Result<(), ApiError> {
         let writer = self.world.writer.clone();
         let (store, catalog) = (&writer.objects.store, &writer.objects.catalog);
         let after = self.everything().await?;
@@ -188,7 +184,7 @@ impl Lifecycle {
                 },
                 Some(ended) = self.under_way.join_next() => match ended {
                     Ok((work, outcome)) => self.end(work, outcome),
-                    Err(error) => return Err(Failure::internal(format!("controller work panicked: {error}"))),
+                    Err(error) => return Err(ApiError::internal(format!("controller work panicked: {error}"))),
                 },
                 () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {}
             }
@@ -196,7 +192,7 @@ impl Lifecycle {
     }
 
     /// Reads all objects once, and returns the revision they were read at.
-    async fn everything(&mut self) -> Result<Revision, Failure> {
+    async fn everything(&mut self) -> Result<Revision, ApiError> {
         let listing = self.world.writer.objects.store.list(ListRequest::prefix(OBJECTS)).await?;
         for entry in &listing.entries {
             self.look_at(entry);
@@ -291,7 +287,7 @@ impl Lifecycle {
         self.queue.plan(work, Instant::now() + after);
     }
 
-    fn end(&mut self, work: Work, outcome: Result<Outcome, Failure>) {
+    fn end(&mut self, work: Work, outcome: Result<Outcome, ApiError>) {
         if let Ok(Outcome::Done) = outcome {
             self.pauses.remove(&work);
             return self.queue.end(work, None);
@@ -306,7 +302,7 @@ impl Lifecycle {
     }
 }
 
-async fn carry_out(world: Arc<World>, work: Work) -> (Work, Result<Outcome, Failure>) {
+async fn carry_out(world: Arc<World>, work: Work) -> (Work, Result<Outcome, ApiError>) {
     let outcome = match &work {
         Work::Namespace(name) => namespaces::remove(&world.writer, name).await,
         Work::Definition(name) => custom_resources::remove(&world.writer, name).await,

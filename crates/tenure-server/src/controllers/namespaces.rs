@@ -5,13 +5,13 @@ use super::{
     Outcome,
     removal::{delete_all, replace},
 };
-use crate::{
-    Failure,
-    object::{Stored, prefix, seconds},
-    target::Target,
-    write::Writer,
-};
+use crate::write::Writer;
 use std::{collections::BTreeMap, sync::Arc};
+use tenure_catalog::{
+    Target,
+    object::{Stored, prefix, seconds},
+};
+use tenure_meta::ApiError;
 use tenure_value::Value;
 
 /// Where namespaces are in the store.
@@ -33,7 +33,7 @@ struct Remaining {
 }
 
 /// Removes what is in a namespace that is being deleted, and the namespace when it is empty.
-pub(super) async fn remove(writer: &Arc<Writer>, name: &str) -> Result<Outcome, Failure> {
+pub(super) async fn remove(writer: &Arc<Writer>, name: &str) -> Result<Outcome, ApiError> {
     let objects = &writer.objects;
     let Some(target) = Target::of_key(&objects.catalog, &format!("{PREFIX}{name}")) else {
         return Ok(Outcome::Done);

@@ -2,12 +2,10 @@
 //! here, and all are counted again from time to time, since a write that began before a quota existed does not charge it.
 
 use super::Outcome;
-use crate::{
-    Failure,
-    object::Stored,
-    write::{Writer, is_counted},
-};
+use crate::write::{Writer, is_counted};
 use std::time::Duration;
+use tenure_catalog::object::Stored;
+use tenure_meta::ApiError;
 use tenure_store::Entry;
 
 /// Where quotas are in the store.
@@ -24,7 +22,7 @@ pub(super) fn due(quota: &Entry) -> Duration {
 }
 
 /// Counts what a quota limits. A status that was wrong is checked once more, for writes that were under way.
-pub(super) async fn count(writer: &Writer, key: &str) -> Result<Outcome, Failure> {
+pub(super) async fn count(writer: &Writer, key: &str) -> Result<Outcome, ApiError> {
     match writer.recount_quota(key).await? {
         Some(false) => Ok(Outcome::Done),
         Some(true) | None => Ok(Outcome::Later),

@@ -1,21 +1,20 @@
 //! Deletions that controllers make.
 
 use super::{CONCURRENCY, Outcome};
-use crate::{
-    Failure,
-    http::Request,
-    kinds::scalar::{Timestamp, time::Precision},
-    object::{Stored, encode},
-    target::Target,
-    write::{Claims, DeleteOptions, Enforcement, Propagation, QuotaChange, Writer, is_finished},
-};
+use crate::write::{Claims, DeleteOptions, Enforcement, Propagation, QuotaChange, Writer, is_finished};
 use std::sync::Arc;
+use tenure_catalog::{
+    Target,
+    object::{Stored, encode},
+};
+use tenure_http::Request;
+use tenure_meta::{ApiError, Timestamp, time::Precision};
 use tenure_store::{Entry, Error, Expected, ListRequest, Transaction};
 use tenure_value::Value;
 use tokio::task::JoinSet;
 
 /// Deletes all objects under a prefix of the store; returns those that still exist.
-pub(super) async fn delete_all(writer: &Arc<Writer>, prefix: &str) -> Result<Left, Failure> {
+pub(super) async fn delete_all(writer: &Arc<Writer>, prefix: &str) -> Result<Left, ApiError> {
     let store = &writer.objects.store;
     let listing = store.list(ListRequest::prefix(prefix.to_string())).await?;
     if listing.entries.is_empty() {
@@ -47,7 +46,7 @@ pub(super) async fn delete_all(writer: &Arc<Writer>, prefix: &str) -> Result<Lef
                 tracing::warn!(%failure, prefix, "delete failed, retrying");
                 failures.push(failure);
             }
-            Some(Err(error)) => return Err(Failure::internal(format!("deletion panicked: {error}"))),
+            Some(Err(error)) => return Err(ApiError::internal(format!("deletion panicked: {error}"))),
             None => break,
         }
     }
@@ -59,12 +58,12 @@ pub(super) async fn delete_all(writer: &Arc<Writer>, prefix: &str) -> Result<Lef
 pub(super) struct Left {
     pub entries: Vec<Entry>,
     /// Why some objects could not be deleted.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<ApiError>,
 }
 
 /// Returns the options of the next deletion of an object; `None` if it is marked already. An object whose grace period is over is
 /// removed at once.
-fn next_deletion(now: Timestamp, entry: &Entry) -> Result<Option<DeleteOptions>, Failure> {
+fn next_deletion(now: Timestamp, entry: &Entry) -> Result<Option<DeleteOptions>, ApiError> {
     let options = DeleteOptions::with_propagation(Propagation::Background);
     if !contains(&entry.value, b"\"deletionTimestamp\"") {
         return Ok(Some(options));
@@ -97,7 +96,7 @@ pub(super) async fn replace(
     target: &Target,
     live: &Stored,
     object: Value,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome, ApiError> {
     let (handler, objects) = (&target.handler, &writer.objects);
     let key = target.key();
     let expected = Expected::At(live.revision);

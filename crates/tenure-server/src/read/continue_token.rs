@@ -1,8 +1,8 @@
 //! Where a list that is read in pages goes on: a token that names the revision of the first page and the key
 //! the next one starts with. Opaque to clients, and of the form they know.
 
-use crate::{Failure, Reason};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use tenure_meta::{ApiError, Reason};
 use tenure_store::Revision;
 use tenure_value::{Limits, Value, json};
 
@@ -31,9 +31,9 @@ impl Page {
     }
 
     /// Reads a token that a client sent back.
-    pub fn parse(token: &str) -> Result<Page, Failure> {
+    pub fn parse(token: &str) -> Result<Page, ApiError> {
         let fault = |why: String| {
-            Failure::bad_request(format!("invalid continue token: continue key is not valid: {why}"))
+            ApiError::bad_request(format!("invalid continue token: continue key is not valid: {why}"))
         };
         let bytes =
             URL_SAFE_NO_PAD.decode(token.trim_end_matches('=')).map_err(|error| fault(error.to_string()))?;
@@ -54,8 +54,8 @@ impl Page {
     }
 
     /// The answer to a token whose revision has been forgotten: it carries a token to go on without one.
-    pub fn expired(&self) -> Failure {
-        let mut failure = Failure::new(
+    pub fn expired(&self) -> ApiError {
+        let mut failure = ApiError::new(
             Reason::Expired,
             "The provided continue parameter is too old to display a consistent list result. You can start a new list \
              without the continue parameter, or use the continue token in this response to retrieve the remainder of \

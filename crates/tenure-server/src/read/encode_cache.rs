@@ -2,15 +2,15 @@
 //! belongs to a key and a revision, so that it can be missing but never out of date: only the store knows what is current.
 
 use super::Reader;
-use crate::{
-    Encoding, Failure, Format, View,
-    cache::Cache,
-    catalog::ResourceHandler,
-    object::{ShowManagers, Stored, partial, shown},
-    protobuf,
-};
 use bytes::Bytes;
+use tenure_catalog::{
+    Cache, ResourceHandler,
+    object::{ShowManagers, Stored, partial, shown},
+};
 use tenure_fields::fields_v1;
+use tenure_http::{Encoding, Format, View};
+use tenure_meta::ApiError;
+use tenure_protobuf;
 use tenure_store::{Entry, Revision};
 use tenure_value::{Text, Value, json};
 
@@ -60,7 +60,7 @@ impl Form {
     }
 
     /// Encodes an object.
-    pub fn encode(&self, handler: &ResourceHandler, stored: &Stored) -> Result<EncodedObject, Failure> {
+    pub fn encode(&self, handler: &ResourceHandler, stored: &Stored) -> Result<EncodedObject, ApiError> {
         let labels = stored.object.at(["metadata", "labels"]).cloned().unwrap_or_default();
         if (self.format.encoding, self.format.view) == (Encoding::Json, View::Whole) {
             let object = match self.standing {
@@ -78,14 +78,14 @@ impl Form {
         let bytes = match (self.format.encoding, self.standing) {
             // A copy without spare capacity, since it is kept.
             (Encoding::Protobuf, Standing::Alone) => {
-                protobuf::encode_held(&object, managers).map(|bytes| Bytes::copy_from_slice(&bytes))
+                tenure_protobuf::encode_held(&object, managers).map(|bytes| Bytes::copy_from_slice(&bytes))
             }
             (Encoding::Protobuf, Standing::InList) => {
-                protobuf::item_held(&object, managers).map(|bytes| Bytes::copy_from_slice(&bytes))
+                tenure_protobuf::item_held(&object, managers).map(|bytes| Bytes::copy_from_slice(&bytes))
             }
             _ => Ok(json::to_vec(&object).into_boxed_slice().into()),
         };
-        let bytes = bytes.map_err(|error| Failure::internal(error.to_string()))?;
+        let bytes = bytes.map_err(|error| ApiError::internal(error.to_string()))?;
         Ok(EncodedObject { labels, bytes })
     }
 }
@@ -167,7 +167,7 @@ impl Reader {
         handler: &ResourceHandler,
         entry: &Entry,
         form: &Form,
-    ) -> Result<EncodedObject, Failure> {
+    ) -> Result<EncodedObject, ApiError> {
         let keep = !handler.has_conversion_webhook();
         if keep && let Some(encoded) = self.encode_cache.get(&entry.key, entry.modified, form) {
             return Ok(encoded);
@@ -183,7 +183,7 @@ impl Reader {
         key: &Bytes,
         live: &Stored,
         form: &Form,
-    ) -> Result<EncodedObject, Failure> {
+    ) -> Result<EncodedObject, ApiError> {
         let keep = !handler.has_conversion_webhook();
         match self.encode_cache.get(key, live.revision, form).filter(|_| keep) {
             Some(encoded) => Ok(encoded),
@@ -198,7 +198,7 @@ impl Reader {
         key: &Bytes,
         stored: &Stored,
         form: &Form,
-    ) -> Result<EncodedObject, Failure> {
+    ) -> Result<EncodedObject, ApiError> {
         let encoded = form.encode(handler, stored)?;
         if !handler.has_conversion_webhook() {
             self.encode_cache.put(key, stored.revision, form.clone(), encoded.clone());
@@ -210,7 +210,7 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::PLAIN;
+    use tenure_http::PLAIN;
 
     fn form(generation: u64, standing: Standing) -> Form {
         Form { generation, api_version: "v1".into(), format: PLAIN, standing }

@@ -6,10 +6,12 @@ use super::{
     encode_cache::{Form, Standing},
     frame::{Event, around, object_frame},
 };
-use crate::{Failure, Format, View, cache::Cache, catalog::ResourceHandler, object::Stored};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::sync::Arc;
+use tenure_catalog::{Cache, ResourceHandler, object::Stored};
+use tenure_http::{Format, View};
+use tenure_meta::ApiError;
 use tenure_store::{Change, Entry, Revision};
 use tokio::sync::OnceCell;
 
@@ -81,12 +83,12 @@ impl SharedEvent {
     }
 
     /// Returns the object before the change; `None` if it did not exist.
-    pub async fn previous(&self, reader: &Reader) -> Result<Option<&Stored>, Failure> {
+    pub async fn previous(&self, reader: &Reader) -> Result<Option<&Stored>, ApiError> {
         self.read(reader, &self.previous, self.change.previous.as_ref()).await
     }
 
     /// Returns the object after the change; `None` if it was deleted.
-    pub async fn current(&self, reader: &Reader) -> Result<Option<&Stored>, Failure> {
+    pub async fn current(&self, reader: &Reader) -> Result<Option<&Stored>, ApiError> {
         self.read(reader, &self.current, self.change.current.as_ref()).await
     }
 
@@ -95,7 +97,7 @@ impl SharedEvent {
         reader: &Reader,
         kept: &'a OnceCell<Option<Stored>>,
         entry: Option<&Entry>,
-    ) -> Result<Option<&'a Stored>, Failure> {
+    ) -> Result<Option<&'a Stored>, ApiError> {
         if let Some(stored) = kept.get() {
             return Ok(stored.as_ref());
         }
@@ -112,7 +114,7 @@ impl SharedEvent {
     }
 
     /// Returns the frame of this event, made on first use.
-    pub async fn frame(&self, reader: &Reader, format: Format, event: Event) -> Result<Bytes, Failure> {
+    pub async fn frame(&self, reader: &Reader, format: Format, event: Event) -> Result<Bytes, ApiError> {
         // Two watchers at once may both make it; neither waits for the other.
         let known = |frames: &[(Format, Event, Bytes)]| {
             frames.iter().find(|of| (of.0, of.1) == (format, event)).map(|(_, _, frame)| frame.clone())
@@ -125,8 +127,8 @@ impl SharedEvent {
         Ok(frame)
     }
 
-    async fn make_frame(&self, reader: &Reader, format: Format, event: Event) -> Result<Bytes, Failure> {
-        let gone = || Failure::internal("a change without an object");
+    async fn make_frame(&self, reader: &Reader, format: Format, event: Event) -> Result<Bytes, ApiError> {
+        let gone = || ApiError::internal("a change without an object");
         match (&self.change.current, event) {
             (Some(entry), Event::Added | Event::Modified) if !self.handler.has_conversion_webhook() => {
                 entry_frame(reader, &self.handler, entry, format, event).await
@@ -151,7 +153,7 @@ pub(super) async fn entry_frame(
     entry: &Entry,
     format: Format,
     event: Event,
-) -> Result<Bytes, Failure> {
+) -> Result<Bytes, ApiError> {
     let encoded = reader.encoded(handler, entry, &form(handler, format)?).await?;
     Ok(around(event, &encoded.bytes, format.encoding))
 }
@@ -164,14 +166,14 @@ pub(super) fn live_frame(
     live: &Stored,
     format: Format,
     event: Event,
-) -> Result<Bytes, Failure> {
+) -> Result<Bytes, ApiError> {
     let encoded = reader.encoded_live(handler, key, live, &form(handler, format)?)?;
     Ok(around(event, &encoded.bytes, format.encoding))
 }
 
 /// Returns the form of objects in a watch.
-fn form(handler: &ResourceHandler, format: Format) -> Result<Form, Failure> {
+fn form(handler: &ResourceHandler, format: Format) -> Result<Form, ApiError> {
     let view = if format.view == View::Whole { View::Whole } else { View::PartialObjectMetadata };
     Form::of(handler, Format { view, ..format }, Standing::Alone)
-        .ok_or_else(|| Failure::internal("a watch in a format that has no frames"))
+        .ok_or_else(|| ApiError::internal("a watch in a format that has no frames"))
 }

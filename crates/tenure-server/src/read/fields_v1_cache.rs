@@ -1,8 +1,8 @@
 //! Field sets that were returned lately, as `FieldsV1` text. A manager that writes again mostly owns the same fields, in the same
 //! memory, so that their text need not be made again.
 
-use crate::cache::Cache;
 use bytes::Bytes;
+use tenure_catalog::Cache;
 use tenure_fields::{FieldSet, fields_v1};
 
 /// The most bytes of all texts together.

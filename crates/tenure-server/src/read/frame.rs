@@ -1,11 +1,10 @@
 //! The frames of a watch: an event and the object it is about, in JSON or protobuf.
 
-use crate::{
-    Encoding, Failure, Format, View,
-    object::{Stored, partial, shown},
-    protobuf,
-};
 use bytes::Bytes;
+use tenure_catalog::object::{Stored, partial, shown};
+use tenure_http::{Encoding, Format, View};
+use tenure_meta::ApiError;
+use tenure_protobuf;
 use tenure_store::Revision;
 use tenure_value::{Value, json};
 
@@ -42,9 +41,9 @@ pub(super) fn object_frame(stored: &Stored, revision: Revision, format: Format, 
 /// Returns the frame of a document.
 pub(super) fn frame(event: Event, object: &Value, encoding: Encoding) -> Bytes {
     match encoding {
-        Encoding::Protobuf => protobuf::event(event.word(), object).unwrap_or_else(|error| {
-            let failure = Failure::internal(error.to_string());
-            protobuf::event(Event::Error.word(), &failure.status()).unwrap_or_default()
+        Encoding::Protobuf => tenure_protobuf::event(event.word(), object).unwrap_or_else(|error| {
+            let failure = ApiError::internal(error.to_string());
+            tenure_protobuf::event(Event::Error.word(), &failure.status()).unwrap_or_default()
         }),
         _ => around(event, &json::to_vec(object), encoding),
     }
@@ -53,7 +52,7 @@ pub(super) fn frame(event: Event, object: &Value, encoding: Encoding) -> Bytes {
 /// Returns the frame of a document that is encoded already.
 pub(super) fn around(event: Event, document: &[u8], encoding: Encoding) -> Bytes {
     if encoding == Encoding::Protobuf {
-        return protobuf::event_of(event.word(), document).unwrap_or_default();
+        return tenure_protobuf::event_of(event.word(), document).unwrap_or_default();
     }
     let parts: [&[u8]; 5] = [b"{\"type\":\"", event.word().as_bytes(), b"\",\"object\":", document, b"}\n"];
     Bytes::from(parts.concat())

@@ -6,13 +6,15 @@ use super::{
     list_body::{ListMetadata, list_of},
     selection::Selection,
 };
-use crate::{Answer, Failure, http::Request, object::Stored, target::Target};
 use std::collections::VecDeque;
+use tenure_catalog::{Target, object::Stored};
+use tenure_http::{Request, Response};
+use tenure_meta::ApiError;
 use tenure_store::Entry;
 
 impl Reader {
     /// Returns a collection.
-    pub async fn list(&self, target: &Target, request: &Request) -> Result<Answer, Failure> {
+    pub async fn list(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer().with_streams())?;
         let selection = Selection::of(target, request)?;
         let form = Form::of(&target.handler, format, Standing::InList)
@@ -42,7 +44,7 @@ impl Reader {
         selection: &Selection,
         entry: &Entry,
         form: &Form,
-    ) -> Result<Option<EncodedObject>, Failure> {
+    ) -> Result<Option<EncodedObject>, ApiError> {
         match selection.decide(&entry.key, None) {
             Some(false) => return Ok(None),
             Some(true) => return self.encoded(&target.handler, entry, form).await.map(Some),
@@ -72,7 +74,7 @@ impl Reader {
         target: &Target,
         request: &Request,
         selection: &Selection,
-    ) -> Result<(Vec<Stored>, ListMetadata), Failure> {
+    ) -> Result<(Vec<Stored>, ListMetadata), ApiError> {
         let mut scan = self.scan(target, request, selection).await?;
         let mut items = Vec::new();
         let mut converted = VecDeque::new();

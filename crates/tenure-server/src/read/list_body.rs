@@ -1,7 +1,10 @@
 //! A list as a response: items that are encoded already, between the beginning and the end of the document.
 
-use crate::{Answer, Encoding, Failure, Format, Pieces, View, catalog::ResourceHandler, protobuf};
 use bytes::Bytes;
+use tenure_catalog::ResourceHandler;
+use tenure_http::{ChunkedBody, Encoding, Format, Response, View};
+use tenure_meta::ApiError;
+use tenure_protobuf;
 use tenure_store::Revision;
 use tenure_value::{Text, Value, json};
 
@@ -43,7 +46,7 @@ pub(crate) fn list_of(
     format: Format,
     items: Vec<Bytes>,
     metadata: &ListMetadata,
-) -> Result<Answer, Failure> {
+) -> Result<Response, ApiError> {
     let (api_version, kind, metadata) = match format.view {
         View::Whole => (
             handler.resource.api_version.clone(),
@@ -60,9 +63,9 @@ pub(crate) fn list_of(
             ("metadata", metadata),
         ]);
         let bytes = items.iter().map(Bytes::len).sum();
-        let (head, tail) =
-            protobuf::list_around(&envelope, bytes).map_err(|error| Failure::internal(error.to_string()))?;
-        return Ok(Answer::pieces(media_type, Pieces::new(head, items, b"", tail)));
+        let (head, tail) = tenure_protobuf::list_around(&envelope, bytes)
+            .map_err(|error| ApiError::internal(error.to_string()))?;
+        return Ok(Response::pieces(media_type, ChunkedBody::new(head, items, b"", tail)));
     }
     // The members in alphabetical order, as in every object.
     let mut head = b"{\"apiVersion\":".to_vec();
@@ -73,5 +76,5 @@ pub(crate) fn list_of(
     tail.extend_from_slice(b",\"metadata\":");
     json::write(&metadata, &mut tail);
     tail.push(b'}');
-    Ok(Answer::pieces(media_type, Pieces::new(head.into(), items, b",", tail.into())))
+    Ok(Response::pieces(media_type, ChunkedBody::new(head.into(), items, b",", tail.into())))
 }

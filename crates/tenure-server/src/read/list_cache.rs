@@ -8,7 +8,6 @@ use super::{
     list_body::{ListMetadata, list_of},
     scan::Scan,
 };
-use crate::{Answer, Encoding, Failure, Format, cache::Cache, target::Target};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::{
@@ -17,6 +16,9 @@ use std::{
     sync::Arc,
     task::{Context, Waker},
 };
+use tenure_catalog::{Cache, Target};
+use tenure_http::{Encoding, Format, Response};
+use tenure_meta::ApiError;
 use tenure_store::{Entry, Revision, Store, Watch, WatchRequest};
 
 /// The most bytes of all lists together; a longer one is not kept.
@@ -70,7 +72,7 @@ impl CachedList {
     }
 
     /// Returns a revision at which the collection is this one: the requested revision, or else one that is not older than now.
-    async fn holds(&self, store: &dyn Store, at: Option<Revision>) -> Result<Option<Revision>, Failure> {
+    async fn holds(&self, store: &dyn Store, at: Option<Revision>) -> Result<Option<Revision>, ApiError> {
         let now = match at {
             Some(at) => at,
             None => store.revision().await?,
@@ -199,7 +201,7 @@ impl Reader {
         format: Format,
         form: &Form,
         mut scan: Scan<'_>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Response, ApiError> {
         let handler = &target.handler;
         let key = (scan.prefix().to_owned(), form.clone());
         let former = self.list_cache.0.get(&key);

@@ -14,7 +14,6 @@ mod selection;
 mod view;
 mod watch;
 
-use crate::{Answer, Failure, Metrics, http::Request, objects::Objects, target::Target};
 use encode_cache::{EncodeCache, Form, Standing};
 use event_cache::EventCache;
 use fields_v1_cache::FieldsV1Cache;
@@ -23,6 +22,9 @@ use list_cache::ListCache;
 pub(crate) use scan::parse_version;
 pub(crate) use selection::Selection;
 use std::sync::Arc;
+use tenure_catalog::{Objects, Target};
+use tenure_http::{Metrics, Request, Response};
+use tenure_meta::ApiError;
 
 /// Answers reads.
 pub(crate) struct Reader {
@@ -54,7 +56,7 @@ impl Reader {
     }
 
     /// Returns one object.
-    pub async fn get(&self, target: &Target, request: &Request) -> Result<Answer, Failure> {
+    pub async fn get(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer())?;
         let Some(form) = Form::of(&target.handler, format, Standing::Alone) else {
             let stored = match self.may_be_known(request).await? {
@@ -71,13 +73,13 @@ impl Reader {
         };
         let entry = entry.ok_or_else(|| target.not_found())?;
         let encoded = self.encoded(&target.handler, &entry, &form).await?;
-        Ok(Answer::new(StatusCode::OK, format.encoding.media_type(), encoded.bytes))
+        Ok(Response::new(StatusCode::OK, format.encoding.media_type(), encoded.bytes))
     }
 
     /// Whether a request accepts what this server knows: it names a version that is not newer.
-    async fn may_be_known(&self, request: &Request) -> Result<bool, Failure> {
+    async fn may_be_known(&self, request: &Request) -> Result<bool, ApiError> {
         let Some(version) = request.query.given("resourceVersion") else { return Ok(false) };
-        let revision = parse_version(version).map_err(Failure::bad_request)?;
+        let revision = parse_version(version).map_err(ApiError::bad_request)?;
         if revision <= self.objects.store.known() {
             return Ok(true);
         }

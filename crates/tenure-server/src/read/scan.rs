@@ -2,7 +2,9 @@
 //! a limit ends when that many have counted, and returns where the next page starts.
 
 use super::{Reader, continue_token::Page, list_body::ListMetadata, selection::Selection};
-use crate::{Failure, Reason, http::Request, object::prefix, target::Target};
+use tenure_catalog::{Target, object::prefix};
+use tenure_http::Request;
+use tenure_meta::{ApiError, Reason};
 use tenure_store::{Entry, Error, ListRequest, Listing, Revision};
 
 /// How many entries are read from the store at once while a selector chooses among them.
@@ -33,7 +35,7 @@ impl Reader {
         target: &Target,
         request: &Request,
         selection: &Selection,
-    ) -> Result<Scan<'a>, Failure> {
+    ) -> Result<Scan<'a>, ApiError> {
         let query = &request.query;
         // A client that accepts any version gets everything that is known at once.
         let any = query.given("resourceVersion").is_some_and(|version| version == "0");
@@ -63,10 +65,10 @@ impl Reader {
         &self,
         request: &Request,
         page: Option<&Page>,
-    ) -> Result<Option<Revision>, Failure> {
+    ) -> Result<Option<Revision>, ApiError> {
         let query = &request.query;
         let option = |reason: &str, field: &str, message: String| {
-            Failure::invalid_option("ListOptions", reason, field, message)
+            ApiError::invalid_option("ListOptions", reason, field, message)
         };
         if query.get("sendInitialEvents").is_some() {
             return Err(option(
@@ -96,7 +98,7 @@ impl Reader {
         }
         if let Some(page) = page {
             if version.is_some_and(|version| version != "0") {
-                return Err(Failure::bad_request(
+                return Err(ApiError::bad_request(
                     "specifying resource version is not allowed when using continue",
                 ));
             }
@@ -104,7 +106,7 @@ impl Reader {
         }
         let Some(version) = version else { return Ok(None) };
         let revision = parse_version(version)
-            .map_err(|why| Failure::bad_request(format!("invalid resource version: {why}")))?;
+            .map_err(|why| ApiError::bad_request(format!("invalid resource version: {why}")))?;
         if matching == Some("Exact") && revision == Revision::ZERO {
             return Err(forbidden(
                 "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"".into(),
@@ -129,7 +131,7 @@ impl Reader {
 
 impl Scan<'_> {
     /// Returns the next entry; `None` at the end, or when the limit is reached.
-    pub async fn next(&mut self) -> Result<Option<Entry>, Failure> {
+    pub async fn next(&mut self) -> Result<Option<Entry>, ApiError> {
         loop {
             if self.is_full() {
                 return Ok(None);
@@ -197,7 +199,7 @@ impl Scan<'_> {
     }
 
     /// Reads the next entries: all of them if all are selected.
-    pub async fn read(&mut self) -> Result<(), Failure> {
+    pub async fn read(&mut self) -> Result<(), ApiError> {
         let mut list = ListRequest::prefix(self.prefix.clone()).from(self.from.clone());
         list.limit = if self.everything { self.limit.map(|limit| limit - self.kept) } else { Some(CHUNK) };
         list.at = self.at;
@@ -205,7 +207,7 @@ impl Scan<'_> {
             self.reader.objects.store.list(list).await.map_err(|error| match (error, &self.page) {
                 (Error::TooOld { .. }, Some(page)) => page.expired(),
                 (Error::TooOld { .. }, None) => {
-                    Failure::new(Reason::Expired, "The resourceVersion for the provided list is too old.")
+                    ApiError::new(Reason::Expired, "The resourceVersion for the provided list is too old.")
                 }
                 (error, _) => error.into(),
             })?;
@@ -223,11 +225,11 @@ pub(crate) fn parse_version(text: &str) -> Result<Revision, String> {
 }
 
 /// Returns the error for a version that has not been reached yet.
-pub(crate) fn too_large(asked: Revision, current: Revision) -> Failure {
+pub(crate) fn too_large(asked: Revision, current: Revision) -> ApiError {
     let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
-    let mut failure = Failure::new(Reason::Timeout, message);
+    let mut failure = ApiError::new(Reason::Timeout, message);
     failure.retry_after = Some(1);
-    failure.with_causes(vec![crate::Cause {
+    failure.with_causes(vec![tenure_meta::Cause {
         reason: "ResourceVersionTooLarge".into(),
         message: "Too large resource version".into(),
         field: String::new(),

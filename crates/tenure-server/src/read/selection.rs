@@ -1,6 +1,8 @@
 //! Which objects of a collection a request selects, by name, labels and fields.
 
-use crate::{Failure, FieldSelector, LabelSelector, http::Request, target::Target};
+use tenure_catalog::Target;
+use tenure_http::Request;
+use tenure_meta::{ApiError, FieldSelector, LabelSelector};
 use tenure_value::Value;
 
 /// Which objects of a collection a request selects.
@@ -14,7 +16,7 @@ pub(crate) struct Selection {
 
 impl Selection {
     /// Reads the selectors of a request.
-    pub fn of(target: &Target, request: &Request) -> Result<Selection, Failure> {
+    pub fn of(target: &Target, request: &Request) -> Result<Selection, ApiError> {
         let text = |name: &str| request.query.get(name).map_or("", |value| value.as_str()).to_string();
         let labels = LabelSelector::parse(&text("labelSelector"))?;
         let fields = FieldSelector::parse(&text("fieldSelector"))?;

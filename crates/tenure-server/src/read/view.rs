@@ -1,14 +1,14 @@
 //! The views of objects: whole, metadata only, or a table.
 
 use super::{Reader, list_body::ListMetadata};
-use crate::{
-    Answer, Encoding, Failure, Format, Reason, View,
-    http::Request,
-    object::{Document, ShowManagers, Stored, partial, shown},
-    target::Target,
-};
 use hyper::StatusCode;
+use tenure_catalog::{
+    Target,
+    object::{Document, ShowManagers, Stored, partial, shown},
+};
 use tenure_fields::FieldSet;
+use tenure_http::{Encoding, Format, Request, Response, View};
+use tenure_meta::{ApiError, Reason};
 use tenure_value::Value;
 
 impl Reader {
@@ -20,7 +20,7 @@ impl Reader {
         request: &Request,
         format: Format,
         stored: &Stored,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Response, ApiError> {
         self.show_document(code, target, request, format, stored, None)
     }
 
@@ -33,7 +33,7 @@ impl Reader {
         format: Format,
         stored: &Stored,
         document: Option<&Document>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Response, ApiError> {
         if (format.encoding, format.view) == (Encoding::Json, View::Whole) {
             let managers = if format.without_managers { ShowManagers::No } else { ShowManagers::Yes };
             let fields = |fields: &FieldSet, out: &mut Vec<u8>| self.fields_v1_cache.write(fields, out);
@@ -41,7 +41,7 @@ impl Reader {
                 Some(document) => document.with_metadata(stored, managers, fields),
                 None => stored.to_json(managers, fields),
             };
-            return Ok(Answer::new(code, format.encoding.media_type(), text));
+            return Ok(Response::new(code, format.encoding.media_type(), text));
         }
         let object = stored_view(stored, format);
         let document = match format.view {
@@ -57,7 +57,7 @@ impl Reader {
                 self.table(target, request, std::slice::from_ref(&object), &metadata)?
             }
         };
-        Ok(Answer::document(code, &document, format))
+        Ok(Response::document(code, &document, format))
     }
 
     /// Returns a list of objects.
@@ -68,7 +68,7 @@ impl Reader {
         format: Format,
         items: &[Stored],
         metadata: &ListMetadata,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Response, ApiError> {
         let resource = &target.handler.resource;
         let objects: Vec<Value> = items.iter().map(|stored| stored_view(stored, format)).collect();
         let document = match format.view {
@@ -92,7 +92,7 @@ impl Reader {
             }
             View::Table => self.table(target, request, &objects, metadata)?,
         };
-        Ok(Answer::document(StatusCode::OK, &document, format))
+        Ok(Response::document(StatusCode::OK, &document, format))
     }
 
     fn table(
@@ -101,14 +101,14 @@ impl Reader {
         request: &Request,
         objects: &[Value],
         metadata: &ListMetadata,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, ApiError> {
         let include = request.query.get("includeObject").map_or("", |value| value.as_str());
         let object_of: fn(&Value) -> Value = match include {
             "" | "Metadata" => partial,
             "Object" => Value::clone,
             "None" => |_| Value::Null,
             other => {
-                return Err(Failure::bad_request(format!(
+                return Err(ApiError::bad_request(format!(
                     "Unable to convert to Table as requested: includeObject: Invalid value: {other:?}: must be 'Metadata', 'Object', 'None', or empty"
                 )));
             }
@@ -141,6 +141,6 @@ fn list(api_version: &str, kind: &str, items: impl Iterator<Item = Value>, metad
     ])
 }
 
-fn not_acceptable(message: &str) -> Failure {
-    Failure::new(Reason::NotAcceptable, message)
+fn not_acceptable(message: &str) -> ApiError {
+    ApiError::new(Reason::NotAcceptable, message)
 }

@@ -9,19 +9,18 @@ use super::{
     scan::parse_version,
     selection::Selection,
 };
-use crate::{
-    Answer, Encoding, Failure, Format, Outlet, Reason, Stream, View,
-    http::Request,
-    kinds::Scope,
-    object::{Stored, key, partial, prefix, shown},
-    target::Target,
-};
 use bytes::{Bytes, BytesMut};
 use hyper::header::{self, HeaderValue};
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
+use tenure_catalog::{
+    Target,
+    object::{Stored, key, partial, prefix, shown},
+};
+use tenure_http::{BodySender, BodyStream, Encoding, Format, Request, Response, View};
+use tenure_meta::{ApiError, Reason, Scope};
 use tenure_store::{Error, ListRequest, Revision, Signal, Watch, WatchRequest};
 use tenure_value::{Object, Value};
 use tokio::time::{Instant, sleep_until};
@@ -59,11 +58,11 @@ enum RowObject {
 
 impl Reader {
     /// Returns a stream of changes.
-    pub async fn watch(self: &Arc<Self>, target: Target, request: Request) -> Result<Answer, Failure> {
+    pub async fn watch(self: &Arc<Self>, target: Target, request: Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer().with_streams())?;
         if format.encoding == Encoding::Yaml {
             let message = "only the following media types are accepted: application/json;stream=watch, application/json";
-            return Err(Failure::new(Reason::NotAcceptable, message));
+            return Err(ApiError::new(Reason::NotAcceptable, message));
         }
         let selection = Selection::of(&target, &request)?;
         let start = start(&request)?;
@@ -84,25 +83,25 @@ impl Reader {
             selection,
             format,
             row_object,
-            outlet: Outlet::default(),
+            outlet: BodySender::default(),
             bookmarks: request.query.flag("allowWatchBookmarks"),
             end: Instant::now().checked_add(lasting).unwrap_or_else(|| Instant::now() + LASTING),
             may_be_behind: request.query.given("resourceVersion").is_some(),
             table_begun: false,
         };
         self.metrics.watches.fetch_add(1, Relaxed);
-        let stream = Stream::new(|outlet| watcher.run(start, outlet));
-        Ok(Answer::stream(media_type, stream)
+        let stream = BodyStream::new(|outlet| watcher.run(start, outlet));
+        Ok(Response::stream(media_type, stream)
             .with_header(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private")))
     }
 }
 
-fn start(request: &Request) -> Result<Start, Failure> {
+fn start(request: &Request) -> Result<Start, ApiError> {
     let query = &request.query;
     let initial = query.optional_flag("sendInitialEvents");
     let matching = query.given("resourceVersionMatch");
     let forbidden = |message: &str| {
-        Failure::invalid_option(
+        ApiError::invalid_option(
             "ListOptions",
             "FieldValueForbidden",
             "resourceVersionMatch",
@@ -121,7 +120,7 @@ fn start(request: &Request) -> Result<Start, Failure> {
         _ => {}
     }
     let version = query.given("resourceVersion").map(|text| parse_version(text)).transpose();
-    let version = version.map_err(Failure::bad_request)?.filter(|revision| *revision != Revision::ZERO);
+    let version = version.map_err(ApiError::bad_request)?.filter(|revision| *revision != Revision::ZERO);
     Ok(match (initial, version) {
         (Some(true), _) => Start::EverythingMarked,
         (Some(false), None) => Start::Now,
@@ -137,7 +136,7 @@ struct Watcher {
     selection: Selection,
     format: Format,
     row_object: RowObject,
-    outlet: Outlet,
+    outlet: BodySender,
     bookmarks: bool,
     end: Instant,
     /// Whether it may start with what this server knows: it named a version.
@@ -203,7 +202,7 @@ async fn at_hand(watch: &mut Watch) -> Option<Result<Signal, Error>> {
 }
 
 impl Watcher {
-    async fn run(mut self, start: Start, outlet: Outlet) {
+    async fn run(mut self, start: Start, outlet: BodySender) {
         self.outlet = outlet;
         if let Err(failure) = self.follow(start).await {
             let last = frame(Event::Error, &failure.status(), self.format.encoding);
@@ -212,7 +211,7 @@ impl Watcher {
     }
 
     /// Sends events until the watch ends; an error is sent to the client.
-    async fn follow(&mut self, start: Start) -> Result<(), Failure> {
+    async fn follow(&mut self, start: Start) -> Result<(), ApiError> {
         // Boxed, since this happens once and its memory would be kept as long as the watch lasts.
         let after = match start {
             Start::After(revision) => Some(revision),
@@ -289,7 +288,7 @@ impl Watcher {
         signal: Result<Signal, Error>,
         after: Option<Revision>,
         batch: &mut Batch,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ApiError> {
         let Signal::Changes(changes) = signal? else { return Ok(()) };
         let revision = changes.revision();
         // A watch that starts after a future revision skips everything before it.
@@ -309,7 +308,7 @@ impl Watcher {
     }
 
     /// Sends all objects as additions; returns the revision they were read at.
-    async fn everything(&mut self) -> Result<Revision, Failure> {
+    async fn everything(&mut self) -> Result<Revision, ApiError> {
         let reader = self.reader.clone();
         let objects = &reader.objects;
         let mut list = ListRequest::prefix(self.place());
@@ -371,7 +370,7 @@ impl Watcher {
         }
     }
 
-    async fn open(&mut self, after: Option<Revision>) -> Result<Watch, Failure> {
+    async fn open(&mut self, after: Option<Revision>) -> Result<Watch, ApiError> {
         let mut request = WatchRequest::prefix(self.place());
         request.after = after;
         match self.reader.objects.store.watch(request.clone()).await {
@@ -385,7 +384,7 @@ impl Watcher {
     }
 
     /// Returns the frame of a change, if it concerns this watcher.
-    async fn change(&mut self, shared: &SharedEvent) -> Result<Option<Bytes>, Failure> {
+    async fn change(&mut self, shared: &SharedEvent) -> Result<Option<Bytes>, ApiError> {
         let (was, is) = if self.selection.decide(&shared.change.key, None) == Some(true) {
             (shared.change.previous.is_some(), shared.change.current.is_some())
         } else {

@@ -2,15 +2,13 @@
 //! copies its own labels and annotations to the pod.
 
 use super::Subresources;
-use crate::{
-    Cause, Failure, WriteOptions,
-    catalog::Endpoint,
-    http::Request,
-    kinds::scalar::Timestamp,
+use crate::write::{Change, Next, TextErrors, WriteRequest};
+use tenure_catalog::{
+    Endpoint, Target,
     object::{Stored, fields, meta_text, metadata, seconds, with_metadata},
-    target::Target,
-    write::{Change, Next, TextErrors, WriteRequest},
 };
+use tenure_http::{Request, WriteOptions};
+use tenure_meta::{ApiError, Cause, Timestamp};
 use tenure_value::{Object, Value};
 
 /// The condition of a pod that has a node.
@@ -23,7 +21,7 @@ struct Bind<'a> {
 }
 
 impl Change for Bind<'_> {
-    fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, Failure> {
+    fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let live = live.ok_or_else(|| write.target.not_found())?;
         check(write.target, live, self.binding)?;
         let bound = bound(&live.object, self.binding, self.node, write.now);
@@ -39,7 +37,7 @@ impl Subresources {
         request: &Request,
         options: WriteOptions,
         binding: &Value,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ApiError> {
         let node = destination(binding)?;
         let pod = Target { subresource: "".into(), ..target.copy() };
         let write = WriteRequest::new(&self.writer, &pod, request, options);
@@ -50,7 +48,7 @@ impl Subresources {
 }
 
 /// Returns the node that a binding names.
-fn destination(binding: &Value) -> Result<&str, Failure> {
+fn destination(binding: &Value) -> Result<&str, ApiError> {
     let target = |name: &str| binding.at(["target", name]).and_then(Value::as_str).unwrap_or_default();
     let mut causes = Vec::new();
     let mut wrong = |reason: &str, field: &str, message: String| {
@@ -66,12 +64,12 @@ fn destination(binding: &Value) -> Result<&str, Failure> {
     }
     match causes.is_empty() {
         true => Ok(target("name")),
-        false => Err(Failure::invalid("", "Binding", meta_text(binding, "name"), causes)),
+        false => Err(ApiError::invalid("", "Binding", meta_text(binding, "name"), causes)),
     }
 }
 
 /// Checks that a pod is the one of the binding, and has no node yet.
-fn check(pod: &Target, live: &Stored, binding: &Value) -> Result<(), Failure> {
+fn check(pod: &Target, live: &Stored, binding: &Value) -> Result<(), ApiError> {
     let uid = meta_text(binding, "uid");
     if !uid.is_empty() && uid != meta_text(&live.object, "uid") {
         let is = meta_text(&live.object, "uid");

@@ -2,16 +2,15 @@
 //! again.
 
 use super::Subresources;
-use crate::{
-    Cause, Failure, LabelSelector, Reason,
-    http::Request,
-    kinds::role::POD_DISRUPTION_BUDGETS,
-    object::{encode, key, meta_text, seconds},
-    target::Target,
-    write::DeleteOptions,
-};
+use crate::write::DeleteOptions;
 use hyper::{HeaderMap, Method};
-use tenure_meta::selector_text;
+use tenure_builtin::role::POD_DISRUPTION_BUDGETS;
+use tenure_catalog::{
+    Target,
+    object::{encode, key, meta_text, seconds},
+};
+use tenure_http::Request;
+use tenure_meta::{ApiError, Cause, LabelSelector, Reason, selector_text};
 use tenure_store::{Error, Expected, Transaction};
 use tenure_value::{Object, Value, json};
 
@@ -38,7 +37,7 @@ impl Subresources {
         target: &Target,
         request: &Request,
         eviction: &Value,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ApiError> {
         let pod = Target { subresource: "".into(), ..target.copy() };
         let live = self.writer.objects.read(&pod).await?.ok_or_else(|| pod.not_found())?;
         if !is_over(&live.object) {
@@ -57,7 +56,7 @@ impl Subresources {
     }
 
     /// Counts an eviction against the budget of a pod.
-    async fn spend(&self, pod: &Target, object: &Value, dry_run: bool) -> Result<(), Failure> {
+    async fn spend(&self, pod: &Target, object: &Value, dry_run: bool) -> Result<(), ApiError> {
         let objects = &self.writer.objects;
         let (group, version, name) = POD_DISRUPTION_BUDGETS;
         let budgets = objects.catalog.resource(group, version, name)?;
@@ -96,11 +95,11 @@ impl Subresources {
     }
 }
 
-fn refusal(why: String, after: Option<u32>) -> Failure {
+fn refusal(why: String, after: Option<u32>) -> ApiError {
     let message = "Cannot evict pod as it would violate the pod's disruption budget.";
     let cause =
         Cause { reason: "DisruptionBudget".into(), message: why, field: String::new(), extension: None };
-    let mut failure = Failure::new(Reason::TooManyRequests, message).with_causes(vec![cause]);
+    let mut failure = ApiError::new(Reason::TooManyRequests, message).with_causes(vec![cause]);
     failure.retry_after = after;
     failure
 }

@@ -7,15 +7,17 @@ mod reviews;
 mod token;
 
 use crate::{
-    Answer, Encoding, Failure, Format, Reason, WriteOptions,
     authenticator::Authenticator,
-    http::Request,
-    object::{Stored, meta_text},
-    target::Target,
     write::{Posted, Writer, body, scale_response},
 };
 use hyper::StatusCode;
 use std::sync::Arc;
+use tenure_catalog::{
+    Target,
+    object::{Stored, meta_text},
+};
+use tenure_http::{Encoding, Format, Request, Response, WriteOptions};
+use tenure_meta::{ApiError, Reason};
 use tenure_value::Value;
 
 /// Carries out what is posted.
@@ -30,7 +32,7 @@ impl Subresources {
     }
 
     /// Carries out a GET of a subresource.
-    pub async fn get(&self, target: &Target, request: &Request) -> Result<Answer, Failure> {
+    pub async fn get(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer())?;
         match target.subresource.as_str() {
             "scale" => scale_response(target, &self.live(target).await?, format),
@@ -40,12 +42,12 @@ impl Subresources {
         }
     }
 
-    async fn live(&self, target: &Target) -> Result<Stored, Failure> {
+    async fn live(&self, target: &Target) -> Result<Stored, ApiError> {
         self.writer.objects.read(target).await?.ok_or_else(|| target.not_found())
     }
 
     /// Carries out a POST: creates an object, answers a review, or acts on an object.
-    pub async fn post(&self, target: &Target, request: &Request) -> Result<Answer, Failure> {
+    pub async fn post(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer())?;
         let options = request.query.write_options("CreateOptions")?;
         let encoding = target.offer().body(request.content_type())?;
@@ -70,18 +72,18 @@ impl Subresources {
         options: WriteOptions,
         encoding: Encoding,
         format: Format,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Response, ApiError> {
         let kind = match target.subresource.as_str() {
             "binding" => "Binding",
             "eviction" => "Eviction",
             "token" => "TokenRequest",
             "log" | "exec" | "attach" | "portforward" | "proxy" => return Err(needs_containers(target)),
-            _ => return Err(Failure::method_not_allowed()),
+            _ => return Err(ApiError::method_not_allowed()),
         };
         let posted = body::read(&request.body, encoding, kind)?.value;
         let given = posted.get("kind").and_then(Value::as_str).unwrap_or(kind);
         if given != kind {
-            return Err(Failure::bad_request(format!("{given} cannot be handled as a {kind}")));
+            return Err(ApiError::bad_request(format!("{given} cannot be handled as a {kind}")));
         }
         let admitted = Box::pin(self.writer.admit_posted(target, request, &options, posted));
         let (posted, warnings) = admitted.await?;
@@ -101,7 +103,7 @@ impl Subresources {
 }
 
 /// Returns the log of a pod, which is empty: nothing runs it.
-fn log(stored: &Stored, request: &Request) -> Result<Answer, Failure> {
+fn log(stored: &Stored, request: &Request) -> Result<Response, ApiError> {
     if let Some(wanted) = request.query.given("container") {
         let list = |name: &str| {
             stored.object.at(["spec", name]).and_then(Value::as_array).cloned().unwrap_or_default()
@@ -113,22 +115,22 @@ fn log(stored: &Stored, request: &Request) -> Result<Answer, Failure> {
             .any(|of| of.get("name").and_then(Value::as_str) == Some(wanted));
         if !known {
             let pod = meta_text(&stored.object, "name");
-            return Err(Failure::bad_request(format!("container {wanted} is not valid for pod {pod}")));
+            return Err(ApiError::bad_request(format!("container {wanted} is not valid for pod {pod}")));
         }
     }
-    Ok(Answer::text(StatusCode::NO_CONTENT, ""))
+    Ok(Response::text(StatusCode::NO_CONTENT, ""))
 }
 
 /// Returns the error for a subresource that only a machine with containers could serve.
-fn needs_containers(target: &Target) -> Failure {
-    Failure::new(
+fn needs_containers(target: &Target) -> ApiError {
+    ApiError::new(
         Reason::BadRequest,
         format!("pod {} does not have a host assigned; this control plane runs no containers", target.name),
     )
 }
 
 /// Returns the response to a request that was carried out.
-fn success(format: Format) -> Answer {
+fn success(format: Format) -> Response {
     let status = Value::object([
         ("kind", Value::from("Status")),
         ("apiVersion", Value::from("v1")),
@@ -136,5 +138,5 @@ fn success(format: Format) -> Answer {
         ("status", Value::from("Success")),
         ("code", Value::from(201)),
     ]);
-    Answer::document(StatusCode::CREATED, &status, format)
+    Response::document(StatusCode::CREATED, &status, format)
 }

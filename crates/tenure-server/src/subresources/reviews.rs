@@ -1,16 +1,16 @@
 //! Reviews: questions about access and identity that are posted and not stored.
 
 use super::{Subresources, success, token::texts};
-use crate::{
-    Answer, Cause, Failure, Format,
-    authenticator::user_info,
-    http::Request,
-    kinds::role::PODS,
-    object::{meta_text, seconds},
-    target::Target,
-};
+use crate::authenticator::user_info;
 use hyper::StatusCode;
 use tenure_auth::{Attributes, ResourceAttributes, UserInfo, rbac::PolicyRule};
+use tenure_builtin::role::PODS;
+use tenure_catalog::{
+    Target,
+    object::{meta_text, seconds},
+};
+use tenure_http::{Format, Request, Response};
+use tenure_meta::{ApiError, Cause};
 use tenure_value::{Object, Text, Value};
 
 impl Subresources {
@@ -21,7 +21,7 @@ impl Subresources {
         request: &Request,
         posted: &Value,
         format: Format,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Response, ApiError> {
         let kind = target.handler.resource.kind.as_str();
         let status = match kind {
             "SelfSubjectAccessReview" => {
@@ -45,7 +45,7 @@ impl Subresources {
                 self.bind(&pod, request, options, posted).await?;
                 return Ok(success(format));
             }
-            _ => return Err(Failure::method_not_allowed()),
+            _ => return Err(ApiError::method_not_allowed()),
         };
         let answer = posted.as_object().cloned().unwrap_or_default().with("status", status);
         let answer =
@@ -66,7 +66,7 @@ impl Subresources {
             "SelfSubjectRulesReview" => answer.with("spec", Object::default()),
             _ => answer,
         };
-        Ok(Answer::document(StatusCode::CREATED, &answer.into(), format))
+        Ok(Response::document(StatusCode::CREATED, &answer.into(), format))
     }
 
     /// Returns whether a user may do what a review asks about.
@@ -81,10 +81,10 @@ impl Subresources {
     }
 
     /// Returns what a user may do in a namespace.
-    fn rules_status(&self, review: &Value, user: &UserInfo) -> Result<Value, Failure> {
+    fn rules_status(&self, review: &Value, user: &UserInfo) -> Result<Value, ApiError> {
         let namespace = review.at(["spec", "namespace"]).and_then(Value::as_str).unwrap_or_default();
         if namespace.is_empty() {
-            return Err(Failure::bad_request("no namespace on request"));
+            return Err(ApiError::bad_request("no namespace on request"));
         }
         let (rules, error) = self.writer.authorizer.rules_of(user, namespace);
         let list = |rules: Vec<PolicyRule>| Value::array(rules.iter().map(PolicyRule::to_value));
@@ -102,10 +102,10 @@ impl Subresources {
     }
 
     /// Returns whose token a review asks about, for the requested audiences.
-    fn token_status(&self, review: &Value) -> Result<Value, Failure> {
+    fn token_status(&self, review: &Value) -> Result<Value, ApiError> {
         let token = review.at(["spec", "token"]).and_then(Value::as_str).unwrap_or_default();
         if token.is_empty() {
-            return Err(Failure::bad_request("token is required for TokenReview in authentication"));
+            return Err(ApiError::bad_request("token is required for TokenReview in authentication"));
         }
         let mut audiences = texts(review.at(["spec", "audiences"]));
         if audiences.is_empty() {
@@ -158,7 +158,7 @@ fn reviewed_user(review: &Value) -> UserInfo {
 }
 
 /// Checks what a review asks about.
-fn check_access_review(kind: &str, target: &Target, review: &Value) -> Result<(), Failure> {
+fn check_access_review(kind: &str, target: &Target, review: &Value) -> Result<(), ApiError> {
     let spec = review.get("spec").unwrap_or(&Value::Null);
     let given = |field: &str| spec.get(field).filter(|value| !value.is_null());
     let (resource, path) = (given("resourceAttributes"), given("nonResourceAttributes"));
@@ -207,6 +207,6 @@ fn check_access_review(kind: &str, target: &Target, review: &Value) -> Result<()
     match causes.is_empty() {
         true => Ok(()),
         // As recorded: the kind is left out of the message.
-        false => Err(Failure::invalid("authorization.k8s.io", "", "", causes)),
+        false => Err(ApiError::invalid("authorization.k8s.io", "", "", causes)),
     }
 }

@@ -1,17 +1,15 @@
 //! The `token` subresource of service accounts.
 
 use super::Subresources;
-use crate::{
-    Answer, Cause, Failure, Format,
-    kinds::{
-        role::{NODES, PODS, SECRETS},
-        scalar::Timestamp,
-    },
-    object::{meta_text, seconds},
-    target::{Target, Verb},
-};
 use hyper::StatusCode;
 use tenure_auth::authentication::{BoundObject, TokenRequest};
+use tenure_builtin::role::{NODES, PODS, SECRETS};
+use tenure_catalog::{
+    Target, Verb,
+    object::{meta_text, seconds},
+};
+use tenure_http::{Format, Response};
+use tenure_meta::{ApiError, Cause, Timestamp};
 use tenure_value::{Text, Value};
 
 /// The default, shortest and longest lifetime of a token, in seconds.
@@ -28,7 +26,7 @@ impl Subresources {
         target: &Target,
         asked: &Value,
         format: Format,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Response, ApiError> {
         let spec = asked.get("spec").cloned().unwrap_or(Value::Null);
         let tokens = &self.authenticator.tokens;
         let (mut audiences, lasts) = requested(&spec)?;
@@ -76,7 +74,7 @@ impl Subresources {
             ("spec", Value::object(spec)),
             ("status", Value::object(status)),
         ]);
-        Ok(Answer::document(StatusCode::CREATED, &answer, format))
+        Ok(Response::document(StatusCode::CREATED, &answer, format))
     }
 }
 
@@ -86,7 +84,7 @@ impl Subresources {
         &self,
         account: &Target,
         asked: Option<&Value>,
-    ) -> Result<Vec<BoundObject>, Failure> {
+    ) -> Result<Vec<BoundObject>, ApiError> {
         let Some(asked) = asked.filter(|asked| !asked.is_null()) else { return Ok(Vec::new()) };
         let text = |field: &str| asked.get(field).and_then(Value::as_str).unwrap_or_default();
         let (resource, word) = match (text("apiVersion"), text("kind")) {
@@ -94,7 +92,7 @@ impl Subresources {
             ("v1" | "", "Secret") => (SECRETS, "secret"),
             ("v1" | "", "Node") => (NODES, "node"),
             (version, kind) => {
-                return Err(Failure::bad_request(format!(
+                return Err(ApiError::bad_request(format!(
                     "cannot bind token to object of type {version}, Kind={kind}; use Pod, Secret or Node"
                 )));
             }
@@ -106,7 +104,7 @@ impl Subresources {
                 text("uid")
             );
             let (group, _, name) = resource;
-            return Err(Failure::conflict(group, name, text("name"), &why));
+            return Err(ApiError::conflict(group, name, text("name"), &why));
         }
         let mut all = vec![bound];
         let node = object.at(["spec", "nodeName"]).and_then(Value::as_str).unwrap_or_default();
@@ -127,7 +125,7 @@ impl Subresources {
         word: &str,
         account: &Target,
         name: &str,
-    ) -> Result<(Value, BoundObject), Failure> {
+    ) -> Result<(Value, BoundObject), ApiError> {
         let target = Target {
             handler: self.writer.objects.catalog.resource(group, version, resource)?,
             namespace: if word == "node" { Text::default() } else { account.namespace.clone() },
@@ -142,7 +140,7 @@ impl Subresources {
 }
 
 /// Reads the audiences and the lifetime that a request asks for.
-fn requested(spec: &Value) -> Result<(Vec<Text>, i64), Failure> {
+fn requested(spec: &Value) -> Result<(Vec<Text>, i64), ApiError> {
     let mut causes = Vec::new();
     let mut wrong = |field: &str, message: &str| {
         causes.push(Cause {
@@ -176,7 +174,7 @@ fn requested(spec: &Value) -> Result<(Vec<Text>, i64), Failure> {
         );
     }
     if !causes.is_empty() {
-        return Err(Failure::invalid("authentication.k8s.io", "TokenRequest", "", causes));
+        return Err(ApiError::invalid("authentication.k8s.io", "TokenRequest", "", causes));
     }
     Ok((audiences, lasts))
 }

@@ -7,16 +7,15 @@ use super::{
     request::{Admitted, WriteRequest},
     scale_document::{scale_document, with_replicas},
 };
-use crate::{
-    Failure, FieldValidation, WriteOptions,
-    admission::{Operation, Review, unchanged},
-    catalog::Endpoint,
-    http::Request,
-    object::{Stored, bare},
-    target::Target,
-};
+use crate::admission::{Operation, Review, unchanged};
 use tenure_admission::webhook_error;
 use tenure_apply::Managers;
+use tenure_catalog::{
+    Endpoint, Target,
+    object::{Stored, bare},
+};
+use tenure_http::{FieldValidation, Request, WriteOptions};
+use tenure_meta::ApiError;
 use tenure_store::Revision;
 use tenure_value::Value;
 
@@ -39,7 +38,7 @@ pub(super) async fn review<'a>(
     write: &'a WriteRequest<'a>,
     live: Option<&Stored>,
     name: &str,
-) -> Result<Option<WriteReview<'a>>, Failure> {
+) -> Result<Option<WriteReview<'a>>, ApiError> {
     if write.admission == Admitted::Already {
         return Ok(None);
     }
@@ -62,7 +61,7 @@ impl WriteReview<'_> {
         managers: &Managers,
         live: Option<&Stored>,
         warnings: &mut Vec<String>,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, ApiError> {
         let (write, review) = (self.write, &self.review);
         if !review.is_dynamic {
             return review.admit(object, &unchanged, warnings).await;
@@ -95,7 +94,7 @@ impl WriteReview<'_> {
         managers: &Managers,
         live: Option<&Stored>,
         warnings: &mut Vec<String>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ApiError> {
         let revision = live.map_or(Revision::ZERO, |live| live.revision);
         let object = shown(self.write, self.review.is_dynamic, object, managers, revision);
         self.review.validate(object, warnings).await
@@ -110,7 +109,7 @@ impl Writer {
         request: &Request,
         options: &WriteOptions,
         posted: Value,
-    ) -> Result<(Value, Vec<String>), Failure> {
+    ) -> Result<(Value, Vec<String>), ApiError> {
         let review = self.admission.review(target, Operation::Create, &target.name, options.dry_run);
         let Some(review) = review else { return Ok((posted, Vec::new())) };
         let options = review_options(Operation::Create, options);
@@ -129,7 +128,7 @@ impl Writer {
         options: &DeleteOptions,
         live: &Stored,
         warnings: &mut Vec<String>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ApiError> {
         let review = self.admission.review(target, Operation::Delete, &target.name, options.dry_run);
         let Some(review) = review else { return Ok(()) };
         let review = review.with_request(request, options.to_value(), live.shown()).await?;

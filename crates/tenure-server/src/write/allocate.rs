@@ -1,17 +1,13 @@
 //! Cluster IPs and node ports of services. A claim is a key of its own in the store, written in the transaction that writes the
 //! service: two services cannot have one address, and a service that is deleted releases its claims.
 
-use crate::{
-    Cause, Failure,
-    catalog::ResourceHandler,
-    kinds::{
-        FieldError,
-        allocate::{self, AddressRange, PortRange},
-        role::Role,
-    },
-    objects::Objects,
-};
 use std::{collections::BTreeSet, net::Ipv4Addr};
+use tenure_builtin::{
+    allocate::{self, AddressRange, PortRange},
+    role::Role,
+};
+use tenure_catalog::{Objects, ResourceHandler};
+use tenure_meta::{ApiError, Cause, FieldError};
 use tenure_store::{Expected, Transaction};
 use tenure_value::{Text, Value};
 
@@ -32,7 +28,7 @@ pub(super) struct Allocator {
 
 impl Allocator {
     /// Looks up free addresses and ports.
-    pub async fn open(objects: &Objects) -> Result<Allocator, Failure> {
+    pub async fn open(objects: &Objects) -> Result<Allocator, ApiError> {
         let mut allocator = Allocator { addresses: Vec::new(), ports: Vec::new() };
         for _ in 0..TRIES {
             if !allocator.addresses.is_empty() && allocator.ports.len() == PORTS_AHEAD {
@@ -76,7 +72,7 @@ pub(super) async fn errors(
     old: &Value,
     asked: &Value,
     new: &Value,
-) -> Result<Vec<Cause>, Failure> {
+) -> Result<Vec<Cause>, ApiError> {
     let added = Claims::between(handler, old, new).added;
     if added.is_empty() {
         return Ok(Vec::new());

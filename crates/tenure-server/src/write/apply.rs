@@ -10,15 +10,14 @@ use super::{
     retry::MODIFIED,
     update::check_name,
 };
-use crate::{
-    Failure, FieldValidation, WriteOptions,
-    catalog::Endpoint,
-    http::Request,
-    object::{Stored, bare, meta_text},
-    target::Target,
-};
 use tenure_apply::{Force, Live, Managers, Presence};
+use tenure_catalog::{
+    Endpoint, Target,
+    object::{Stored, bare, meta_text},
+};
 use tenure_fields::{FieldSet, Path};
+use tenure_http::{FieldValidation, Request, WriteOptions};
+use tenure_meta::ApiError;
 use tenure_value::{Text, Value};
 
 /// A configuration that is applied.
@@ -31,7 +30,7 @@ struct Apply {
 }
 
 impl Change for Apply {
-    fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, Failure> {
+    fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let (target, config) = (write.target, &self.config);
         let (empty, none) = (target.handler.empty(), Managers::default());
         let found = match live {
@@ -72,11 +71,11 @@ impl Writer {
         target: &Target,
         request: &Request,
         options: WriteOptions,
-    ) -> Result<Written, Failure> {
+    ) -> Result<Written, ApiError> {
         let (config, duplicates) = apply_configuration(target, request, &options)?;
         let forced = forced(target, request, &config)?;
         if config.at(["metadata", "managedFields"]).is_some_and(|sent| !sent.is_null()) {
-            return Err(Failure::bad_request(
+            return Err(ApiError::bad_request(
                 "metadata.managedFields must be nil; only the server writes it, leave it out",
             ));
         }
@@ -99,13 +98,13 @@ fn apply_configuration(
     target: &Target,
     request: &Request,
     options: &WriteOptions,
-) -> Result<(Value, Vec<String>), Failure> {
+) -> Result<(Value, Vec<String>), ApiError> {
     let parsed = body::parse_applied(&request.body)
-        .map_err(|why| Failure::bad_request(format!("error decoding YAML: {why}")))?;
+        .map_err(|why| ApiError::bad_request(format!("error decoding YAML: {why}")))?;
     let duplicates = match (options.validation, parsed.duplicates.is_empty()) {
         (FieldValidation::Strict, false) => {
             let lines = parsed.duplicates.join("\n  ");
-            return Err(Failure::bad_request(format!(
+            return Err(ApiError::bad_request(format!(
                 "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {lines}"
             )));
         }
@@ -116,7 +115,7 @@ fn apply_configuration(
         Value::Object(object) => Value::Object(object),
         Value::Null => Value::Object(tenure_value::Object::default()),
         other => {
-            return Err(Failure::bad_request(format!(
+            return Err(ApiError::bad_request(format!(
                 "error decoding YAML: expected an object with apiVersion, kind and metadata, got {}",
                 other.kind()
             )));
@@ -143,7 +142,7 @@ impl Forced {
     }
 }
 
-pub(super) fn forced(target: &Target, request: &Request, config: &Value) -> Result<Forced, Failure> {
+pub(super) fn forced(target: &Target, request: &Request, config: &Value) -> Result<Forced, ApiError> {
     if request.query.flag("force") {
         return Ok(Forced::All);
     }
@@ -152,7 +151,7 @@ pub(super) fn forced(target: &Target, request: &Request, config: &Value) -> Resu
     for text in request.query.all("force-path") {
         let path = Path::parse_in(text, of, Some(config)).map_err(|error| {
             let message = format!("Invalid value: {text:?}: {error}");
-            Failure::invalid_option("PatchOptions", "FieldValueInvalid", "force-path", message)
+            ApiError::invalid_option("PatchOptions", "FieldValueInvalid", "force-path", message)
         })?;
         paths.insert(path.elements());
     }

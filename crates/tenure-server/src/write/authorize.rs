@@ -2,17 +2,14 @@
 //! what a PUT or PATCH creates, and to change the fields that it changes.
 
 use super::{Writer, request::WriteRequest};
-use crate::{
-    Failure,
-    http::Request,
-    kinds::role::Role,
-    object::Stored,
-    target::{Target, Verb},
-};
 use hyper::{HeaderMap, Method, header};
 use tenure_apply::Difference;
 use tenure_auth::{Attributes, ResourceAttributes, rbac::FieldWrite};
+use tenure_builtin::role::Role;
+use tenure_catalog::{Target, Verb, object::Stored};
 use tenure_fields::{FieldSet, Node};
+use tenure_http::Request;
+use tenure_meta::ApiError;
 use tenure_value::Value;
 
 /// Fields that identify an object or that only the server sets: no permission is needed for them.
@@ -35,7 +32,7 @@ impl Writer {
         write: &WriteRequest<'_>,
         live: Option<&Stored>,
         object: &Value,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ApiError> {
         if write.target.handler.role != Role::Rbac {
             return Ok(());
         }
@@ -50,7 +47,7 @@ impl Writer {
         write: &WriteRequest<'_>,
         live: Option<&Stored>,
         name: &str,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ApiError> {
         if live.is_some() || write.target.verb == Verb::Create {
             return Ok(());
         }
@@ -65,7 +62,7 @@ impl Writer {
         live: Option<&Stored>,
         object: &Value,
         is_apply: bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ApiError> {
         let (user, target) = (&write.request.user, write.target);
         let attributes = attributes_of(target, target.verb.word(), &target.name);
         if !self.authorizer.limits_fields(user, &attributes) {
@@ -86,7 +83,7 @@ impl Writer {
         target: &Target,
         request: &Request,
         live: &Stored,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ApiError> {
         let attributes = attributes_of(target, target.verb.word(), &target.name);
         if !self.authorizer.limits_fields(&request.user, &attributes) {
             return Ok(());
@@ -105,7 +102,7 @@ impl Writer {
         target: &Target,
         component: &'static str,
         object: &Value,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ApiError> {
         let json = header::HeaderValue::from_static("application/json");
         let mut request = Request::internal(Method::PUT, component);
         request.headers.extend(HeaderMap::from_iter([(header::CONTENT_TYPE, json)]));

@@ -5,15 +5,15 @@ use super::{
     request::{Body, WriteRequest},
     strict_decoding::TextErrors,
 };
-use crate::{
-    Encoding, Failure, FieldValidation,
-    kinds::{DecodeError, Decoded, Scope},
-    object::{Stored, bare, meta_text, metadata, with_metadata},
-    protobuf,
-    target::Target,
-};
 use bytes::Bytes;
 use tenure_apply::State;
+use tenure_catalog::{
+    Target,
+    object::{Stored, bare, meta_text, metadata, with_metadata},
+};
+use tenure_http::{Encoding, FieldValidation};
+use tenure_meta::{ApiError, DecodeError, Decoded, Scope};
+use tenure_protobuf;
 use tenure_value::{Duplicate, Limits, Value, json, yaml};
 
 /// The limits of a body.
@@ -36,9 +36,9 @@ impl Parsed {
 }
 
 /// Parses a body that is an object of a kind.
-pub(crate) fn read(bytes: &Bytes, encoding: Encoding, kind: &str) -> Result<Parsed, Failure> {
+pub(crate) fn read(bytes: &Bytes, encoding: Encoding, kind: &str) -> Result<Parsed, ApiError> {
     parse(bytes, encoding).map_err(|why| {
-        Failure::bad_request(format!("the object provided is unrecognized (must be of type {kind}): {why}"))
+        ApiError::bad_request(format!("the object provided is unrecognized (must be of type {kind}): {why}"))
     })
 }
 
@@ -53,7 +53,8 @@ pub(crate) fn parse(bytes: &Bytes, encoding: Encoding) -> Result<Parsed, String>
             yaml::parse_any_checked(bytes, &LIMITS).map_err(|error| yaml::error_message(&error))?
         }
         Encoding::Protobuf => {
-            let value = protobuf::decode(bytes, &LIMITS).map_err(|error| format!("protobuf: {error}"))?;
+            let value =
+                tenure_protobuf::decode(bytes, &LIMITS).map_err(|error| format!("protobuf: {error}"))?;
             return Ok(Parsed { value, duplicates: Vec::new() });
         }
     };
@@ -94,7 +95,7 @@ impl WriteRequest<'_> {
         document: &Value,
         live: Option<&Stored>,
         errors: &TextErrors,
-    ) -> Result<Body, Failure> {
+    ) -> Result<Body, ApiError> {
         let mut warnings = Vec::new();
         metadata_checks::check(document)?;
         let object = self.decode_object(&bare(document), live, errors, &mut warnings)?;
@@ -113,7 +114,7 @@ impl WriteRequest<'_> {
         live: Option<&Stored>,
         errors: &TextErrors,
         warnings: &mut Vec<String>,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, ApiError> {
         let body = self.without_foreign_namespace(body);
         let decoded = self.target.handler.decode(&body, live.map(|live| &live.object), self.now);
         self.check_strict(&body, decoded, errors, warnings)
@@ -125,7 +126,7 @@ impl WriteRequest<'_> {
         state: State,
         live: Option<&Stored>,
         warnings: &mut Vec<String>,
-    ) -> Result<State, Failure> {
+    ) -> Result<State, ApiError> {
         let object = self.without_foreign_namespace(&state.object);
         let decoded = self.target.handler.decode_applied(&object, live.map(|live| &live.object), self.now);
         let object = self.check_strict(&object, decoded, &TextErrors::default(), warnings)?;
@@ -150,7 +151,7 @@ impl WriteRequest<'_> {
         decoded: Result<Decoded, Box<DecodeError>>,
         errors: &TextErrors,
         warnings: &mut Vec<String>,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, ApiError> {
         let handler = &self.target.handler;
         let decoded = decoded.map_err(|error| handler.cannot_handle(body, &error.to_string()))?;
         match self.options.validation {

@@ -8,13 +8,13 @@ use super::{
     quota::{Enforcement, QuotaChange},
     request::WriteRequest,
 };
-use crate::{
-    Failure,
-    catalog::ResourceHandler,
-    kinds::role::Role,
+use std::sync::atomic::Ordering::Relaxed;
+use tenure_builtin::role::Role;
+use tenure_catalog::{
+    ResourceHandler,
     object::{Document, Encoded, Stored, encode, encode_after, key},
 };
-use std::sync::atomic::Ordering::Relaxed;
+use tenure_meta::ApiError;
 use tenure_store::{Error, Expected, Revision, Transaction};
 use tenure_value::Value;
 
@@ -42,7 +42,7 @@ impl Writer {
         mut stored: Stored,
         at_storage: Option<Value>,
         warnings: Vec<String>,
-    ) -> Result<Option<Written>, Failure> {
+    ) -> Result<Option<Written>, ApiError> {
         let handler = &write.target.handler;
         let is_removed = is_finished(&stored.object, handler);
         let change = QuotaChange {
@@ -97,7 +97,7 @@ impl Writer {
         at_storage: Option<Value>,
         namespace: Option<(String, Stored)>,
         warnings: Vec<String>,
-    ) -> Result<Option<Written>, Failure> {
+    ) -> Result<Option<Written>, ApiError> {
         let handler = &write.target.handler;
         let key = key(&handler.resource, &write.target.namespace, name);
         let change = QuotaChange {
@@ -135,7 +135,7 @@ impl Writer {
         known: Option<Value>,
         object: &Value,
         live: Option<&Stored>,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, ApiError> {
         match known {
             Some(at_storage) => Ok(at_storage),
             None if handler.strategy().stores_as_served() => {
@@ -150,7 +150,7 @@ impl Writer {
         &self,
         handler: &ResourceHandler,
         transaction: Transaction,
-    ) -> Result<Option<Revision>, Failure> {
+    ) -> Result<Option<Revision>, ApiError> {
         let written: Vec<_> = match handler.role {
             Role::Rbac => transaction.operations().iter().map(|operation| operation.key.clone()).collect(),
             _ => Vec::new(),

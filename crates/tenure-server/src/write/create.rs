@@ -7,17 +7,13 @@ use super::{
     retry::pause,
     strict_decoding::TextErrors,
 };
-use crate::{
-    Answer, Encoding, Failure, Format, WriteOptions,
-    catalog::ResourceHandler,
-    http::Request,
-    kinds::{
-        Scope,
-        role::{INITIAL_NAMESPACES, NAMESPACES},
-    },
+use tenure_builtin::role::{INITIAL_NAMESPACES, NAMESPACES};
+use tenure_catalog::{
+    ResourceHandler, Target, Verb,
     object::{Stored, key, meta_text, metadata, with_metadata},
-    target::{Target, Verb},
 };
+use tenure_http::{Encoding, Format, Request, Response, WriteOptions};
+use tenure_meta::{ApiError, Scope};
 use tenure_value::{Text, Value};
 
 /// The letters and digits of generated names: no vowels, so no words.
@@ -35,7 +31,7 @@ struct Create<'a> {
 }
 
 impl Change for Create<'_> {
-    fn next(&self, write: &WriteRequest<'_>, _: Option<&Stored>) -> Result<Next, Failure> {
+    fn next(&self, write: &WriteRequest<'_>, _: Option<&Stored>) -> Result<Next, ApiError> {
         write.decode(self.document, None, self.errors).map(Next::Whole)
     }
 }
@@ -49,7 +45,7 @@ impl Writer {
         options: WriteOptions,
         format: Format,
         posted: &Posted,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Response, ApiError> {
         let object = &posted.object;
         let write = WriteRequest::new(self, target, request, options);
         let (given, prefix) = (meta_text(object, "name"), meta_text(object, "generateName"));
@@ -70,15 +66,20 @@ impl Writer {
             }
             pause(attempt).await;
         }
-        Err(Failure::conflict("", &target.handler.resource.name, prefix, "no free name was found; try again"))
+        Err(ApiError::conflict(
+            "",
+            &target.handler.resource.name,
+            prefix,
+            "no free name was found; try again",
+        ))
     }
 
     /// Checks that no object of that name exists.
-    async fn check_absent(&self, target: &Target, name: &str) -> Result<(), Failure> {
+    async fn check_absent(&self, target: &Target, name: &str) -> Result<(), ApiError> {
         let resource = &target.handler.resource;
         let key = key(resource, &target.namespace, name);
         let Some(entry) = self.objects.store.get(key.as_bytes()).await? else { return Ok(()) };
-        let mut failure = Failure::already_exists(&resource.group, &resource.name, name);
+        let mut failure = ApiError::already_exists(&resource.group, &resource.name, name);
         if Stored::read(&entry)?.object.at(["metadata", "deletionTimestamp"]).is_some() {
             failure.message = format!("object is being deleted: {}", failure.message);
         }
@@ -86,7 +87,7 @@ impl Writer {
     }
 
     /// Creates the namespaces that every client expects.
-    pub async fn create_initial_namespaces(&self) -> Result<(), Failure> {
+    pub async fn create_initial_namespaces(&self) -> Result<(), ApiError> {
         let (group, version, resource) = NAMESPACES;
         let handler = self.catalog.resource(group, version, resource)?;
         for name in INITIAL_NAMESPACES {
@@ -99,7 +100,7 @@ impl Writer {
         &self,
         handler: &ResourceHandler,
         name: &str,
-    ) -> Result<Option<Written>, Failure> {
+    ) -> Result<Option<Written>, ApiError> {
         let document = Value::object([
             ("apiVersion", Value::from(handler.resource.api_version.clone())),
             ("kind", Value::from(handler.resource.kind.clone())),
@@ -130,13 +131,13 @@ pub(crate) struct Posted {
 
 impl Posted {
     /// Reads the body of a POST to a collection.
-    pub fn read(target: &Target, request: &Request, encoding: Encoding) -> Result<Posted, Failure> {
+    pub fn read(target: &Target, request: &Request, encoding: Encoding) -> Result<Posted, ApiError> {
         let parsed = body::read(&request.body, encoding, &target.handler.resource.kind)?;
         let object = target.handler.check_kind(&parsed.value)?;
         check_namespace(target, &object)?;
         // Anything that is not a number is ignored, and so is zero.
         if meta_text(&object, "resourceVersion").parse::<u64>().is_ok_and(|version| version != 0) {
-            return Err(Failure::bad_request(
+            return Err(ApiError::bad_request(
                 "metadata.resourceVersion: resourceVersion should not be set on objects to be created; leave it out",
             ));
         }
@@ -146,13 +147,13 @@ impl Posted {
 }
 
 /// Checks that the namespace in a body is that of the path.
-pub(super) fn check_namespace(target: &Target, object: &Value) -> Result<(), Failure> {
+pub(super) fn check_namespace(target: &Target, object: &Value) -> Result<(), ApiError> {
     let namespace = meta_text(object, "namespace");
     if target.handler.resource.scope == Scope::Namespaced
         && !namespace.is_empty()
         && namespace != target.namespace
     {
-        return Err(Failure::bad_request(
+        return Err(ApiError::bad_request(
             "the namespace of the provided object does not match the namespace sent on the request",
         ));
     }

@@ -1,14 +1,11 @@
 //! What the strategy of a kind takes from outside the object: the time, allocations and the requester.
 
 use super::{allocate::Allocator, request::WriteRequest};
-use crate::{
-    Failure,
-    kinds::{CreateContext, role::Role, scalar::Timestamp},
-    object::meta_text,
-    objects::Objects,
-};
 use std::sync::Arc;
 use tenure_auth::UserInfo;
+use tenure_builtin::role::Role;
+use tenure_catalog::{Objects, object::meta_text};
+use tenure_meta::{ApiError, CreateContext, Timestamp};
 use tenure_value::{Text, Value};
 
 /// The context of one write.
@@ -25,7 +22,7 @@ impl ServerContext {
         objects: &Objects,
         write: &WriteRequest<'_>,
         object: &Value,
-    ) -> Result<ServerContext, Failure> {
+    ) -> Result<ServerContext, ApiError> {
         let allocator = match write.target.handler.role {
             Role::Service => Some(Allocator::open(objects).await?),
             _ => None,

@@ -10,21 +10,17 @@ use super::{
     request::Admitted,
     retry::{ATTEMPTS, MODIFIED, pause},
 };
-use crate::{
-    Answer, Failure, Format,
-    catalog::ResourceHandler,
-    custom,
-    http::Request,
-    kinds::{
-        role::{self, Role},
-        scalar::Timestamp,
-    },
-    object::{Stored, encode, meta_text, metadata, seconds, with_metadata},
-    read::Selection,
-    target::{Target, Verb},
-};
+use crate::read::Selection;
 use hyper::StatusCode;
 use std::sync::atomic::Ordering::Relaxed;
+use tenure_builtin::role::{self, Role};
+use tenure_catalog::{
+    ResourceHandler, Target, Verb,
+    object::{Stored, encode, meta_text, metadata, seconds, with_metadata},
+};
+use tenure_crd;
+use tenure_http::{Format, Request, Response};
+use tenure_meta::{ApiError, Timestamp};
 use tenure_store::{Expected, Revision, Transaction};
 use tenure_value::{Text, Value};
 
@@ -38,7 +34,7 @@ pub(crate) enum Deleted {
 
 impl Writer {
     /// Carries out a DELETE of an object.
-    pub async fn delete(&self, target: &Target, request: &Request) -> Result<Answer, Failure> {
+    pub async fn delete(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer())?;
         let options = DeleteOptions::of(request)?;
         let mut warnings = Vec::new();
@@ -58,7 +54,7 @@ impl Writer {
     }
 
     /// Carries out a DELETE of a collection: deletes the selected objects and returns them.
-    pub async fn delete_collection(&self, target: &Target, request: &Request) -> Result<Answer, Failure> {
+    pub async fn delete_collection(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer())?;
         let options = DeleteOptions::of(request)?;
         let selection = Selection::of(target, request)?;
@@ -90,11 +86,11 @@ impl Writer {
         request: &Request,
         options: &DeleteOptions,
         warnings: &mut Vec<String>,
-    ) -> Result<Deleted, Failure> {
+    ) -> Result<Deleted, ApiError> {
         let resource = &target.handler.resource;
         if role::is_protected(target.handler.role, &target.name) {
             let why = "this namespace may not be deleted";
-            return Err(Failure::forbidden(&resource.group, &resource.name, &target.name, why));
+            return Err(ApiError::forbidden(&resource.group, &resource.name, &target.name, why));
         }
         let now = self.objects.clock.now();
         // The revision that admission has reviewed.
@@ -126,14 +122,14 @@ impl Writer {
         options: &DeleteOptions,
         live: &Stored,
         now: Timestamp,
-    ) -> Result<Attempt, Failure> {
+    ) -> Result<Attempt, ApiError> {
         let (handler, key) = (&target.handler, target.key());
         let marked = marked(handler, &live.object, options, now);
         let stays = !is_finished(&marked, handler);
         if stays && marked == live.object {
             return Ok(Attempt::Done(Deleted::Pending(live.clone())));
         }
-        let put = async |object: &Value| -> Result<Transaction, Failure> {
+        let put = async |object: &Value| -> Result<Transaction, ApiError> {
             let value = encode(&self.objects.convert_to_storage(handler, object).await?, &live.managers)?;
             Ok(Transaction::new().put(key.clone(), Expected::At(live.revision), value))
         };
@@ -209,7 +205,7 @@ fn marked(handler: &ResourceHandler, object: &Value, options: &DeleteOptions, no
     }
     if handler.role == Role::Definition && !was_marked {
         let marked = with_metadata(object, fields.with("deletionTimestamp", seconds(now)));
-        return custom::terminating(&marked, now);
+        return tenure_crd::terminating(&marked, now);
     }
     let grace = handler.grace_period(object, options.grace);
     if handler.role == Role::Namespace {
@@ -232,7 +228,7 @@ fn marked(handler: &ResourceHandler, object: &Value, options: &DeleteOptions, no
 }
 
 /// Returns the response to a deletion that removed the object.
-fn success(target: &Target, stored: &Stored, format: Format) -> Answer {
+fn success(target: &Target, stored: &Stored, format: Format) -> Response {
     let resource = &target.handler.resource;
     let mut details =
         vec![("name", Value::from(target.name.clone())), ("kind", Value::from(resource.name.clone()))];
@@ -247,5 +243,5 @@ fn success(target: &Target, stored: &Stored, format: Format) -> Answer {
         ("status", Value::from("Success")),
         ("details", Value::object(details)),
     ]);
-    Answer::document(StatusCode::OK, &status, format)
+    Response::document(StatusCode::OK, &status, format)
 }

@@ -1,13 +1,12 @@
 //! The options of a deletion, from the query and the body of a DELETE.
 
 use super::{body, request::Admitted};
-use crate::{
-    Encoding, Failure, Offer,
-    http::Request,
+use tenure_catalog::{
+    Target,
     object::{Stored, meta_text},
-    query::check_dry_run,
-    target::Target,
 };
+use tenure_http::{Encoding, MediaTypes, Request, query::check_dry_run};
+use tenure_meta::ApiError;
 use tenure_value::{Text, Value};
 
 /// What happens to the dependents of a deleted object.
@@ -84,18 +83,18 @@ impl DeleteOptions {
     }
 
     /// Reads the options from the query and the body.
-    pub fn of(request: &Request) -> Result<DeleteOptions, Failure> {
+    pub fn of(request: &Request) -> Result<DeleteOptions, ApiError> {
         const NAME: &str = "DeleteOptions";
         let given = if request.body.is_empty() {
             Value::Null
         } else {
-            let encoding = Offer::All.body(request.content_type()).unwrap_or(Encoding::Json);
+            let encoding = MediaTypes::All.body(request.content_type()).unwrap_or(Encoding::Json);
             body::read(&request.body, encoding, NAME)?.value
         };
         check_kind(&given)?;
         let query = &request.query;
         let fault = |reason: &str, message: String| {
-            Failure::invalid_option(NAME, reason, "propagationPolicy", message)
+            ApiError::invalid_option(NAME, reason, "propagationPolicy", message)
         };
         let policy = member(&given, "propagationPolicy", "a string", Value::as_str)?.map(Text::new);
         let policy = policy.or_else(|| query.given("propagationPolicy").cloned());
@@ -142,10 +141,11 @@ impl DeleteOptions {
     }
 
     /// Checks the preconditions.
-    pub(super) fn check(&self, target: &Target, live: &Stored) -> Result<(), Failure> {
+    pub(super) fn check(&self, target: &Target, live: &Stored) -> Result<(), ApiError> {
         let resource = &target.handler.resource;
         let (uid, version) = (meta_text(&live.object, "uid"), live.revision.to_string());
-        let fault = |why: String| Err(Failure::conflict(&resource.group, &resource.kind, &target.name, &why));
+        let fault =
+            |why: String| Err(ApiError::conflict(&resource.group, &resource.kind, &target.name, &why));
         if let Some(wanted) = self.uid.as_deref().filter(|wanted| *wanted != uid) {
             return fault(format!(
                 "the UID in the precondition ({wanted}) does not match the UID in record ({uid}). The object might have been deleted and then recreated"
@@ -166,24 +166,24 @@ fn member<'v, T>(
     name: &str,
     what: &str,
     read: impl FnOnce(&'v Value) -> Option<T>,
-) -> Result<Option<T>, Failure> {
+) -> Result<Option<T>, ApiError> {
     match given.get(name).filter(|value| !value.is_null()) {
         None => Ok(None),
         Some(value) => read(value).map(Some).ok_or_else(|| {
-            Failure::bad_request(format!("DeleteOptions: {name}: expected {what}, got {}", value.kind()))
+            ApiError::bad_request(format!("DeleteOptions: {name}: expected {what}, got {}", value.kind()))
         }),
     }
 }
 
-fn check_kind(given: &Value) -> Result<(), Failure> {
+fn check_kind(given: &Value) -> Result<(), ApiError> {
     let text = |name: &str| given.get(name).and_then(Value::as_str).unwrap_or_default();
     match (given, text("kind")) {
         (Value::Null | Value::Object(_), "" | "DeleteOptions") => Ok(()),
-        (Value::Object(_), kind) => Err(Failure::bad_request(format!(
+        (Value::Object(_), kind) => Err(ApiError::bad_request(format!(
             "no kind {kind:?} is registered for version {:?} here; the body of a DELETE is a DeleteOptions",
             text("apiVersion")
         ))),
-        (other, _) => Err(Failure::bad_request(format!(
+        (other, _) => Err(ApiError::bad_request(format!(
             "the body of a DELETE is a DeleteOptions, got {}",
             other.kind()
         ))),

@@ -2,9 +2,9 @@
 //! old one to another manager that owned it too. A validation error would hide that manager, so the duplicate is reported as a
 //! conflict. A writer that never owned the other entry has simply repeated its value.
 
-use crate::Cause;
 use tenure_apply::{Conflict, Conflicts, Identity, Managers, Owner};
 use tenure_fields::{Path, PathElement};
+use tenure_meta::Cause;
 use tenure_schema::{Type, TypeRef};
 use tenure_value::Value;
 

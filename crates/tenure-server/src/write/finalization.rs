@@ -1,6 +1,7 @@
 //! When an object that is being deleted can be removed.
 
-use crate::{catalog::ResourceHandler, kinds::role};
+use tenure_builtin::role;
+use tenure_catalog::ResourceHandler;
 use tenure_value::Value;
 
 /// Returns the finalizers in the metadata of an object.

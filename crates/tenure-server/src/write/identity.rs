@@ -1,10 +1,9 @@
 //! The metadata that only the server sets: name, namespace, uid, times and generation.
 
 use super::request::WriteRequest;
-use crate::{
-    kinds::{self, Scope},
-    object::{Stored, meta_text, metadata, with_metadata},
-};
+use tenure_builtin;
+use tenure_catalog::object::{Stored, meta_text, metadata, with_metadata};
+use tenure_meta::Scope;
 use tenure_value::{Text, Value};
 
 /// Gives a new object its identity; returns it with its name.
@@ -12,7 +11,7 @@ pub(super) fn identify(write: &WriteRequest<'_>, object: Value) -> (Value, Text)
     let handler = &write.target.handler;
     let name = Text::new(meta_text(&object, "name"));
     let namespaced = handler.resource.scope == Scope::Namespaced;
-    let identity = kinds::Identity {
+    let identity = tenure_builtin::Identity {
         name: name.clone(),
         namespace: namespaced.then(|| write.target.namespace.clone()),
         uid: uuid::Uuid::new_v4().to_string().into(),

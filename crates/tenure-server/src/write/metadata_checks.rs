@@ -1,28 +1,25 @@
 //! The types of `resourceVersion` and `managedFields` in a body, which are read before it is decoded.
 
-use crate::{
-    Failure,
-    kinds::scalar::{Timestamp, time::Precision},
-};
+use tenure_meta::{ApiError, Timestamp, time::Precision};
 use tenure_value::Value;
 
 /// Checks that the `resourceVersion` of a body is a string.
-pub(super) fn check_revision(document: &Value) -> Result<(), Failure> {
+pub(super) fn check_revision(document: &Value) -> Result<(), ApiError> {
     match document.at(["metadata", "resourceVersion"]) {
         None | Some(Value::Null | Value::String(_)) => Ok(()),
         Some(other) => {
             let message = format!("metadata.resourceVersion: expected a string, got {}", other.kind());
-            Err(Failure::bad_request(message))
+            Err(ApiError::bad_request(message))
         }
     }
 }
 
 /// Checks the types of the `resourceVersion` and the `managedFields` of a body.
-pub(super) fn check(document: &Value) -> Result<(), Failure> {
+pub(super) fn check(document: &Value) -> Result<(), ApiError> {
     const TEXTS: [&str; 6] = ["manager", "operation", "apiVersion", "time", "fieldsType", "subresource"];
     let fault = |at: String, what: &str, other: &Value| {
         let message = format!("metadata.managedFields{at}: expected {what}, got {}", other.kind());
-        Err(Failure::bad_request(message))
+        Err(ApiError::bad_request(message))
     };
     check_revision(document)?;
     let entries = match document.at(["metadata", "managedFields"]) {
@@ -46,7 +43,7 @@ pub(super) fn check(document: &Value) -> Result<(), Failure> {
         if let Some(time) = fields.get("time").and_then(Value::as_str)
             && Timestamp::parse(time, Precision::Seconds).is_none()
         {
-            return Err(Failure::bad_request(format!(
+            return Err(ApiError::bad_request(format!(
                 "metadata.managedFields[{at}].time: {time:?} is not a time; use the form 2006-01-02T15:04:05Z"
             )));
         }

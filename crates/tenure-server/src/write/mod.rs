@@ -28,17 +28,7 @@ mod scale_document;
 mod strict_decoding;
 mod update;
 
-use crate::{
-    Answer, Failure, Metrics,
-    admission::Admission,
-    authorization::Authorizer,
-    behavior::Behavior,
-    catalog::Catalog,
-    http::Request,
-    objects::Objects,
-    read::Reader,
-    target::{Target, Verb},
-};
+use crate::{admission::Admission, authorization::Authorizer, behavior::Behavior, read::Reader};
 pub(crate) use allocate::Claims;
 pub(crate) use create::Posted;
 pub(crate) use delete_options::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
@@ -48,6 +38,9 @@ pub(crate) use request::{Change, Next, WriteRequest};
 pub(crate) use scale::scale_response;
 use std::sync::Arc;
 pub(crate) use strict_decoding::TextErrors;
+use tenure_catalog::{Catalog, Objects, Target, Verb};
+use tenure_http::{Metrics, Request, Response};
+use tenure_meta::ApiError;
 
 /// Carries out writes.
 pub(crate) struct Writer {
@@ -75,7 +68,7 @@ impl Writer {
     }
 
     /// Carries out a PUT or a PATCH of an object.
-    pub async fn modify(&self, target: &Target, request: &Request) -> Result<Answer, Failure> {
+    pub async fn modify(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer())?;
         if target.subresource == "scale" {
             return self.modify_scale(target, request, format).await;

@@ -1,16 +1,12 @@
 //! Ownership in a write: what the decision needs to know of the request, and its refusals as API errors.
 
 use super::{request::WriteRequest, retry::MODIFIED};
-use crate::{
-    Cause, Failure, Reason,
-    catalog::{Endpoint, handler::reset, versions::KindVersions},
-    object::Stored,
-    query::manager_fault,
-    read::parse_version,
-    target::Target,
-};
+use crate::read::parse_version;
 use std::sync::atomic::Ordering::Relaxed;
-use tenure_apply::{ApplyError, Conflict, Conflicts, Live, Managers, Owner, Presence, Write};
+use tenure_apply::{ApplyError, Conflict, Conflicts, Live, Managers, Owner, Presence, Reset, Write};
+use tenure_catalog::{Endpoint, KindVersions, Target, object::Stored};
+use tenure_http::query::manager_fault;
+use tenure_meta::{ApiError, Cause, Reason, ResetFields};
 use tenure_store::Revision;
 use tenure_value::Value;
 
@@ -52,27 +48,27 @@ impl WriteRequest<'_> {
     }
 
     /// Returns the error of a decision on ownership as an API error.
-    pub fn refusal(&self, error: ApplyError) -> Failure {
+    pub fn refusal(&self, error: ApplyError) -> ApiError {
         let target = self.target;
         match error {
             ApplyError::Conflicts(conflicts) => {
                 self.metrics.conflicts.fetch_add(1, Relaxed);
                 conflict(target, &conflicts)
             }
-            ApplyError::Conversion { .. } => Failure::internal(error.to_string()),
+            ApplyError::Conversion { .. } => ApiError::internal(error.to_string()),
             other => {
                 let resource = &target.handler.resource;
                 let named = format!(
                     "{}/{}; {}, Kind={}",
                     target.namespace, target.name, resource.api_version, resource.kind
                 );
-                Failure::bad_request(format!("failed to create typed patch object ({named}): {other}"))
+                ApiError::bad_request(format!("failed to create typed patch object ({named}): {other}"))
             }
         }
     }
 
     /// Checks the `resourceVersion` of a body, if it has one.
-    pub(super) fn check_version(&self, live: &Stored, version: &str) -> Result<(), Failure> {
+    pub(super) fn check_version(&self, live: &Stored, version: &str) -> Result<(), ApiError> {
         if version.is_empty() || version == "0" {
             if !self.target.handler.resource.strategy.unconditional_update && self.endpoint != Endpoint::Scale
             {
@@ -85,7 +81,7 @@ impl WriteRequest<'_> {
                 return Err(self.target.handler.invalid(&self.target.name, vec![cause]));
             }
         } else {
-            let asked = parse_version(version).map_err(Failure::bad_request)?;
+            let asked = parse_version(version).map_err(ApiError::bad_request)?;
             if asked != live.revision {
                 return Err(self.target.conflict(MODIFIED));
             }
@@ -94,7 +90,7 @@ impl WriteRequest<'_> {
     }
 
     /// Checks that an object does not collect managers without bound; those that it has may stay.
-    pub(super) fn check_manager_count(&self, managers: &Managers, before: usize) -> Result<(), Failure> {
+    pub(super) fn check_manager_count(&self, managers: &Managers, before: usize) -> Result<(), ApiError> {
         let count = managers.iter().count();
         if count <= MANAGERS.max(before) {
             return Ok(());
@@ -109,7 +105,7 @@ impl WriteRequest<'_> {
     }
 
     /// Checks the names of the managers after a body that set some.
-    pub(super) fn check_manager_names(&self, managers: &Managers) -> Result<(), Failure> {
+    pub(super) fn check_manager_names(&self, managers: &Managers) -> Result<(), ApiError> {
         let causes = managers.iter().enumerate().filter_map(|(at, manager)| {
             let (reason, message) = manager_fault(&manager.name)?;
             let field = format!("metadata.managedFields[{at}].manager");
@@ -122,7 +118,7 @@ impl WriteRequest<'_> {
 
 /// Returns the conflicts of an apply: the message and the causes that clients know, and in each cause what helps a person to
 /// decide.
-fn conflict(target: &Target, conflicts: &Conflicts) -> Failure {
+fn conflict(target: &Target, conflicts: &Conflicts) -> ApiError {
     let resource = &target.handler.resource;
     let object = Value::object([
         ("apiVersion", Value::from(resource.api_version.clone())),
@@ -139,7 +135,7 @@ fn conflict(target: &Target, conflicts: &Conflicts) -> Failure {
             extension: about.map(|conflict| explanation(conflict, &object)),
         }
     });
-    Failure::new(Reason::Conflict, conflicts.to_string()).with_causes(causes.collect())
+    ApiError::new(Reason::Conflict, conflicts.to_string()).with_causes(causes.collect())
 }
 
 fn explanation(conflict: &Conflict, object: &Value) -> Value {
@@ -169,4 +165,13 @@ pub(super) fn owner_document(owner: &Owner) -> Value {
         fields.push(("time", Value::from(time.to_string())));
     }
     Value::object(fields)
+}
+
+/// Returns reset fields as the decision on ownership takes them.
+fn reset(fields: &ResetFields) -> Reset<'_> {
+    match fields {
+        ResetFields::None => Reset::Nothing,
+        ResetFields::These(fields) => Reset::Fields(fields),
+        ResetFields::AllBut(fields) => Reset::AllBut(fields),
+    }
 }

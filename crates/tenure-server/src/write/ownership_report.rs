@@ -1,29 +1,31 @@
 //! The ownership report of a dry-run apply: which fields each manager would gain, lose and share, and which would be removed.
 
 use super::ownership::owner_document;
-use crate::{Answer, Failure, Format, http::Request, object::Stored, target::Target};
 use hyper::StatusCode;
 use tenure_apply::{OwnershipChange, State};
+use tenure_catalog::{Target, object::Stored};
 use tenure_fields::{FieldSet, Path};
+use tenure_http::{Format, Request, Response};
+use tenure_meta::ApiError;
 use tenure_value::{Object, Value};
 
 /// The query parameter that asks for a report.
 const PARAMETER: &str = "ownershipReport";
 
 /// Whether a request asks for a report; only a dry run can.
-pub(super) fn is_requested(request: &Request, dry_run: bool) -> Result<bool, Failure> {
+pub(super) fn is_requested(request: &Request, dry_run: bool) -> Result<bool, ApiError> {
     if !request.query.flag(PARAMETER) {
         return Ok(false);
     }
     if !dry_run {
         let message = "Forbidden: a report requires a dry run; add dryRun=All";
-        return Err(Failure::invalid_option("PatchOptions", "FieldValueForbidden", PARAMETER, message));
+        return Err(ApiError::invalid_option("PatchOptions", "FieldValueForbidden", PARAMETER, message));
     }
     Ok(true)
 }
 
 /// Returns the report of a dry run.
-pub(super) fn response(target: &Target, before: Option<&Stored>, after: &Stored, format: Format) -> Answer {
+pub(super) fn response(target: &Target, before: Option<&Stored>, after: &Stored, format: Format) -> Response {
     let state = |stored: &Stored| State { object: stored.object.clone(), managers: stored.managers.clone() };
     let nothing = || State { object: target.handler.empty(), managers: Default::default() };
     let before = before.map_or_else(nothing, state);
@@ -34,7 +36,7 @@ pub(super) fn response(target: &Target, before: Option<&Stored>, after: &Stored,
         ("managers", Value::array(changes.iter().map(change))),
         ("object", after.shown()),
     ]);
-    Answer::document(StatusCode::OK, &report, format)
+    Response::document(StatusCode::OK, &report, format)
 }
 
 fn change(change: &OwnershipChange) -> Value {

@@ -8,10 +8,9 @@ use super::{
     strict_decoding::TextErrors,
     update::check_name,
 };
-use crate::{
-    Encoding, Failure, FieldValidation, Reason, WriteOptions, http::Request, media::essence, object::Stored,
-    target::Target,
-};
+use tenure_catalog::{Target, object::Stored};
+use tenure_http::{Encoding, FieldValidation, Request, WriteOptions, negotiation::essence};
+use tenure_meta::{ApiError, Reason};
 use tenure_patch::{ErrorClass, PatchError, strategic};
 use tenure_value::Value;
 
@@ -40,7 +39,7 @@ struct Patch<'a> {
 }
 
 impl Change for Patch<'_> {
-    fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, Failure> {
+    fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let target = write.target;
         let live = live.ok_or_else(|| target.not_found())?;
         let patched = patched(write, &live.shown(), self.patch, self.kind)?;
@@ -57,7 +56,7 @@ impl Change for Patch<'_> {
 
 impl Writer {
     /// Carries out a PATCH.
-    pub(super) async fn patch(&self, target: &Target, request: &Request) -> Result<Written, Failure> {
+    pub(super) async fn patch(&self, target: &Target, request: &Request) -> Result<Written, ApiError> {
         let kind = patch_kind(request)?;
         let options = patch_options(request, kind)?;
         if kind == PatchKind::Apply {
@@ -75,21 +74,21 @@ impl Writer {
 }
 
 /// Returns the kind of the patch in a request.
-pub(super) fn patch_kind(request: &Request) -> Result<PatchKind, Failure> {
+pub(super) fn patch_kind(request: &Request) -> Result<PatchKind, ApiError> {
     let given = essence(request.content_type().unwrap_or_default());
     PATCHES.iter().find(|(name, _)| *name == given).map(|(_, kind)| *kind).ok_or_else(|| {
         let known: Vec<&str> = PATCHES.iter().map(|(name, _)| *name).collect();
-        Failure::new(
+        ApiError::new(
             Reason::UnsupportedMediaType,
             format!("415: Unsupported Media Type\n\na patch is one of {}", known.join(", ")),
         )
     })
 }
 
-pub(super) fn patch_options(request: &Request, kind: PatchKind) -> Result<WriteOptions, Failure> {
+pub(super) fn patch_options(request: &Request, kind: PatchKind) -> Result<WriteOptions, ApiError> {
     let options = request.query.write_options("PatchOptions")?;
     let fault = |reason: &str, field: &str, message: &str| {
-        Failure::invalid_option("PatchOptions", reason, field, message)
+        ApiError::invalid_option("PatchOptions", reason, field, message)
     };
     if kind == PatchKind::Apply && options.manager.is_none() {
         return Err(fault(
@@ -110,9 +109,9 @@ pub(super) fn patch_options(request: &Request, kind: PatchKind) -> Result<WriteO
     Ok(options)
 }
 
-pub(super) fn patch_body(request: &Request, options: &WriteOptions) -> Result<body::Parsed, Failure> {
+pub(super) fn patch_body(request: &Request, options: &WriteOptions) -> Result<body::Parsed, ApiError> {
     let mut parsed = body::parse(&request.body, Encoding::Json)
-        .map_err(|why| Failure::bad_request(format!("error decoding patch: {why}")))?;
+        .map_err(|why| ApiError::bad_request(format!("error decoding patch: {why}")))?;
     if options.validation == FieldValidation::Ignore {
         parsed.duplicates.clear();
     }
@@ -125,13 +124,13 @@ pub(super) fn patched(
     shown: &Value,
     patch: &Value,
     kind: PatchKind,
-) -> Result<Value, Failure> {
+) -> Result<Value, ApiError> {
     let target = write.target;
     let result = match kind {
         PatchKind::Json => tenure_patch::json::apply(shown, patch, &tenure_patch::json::Options::default()),
         PatchKind::Merge => {
             if patch.as_object().is_none() {
-                return Err(Failure::bad_request(format!(
+                return Err(ApiError::bad_request(format!(
                     "a merge patch is an object, got {}",
                     patch.kind()
                 )));
@@ -147,12 +146,12 @@ pub(super) fn patched(
 }
 
 /// Returns the error of a patch as an API error.
-fn patch_failure(target: &Target, error: &PatchError) -> Failure {
+fn patch_failure(target: &Target, error: &PatchError) -> ApiError {
     let resource = &target.handler.resource;
     match error.class() {
-        ErrorClass::BadPatch => Failure::bad_request(error.to_string()),
-        ErrorClass::TooLarge => Failure::new(Reason::RequestEntityTooLarge, error.to_string()),
-        _ => Failure::new(Reason::Invalid, error.to_string()).about(
+        ErrorClass::BadPatch => ApiError::bad_request(error.to_string()),
+        ErrorClass::TooLarge => ApiError::new(Reason::RequestEntityTooLarge, error.to_string()),
+        _ => ApiError::new(Reason::Invalid, error.to_string()).about(
             &resource.group,
             &resource.kind,
             &target.name,

@@ -14,15 +14,15 @@ use super::{
     request::{Body, Change, Next, WriteRequest},
     retry::{ATTEMPTS, MODIFIED, pause},
 };
-use crate::{
-    Cause, Failure,
-    catalog::Endpoint,
-    custom,
-    kinds::role::Role,
-    object::{Stored, meta_text, metadata, with_metadata},
-};
 use std::sync::atomic::Ordering::Relaxed;
 use tenure_apply::{ApplyError, Identity, Live, Managers, Operation, Presence, Requested, Settled, State};
+use tenure_builtin::role::Role;
+use tenure_catalog::{
+    Endpoint,
+    object::{Stored, meta_text, metadata, with_metadata},
+};
+use tenure_crd;
+use tenure_meta::{ApiError, Cause};
 use tenure_store::Revision;
 use tenure_value::Value;
 
@@ -37,7 +37,7 @@ enum Base {
 
 impl Writer {
     /// Carries out a write of the target's object; on conflict, retries from the live object.
-    pub async fn write(&self, write: &WriteRequest<'_>, change: &dyn Change) -> Result<Written, Failure> {
+    pub async fn write(&self, write: &WriteRequest<'_>, change: &dyn Change) -> Result<Written, ApiError> {
         // What this server knows is nearly always current, and the commit fails where it is not.
         let mut base = Base::Known;
         for attempt in 0..ATTEMPTS {
@@ -73,7 +73,7 @@ impl Writer {
         write: &WriteRequest<'_>,
         change: &dyn Change,
         live: Option<&Stored>,
-    ) -> Result<Option<Written>, Failure> {
+    ) -> Result<Option<Written>, ApiError> {
         let mut warnings = Vec::new();
         // Build the next object from the live one, and decide who owns its fields.
         let next = self.with_conversions(write, || change.next(write, live)).await?;
@@ -141,8 +141,8 @@ impl Writer {
     async fn with_conversions<T>(
         &self,
         write: &WriteRequest<'_>,
-        decide: impl Fn() -> Result<T, Failure> + Send + Sync,
-    ) -> Result<T, Failure> {
+        decide: impl Fn() -> Result<T, ApiError> + Send + Sync,
+    ) -> Result<T, ApiError> {
         loop {
             match decide() {
                 Err(failure) => {
@@ -163,7 +163,7 @@ impl Writer {
         live: Option<&Stored>,
         body: Body,
         warnings: &mut Vec<String>,
-    ) -> Result<State, Failure> {
+    ) -> Result<State, ApiError> {
         let handler = &write.target.handler;
         *warnings = body.warnings;
         let (empty, none) = (handler.empty(), Managers::default());
@@ -215,7 +215,7 @@ impl Writer {
         write: &WriteRequest<'_>,
         managers: &Managers,
         live: Option<&Stored>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ApiError> {
         write.check_manager_count(managers, live.map_or(0, |live| live.managers.iter().count()))
     }
 
@@ -225,7 +225,7 @@ impl Writer {
         write: &WriteRequest<'_>,
         live: Option<&Stored>,
         object: &Value,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, ApiError> {
         let handler = &write.target.handler;
         let mut context = ServerContext::new(&self.objects, write, object).await?;
         Ok(match live {
@@ -241,7 +241,7 @@ impl Writer {
         live: Option<&Stored>,
         object: Value,
         warnings: &mut Vec<String>,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, ApiError> {
         if write.target.handler.role != Role::Definition {
             return Ok(object);
         }
@@ -249,15 +249,15 @@ impl Writer {
         let names = self.catalog.names_in_use(group, meta_text(&object, "name")).await?;
         let object = match live {
             None => {
-                let finalizer = Value::array([Value::from(custom::CLEANUP_FINALIZER)]);
+                let finalizer = Value::array([Value::from(tenure_crd::CLEANUP_FINALIZER)]);
                 with_metadata(&object, metadata(&object).with("finalizers", finalizer))
             }
             Some(live) => {
-                warnings.extend(custom::merge_changes(&live.object, &object));
+                warnings.extend(tenure_crd::merge_changes(&live.object, &object));
                 object
             }
         };
-        Ok(custom::accept(&object, &names, write.now))
+        Ok(tenure_crd::accept(&object, &names, write.now))
     }
 
     /// Checks an object by the rules of its kind; `admitted` is the object before its kind filled in the rest.
@@ -269,7 +269,7 @@ impl Writer {
         object: &Value,
         managers: &Managers,
         is_apply: bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ApiError> {
         let handler = &write.target.handler;
         let mut causes = match live {
             Some(live) => handler.validate_update(&write.endpoint, &live.object, object),
@@ -293,7 +293,7 @@ impl Writer {
         write: &WriteRequest<'_>,
         object: Value,
         live: Option<&Stored>,
-    ) -> Result<(Value, Option<Value>), Failure> {
+    ) -> Result<(Value, Option<Value>), ApiError> {
         let handler = &write.target.handler;
         let object = handler.canonicalize(object, live.map(|live| &live.object));
         if !handler.is_custom() || handler.resource.version == handler.resource.storage.1 {
@@ -307,7 +307,7 @@ impl Writer {
     }
 
     /// Whether the target's object is still at the revision it was read at.
-    async fn is_current(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<bool, Failure> {
+    async fn is_current(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<bool, ApiError> {
         let current = self.objects.store.get(write.target.key().as_bytes()).await?;
         Ok(current.map(|entry| entry.modified) == live.map(|live| live.revision))
     }
@@ -319,7 +319,7 @@ fn check_duplicates(
     object: &Value,
     causes: &[Cause],
     managers: [&Managers; 2],
-) -> Result<(), Failure> {
+) -> Result<(), ApiError> {
     let handler = &write.target.handler;
     let writer = Identity {
         name: &write.manager,

@@ -3,16 +3,15 @@
 //! concurrent write is a conflict and never exceeds a quota, and a write that fails charges nothing.
 
 use super::Writer;
-use crate::{
-    Failure,
-    catalog::ResourceHandler,
-    kinds::{self, Scope},
-    object::{Stored, encode, fields, prefix},
-    objects::Objects,
-};
 use bytes::Bytes;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use tenure_admission::resource_quota::{GroupResource, Quota, Usage, amounts, growth};
+use tenure_builtin;
+use tenure_catalog::{
+    Objects, ResourceHandler,
+    object::{Stored, encode, fields, prefix},
+};
+use tenure_meta::{ApiError, Scope};
 use tenure_store::{Entry, Expected, ListRequest, Revision, Transaction};
 use tenure_value::Value;
 use tokio::sync::{Mutex, MutexGuard};
@@ -78,9 +77,9 @@ impl QuotaChange<'_> {
         growth(&counted(self.old), &counted(self.new))
     }
 
-    fn forbidden(&self, why: &str) -> Failure {
+    fn forbidden(&self, why: &str) -> ApiError {
         let resource = &self.handler.resource;
-        Failure::forbidden(&resource.group, &resource.name, self.name, why)
+        ApiError::forbidden(&resource.group, &resource.name, self.name, why)
     }
 }
 
@@ -97,7 +96,7 @@ impl Writer {
         &self,
         change: &QuotaChange<'_>,
         transaction: Transaction,
-    ) -> Result<(Transaction, Option<MutexGuard<'_, ()>>), Failure> {
+    ) -> Result<(Transaction, Option<MutexGuard<'_, ()>>), ApiError> {
         let store = &self.objects.store;
         if !self.admission.charges_quotas()
             || !change.is_relevant()
@@ -122,7 +121,7 @@ impl Writer {
 
     /// Counts what a quota limits and updates its status. Returns `None` if another write came first, and otherwise whether the
     /// status was wrong.
-    pub(crate) async fn recount_quota(&self, key: &str) -> Result<Option<bool>, Failure> {
+    pub(crate) async fn recount_quota(&self, key: &str) -> Result<Option<bool>, ApiError> {
         let store = &self.objects.store;
         let at = store.known();
         let listing = store.list(ListRequest::prefix(key.to_string()).at(at)).await?;
@@ -154,8 +153,10 @@ fn group_resource(handler: &ResourceHandler) -> GroupResource<'_> {
 }
 
 /// Reads the quotas of a namespace at a revision.
-async fn quotas(objects: &Objects, namespace: &str, at: Revision) -> Result<Vec<(Entry, Stored)>, Failure> {
-    let Some(resource) = kinds::registry().find("", "v1", "resourcequotas") else { return Ok(Vec::new()) };
+async fn quotas(objects: &Objects, namespace: &str, at: Revision) -> Result<Vec<(Entry, Stored)>, ApiError> {
+    let Some(resource) = tenure_builtin::registry().find("", "v1", "resourcequotas") else {
+        return Ok(Vec::new());
+    };
     let listing = objects.store.list(ListRequest::prefix(prefix(resource, namespace)).at(at)).await?;
     let read = |entry: Entry| objects.decode(&entry).map(|stored| (entry, stored));
     listing.entries.into_iter().map(read).collect()
@@ -166,8 +167,8 @@ async fn charges(
     objects: &Objects,
     change: &QuotaChange<'_>,
     at: Revision,
-) -> Result<Vec<StatusUpdate>, Failure> {
-    let own_key = crate::object::key(&change.handler.resource, change.namespace, change.name);
+) -> Result<Vec<StatusUpdate>, ApiError> {
+    let own_key = tenure_catalog::object::key(&change.handler.resource, change.namespace, change.name);
     let quotas = quotas(objects, change.namespace, at).await?;
     if change.old.is_null() {
         for (_, stored) in &quotas {
@@ -212,7 +213,7 @@ async fn count(
     quota: &Quota<'_>,
     namespace: &str,
     at: Revision,
-) -> Result<Usage, Failure> {
+) -> Result<Usage, ApiError> {
     let mut used = quota.recount([]);
     for handler in objects.catalog.namespaced_resources() {
         let of = group_resource(&handler);

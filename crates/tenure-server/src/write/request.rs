@@ -1,15 +1,10 @@
 //! A write on its way through the pipeline: what the request says besides its body, and how its verb builds the next object.
 
 use super::{Writer, quota::Enforcement};
-use crate::{
-    Failure, Metrics, WriteOptions,
-    catalog::{Endpoint, versions::Conversions},
-    http::Request,
-    kinds::scalar::Timestamp,
-    object::Stored,
-    target::Target,
-};
 use tenure_apply::State;
+use tenure_catalog::{Conversions, Endpoint, Target, object::Stored};
+use tenure_http::{Metrics, Request, WriteOptions};
+use tenure_meta::{ApiError, Timestamp};
 use tenure_value::{Text, Value};
 
 /// What a write knows besides its body.
@@ -46,7 +41,7 @@ pub(crate) enum Admitted {
 /// How a verb builds the next object from the live one. The pipeline calls this for every attempt, with what is live then.
 pub(crate) trait Change: Send + Sync {
     /// Returns the next object; `live` is `None` if the object does not exist.
-    fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, Failure>;
+    fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError>;
 }
 
 /// The next object as the verb built it.

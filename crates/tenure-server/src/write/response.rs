@@ -4,13 +4,11 @@ use super::{
     Writer,
     commit::{Outcome, Written},
 };
-use crate::{
-    Answer, Failure, Format,
-    http::Request,
-    read::encode_cache::{Form, Standing},
-    target::Target,
-};
+use crate::read::encode_cache::{Form, Standing};
 use hyper::StatusCode;
+use tenure_catalog::Target;
+use tenure_http::{Format, Request, Response};
+use tenure_meta::ApiError;
 
 impl Writer {
     /// Returns the object as a write left it.
@@ -20,7 +18,7 @@ impl Writer {
         request: &Request,
         format: Format,
         written: &Written,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Response, ApiError> {
         let stored = &written.stored;
         let show =
             |code, document| self.reader.show_document(code, target, request, format, stored, document);
@@ -31,7 +29,7 @@ impl Writer {
                 Some(form) => {
                     let key = target.key().into();
                     let encoded = self.reader.encoded_live(&target.handler, &key, stored, &form)?;
-                    Answer::new(StatusCode::OK, format.encoding.media_type(), encoded.bytes)
+                    Response::new(StatusCode::OK, format.encoding.media_type(), encoded.bytes)
                 }
                 None => show(StatusCode::OK, None)?,
             },

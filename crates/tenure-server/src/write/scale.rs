@@ -13,18 +13,18 @@ use super::{
     scale_document::{KIND, check_replicas, scale_document, with_at},
     update::check_name,
 };
-use crate::{
-    Answer, Failure, Format, WriteOptions,
-    http::Request,
-    object::{Stored, meta_text},
-    target::{Target, Verb},
-};
 use hyper::StatusCode;
 use tenure_apply::{
     ApplyError, Live, Presence, Requested, Reset, SCALE_VERSION, SingleVersion, State, Write, from_scale,
     to_scale,
 };
+use tenure_catalog::{
+    Target, Verb,
+    object::{Stored, meta_text},
+};
 use tenure_fields::{Path, PathElement};
+use tenure_http::{Format, Request, Response, WriteOptions};
+use tenure_meta::ApiError;
 use tenure_schema::{Schema, TypeRef};
 use tenure_value::{Object, Text, Value};
 
@@ -32,7 +32,7 @@ use tenure_value::{Object, Text, Value};
 struct UpdateScale(Value);
 
 impl Change for UpdateScale {
-    fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, Failure> {
+    fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         scaled(write, live.ok_or_else(|| write.target.not_found())?, &self.0)
     }
 }
@@ -44,7 +44,7 @@ struct PatchScale {
 }
 
 impl Change for PatchScale {
-    fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, Failure> {
+    fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let live = live.ok_or_else(|| write.target.not_found())?;
         let scale = scale_document(write.target, live);
         let patched = patched(write, &scale, &self.patch, self.kind)?;
@@ -62,7 +62,7 @@ struct ApplyScale {
 }
 
 impl Change for ApplyScale {
-    fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, Failure> {
+    fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let live = live.ok_or_else(|| write.target.not_found())?;
         let declared = number(self.replicas.as_ref());
         let next = through_scale(write, live, |found, own| {
@@ -82,7 +82,7 @@ impl Writer {
         target: &Target,
         request: &Request,
         format: Format,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Response, ApiError> {
         let written = match target.verb {
             Verb::Update => self.update_scale(target, request).await?,
             _ => self.patch_scale(target, request).await?,
@@ -91,7 +91,7 @@ impl Writer {
         Ok(response.with_warnings(&written.warnings))
     }
 
-    async fn update_scale(&self, target: &Target, request: &Request) -> Result<Written, Failure> {
+    async fn update_scale(&self, target: &Target, request: &Request) -> Result<Written, ApiError> {
         let options = request.query.write_options("UpdateOptions")?;
         let encoding = target.offer().body(request.content_type())?;
         let scale = body::read(&request.body, encoding, KIND)?.value;
@@ -102,7 +102,7 @@ impl Writer {
         self.write(&write, &UpdateScale(scale)).await
     }
 
-    async fn patch_scale(&self, target: &Target, request: &Request) -> Result<Written, Failure> {
+    async fn patch_scale(&self, target: &Target, request: &Request) -> Result<Written, ApiError> {
         let kind = patch_kind(request)?;
         let options = patch_options(request, kind)?;
         if kind == PatchKind::Apply {
@@ -118,13 +118,13 @@ impl Writer {
         target: &Target,
         request: &Request,
         options: WriteOptions,
-    ) -> Result<Written, Failure> {
+    ) -> Result<Written, ApiError> {
         let config = body::parse_applied(&request.body)
-            .map_err(|why| Failure::bad_request(format!("error decoding YAML: {why}")))?
+            .map_err(|why| ApiError::bad_request(format!("error decoding YAML: {why}")))?
             .value;
         let text = |name: &str| config.get(name).and_then(Value::as_str).unwrap_or_default();
         if text("apiVersion") != SCALE_VERSION || text("kind") != KIND {
-            return Err(Failure::bad_request(format!(
+            return Err(ApiError::bad_request(format!(
                 "invalid object type: {}, Kind={}; this path takes apiVersion {SCALE_VERSION:?} and kind {KIND:?}",
                 text("apiVersion"),
                 text("kind")
@@ -141,21 +141,21 @@ impl Writer {
 }
 
 /// Returns the scale of an object as a response.
-pub(crate) fn scale_response(target: &Target, stored: &Stored, format: Format) -> Result<Answer, Failure> {
+pub(crate) fn scale_response(target: &Target, stored: &Stored, format: Format) -> Result<Response, ApiError> {
     let path = target.handler.scale_paths().spec;
     if target.handler.is_custom() && stored.object.at(path.iter().map(Text::as_str)).is_none() {
-        return Err(Failure::bad_request(format!(
+        return Err(ApiError::bad_request(format!(
             "{} {:?} has no scale now: the spec replicas field \".{}\" does not exist; set it first",
             target.handler.resource.kind,
             target.name,
             path.join(".")
         )));
     }
-    Ok(Answer::document(StatusCode::OK, &scale_document(target, stored), format))
+    Ok(Response::document(StatusCode::OK, &scale_document(target, stored), format))
 }
 
 /// Returns the object with the replicas of a scale.
-fn scaled(write: &WriteRequest<'_>, live: &Stored, requested: &Value) -> Result<Next, Failure> {
+fn scaled(write: &WriteRequest<'_>, live: &Stored, requested: &Value) -> Result<Next, ApiError> {
     check_identity(write.target, live, requested)?;
     let replicas = requested.at(["spec", "replicas"]).cloned().unwrap_or(Value::Int(0));
     check_replicas(write.target, &replicas)?;
@@ -168,7 +168,7 @@ fn through_scale(
     write: &WriteRequest<'_>,
     live: &Stored,
     decide: impl FnOnce(Live<'_>, &Write<'_>) -> Result<State, ApplyError>,
-) -> Result<Next, Failure> {
+) -> Result<Next, ApiError> {
     let target = write.target;
     let path = target.handler.scale_paths().spec;
     let steps: Path = path.iter().cloned().map(PathElement::Field).collect();
@@ -212,7 +212,7 @@ fn number(replicas: Option<&Value>) -> Value {
 }
 
 /// Checks the `resourceVersion` and the uid of a scale, if it has them.
-fn check_identity(target: &Target, live: &Stored, scale: &Value) -> Result<(), Failure> {
+fn check_identity(target: &Target, live: &Stored, scale: &Value) -> Result<(), ApiError> {
     let version = meta_text(scale, "resourceVersion");
     if !version.is_empty() && version != "0" && version != live.revision.to_string() {
         return Err(target.conflict(MODIFIED));
@@ -224,7 +224,7 @@ fn check_identity(target: &Target, live: &Stored, scale: &Value) -> Result<(), F
     Ok(())
 }
 
-fn check_kind(given: &Value) -> Result<(), Failure> {
+fn check_kind(given: &Value) -> Result<(), ApiError> {
     let text = |name: &str| given.get(name).and_then(Value::as_str).unwrap_or_default();
     let fits = given.as_object().is_some()
         && matches!(text("kind"), "" | KIND)
@@ -232,7 +232,7 @@ fn check_kind(given: &Value) -> Result<(), Failure> {
     if fits {
         return Ok(());
     }
-    Err(Failure::bad_request(format!(
+    Err(ApiError::bad_request(format!(
         "{} in version {:?} cannot be handled as a Scale: this path takes Scale in version {SCALE_VERSION:?}",
         text("kind"),
         text("apiVersion")

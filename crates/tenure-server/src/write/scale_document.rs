@@ -1,19 +1,18 @@
 //! The scale of an object as a document, and an object with the replicas of a scale.
 
-use crate::{
-    Cause, Failure,
-    object::{Stored, metadata},
-    target::Target,
-};
 use tenure_apply::SCALE_VERSION;
-use tenure_meta::selector_text;
+use tenure_catalog::{
+    Target,
+    object::{Stored, metadata},
+};
+use tenure_meta::{ApiError, Cause, selector_text};
 use tenure_value::{Object, Text, Value};
 
 /// The kind of a scale.
 pub(super) const KIND: &str = "Scale";
 
 /// Returns an object with the replicas of a scale that admission has changed.
-pub(super) fn with_replicas(target: &Target, object: &Value, scale: &Value) -> Result<Value, Failure> {
+pub(super) fn with_replicas(target: &Target, object: &Value, scale: &Value) -> Result<Value, ApiError> {
     let replicas = scale.at(["spec", "replicas"]).cloned().unwrap_or(Value::Int(0));
     check_replicas(target, &replicas)?;
     let path = target.handler.scale_paths().spec;
@@ -25,7 +24,7 @@ pub(super) fn with_replicas(target: &Target, object: &Value, scale: &Value) -> R
 }
 
 /// Checks that a number of replicas is a valid one.
-pub(super) fn check_replicas(target: &Target, replicas: &Value) -> Result<(), Failure> {
+pub(super) fn check_replicas(target: &Target, replicas: &Value) -> Result<(), ApiError> {
     match replicas {
         Value::Int(0..=2_147_483_647) => Ok(()),
         Value::Int(number) => {
@@ -35,9 +34,9 @@ pub(super) fn check_replicas(target: &Target, replicas: &Value) -> Result<(), Fa
                 field: "spec.replicas".into(),
                 extension: None,
             };
-            Err(Failure::invalid("autoscaling", KIND, &target.name, vec![cause]))
+            Err(ApiError::invalid("autoscaling", KIND, &target.name, vec![cause]))
         }
-        other => Err(Failure::bad_request(format!(
+        other => Err(ApiError::bad_request(format!(
             "Scale in version \"v1\" cannot be handled as a Scale: spec.replicas: expected a whole number, got {}",
             other.kind()
         ))),

@@ -6,13 +6,12 @@ use super::{
     create::check_namespace,
     request::{Body, Change, Next, WriteRequest},
 };
-use crate::{
-    Failure,
-    catalog::Endpoint,
-    http::Request,
+use tenure_catalog::{
+    Endpoint, Target,
     object::{Stored, meta_text},
-    target::Target,
 };
+use tenure_http::Request;
+use tenure_meta::ApiError;
 use tenure_value::Value;
 
 /// A body that replaces the object.
@@ -22,7 +21,7 @@ struct Update<'a> {
 }
 
 impl Change for Update<'_> {
-    fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, Failure> {
+    fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let target = write.target;
         let creates = target.handler.resource.strategy.create_on_update && write.endpoint == Endpoint::Main;
         match live {
@@ -36,7 +35,7 @@ impl Change for Update<'_> {
 
 impl Writer {
     /// Carries out a PUT.
-    pub(super) async fn update(&self, target: &Target, request: &Request) -> Result<Written, Failure> {
+    pub(super) async fn update(&self, target: &Target, request: &Request) -> Result<Written, ApiError> {
         let options = request.query.write_options("UpdateOptions")?;
         let encoding = target.offer().body(request.content_type())?;
         let parsed = body::read(&request.body, encoding, &target.handler.resource.kind)?;
@@ -50,14 +49,14 @@ impl Writer {
 }
 
 /// Checks that the name in a body is that of the path.
-pub(super) fn check_name(target: &Target, object: &Value) -> Result<(), Failure> {
+pub(super) fn check_name(target: &Target, object: &Value) -> Result<(), ApiError> {
     match meta_text(object, "name") {
-        "" => Err(Failure::bad_request(format!(
+        "" => Err(ApiError::bad_request(format!(
             "the name of the object ({} based on URL) was undeterminable: name must be provided",
             target.name
         ))),
         name if name == target.name => Ok(()),
-        name => Err(Failure::bad_request(format!(
+        name => Err(ApiError::bad_request(format!(
             "the name of the object ({name}) does not match the name on the URL ({})",
             target.name
         ))),
@@ -65,7 +64,7 @@ pub(super) fn check_name(target: &Target, object: &Value) -> Result<(), Failure>
 }
 
 /// Checks that the uid in a body, if there is one, is that of the live object.
-fn check_uid(target: &Target, live: &Stored, object: &Value) -> Result<(), Failure> {
+fn check_uid(target: &Target, live: &Stored, object: &Value) -> Result<(), ApiError> {
     let (given, is) = (meta_text(object, "uid"), meta_text(&live.object, "uid"));
     if given.is_empty() || given == is {
         return Ok(());

@@ -339,7 +339,7 @@ fn a_restarted_server_asks_as_before_and_those_who_are_gone_are_not_asked() {
     witness.attend(&server, "Validating", "all", &rule("*", "", "configmaps"), "");
     let store = server.store();
     drop(server);
-    let server = Server::over(store, tenure_server::Access::Anyone);
+    let server = Server::over(store, tenure_http::Authentication::Anyone);
     server.create(MAPS, &map("a", ""));
     assert_eq!(witness.asked().len(), 1);
     let configuration = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/all";

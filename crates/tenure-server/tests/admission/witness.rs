@@ -6,9 +6,9 @@ use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
-use tenure_server::{
-    Answer, PLAIN,
-    listen::{Handler, read_body},
+use tenure_http::{
+    PLAIN, Response,
+    listener::{Handler, read_body},
 };
 use tenure_value::{Limits, Value, json};
 
@@ -89,7 +89,7 @@ pub fn rule(operations: &str, group: &str, resource: &str) -> String {
 }
 
 impl Handler for State {
-    async fn handle(self: Arc<Self>, request: hyper::Request<hyper::body::Incoming>) -> Answer {
+    async fn handle(self: Arc<Self>, request: hyper::Request<hyper::body::Incoming>) -> Response {
         let body = read_body(request.into_body(), 64 << 20, Duration::from_secs(5)).await.unwrap();
         let review = json::parse(&body, &Limits::TRUSTED).unwrap();
         let asked = review.get("request").cloned().unwrap();
@@ -97,6 +97,6 @@ impl Handler for State {
         let response = response.as_object().unwrap().with("uid", asked.get("uid").cloned().unwrap());
         self.asked.lock().unwrap().push(asked);
         let answer = review.as_object().unwrap().without("request").with("response", response);
-        Answer::document(hyper::StatusCode::OK, &answer.into(), PLAIN)
+        Response::document(hyper::StatusCode::OK, &answer.into(), PLAIN)
     }
 }

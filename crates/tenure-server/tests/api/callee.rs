@@ -2,7 +2,7 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::{net::SocketAddr, sync::Arc};
-use tenure_server::listen::{Handler, Tls, bind, serve};
+use tenure_http::listener::{Handler, Tls, bind, serve};
 use tokio::runtime::Runtime;
 use tokio_rustls::rustls::{
     ServerConfig,

@@ -18,7 +18,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use tenure_server::Access;
+use tenure_http::Authentication;
 use tenure_store::MemoryStore;
 use tenure_value::{Limits, Value, json};
 
@@ -237,7 +237,7 @@ fn follow(world: &World, mut random: Random) {
 #[test]
 fn whatever_happens_a_watcher_knows_what_a_list_shows() {
     let store = Arc::new(MemoryStore::new());
-    let server = Server::over(store.clone(), Access::Anyone);
+    let server = Server::over(store.clone(), Authentication::Anyone);
     let world = World {
         address: Mutex::new(server.address),
         writing: AtomicBool::new(true),
@@ -260,7 +260,7 @@ fn whatever_happens_a_watcher_knows_what_a_list_shows() {
             thread::sleep(Duration::from_millis(900));
             // Connections break in the middle of whatever they are at.
             drop(server);
-            server = Server::over(store.clone(), Access::Anyone);
+            server = Server::over(store.clone(), Authentication::Anyone);
             *world.address.lock().expect("no thread has panicked") = server.address;
         }
         world.writing.store(false, SeqCst);

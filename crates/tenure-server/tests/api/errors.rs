@@ -6,7 +6,7 @@ use crate::{
     http::{Answer, Request},
     server::{Server, version},
 };
-use tenure_server::Access;
+use tenure_http::Authentication;
 use tenure_value::Value;
 
 /// Stands for the uid that a recorded request has.
@@ -141,7 +141,7 @@ fn clean(server: &Server, request: &Request, answer: &Answer) {
 #[test]
 fn every_recorded_error_is_answered_alike() {
     let facts = facts::read("errors.json");
-    let (server, locked) = (Server::start(), Server::with(Access::Token("right".into())));
+    let (server, locked) = (Server::start(), Server::with(Authentication::Token("right".into())));
     prepare(&server);
     server.forget_history();
     let mut failures = Vec::new();

@@ -9,7 +9,7 @@ use crate::{
     stream::Stream,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tenure_server::kinds::{Resource, Scope};
+use tenure_meta::{Resource, Scope};
 use tenure_value::{Object, Value};
 
 /// The finalizers that somebody else than the server takes away: whoever sees that an object is not in use.
@@ -215,7 +215,7 @@ fn every_kind_goes_through_its_life() {
     without_controllers.create_namespace(NAMESPACE);
     let document = facts::read("defaults-examples.json");
     let (mut tried, mut failed) = (0, Vec::new());
-    for resource in tenure_server::kinds::registry().resources().iter().filter(|of| of.has_verb("get")) {
+    for resource in tenure_builtin::registry().resources().iter().filter(|of| of.has_verb("get")) {
         let example = items(&document, "examples").iter().find(|of| {
             let input = of.get("input").cloned().unwrap_or_default();
             text(&input, "apiVersion") == resource.api_version.as_str()

@@ -4,7 +4,7 @@ use crate::{
     http::{Answer, Request},
     server::Server,
 };
-use tenure_server::protobuf;
+use tenure_protobuf;
 use tenure_value::{Limits, Value, yaml};
 
 const JSON: &str = "application/json";
@@ -22,7 +22,7 @@ fn kind(answer: &Answer) -> String {
     let media_type = answer.header("content-type").unwrap_or_default();
     let limits = Limits::default();
     let document = match media_type {
-        PROTOBUF => protobuf::decode(&answer.body, &limits).expect("the body is protobuf"),
+        PROTOBUF => tenure_protobuf::decode(&answer.body, &limits).expect("the body is protobuf"),
         YAML => yaml::parse(&answer.body, &limits).expect("the body is YAML"),
         _ => answer.document(),
     };
@@ -113,7 +113,7 @@ fn aggregated_discovery_comes_in_protobuf_too() {
     for path in ["/api", "/apis"] {
         let answer = server.send(&Request::new("GET", path).header("Accept", &accept));
         assert_eq!(answer.header("content-type"), Some(accept.as_str()));
-        let read = protobuf::decode(&answer.body, &Limits::default()).expect("the body is protobuf");
+        let read = tenure_protobuf::decode(&answer.body, &Limits::default()).expect("the body is protobuf");
         let groups = |of: &Value| of.get("items").and_then(Value::as_array).map_or(0, |items| items.len());
         let text = server.send(&Request::new("GET", path).header("Accept", &json)).document();
         assert!(groups(&read) > 0 && groups(&read) == groups(&text), "{path}");

@@ -4,14 +4,14 @@
 
 use crate::server::{MERGE_PATCH, Server};
 use std::{sync::Arc, thread, time::Duration};
-use tenure_server::Access;
+use tenure_http::Authentication;
 use tenure_store::MemoryStore;
 use tenure_value::Value;
 
 const AUTHORITY: &str = "-----BEGIN CERTIFICATE-----";
 
 fn furnished(store: Arc<MemoryStore>) -> Server {
-    Server::over(store, Access::Anyone).furnishing(AUTHORITY).come_alive()
+    Server::over(store, Authentication::Anyone).furnishing(AUTHORITY).come_alive()
 }
 
 fn account(namespace: &str) -> String {

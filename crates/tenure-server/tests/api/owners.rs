@@ -9,7 +9,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use tenure_server::Access;
+use tenure_http::Authentication;
 use tenure_value::Value;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -244,7 +244,7 @@ fn a_restart_forgets_nobody() {
     before.delete("/api/v1/namespaces/short");
     let store = before.store();
     drop(before);
-    let after = Server::over(store, Access::Anyone).come_alive();
+    let after = Server::over(store, Authentication::Anyone).come_alive();
     for path in
         [item("top"), item("child"), item("left-behind"), item("orphaner"), "/api/v1/namespaces/short".into()]
     {

@@ -7,10 +7,11 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use tenure_server::{
-    Access, Server as ApiServer,
-    listen::{bind, serve},
+use tenure_http::{
+    Authentication,
+    listener::{bind, serve},
 };
+use tenure_server::Server as ApiServer;
 use tenure_store::{Compaction, ListRequest, MemoryStore, Store};
 use tenure_value::Value;
 use tokio::runtime::Runtime;
@@ -26,10 +27,10 @@ pub struct Server {
 impl Server {
     /// Starts a server that lets everyone in.
     pub fn start() -> Server {
-        Server::with(Access::Anyone)
+        Server::with(Authentication::Anyone)
     }
 
-    pub fn with(access: Access) -> Server {
+    pub fn with(access: Authentication) -> Server {
         Server::over(Arc::new(MemoryStore::new()), access)
     }
 
@@ -64,7 +65,7 @@ impl Server {
     }
 
     /// Starts a server over a store, new or left by another server.
-    pub fn over(store: Arc<MemoryStore>, access: Access) -> Server {
+    pub fn over(store: Arc<MemoryStore>, access: Authentication) -> Server {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()

@@ -14,7 +14,7 @@ use std::{
     thread,
     time::Duration,
 };
-use tenure_server::protobuf;
+use tenure_protobuf;
 use tenure_value::{Array, Limits, Value};
 
 /// How much longer than recorded a watch lasts, so that a busy machine has the time for all changes.
@@ -211,7 +211,7 @@ const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// Returns the events of an answer in protobuf: each has its length before it, and carries its object as a document.
 fn protobuf_events(answer: &Answer) -> Vec<Value> {
-    let document = |bytes: &[u8]| protobuf::decode(bytes, &Limits::default()).expect("a document");
+    let document = |bytes: &[u8]| tenure_protobuf::decode(bytes, &Limits::default()).expect("a document");
     // An answer that is no stream is one document, with what every document begins with.
     if answer.body.starts_with(b"k8s\0") {
         return vec![document(&answer.body)];

@@ -7,7 +7,7 @@ use crate::{
     stream::Stream,
 };
 use std::{sync::Arc, thread};
-use tenure_server::Access;
+use tenure_http::Authentication;
 use tenure_store::{HistoryLimits, MemoryStore};
 use tenure_value::Value;
 
@@ -145,7 +145,7 @@ fn a_watch_of_one_object_sees_that_one_alone() {
 #[test]
 fn whoever_is_slower_than_history_is_told_so_and_slows_nobody() {
     let limits = HistoryLimits { count: 5, ..HistoryLimits::default() };
-    let server = Server::over(Arc::new(MemoryStore::with_limits(limits)), Access::Anyone);
+    let server = Server::over(Arc::new(MemoryStore::with_limits(limits)), Authentication::Anyone);
     map(&server, "big", "a");
     let start = server.revision();
     // This one reads nothing while more changes than all buffers hold.

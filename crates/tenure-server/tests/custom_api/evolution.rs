@@ -4,7 +4,7 @@ use crate::{
     http::Request,
     server::{JSON_PATCH, MERGE_PATCH, Server, metadata, version},
 };
-use tenure_server::Access;
+use tenure_http::Authentication;
 use tenure_value::Value;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -22,7 +22,7 @@ fn definition(list: &str, version: &str) -> String {
 
 /// Starts another server over the same store, as after a restart: it knows what the store knows.
 fn started_again(server: &Server) -> Server {
-    Server::over(server.store.clone(), Access::Anyone)
+    Server::over(server.store.clone(), Authentication::Anyone)
 }
 
 const ATOMIC: &str = "";

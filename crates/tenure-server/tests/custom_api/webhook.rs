@@ -9,9 +9,9 @@ use std::{
     },
     time::Duration,
 };
-use tenure_server::{
-    Answer, PLAIN,
-    listen::{Handler, read_body},
+use tenure_http::{
+    PLAIN, Response,
+    listener::{Handler, read_body},
 };
 use tenure_value::{Limits, Object, Value, json};
 
@@ -68,11 +68,11 @@ impl Hook {
 }
 
 impl Handler for State {
-    async fn handle(self: Arc<Self>, request: hyper::Request<hyper::body::Incoming>) -> Answer {
+    async fn handle(self: Arc<Self>, request: hyper::Request<hyper::body::Incoming>) -> Response {
         self.questions.fetch_add(1, SeqCst);
         let manner = *self.manner.lock().unwrap();
         if manner == Manner::Fails {
-            return Answer::text(hyper::StatusCode::SERVICE_UNAVAILABLE, "come back later");
+            return Response::text(hyper::StatusCode::SERVICE_UNAVAILABLE, "come back later");
         }
         let body = read_body(request.into_body(), 64 << 20, Duration::from_secs(5)).await.unwrap();
         let review = json::parse(&body, &Limits::TRUSTED).unwrap();
@@ -98,7 +98,7 @@ impl Handler for State {
             ("kind", review.get("kind").cloned().unwrap()),
             ("response", response),
         ]);
-        Answer::document(hyper::StatusCode::OK, &answer, PLAIN)
+        Response::document(hyper::StatusCode::OK, &answer, PLAIN)
     }
 }
 

@@ -4,21 +4,12 @@ use crate::{Outcome, encryption::{EncryptionConfig, EncryptionFlags}, identity::
 #[cfg(feature = "etcd")]
 use crate::{control, etcd::EtcdFlags};
 use clap::{Args, ValueEnum};
-use std::{
-    fs::DirBuilder,
-    net::SocketAddr,
-    os::unix::fs::DirBuilderExt,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
-use tenure_server::{
-    Access, AdmissionChain, Behavior, Credentials, PluginSelection, Server, ServerOptions,
-    listen::{self, bind},
-    reachable, write_insecure_kubeconfig,
-};
+use std::{fs::DirBuilder, net::SocketAddr, os::unix::fs::DirBuilderExt, path::{Path, PathBuf}, sync::Arc};
+use tenure_http::{Authentication, Credentials, listener::{self, bind}, reachable, write_insecure_kubeconfig};
+use tenure_admission::{AdmissionChain, PluginSelection};
+use tenure_server::{Behavior, Server, ServerOptions};
 #[cfg(feature = "etcd")]
-use tenure_store::{EtcdOptions, EtcdStore};
-use tenure_store::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
+use tenure_store::{EtcdOptions, EtcdStore, EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
@@ -121,12 +112,12 @@ async fn serve(options: Options) -> Result<(), Error> {
     let listener = bind(options.listen).await?;
     let address = listener.local_addr()?;
     let (access, tls, kubeconfig, authority) = if options.insecure_http {
-        (Access::Anyone, None, write_insecure_kubeconfig(&options.data_dir, address)?, String::new())
+        (Authentication::Anyone, None, write_insecure_kubeconfig(&options.data_dir, address)?, String::new())
     } else {
         let authorities = options.identity.client_authorities()?;
         let credentials = Credentials::open(&options.data_dir, address, authorities)?;
         let Credentials { authority, token, kubeconfig, tls } = credentials;
-        (Access::Token(token), Some(tls), kubeconfig, authority)
+        (Authentication::Token(token), Some(tls), kubeconfig, authority)
     };
     let mut plugins = PluginSelection {
         enabled: options.enable_admission_plugins.clone(),
@@ -158,7 +149,7 @@ async fn serve(options: Options) -> Result<(), Error> {
         stopped().await;
         stopping.stop();
     };
-    listen::serve(listener, tls, api, stop).await;
+    listener::serve(listener, tls, api, stop).await;
     tracing::info!("stopped");
     Ok(())
 }

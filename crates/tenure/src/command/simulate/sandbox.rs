@@ -4,7 +4,8 @@
 use crate::{Error, document::Document};
 use http_body_util::Full;
 use std::sync::Arc;
-use tenure_server::{Access, Answer, AnswerBody, Server};
+use tenure_http::{Authentication, ResponseBody};
+use tenure_server::Server;
 use tenure_store::MemoryStore;
 use tenure_value::{Limits, Object, Value, json};
 use tokio::runtime::Runtime;
@@ -60,7 +61,7 @@ impl Sandbox {
     pub fn with(definitions: &[Document]) -> Result<Sandbox, Error> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(Error::Runtime)?;
-        let api = runtime.block_on(Server::open(Arc::new(MemoryStore::new()), Access::Anyone));
+        let api = runtime.block_on(Server::open(Arc::new(MemoryStore::new()), Authentication::Anyone));
         let api = api.map_err(|failure| Error::usage(format!("cannot start: {failure}")))?;
         let mut sandbox = Sandbox { runtime, api, custom: Vec::new() };
         for definition in definitions {
@@ -125,11 +126,11 @@ impl Sandbox {
         let (api_version, kind) = live.kind()?;
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let custom = self.custom.iter().find(|names| names.group == group && names.kind == kind);
-        let builtin = tenure_server::kinds::registry().of_kind(api_version, kind);
+        let builtin = tenure_builtin::registry().of_kind(api_version, kind);
         let (plural, namespaced) = match (custom, builtin) {
             (Some(names), _) => (names.plural.as_str(), names.namespaced),
             (None, Some(resource)) => {
-                (resource.name.as_str(), resource.scope == tenure_server::kinds::Scope::Namespaced)
+                (resource.name.as_str(), resource.scope == tenure_meta::Scope::Namespaced)
             }
             (None, None) => {
                 let problem = format!("unknown kind {api_version} {kind}; give its definition with --schema FILE");
@@ -166,9 +167,9 @@ impl Sandbox {
 }
 
 impl Response {
-    fn of(answer: Answer) -> Response {
+    fn of(answer: tenure_http::Response) -> Response {
         let document = match &answer.body {
-            AnswerBody::Whole(bytes) => json::parse(bytes, &Limits::TRUSTED).unwrap_or_default(),
+            ResponseBody::Whole(bytes) => json::parse(bytes, &Limits::TRUSTED).unwrap_or_default(),
             _ => Value::Null,
         };
         Response { code: answer.code.as_u16(), document }

@@ -1,0 +1,19 @@
+//! What a server serves, and the objects it stores.
+//!
+//! [`Catalog`] knows the built-in resources and those that definitions add; a [`Target`] is what one request is about; [`Objects`]
+//! reads stored objects at the version that a request names. The crate does not know how a response is made from objects, how a
+//! write is decided, or who may make it.
+
+mod cache;
+mod catalog;
+mod clock;
+pub mod object;
+mod objects;
+mod target;
+
+pub use cache::Cache;
+pub use catalog::discovery;
+pub use catalog::{Catalog, Conversions, CustomKind, Endpoint, KindVersions, ResourceHandler, Snapshot};
+pub use clock::Clock;
+pub use objects::{Objects, read_all, webhook_route};
+pub use target::{Target, Verb};

@@ -1,0 +1,123 @@
+//! Access to stored objects at the version that a request names: keys, decoding, conversion between versions and the cache of
+//! decoded objects. Nothing here knows HTTP or how a write is decided.
+
+mod cluster;
+mod conversion;
+mod decode_cache;
+mod namespace;
+mod webhook_route;
+
+use crate::{
+    catalog::{Catalog, ResourceHandler},
+    clock::Clock,
+    object::{Stored, key, prefix},
+    target::Target,
+};
+use decode_cache::DecodeCache;
+use std::sync::Arc;
+use tenure_admission::WebhookClient;
+use tenure_meta::{ApiError, Resource};
+use tenure_store::{Entry, ListRequest, Store};
+use tenure_value::Value;
+pub use webhook_route::to as webhook_route;
+
+/// The objects of a store.
+pub struct Objects {
+    /// The store.
+    pub store: Arc<dyn Store>,
+    /// What is served.
+    pub catalog: Arc<Catalog>,
+    /// The clock of everything that is written.
+    pub clock: Clock,
+    /// The client of conversion and admission webhooks.
+    pub webhooks: WebhookClient,
+    decoded: DecodeCache,
+}
+
+impl Objects {
+    /// Creates the objects of a store, none of them decoded yet.
+    pub fn new(store: Arc<dyn Store>, catalog: Arc<Catalog>, clock: Clock) -> Arc<Objects> {
+        let (webhooks, decoded) = (WebhookClient::default(), DecodeCache::default());
+        Arc::new(Objects { store, catalog, clock, webhooks, decoded })
+    }
+
+    /// Reads the target's current object.
+    pub async fn read(&self, target: &Target) -> Result<Option<Stored>, ApiError> {
+        let key = target.key();
+        let entry = self.store.get(key.as_bytes()).await?;
+        self.read_entry(target, key, entry).await
+    }
+
+    /// Reads the target's object as this server knows it, which may be older than what another server has written.
+    pub async fn peek(&self, target: &Target) -> Result<Option<Stored>, ApiError> {
+        let key = target.key();
+        let entry = self.store.peek(key.as_bytes())?;
+        self.read_entry(target, key, entry).await
+    }
+
+    async fn read_entry(
+        &self,
+        target: &Target,
+        key: String,
+        entry: Option<Entry>,
+    ) -> Result<Option<Stored>, ApiError> {
+        let Some(entry) = entry else { return Ok(None) };
+        if let Some(converted) = self.decoded.get_converted(&key, entry.modified, &target.handler) {
+            return Ok(Some(converted));
+        }
+        let cached = self.decoded.get(&key, entry.modified);
+        let is_new = cached.is_none() || DecodeCache::keeps_converted(&target.handler);
+        let stored = cached.map_or_else(|| Stored::read(&entry), Ok)?;
+        let converted = self.convert_one_from_storage(&target.handler, stored.clone()).await?;
+        if is_new {
+            self.decoded.put(key, &target.handler, stored, &converted, entry.value.len());
+        }
+        Ok(Some(converted))
+    }
+
+    /// Remembers an object that was just written: as it is stored, and as the handler reads it.
+    pub fn remember(
+        &self,
+        key: String,
+        handler: &ResourceHandler,
+        stored: Stored,
+        converted: &Stored,
+        bytes: usize,
+    ) {
+        self.decoded.put(key, handler, stored, converted, bytes);
+    }
+
+    /// Drops decoded objects that were not read lately.
+    pub fn drop_unread(&self) {
+        self.decoded.drop_unread();
+    }
+
+    /// Reads all objects of a resource in a namespace, or in all of them, as they are stored.
+    pub async fn read_all(&self, of: &Resource, namespace: &str) -> Result<Vec<Stored>, ApiError> {
+        read_all(&*self.store, of, namespace).await
+    }
+
+    /// Reads a cluster-scoped object of a built-in resource, given by its group and name, as it is stored.
+    pub async fn find_builtin(
+        &self,
+        (group, resource): (&str, &str),
+        name: &str,
+    ) -> Result<Option<Value>, ApiError> {
+        let Some(resource) = tenure_builtin::registry().find(group, "v1", resource) else { return Ok(None) };
+        let entry = self.store.get(key(resource, "", name).as_bytes()).await?;
+        entry.map(|entry| Stored::read(&entry).map(|stored| stored.object)).transpose()
+    }
+
+    /// Decodes an entry, unless the cache has it decoded.
+    pub fn decode(&self, entry: &Entry) -> Result<Stored, ApiError> {
+        let cached =
+            std::str::from_utf8(&entry.key).ok().and_then(|key| self.decoded.get(key, entry.modified));
+        cached.map_or_else(|| Stored::read(entry), Ok)
+    }
+}
+
+/// Reads all objects of a resource in a namespace, or in all of them, as they are stored.
+pub async fn read_all(store: &dyn Store, of: &Resource, namespace: &str) -> Result<Vec<Stored>, ApiError> {
+    let listing = store.list(ListRequest::prefix(prefix(of, namespace))).await?;
+    listing.entries.iter().map(Stored::read).collect()
+}

@@ -1,0 +1,132 @@
+//! The addresses of a webhook. A URL has its own; a service is resolved through its endpoint slices, its endpoints, its external
+//! name and finally its cluster IP, which only a network with a service proxy can reach.
+
+use crate::{
+    object::{Stored, key},
+    objects::read_all,
+};
+use tenure_admission::Endpoint;
+use tenure_crd::WebhookTarget;
+use tenure_meta::{Resource, Row};
+use tenure_store::Store;
+use tenure_value::{Text, Value};
+
+/// Resolves the addresses of a webhook.
+pub async fn to(store: &dyn Store, target: &WebhookTarget) -> Result<Endpoint, String> {
+    match target {
+        WebhookTarget::Url(url) => Endpoint::of_url(url),
+        WebhookTarget::Service { namespace, name, path, port } => {
+            let addresses = addresses(store, namespace, name, *port).await?;
+            Endpoint::of_service((namespace, name), *port, path, addresses)
+        }
+    }
+}
+
+async fn addresses(
+    store: &dyn Store,
+    namespace: &str,
+    name: &str,
+    port: u16,
+) -> Result<Vec<(String, u16)>, String> {
+    let service = get(store, find("", "services")?, namespace, name).await?;
+    let service = service.ok_or_else(|| format!("service {name:?} in namespace {namespace:?} not found"))?;
+    let spec = service.get("spec").unwrap_or(&Value::Null);
+    if spec.text("type") == "ExternalName" {
+        return Ok(vec![(spec.text("externalName").to_string(), port)]);
+    }
+    let of_service = |of: &&Value| of.get("port").and_then(Value::as_i64) == Some(i64::from(port));
+    let Some(row) = spec.items("ports").iter().find(of_service) else {
+        return Err(format!("service {name:?} in namespace {namespace:?} has no port {port}"));
+    };
+    let port_name = row.text("name");
+    let mut found = Vec::new();
+    for slice in list(store, find("discovery.k8s.io", "endpointslices")?, namespace).await? {
+        let owner = slice.at(["metadata", "labels", "kubernetes.io/service-name"]).and_then(Value::as_str);
+        if owner == Some(name) {
+            let is_ready = |of: &&Value| of.at(["conditions", "ready"]) != Some(&Value::Bool(false));
+            let hosts = slice.items("endpoints").iter().filter(is_ready);
+            let hosts: Vec<Text> = hosts.flat_map(|of| of.texts("addresses")).collect();
+            add(&mut found, hosts, &port_name, slice.items("ports"));
+        }
+    }
+    if let Some(endpoints) =
+        get(store, find("", "endpoints")?, namespace, name).await?.filter(|_| found.is_empty())
+    {
+        for subset in endpoints.items("subsets") {
+            let hosts = subset.items("addresses").iter().map(|address| address.text("ip")).collect();
+            add(&mut found, hosts, &port_name, subset.items("ports"));
+        }
+    }
+    match spec.text("clusterIP").as_str() {
+        _ if !found.is_empty() => Ok(found),
+        "" | "None" => Err(format!("no endpoints available for service {name:?} in namespace {namespace:?}")),
+        address => Ok(vec![(address.into(), port)]),
+    }
+}
+
+/// Adds every host with the port that goes by the name of the service's.
+fn add(found: &mut Vec<(String, u16)>, hosts: Vec<Text>, port_name: &str, ports: &[Value]) {
+    let port = ports.iter().find(|port| port.text("name") == port_name);
+    let number = port.and_then(|port| port.get("port")).and_then(Value::as_i64);
+    if let Some(number) = number.and_then(|number| u16::try_from(number).ok()) {
+        found.extend(hosts.into_iter().map(|host| (host.to_string(), number)));
+    }
+}
+
+fn find(group: &str, resource: &str) -> Result<&'static Resource, String> {
+    let found = tenure_builtin::registry().find(group, "v1", resource);
+    found.map(|of| &**of).ok_or_else(|| format!("{resource} are not served"))
+}
+
+async fn get(store: &dyn Store, of: &Resource, namespace: &str, name: &str) -> Result<Option<Value>, String> {
+    let entry = store.get(key(of, namespace, name).as_bytes()).await.map_err(|error| error.to_string())?;
+    entry
+        .map(|entry| Stored::read(&entry).map(|stored| stored.object))
+        .transpose()
+        .map_err(|why| why.to_string())
+}
+
+async fn list(store: &dyn Store, of: &Resource, namespace: &str) -> Result<Vec<Value>, String> {
+    let found = read_all(store, of, namespace).await.map_err(|failure| failure.to_string())?;
+    Ok(found.into_iter().map(|stored| stored.object).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::encode;
+    use tenure_apply::Managers;
+    use tenure_store::{Expected, MemoryStore, Transaction};
+
+    async fn put(store: &MemoryStore, of: &Resource, name: &str, object: &str) {
+        let value = encode(&object.parse().unwrap(), &Managers::default()).unwrap();
+        store.commit(Transaction::new().put(key(of, "n", name), Expected::Absent, value)).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_service_is_reached_by_slices_then_endpoints_then_its_own_address() {
+        let store = MemoryStore::new();
+        let target = WebhookTarget::Service {
+            namespace: "n".into(),
+            name: "s".into(),
+            path: "/convert".into(),
+            port: 443,
+        };
+        assert!(to(&store, &target).await.unwrap_err().contains("not found"));
+        let service = r#"{"metadata":{"name":"s"},"spec":{"clusterIP":"10.0.0.9","ports":[{"name":"web","port":443}]}}"#;
+        put(&store, find("", "services").unwrap(), "s", service).await;
+        let route = to(&store, &target).await.unwrap();
+        assert_eq!(route.url, "https://s.n.svc:443/convert");
+        assert_eq!(route.addresses, [("10.0.0.9".to_string(), 443)]);
+        let endpoints =
+            r#"{"subsets":[{"addresses":[{"ip":"10.1.0.1"}],"ports":[{"name":"web","port":8443}]}]}"#;
+        put(&store, find("", "endpoints").unwrap(), "s", endpoints).await;
+        assert_eq!(to(&store, &target).await.unwrap().addresses, [("10.1.0.1".to_string(), 8443)]);
+        let slices = find("discovery.k8s.io", "endpointslices").unwrap();
+        let slice = r#"{"metadata":{"labels":{"kubernetes.io/service-name":"s"}},"ports":[{"name":"other","port":1},{"name":"web","port":9443}],
+            "endpoints":[{"addresses":["10.2.0.1"],"conditions":{"ready":false}},{"addresses":["10.2.0.2"]}]}"#;
+        put(&store, slices, "s-1", slice).await;
+        put(&store, slices, "t-1", &slice.replace("\"s\"", "\"t\"").replace("10.2.0.2", "10.3.0.1")).await;
+        assert_eq!(to(&store, &target).await.unwrap().addresses, [("10.2.0.2".to_string(), 9443)]);
+    }
+}

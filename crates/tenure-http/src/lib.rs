@@ -1,0 +1,36 @@
+//! The HTTP side of an API server: the listener, TLS credentials, request paths and parameters, content negotiation, bodies,
+//! responses and metrics.
+//!
+//! The crate does not know which resources are served or how a request is carried out; the listener hands each request to a
+//! [`listener::Handler`].
+
+mod authentication;
+mod body_stream;
+mod chunked_body;
+mod client_certificate;
+pub mod compression;
+mod credentials;
+pub mod health;
+pub mod impersonation;
+pub mod listener;
+pub mod metrics;
+pub mod negotiation;
+pub mod query;
+mod request;
+pub mod request_guard;
+mod request_path;
+mod response;
+mod shutdown;
+mod warning;
+
+pub use authentication::Authentication;
+pub use body_stream::{BodySender, BodyStream};
+pub use chunked_body::ChunkedBody;
+pub use client_certificate::{ClientAuthorities, ClientCertificate};
+pub use credentials::{Credentials, reachable, write_insecure_kubeconfig};
+pub use metrics::Metrics;
+pub use negotiation::{Encoding, Format, MediaTypes, OpenApiEncoding, PLAIN, View};
+pub use query::{FieldValidation, MANAGER_BYTES, Query, WriteOptions};
+pub use request::Request;
+pub use request_path::{DiscoveryPath, RequestPath, ResourcePath};
+pub use response::{Response, ResponseBody};

@@ -1,0 +1,358 @@
+//! Content negotiation: the encoding of a request's body and of the response. Custom resources have no protobuf
+//! encoding; everything has JSON and YAML.
+
+use tenure_meta::{ApiError, OpenApiVersion, Reason};
+
+/// The encoding of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Encoding {
+    /// `application/json`.
+    Json,
+    /// `application/yaml`.
+    Yaml,
+    /// `application/vnd.kubernetes.protobuf`.
+    Protobuf,
+}
+
+/// The representation of an object that the client wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum View {
+    /// The object itself.
+    #[default]
+    Whole,
+    /// A `Table` of columns.
+    Table,
+    /// The metadata alone.
+    PartialObjectMetadata,
+    /// The metadata of a list's items alone.
+    PartialObjectMetadataList,
+}
+
+/// The format of a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Format {
+    /// How bytes stand for the document.
+    pub encoding: Encoding,
+    /// The representation.
+    pub view: View,
+    /// Whether `metadata.managedFields` is left out (`drop=metadata.managedFields`).
+    pub without_managers: bool,
+}
+
+/// The format of a response to a client without preferences.
+pub const PLAIN: Format = Format { encoding: Encoding::Json, view: View::Whole, without_managers: false };
+
+impl Encoding {
+    /// Returns the media type.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Encoding::Json => "application/json",
+            Encoding::Yaml => "application/yaml",
+            Encoding::Protobuf => "application/vnd.kubernetes.protobuf",
+        }
+    }
+}
+
+/// The encodings that an endpoint supports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MediaTypes {
+    /// JSON and YAML.
+    Text,
+    /// JSON, YAML and protobuf.
+    All,
+    /// The same without tables: objects that are not stored have no columns.
+    AllButTables,
+    /// All, and streams of JSON and protobuf: collections, which can be watched.
+    AllAndStreams,
+}
+
+impl MediaTypes {
+    fn encodings(self) -> &'static [Encoding] {
+        match self {
+            MediaTypes::Text => &[Encoding::Json, Encoding::Yaml],
+            MediaTypes::All | MediaTypes::AllButTables | MediaTypes::AllAndStreams => {
+                &[Encoding::Json, Encoding::Yaml, Encoding::Protobuf]
+            }
+        }
+    }
+
+    /// Returns the encodings of the same resource with streams; those of custom resources are not listed.
+    pub fn with_streams(self) -> MediaTypes {
+        if self == MediaTypes::All { MediaTypes::AllAndStreams } else { self }
+    }
+
+    fn listed(self) -> String {
+        self.encodings().iter().map(|encoding| encoding.media_type()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns the encoding of a request's body; a missing content type means JSON.
+    pub fn body(self, content_type: Option<&str>) -> Result<Encoding, ApiError> {
+        let Some(given) = content_type.filter(|given| !given.trim().is_empty()) else {
+            return Ok(Encoding::Json);
+        };
+        let essence = essence(given);
+        self.encodings().iter().copied().find(|encoding| encoding.media_type() == essence).ok_or_else(|| {
+            ApiError::new(
+                Reason::UnsupportedMediaType,
+                format!(
+                    "the body of the request was in an unknown format - accepted media types include: {}",
+                    self.listed()
+                ),
+            )
+        })
+    }
+
+    /// Chooses the format of the response by the client's preferences.
+    pub fn answer(self, accept: Option<&str>) -> Result<Format, ApiError> {
+        let entries = entries(accept);
+        if let Some(format) = entries.iter().find_map(|entry| entry.format(self)) {
+            return Ok(format);
+        }
+        let message = if entries.iter().any(|entry| entry.encoding(self).is_some()) {
+            format!("only the following media types are accepted: {}", self.listed())
+        } else {
+            let streams = match self {
+                MediaTypes::AllAndStreams => {
+                    ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+                }
+                MediaTypes::All | MediaTypes::AllButTables | MediaTypes::Text => "",
+            };
+            format!("406: Not Acceptable\n\nAvailable representations: {}{streams}", self.listed())
+        };
+        Err(ApiError::new(Reason::NotAcceptable, message))
+    }
+}
+
+/// The encoding of an OpenAPI document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenApiEncoding {
+    /// As JSON.
+    Json,
+    /// As the gnostic protobuf messages.
+    Protobuf,
+}
+
+impl OpenApiEncoding {
+    /// Returns the media types of the protobuf encoding of a version, the current one first.
+    fn protobuf(version: OpenApiVersion) -> [&'static str; 2] {
+        match version {
+            OpenApiVersion::V2 => [
+                "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+                "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+            ],
+            OpenApiVersion::V3 => [
+                "application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
+                "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
+            ],
+        }
+    }
+
+    /// Returns the media type of a version's documents.
+    pub fn media_type(self, version: OpenApiVersion) -> &'static str {
+        let [current, _] = Self::protobuf(version);
+        match self {
+            OpenApiEncoding::Json => Encoding::Json.media_type(),
+            OpenApiEncoding::Protobuf => current,
+        }
+    }
+
+    /// Chooses the encoding of a version's documents by the client's preferences.
+    pub fn choose(accept: Option<&str>, version: OpenApiVersion) -> Result<OpenApiEncoding, ApiError> {
+        let form = |entry: &AcceptEntry<'_>| match entry.essence.as_str() {
+            "*/*" | "application/*" | "application/json" => Some(OpenApiEncoding::Json),
+            essence => Self::protobuf(version).contains(&essence).then_some(OpenApiEncoding::Protobuf),
+        };
+        entries(accept).iter().find_map(form).ok_or_else(|| {
+            let listed = [OpenApiEncoding::Json, OpenApiEncoding::Protobuf]
+                .map(|form| form.media_type(version))
+                .join(", ");
+            let message = format!("only the following media types are accepted: {listed}");
+            ApiError::new(Reason::NotAcceptable, message)
+        })
+    }
+}
+
+/// Chooses the encoding of aggregated discovery; `None` for a client that prefers unaggregated discovery.
+pub fn aggregated(accept: Option<&str>) -> Option<Encoding> {
+    for entry in entries(accept) {
+        let Some(encoding) = entry.encoding(MediaTypes::All) else { continue };
+        match (entry.parameter("as"), entry.parameter("g"), entry.parameter("v")) {
+            (None, _, _) => return None,
+            (Some("APIGroupDiscoveryList"), Some("apidiscovery.k8s.io"), Some("v2")) => {
+                return Some(encoding).filter(|encoding| *encoding != Encoding::Yaml);
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Parses an `Accept` header, most preferred entries first; a missing one accepts everything.
+fn entries(accept: Option<&str>) -> Vec<AcceptEntry<'_>> {
+    let accept = accept.map(str::trim).filter(|text| !text.is_empty()).unwrap_or("*/*");
+    let mut entries: Vec<AcceptEntry> =
+        accept.split(',').map(AcceptEntry::parse).filter(|entry| entry.quality > 0).collect();
+    entries.sort_by_key(|entry| std::cmp::Reverse(entry.quality));
+    entries
+}
+
+/// One entry of an `Accept` header.
+struct AcceptEntry<'a> {
+    essence: String,
+    parameters: Vec<(&'a str, &'a str)>,
+    /// In thousandths.
+    quality: u32,
+}
+
+impl<'a> AcceptEntry<'a> {
+    fn parse(text: &'a str) -> AcceptEntry<'a> {
+        let mut parts = text.split(';').map(str::trim);
+        let essence = parts.next().unwrap_or("").to_ascii_lowercase();
+        let all: Vec<(&str, &str)> = parts
+            .filter_map(|part| part.split_once('='))
+            .map(|(name, value)| (name.trim(), value.trim().trim_matches('"')))
+            .collect();
+        let quality =
+            all.iter().find(|(name, _)| *name == "q").and_then(|(_, value)| value.parse::<f32>().ok());
+        let quality = (quality.unwrap_or(1.0).clamp(0.0, 1.0) * 1000.0) as u32;
+        AcceptEntry {
+            essence,
+            parameters: all.into_iter().filter(|(name, _)| *name != "q").collect(),
+            quality,
+        }
+    }
+
+    fn encoding(&self, offer: MediaTypes) -> Option<Encoding> {
+        match self.essence.as_str() {
+            "*/*" | "application/*" => Some(Encoding::Json),
+            essence => offer.encodings().iter().copied().find(|encoding| encoding.media_type() == essence),
+        }
+    }
+
+    fn parameter(&self, name: &str) -> Option<&'a str> {
+        self.parameters.iter().find(|(of, _)| *of == name).map(|(_, value)| *value)
+    }
+
+    fn format(&self, offer: MediaTypes) -> Option<Format> {
+        let encoding = self.encoding(offer)?;
+        let view = match self.parameter("as") {
+            None => View::Whole,
+            Some(_) if self.parameter("g") != Some("meta.k8s.io") => return None,
+            Some("Table") if matches!(self.parameter("v"), Some("v1" | "v1beta1")) => View::Table,
+            Some("PartialObjectMetadata") if self.parameter("v") == Some("v1") => View::PartialObjectMetadata,
+            Some("PartialObjectMetadataList") if self.parameter("v") == Some("v1") => {
+                View::PartialObjectMetadataList
+            }
+            Some(_) => return None,
+        };
+        // A table has no protobuf encoding; another entry may still be supported.
+        if view == View::Table && (encoding == Encoding::Protobuf || offer == MediaTypes::AllButTables) {
+            return None;
+        }
+        let without_managers = self.parameter("drop") == Some("metadata.managedFields");
+        Some(Format { encoding, view, without_managers })
+    }
+}
+
+/// Returns the media type without its parameters, in lower case.
+pub fn essence(content_type: &str) -> String {
+    content_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_preferred_format_is_chosen() {
+        const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
+        let cases = [
+            (None, Encoding::Json, View::Whole),
+            (Some("*/*"), Encoding::Json, View::Whole),
+            (Some("text/html, application/json;q=0.9"), Encoding::Json, View::Whole),
+            (Some("application/json;q=0.5, application/yaml"), Encoding::Yaml, View::Whole),
+            (Some(TABLE), Encoding::Json, View::Table),
+            (
+                Some("application/json;as=Table;v=v9;g=meta.k8s.io,application/json"),
+                Encoding::Json,
+                View::Whole,
+            ),
+            (Some("application/vnd.kubernetes.protobuf,application/json"), Encoding::Protobuf, View::Whole),
+        ];
+        for (accept, encoding, view) in cases {
+            let format = MediaTypes::All.answer(accept).unwrap();
+            assert_eq!((format.encoding, format.view), (encoding, view), "{accept:?}");
+        }
+        let without = MediaTypes::All.answer(Some("application/json;drop=metadata.managedFields")).unwrap();
+        assert!(without.without_managers);
+        assert_eq!(
+            MediaTypes::Text
+                .answer(Some("application/vnd.kubernetes.protobuf,application/json"))
+                .unwrap()
+                .encoding,
+            Encoding::Json
+        );
+    }
+
+    #[test]
+    fn old_and_new_openapi_media_types_are_accepted() {
+        for (accept, form) in [
+            (None, OpenApiEncoding::Json),
+            (Some("application/json"), OpenApiEncoding::Json),
+            (Some("text/html, */*;q=0.1"), OpenApiEncoding::Json),
+            (Some("application/com.github.proto-openapi.spec.v2@v1.0+protobuf"), OpenApiEncoding::Protobuf),
+            (
+                Some("application/json;q=0.5, application/com.github.proto-openapi.spec.v2.v1.0+protobuf"),
+                OpenApiEncoding::Protobuf,
+            ),
+        ] {
+            assert_eq!(OpenApiEncoding::choose(accept, OpenApiVersion::V2).unwrap(), form, "{accept:?}");
+        }
+        assert_eq!(OpenApiEncoding::choose(Some("text/html"), OpenApiVersion::V2).unwrap_err().code(), 406);
+        let third = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
+        assert_eq!(
+            OpenApiEncoding::choose(Some(third), OpenApiVersion::V3).unwrap(),
+            OpenApiEncoding::Protobuf
+        );
+        assert_eq!(OpenApiEncoding::choose(Some(third), OpenApiVersion::V2).unwrap_err().code(), 406);
+    }
+
+    #[test]
+    fn aggregated_discovery_needs_the_preference_of_the_client() {
+        let entry =
+            |encoding: &str| format!("{encoding};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
+        let (json, protobuf) = (entry("application/json"), entry("application/vnd.kubernetes.protobuf"));
+        let beta = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
+        for (accept, encoding) in [
+            (format!("{json},{beta},application/json"), Some(Encoding::Json)),
+            (format!("{beta},{json}"), Some(Encoding::Json)),
+            (format!("{protobuf},{json}"), Some(Encoding::Protobuf)),
+            (format!("{protobuf};q=0.5,{json}"), Some(Encoding::Json)),
+            (format!("application/json,{json};q=0.9"), None),
+            (beta.into(), None),
+            ("application/json".into(), None),
+        ] {
+            assert_eq!(aggregated(Some(&accept)), encoding, "{accept}");
+        }
+        assert_eq!(aggregated(None), None);
+    }
+
+    #[test]
+    fn unsupported_media_types_are_refused() {
+        for accept in [
+            "text/html",
+            "image/png",
+            "application/json;as=Nothing;v=v1;g=meta.k8s.io",
+            "application/json;as=Table;v=v9;g=meta.k8s.io",
+            "application/json;q=0",
+        ] {
+            assert_eq!(MediaTypes::All.answer(Some(accept)).unwrap_err().code(), 406, "{accept}");
+        }
+        assert_eq!(
+            MediaTypes::Text.body(Some("application/vnd.kubernetes.protobuf")).unwrap_err().code(),
+            415
+        );
+        assert_eq!(MediaTypes::All.body(None).unwrap(), Encoding::Json);
+        assert_eq!(MediaTypes::All.body(Some("application/JSON; charset=utf-8")).unwrap(), Encoding::Json);
+    }
+}

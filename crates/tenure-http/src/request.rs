@@ -1,0 +1,62 @@
+//! A request that was authenticated and read: method, query, headers and body.
+
+use super::{Format, MediaTypes, Query};
+use bytes::Bytes;
+use hyper::{HeaderMap, Method, header};
+use std::sync::Arc;
+use tenure_auth::UserInfo;
+use tenure_meta::ApiError;
+use tenure_value::Text;
+
+/// A request whose path has been resolved and whose body has been read.
+pub struct Request {
+    /// The HTTP method.
+    pub method: Method,
+    /// Who makes the request, or whom it is made as.
+    pub user: Arc<UserInfo>,
+    /// The parameters.
+    pub query: Query,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body; empty where the method has none.
+    pub body: Bytes,
+}
+
+impl Request {
+    /// Returns the request that the server makes of itself: no query, no body, and the name of the component as user agent.
+    pub fn internal(method: Method, component: &'static str) -> Request {
+        let agent = header::HeaderValue::from_static(component);
+        let user = UserInfo::new("system:apiserver").with_group(UserInfo::MASTERS);
+        Request {
+            method,
+            user: Arc::new(user),
+            query: Query::default(),
+            headers: HeaderMap::from_iter([(header::USER_AGENT, agent)]),
+            body: Bytes::new(),
+        }
+    }
+
+    /// Returns the text of a header.
+    pub fn header(&self, name: header::HeaderName) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// Returns the media type of the body.
+    pub fn content_type(&self) -> Option<&str> {
+        self.header(header::CONTENT_TYPE)
+    }
+
+    /// Negotiates the format of the response.
+    pub fn format(&self, offer: MediaTypes) -> Result<Format, ApiError> {
+        offer.answer(self.header(header::ACCEPT))
+    }
+
+    /// Returns the field manager of a write that names none: the client's program, from its user agent.
+    pub fn default_manager(&self) -> Text {
+        let agent = self.header(header::USER_AGENT).unwrap_or_default();
+        let program = agent.split('/').next().unwrap_or_default();
+        let printable: String =
+            program.chars().filter(|character| !character.is_control()).take(128).collect();
+        if printable.is_empty() { "unknown".into() } else { printable.into() }
+    }
+}

@@ -1,0 +1,185 @@
+//! Request paths: discovery documents, collections, objects and subresources. A path is split before it is decoded, so
+//! that an encoded slash cannot start another segment.
+
+use percent_encoding::percent_decode_str;
+use tenure_value::Text;
+
+/// What a request path names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RequestPath {
+    /// `/api`, `/apis`, `/apis/GROUP`, `/api/v1`, `/apis/GROUP/VERSION`.
+    Discovery(DiscoveryPath),
+    /// A collection, an object, or a subresource of one.
+    Resource(ResourcePath),
+    /// Any other path, undecoded, such as `/version`.
+    Other(String),
+}
+
+/// A discovery document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DiscoveryPath {
+    /// `/api`: the versions of the core group.
+    Core,
+    /// `/apis`: all groups.
+    Groups,
+    /// `/apis/GROUP`: the versions of one group.
+    Group(Text),
+    /// `/apis/GROUP/VERSION` or `/api/VERSION`: the resources of one version.
+    Version(Text, Text),
+}
+
+/// A collection (no name), an object, or a subresource of one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResourcePath {
+    /// The API group; empty for the core group.
+    pub group: Text,
+    /// The API version.
+    pub version: Text,
+    /// The namespace; empty for cluster-scoped resources and for collections over all namespaces.
+    pub namespace: Text,
+    /// The resource, in plural.
+    pub resource: Text,
+    /// The object's name; empty for a collection.
+    pub name: Text,
+    /// The subresource; empty for the object itself.
+    pub subresource: Text,
+    /// The rest of the path behind the subresource, as `proxy` takes it.
+    pub rest: Text,
+    /// Whether the path has the deprecated form `/watch/…`, which requests a watch.
+    pub watch: bool,
+}
+
+impl RequestPath {
+    /// Parses a request path (without its query); `None` if a segment does not decode to UTF-8.
+    pub fn parse(path: &str) -> Option<RequestPath> {
+        let segments: Vec<&str> = path.trim_start_matches('/').trim_end_matches('/').split('/').collect();
+        let (group, rest) = match segments.as_slice() {
+            ["api"] => return Some(RequestPath::Discovery(DiscoveryPath::Core)),
+            ["apis"] => return Some(RequestPath::Discovery(DiscoveryPath::Groups)),
+            ["apis", group] => return Some(RequestPath::Discovery(DiscoveryPath::Group(decode(group)?))),
+            ["api", rest @ ..] => (Text::default(), rest),
+            ["apis", group, rest @ ..] => (decode(group)?, rest),
+            _ => return Some(RequestPath::Other(format!("/{}", path.trim_start_matches('/')))),
+        };
+        let (version, rest) = (decode(rest[0])?, &rest[1..]);
+        let (watch, rest) = match rest {
+            [] => return Some(RequestPath::Discovery(DiscoveryPath::Version(group, version))),
+            ["watch", rest @ ..] if !rest.is_empty() => (true, rest),
+            rest => (false, rest),
+        };
+        let below_namespace = is_below_namespace(rest);
+        let (namespace, rest) = match rest {
+            ["namespaces", namespace, rest @ ..] if below_namespace => (decode(namespace)?, rest),
+            rest => (Text::default(), rest),
+        };
+        let segment = |at: usize| rest.get(at).map_or(Some(Text::default()), |segment| decode(segment));
+        Some(RequestPath::Resource(ResourcePath {
+            group,
+            version,
+            namespace,
+            resource: segment(0)?,
+            name: segment(1)?,
+            subresource: segment(2)?,
+            rest: decode(&rest.get(3..).unwrap_or_default().join("/"))?,
+            watch,
+        }))
+    }
+}
+
+/// The subresources of a namespace itself: `/namespaces/NAME/status` is not a collection called `status`.
+const NAMESPACE_SUBRESOURCES: [&str; 2] = ["status", "finalize"];
+
+/// Whether `/namespaces/X/…` leads into the namespace rather than naming the namespace itself.
+fn is_below_namespace(rest: &[&str]) -> bool {
+    matches!(rest, ["namespaces", _, next, ..] if !(rest.len() == 3 && NAMESPACE_SUBRESOURCES.contains(next)))
+}
+
+/// Decodes a percent-encoded segment; `None` if an escape is malformed or the result is not UTF-8.
+pub fn decode(segment: &str) -> Option<Text> {
+    if !segment.contains('%') {
+        return Some(Text::new(segment));
+    }
+    // The decoder leaves malformed escapes as they are.
+    let is_escape = |rest: &str| rest.len() >= 2 && rest.as_bytes()[..2].iter().all(u8::is_ascii_hexdigit);
+    if !segment.split('%').skip(1).all(is_escape) {
+        return None;
+    }
+    percent_decode_str(segment).decode_utf8().ok().map(|decoded| Text::new(&decoded))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> ResourcePath {
+        match RequestPath::parse(text) {
+            Some(RequestPath::Resource(path)) => path,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn paths_name_collections_objects_and_subresources() {
+        let cases = [
+            ("/api/v1/pods", "", "v1", "", "pods", "", "", false),
+            ("/api/v1/namespaces/n/pods/p", "", "v1", "n", "pods", "p", "", false),
+            ("/api/v1/namespaces/n/pods/p/log", "", "v1", "n", "pods", "p", "log", false),
+            ("/api/v1/namespaces/n", "", "v1", "", "namespaces", "n", "", false),
+            ("/api/v1/namespaces/n/status", "", "v1", "", "namespaces", "n", "status", false),
+            ("/api/v1/namespaces/n/finalize", "", "v1", "", "namespaces", "n", "finalize", false),
+            (
+                "/apis/apps/v1/namespaces/n/deployments/d/scale",
+                "apps",
+                "v1",
+                "n",
+                "deployments",
+                "d",
+                "scale",
+                false,
+            ),
+            ("/api/v1/watch/namespaces/n/pods", "", "v1", "n", "pods", "", "", true),
+            ("/apis/g/v1/things/a%2Fb", "g", "v1", "", "things", "a/b", "", false),
+        ];
+        for (text, group, version, namespace, resource, name, subresource, watch) in cases {
+            let got = path(text);
+            assert_eq!(
+                (
+                    &*got.group,
+                    &*got.version,
+                    &*got.namespace,
+                    &*got.resource,
+                    &*got.name,
+                    &*got.subresource,
+                    got.watch
+                ),
+                (group, version, namespace, resource, name, subresource, watch),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn discovery_paths_are_distinguished_from_resources() {
+        let version = DiscoveryPath::Version("apps".into(), "v1".into());
+        let cases = [
+            ("/api", RequestPath::Discovery(DiscoveryPath::Core)),
+            ("/apis/", RequestPath::Discovery(DiscoveryPath::Groups)),
+            ("/apis/apps", RequestPath::Discovery(DiscoveryPath::Group("apps".into()))),
+            ("/apis/apps/v1", RequestPath::Discovery(version)),
+            ("/healthz", RequestPath::Other("/healthz".into())),
+            ("/", RequestPath::Other("/".into())),
+        ];
+        for (text, want) in cases {
+            assert_eq!(RequestPath::parse(text), Some(want), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_malformed_escape_is_refused() {
+        assert_eq!(RequestPath::parse("/api/v1/pods/%ff"), None);
+        assert_eq!(RequestPath::parse("/api/v1/pods/%zz"), None);
+        assert_eq!(RequestPath::parse("/api/v1/pods/%+1"), None);
+        assert_eq!(RequestPath::parse("/api/v1/pods/a%2"), None);
+        assert_eq!(RequestPath::parse("/api/v1/pods/%€"), None);
+    }
+}

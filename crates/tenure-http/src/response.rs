@@ -1,0 +1,144 @@
+//! Responses: a status code, headers, and a body that is complete, chunked or streamed.
+
+use super::{BodyStream, ChunkedBody, Encoding, Format, View, warning};
+use bytes::Bytes;
+use hyper::{
+    HeaderMap, StatusCode,
+    body::{Body, Frame, SizeHint},
+    header::{self, HeaderName, HeaderValue},
+};
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    task::{Context, Poll},
+};
+use tenure_meta::ApiError;
+use tenure_protobuf;
+use tenure_value::{Value, json, yaml};
+
+/// The response to a request.
+#[derive(Debug)]
+pub struct Response {
+    /// The HTTP status code.
+    pub code: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: ResponseBody,
+}
+
+/// The body of a [`Response`].
+#[derive(Debug)]
+pub enum ResponseBody {
+    /// The complete body.
+    Whole(Bytes),
+    /// Chunks that are joined as the client reads.
+    Chunked(Box<ChunkedBody>),
+    /// A body that is produced as the client reads.
+    Stream(BodyStream),
+}
+
+impl Response {
+    /// Creates a response with a complete body.
+    pub fn new(code: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response {
+        // Few headers need little memory, which a watch keeps as long as it lasts.
+        let mut headers = HeaderMap::with_capacity(3);
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+        Response { code, headers, body: ResponseBody::Whole(body.into()) }
+    }
+
+    /// Creates a response with a streamed body.
+    pub fn stream(media_type: &'static str, body: BodyStream) -> Response {
+        let mut response = Response::new(StatusCode::OK, media_type, Bytes::new());
+        response.body = ResponseBody::Stream(body);
+        response
+    }
+
+    /// Creates a response with a chunked body.
+    pub fn pieces(media_type: &'static str, body: ChunkedBody) -> Response {
+        let mut response = Response::new(StatusCode::OK, media_type, Bytes::new());
+        response.body = ResponseBody::Chunked(Box::new(body));
+        response
+    }
+
+    /// Creates a plain text response.
+    pub fn text(code: StatusCode, text: impl Into<String>) -> Response {
+        Response::new(code, "text/plain; charset=utf-8", text.into())
+    }
+
+    /// Creates a response with a document.
+    pub fn document(code: StatusCode, document: &Value, format: Format) -> Response {
+        let (encoding, body): (Encoding, Bytes) = match format.encoding {
+            Encoding::Yaml => (Encoding::Yaml, yaml::to_string(document).into()),
+            // A kind without a protobuf encoding is encoded as JSON.
+            Encoding::Protobuf => match tenure_protobuf::encode(document) {
+                Ok(body) => (Encoding::Protobuf, body),
+                Err(_) => (Encoding::Json, json::to_vec(document).into()),
+            },
+            Encoding::Json => (Encoding::Json, json::to_vec(document).into()),
+        };
+        Response::new(code, encoding.media_type(), body)
+    }
+
+    /// Creates a response with the `Status` of an error.
+    pub fn failure(failure: &ApiError, format: Format) -> Response {
+        let code = StatusCode::from_u16(failure.code()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response =
+            Response::document(code, &failure.status(), Format { view: View::Whole, ..format });
+        if let Some(seconds) = failure.retry_after {
+            response.headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response.with_warnings(&failure.warnings)
+    }
+
+    /// Adds `Warning` headers, without duplicates and within the limits that Kubernetes has.
+    pub fn with_warnings(mut self, warnings: &[String]) -> Response {
+        for text in warning::limited(warnings) {
+            if let Ok(value) = HeaderValue::try_from(warning::header(&text)) {
+                self.headers.append(header::WARNING, value);
+            }
+        }
+        self
+    }
+
+    /// Sets a header.
+    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Response {
+        self.headers.insert(name, value);
+        self
+    }
+}
+
+impl Body for ResponseBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match &mut *self {
+            ResponseBody::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
+            ResponseBody::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            ResponseBody::Chunked(chunks) => {
+                Poll::Ready(chunks.take_next().map(|bytes| Ok(Frame::data(bytes))))
+            }
+            ResponseBody::Stream(stream) => {
+                stream.poll_next(context).map(|chunk| chunk.map(|bytes| Ok(Frame::data(bytes))))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, ResponseBody::Whole(bytes) if bytes.is_empty())
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            ResponseBody::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            ResponseBody::Chunked(chunks) => {
+                chunks.left().map_or_else(SizeHint::default, |left| SizeHint::with_exact(left as u64))
+            }
+            ResponseBody::Stream(_) => SizeHint::default(),
+        }
+    }
+}

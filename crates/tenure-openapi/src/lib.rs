@@ -1,0 +1,129 @@
+//! What the server publishes about itself as OpenAPI, made from the topology it works with: version 3 by
+//! group and version, version 2 as one document. `kubectl` explains, validates and patches by it, so every
+//! `x-kubernetes-*` mark must be in it.
+
+mod binary;
+mod binary_2;
+mod binary_3;
+mod operations;
+mod schemas;
+mod words;
+
+pub use binary_2::version_2_in_protobuf;
+pub use binary_3::version_3_in_protobuf;
+use operations::paths;
+pub use schemas::Component;
+use schemas::Publisher;
+pub use tenure_meta::OpenApiVersion;
+use tenure_meta::Registry;
+use tenure_schema::Schema;
+use tenure_value::{Text, Value};
+
+/// The version of Kubernetes whose API this is.
+pub const KUBERNETES: &str = "v1.36.4";
+
+/// The document of one group and version, in version 3.
+pub fn version_3(
+    registry: &Registry,
+    schema: &Schema,
+    group: &str,
+    version: &str,
+    custom: &[Component],
+) -> Value {
+    let mut publisher = Publisher::new(schema, OpenApiVersion::V3, custom);
+    let paths = paths(registry.of_version(group, version), &mut publisher);
+    Value::object([
+        ("openapi", Value::from("3.0.0")),
+        ("info", info()),
+        ("paths", paths),
+        (
+            "components",
+            Value::object([("schemas", publisher.definitions()), ("securitySchemes", security_schemes())]),
+        ),
+        ("security", security()),
+    ])
+}
+
+/// The document of everything, in version 2.
+pub fn version_2(registry: &Registry, schema: &Schema, custom: &[Component]) -> Value {
+    let mut publisher = Publisher::new(schema, OpenApiVersion::V2, custom);
+    let paths = paths(registry.resources().iter(), &mut publisher);
+    Value::object([
+        ("swagger", Value::from("2.0")),
+        ("info", info()),
+        ("paths", paths),
+        ("definitions", publisher.definitions()),
+        ("securityDefinitions", security_schemes()),
+        ("security", security()),
+    ])
+}
+
+/// The name by which the index of version 3 lists a group and version.
+pub fn index_name(group: &str, version: &str) -> Text {
+    if group.is_empty() { format!("api/{version}").into() } else { format!("apis/{group}/{version}").into() }
+}
+
+fn info() -> Value {
+    Value::object([("title", Value::from("Kubernetes")), ("version", Value::from(KUBERNETES))])
+}
+
+fn security_schemes() -> Value {
+    let bearer =
+        [("type", "apiKey"), ("in", "header"), ("name", "authorization"), ("description", "Bearer token")];
+    Value::object([("BearerToken", Value::object(bearer.map(|(name, value)| (name, Value::from(value)))))])
+}
+
+fn security() -> Value {
+    Value::array([Value::object([("BearerToken", Value::array([]))])])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tenure_schema::openapi;
+
+    #[test]
+    fn what_is_published_compiles_to_the_same_topology() {
+        let (registry, schema) = (tenure_builtin::registry(), Schema::builtin());
+        let document = version_3(registry, schema, "apps", "v1", &[]);
+        let back = openapi::compile_v3(&document).unwrap();
+        let whole = openapi::compile_v2(&version_2(registry, schema, &[])).unwrap();
+        for (again, dialect) in [(&back, OpenApiVersion::V3), (&whole, OpenApiVersion::V2)] {
+            let (ours, theirs) = (schema.kind("apps/v1", "Deployment"), again.kind("apps/v1", "Deployment"));
+            let described = |of: Option<tenure_schema::TypeRef<'_>>, from: &Schema| {
+                let mut publisher = Publisher::new(from, dialect, &[]);
+                publisher.reference(of.unwrap());
+                publisher.definitions()
+            };
+            assert_eq!(described(ours, schema), described(theirs, again), "{dialect:?}");
+        }
+    }
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        fn references(value: &Value, found: &mut Vec<Text>) {
+            match value {
+                Value::Object(object) => {
+                    found.extend(object.get("$ref").and_then(Value::as_str).map(Text::new));
+                    object.iter().for_each(|(_, value)| references(value, found));
+                }
+                Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+                _ => {}
+            }
+        }
+        let registry = tenure_builtin::registry();
+        for group in registry.groups() {
+            for version in group.versions.iter() {
+                let document = version_3(registry, Schema::builtin(), &group.name, version, &[]);
+                let schemas = document.at(["components", "schemas"]).unwrap();
+                let mut found = Vec::new();
+                references(&document, &mut found);
+                assert!(!found.is_empty());
+                for reference in found {
+                    let name = reference.strip_prefix("#/components/schemas/").unwrap();
+                    assert!(schemas.get(name).is_some(), "{}/{version}: {reference}", group.name);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The admission chain of this server with its current configuration, and the review of one action.
+
+use crate::authenticator::user_info;
+use parking_lot::RwLock;
+use std::sync::Arc;
+pub(crate) use tenure_admission::Operation;
+use tenure_admission::{
+    AdmissionAttributes, AdmissionChain, AdmissionConfig, AdmissionContext, CONFIGURATIONS, Complete, GROUP,
+    ResourceAction, ResourceVariant,
+};
+use tenure_builtin::{self, role::NAMESPACES};
+use tenure_catalog::{Objects, Target, object::key, read_all};
+use tenure_http::Request;
+use tenure_meta::{ApiError, Resource};
+use tenure_value::Value;
+
+/// The prefix of the keys of configurations in the store.
+pub(crate) const CONFIGURATION_PREFIX: &str = "objects/admissionregistration.k8s.io/";
+
+/// The plugins that can change or refuse a request.
+pub(crate) struct Admission {
+    objects: Arc<Objects>,
+    chain: AdmissionChain,
+    config: RwLock<Arc<AdmissionConfig>>,
+    /// Held while configurations are read, so that an older state does not replace a newer one.
+    refreshing: tokio::sync::Mutex<()>,
+}
+
+impl Admission {
+    /// Reads the configuration of admission from the store.
+    pub async fn open(objects: Arc<Objects>, chain: AdmissionChain) -> Result<Arc<Admission>, ApiError> {
+        let admission =
+            Admission { objects, chain, config: RwLock::default(), refreshing: Default::default() };
+        admission.refresh().await?;
+        Ok(Arc::new(admission))
+    }
+
+    /// Compiles the stored webhook configurations and policies.
+    pub async fn refresh(&self) -> Result<(), ApiError> {
+        let _one_at_a_time = self.refreshing.lock().await;
+        let mut objects: [Vec<Value>; 6] = Default::default();
+        for (name, objects) in CONFIGURATIONS.iter().zip(&mut objects) {
+            let Some(resource) = tenure_builtin::registry().find(GROUP, "v1", name) else { continue };
+            let stored = read_all(&*self.objects.store, resource, "").await?;
+            *objects = stored.into_iter().map(|stored| stored.object).collect();
+        }
+        *self.config.write() = Arc::new(AdmissionConfig::compile(&objects));
+        Ok(())
+    }
+
+    /// Whether writes are charged to the quotas of their namespaces.
+    pub fn charges_quotas(&self) -> bool {
+        self.chain.charges_quotas()
+    }
+
+    /// Whether a namespace has labels with a prefix, as far as this server knows.
+    fn has_labels(&self, namespace: &str, prefix: &str) -> bool {
+        let (group, version, namespaces) = NAMESPACES;
+        let Some(namespaces) = tenure_builtin::registry().find(group, version, namespaces) else {
+            return true;
+        };
+        match self.objects.store.peek(key(namespaces, "", namespace).as_bytes()) {
+            Ok(Some(entry)) => memchr::memmem::find(&entry.value, prefix.as_bytes()).is_some(),
+            _ => true,
+        }
+    }
+
+    /// Starts the review of an action; `None` if no plugin handles it.
+    pub fn review<'a>(
+        &'a self,
+        target: &'a Target,
+        operation: Operation,
+        name: &str,
+        dry_run: bool,
+    ) -> Option<Box<Review<'a>>> {
+        let resource = &target.handler.resource;
+        let config = self.config.read().clone();
+        let action = ResourceAction {
+            operation,
+            group: &resource.group,
+            resource: &resource.name,
+            subresource: &target.subresource,
+        };
+        let has_labels = |prefix: &str| self.has_labels(&target.namespace, prefix);
+        if !self.chain.handles_in_namespace(&action, &config, has_labels) {
+            return None;
+        }
+        let may_match = config.may_match(&action);
+        let variants = match may_match {
+            true => self.variants(resource, &target.subresource),
+            false => vec![ResourceVariant::of(resource, &target.subresource)],
+        };
+        let attributes = AdmissionAttributes::new(
+            operation,
+            variants,
+            (target.subresource.clone(), resource.scope),
+            (target.namespace.clone(), name.into()),
+            dry_run,
+        );
+        let is_dynamic = may_match && config.matches(&attributes);
+        let is_built_in = self.chain.handles_in_namespace(&action, &AdmissionConfig::default(), has_labels);
+        let review = Review { admission: self, target, config, attributes, is_dynamic };
+        (is_dynamic || is_built_in).then(|| Box::new(review))
+    }
+
+    /// Returns a resource as a request names it, followed by its other served versions.
+    fn variants(&self, resource: &Resource, subresource: &str) -> Vec<ResourceVariant> {
+        let requested = ResourceVariant::of(resource, subresource);
+        let snapshot = self.objects.catalog.snapshot();
+        let same = |of: &&Arc<Resource>| {
+            of.is_stored() && of.storage == resource.storage && of.name == resource.name
+        };
+        let others = snapshot.registry.resources().iter().filter(same);
+        let others = others.map(|of| ResourceVariant::of(of, subresource)).filter(|of| *of != requested);
+        let others: Vec<ResourceVariant> = others.collect();
+        std::iter::once(requested).chain(others).collect()
+    }
+}
+
+/// The review of one action.
+pub(crate) struct Review<'a> {
+    admission: &'a Admission,
+    target: &'a Target,
+    config: Arc<AdmissionConfig>,
+    attributes: AdmissionAttributes,
+    /// Whether a webhook or a policy matches. They are shown more than built-in plugins need.
+    pub is_dynamic: bool,
+}
+
+impl Review<'_> {
+    /// Adds what webhooks and policies see of the request.
+    pub async fn with_request(
+        mut self: Box<Self>,
+        request: &Request,
+        options: Value,
+        old_object: Value,
+    ) -> Result<Box<Self>, ApiError> {
+        self.attributes.old_object = old_object;
+        if !self.is_dynamic {
+            return Ok(self);
+        }
+        let Admission { objects, .. } = self.admission;
+        self.attributes.user = user_info(&request.user);
+        self.attributes.options = options;
+        let is_new = self.attributes.operation == Operation::Create
+            && self.attributes.subresource.is_empty()
+            && self.target.handler.resource.is_stored();
+        let namespace = match is_new {
+            // No webhook is called for an object whose namespace does not exist.
+            true => {
+                let found = objects.namespace_of_new(self.target, &self.attributes.name).await?;
+                found.map(|(_, stored)| stored.object)
+            }
+            false => {
+                let (group, _, namespaces) = NAMESPACES;
+                objects.find_builtin((group, namespaces), &self.target.namespace).await?
+            }
+        };
+        self.attributes.namespace_object = namespace.unwrap_or_default();
+        Ok(self)
+    }
+
+    /// Runs the mutating phase; returns the object afterwards.
+    pub async fn admit(
+        &self,
+        object: Value,
+        complete: Complete<'_>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Value, ApiError> {
+        let mut attributes = self.attributes_of(object, warnings);
+        self.admission.chain.admit(&mut attributes, &self.context(complete)).await?;
+        *warnings = attributes.warnings;
+        Ok(attributes.object)
+    }
+
+    /// Runs the validating phase.
+    pub async fn validate(&self, object: Value, warnings: &mut Vec<String>) -> Result<(), ApiError> {
+        let mut attributes = self.attributes_of(object, warnings);
+        self.admission.chain.validate(&mut attributes, &self.context(&unchanged)).await?;
+        *warnings = attributes.warnings;
+        Ok(())
+    }
+
+    fn attributes_of(&self, object: Value, warnings: &mut Vec<String>) -> AdmissionAttributes {
+        let mut attributes = self.attributes.clone();
+        (attributes.object, attributes.warnings) = (object, std::mem::take(warnings));
+        attributes
+    }
+
+    fn context<'c>(&'c self, complete: Complete<'c>) -> AdmissionContext<'c> {
+        let objects = &*self.admission.objects;
+        AdmissionContext { cluster: objects, config: &self.config, client: &objects.webhooks, complete }
+    }
+}
+
+/// Completes an object that the server has nothing to add to.
+pub(crate) fn unchanged(object: &Value) -> Result<Value, ApiError> {
+    Ok(object.clone())
+}
