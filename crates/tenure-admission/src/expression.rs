@@ -2,7 +2,7 @@
 //! validation rules of a schema.
 
 use std::sync::Arc;
-use tenure_cel::{Error, Outcome, Program, Variables};
+use tenure_cel::{Error, EvalResult, Program, Variables};
 use tenure_crd::rules::{
     AccessAttributes, Budget, Decide, Decision, Val, admission_env, authorizer, request_resource,
 };
@@ -60,7 +60,7 @@ pub(crate) struct CelActivation<'v> {
 struct Bindings<'v>([Option<Val<'v>>; DOCUMENTS.len() + 2]);
 
 impl<'v> Variables<'v> for Bindings<'v> {
-    fn variable(&self, index: usize) -> Outcome<'v> {
+    fn variable(&self, index: usize) -> EvalResult<'v> {
         let unset = || {
             let name = DOCUMENTS.get(index).copied().unwrap_or("authorizer");
             Error::evaluate(format!("no such attribute(s): {name}"))

@@ -1,55 +1,25 @@
-//! Environments: which functions, variables and object types expressions can use.
+//! Environments: the functions, variables and object types that expressions can use.
 
 use crate::{
-    Error, Program,
-    check::check,
+    Error,
     cost::{Cost, Meter},
-    library,
-    program::compile,
-    syntax::{expand, parse},
-    types::{Decl, Signature, Type},
+    function::{EvalResult, Overload},
+    types::{Decl, Type},
     value::Val,
 };
-use std::{
-    collections::HashMap,
-    fmt,
-    sync::{Arc, OnceLock},
-};
+use std::{collections::HashMap, fmt, sync::Arc};
 use tenure_value::Text;
 
-/// The result of a function.
-pub type Outcome<'v> = Result<Val<'v>, Error>;
-
-/// The code of a function. Its cost is charged before it runs; what it allocates it counts with
-/// [`Meter::allocate`].
-pub type Function = dyn for<'v> Fn(&mut Meter, &[Val<'v>]) -> Outcome<'v> + Send + Sync;
-
-/// One form of a function: the types that it takes and gives, its cost and its code.
-pub(crate) struct Overload {
-    pub name: Text,
-    pub method: bool,
-    pub params: Box<[Type]>,
-    pub result: Type,
-    pub cost: Cost,
-    pub code: Box<Function>,
-}
-
-impl fmt::Debug for Overload {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{:?}: {}", self.name, self.params, self.result)
-    }
-}
-
-/// Object types that expressions can make, such as `Object{spec: Object.spec{replicas: 1}}`.
+/// Object types that expressions can construct, such as `Object{spec: Object.spec{replicas: 1}}`.
 pub trait ObjectTypes: Send + Sync {
-    /// Whether there is a type of that name.
+    /// Whether a type of that name exists.
     fn contains(&self, name: &str) -> bool;
 
-    /// Returns the type of a field, if the type has one of that name.
+    /// Returns the type of a field, or `None` if the type has no such field.
     fn field(&self, name: &str, field: &str) -> Option<Type>;
 }
 
-/// What expressions can use. It is cheap to clone and to extend.
+/// The functions, variables and object types of expressions. Cheap to clone and to extend.
 ///
 /// ```
 /// use tenure_cel::{Cost, Decl, Env, Limits, Val};
@@ -73,21 +43,7 @@ pub struct Env {
 }
 
 impl Env {
-    /// Returns the environment of the standard library alone.
-    pub fn standard() -> Env {
-        static STANDARD: OnceLock<Env> = OnceLock::new();
-        STANDARD.get_or_init(|| Env::of(library::standard())).clone()
-    }
-
-    /// Returns the environment that Kubernetes 1.36 offers: the standard library, texts, lists, regular expressions,
-    /// URLs, quantities, IP addresses and networks, formats, semantic versions, sets, optional values and
-    /// comprehensions of two variables.
-    pub fn kubernetes() -> Env {
-        static KUBERNETES: OnceLock<Env> = OnceLock::new();
-        KUBERNETES.get_or_init(|| Env::of(library::kubernetes())).clone()
-    }
-
-    fn of(overloads: Vec<Overload>) -> Env {
+    pub(crate) fn new(overloads: Vec<Overload>) -> Env {
         let mut functions: HashMap<Text, Vec<Arc<Overload>>> = HashMap::new();
         for overload in overloads {
             functions.entry(overload.name.clone()).or_default().push(Arc::new(overload));
@@ -95,20 +51,21 @@ impl Env {
         Env { functions: Arc::new(functions), variables: Arc::default(), objects: None }
     }
 
-    /// Adds a variable. Values are given to [`Program::eval`] in the order in which variables were added. A name with
-    /// dots is read as a whole: `variables.total` is one variable.
+    /// Adds a variable. [`Program::eval`](crate::Program::eval) takes the values in the order in which
+    /// variables were added. A name may contain dots: `variables.total` is one variable.
     pub fn with_variable(mut self, name: impl Into<Text>, decl: Decl) -> Env {
         Arc::make_mut(&mut self.variables).push((name.into(), decl));
         self
     }
 
-    /// Adds a function by its signature, such as `string.shout(int): string` for a method of texts or
-    /// `sets.contains(list(T), list(T)): bool` for a function. Types of your own are written with a dot, `acme.Thing`.
+    /// Adds a function by its signature, such as `string.shout(int): string` for a method of strings or
+    /// `sets.contains(list(T), list(T)): bool` for a function. Custom types are written with a dot,
+    /// `acme.Thing`.
     pub fn with_function(
         mut self,
         signature: &str,
         cost: Cost,
-        code: impl for<'v> Fn(&mut Meter, &[Val<'v>]) -> Outcome<'v> + Send + Sync + 'static,
+        code: impl for<'v> Fn(&mut Meter, &[Val<'v>]) -> EvalResult<'v> + Send + Sync + 'static,
     ) -> Result<Env, Error> {
         let overload = Overload::new(signature, cost, Box::new(code)).map_err(Error::Instantiate)?;
         let functions = Arc::make_mut(&mut self.functions);
@@ -116,7 +73,7 @@ impl Env {
         Ok(self)
     }
 
-    /// Sets which objects expressions can make.
+    /// Sets the object types that expressions can construct.
     pub fn with_objects(mut self, objects: Arc<dyn ObjectTypes>) -> Env {
         self.objects = Some(objects);
         self
@@ -126,13 +83,13 @@ impl Env {
         self.functions.get(name).map(Vec::as_slice)
     }
 
-    /// Returns the index and the declaration of a variable; of two with one name the later counts.
+    /// Returns the index and the declaration of a variable. The last one of a name wins.
     pub(crate) fn variable(&self, name: &str) -> Option<(usize, &Decl)> {
         let at = self.variables.iter().rposition(|(of, _)| of == name)?;
         self.variables.get(at).map(|(_, decl)| (at, decl))
     }
 
-    /// Returns the declaration that sizes are looked up from where an expression does not read a variable.
+    /// Returns the declaration that sizes are looked up in if an expression does not start at a variable.
     pub(crate) fn first_variable(&self) -> Option<&Decl> {
         self.variables.first().map(|(_, decl)| decl)
     }
@@ -144,13 +101,6 @@ impl Env {
     pub(crate) fn objects(&self) -> Option<&dyn ObjectTypes> {
         self.objects.as_deref()
     }
-
-    /// Compiles an expression: reads it, checks its types and prepares it to run.
-    pub fn compile(&self, text: &str) -> Result<Program, Error> {
-        let parsed = parse(text)?;
-        let checked = check(self, expand(&parsed)?)?;
-        compile(self, checked)
-    }
 }
 
 impl fmt::Debug for Env {
@@ -159,43 +109,5 @@ impl fmt::Debug for Env {
             .field("variables", &self.variables)
             .field("functions", &self.functions.len())
             .finish()
-    }
-}
-
-impl Overload {
-    pub fn new(signature: &str, cost: Cost, code: Box<Function>) -> Result<Overload, String> {
-        let Signature { name, method, params, result } = Signature::parse(signature)?;
-        Ok(Overload { name, method, params: params.into(), result, cost, code })
-    }
-
-    /// Whether values of these types can be arguments.
-    pub fn takes(&self, args: &[Val<'_>]) -> bool {
-        self.params.len() == args.len() && self.params.iter().zip(args).all(|(param, arg)| fits(param, arg))
-    }
-}
-
-/// Whether a value can be of a type. Items are not looked at beyond the first.
-fn fits(ty: &Type, value: &Val<'_>) -> bool {
-    match (ty, value) {
-        (Type::Dyn | Type::Error | Type::Param(_) | Type::Var(_), _) => true,
-        (Type::Null, Val::Null)
-        | (Type::Bool, Val::Bool(_))
-        | (Type::Int, Val::Int(_))
-        | (Type::UInt, Val::UInt(_))
-        | (Type::Double, Val::Double(_))
-        | (Type::String, Val::String(_))
-        | (Type::Bytes, Val::Bytes(_))
-        | (Type::Timestamp, Val::Timestamp(_))
-        | (Type::Duration, Val::Duration(_))
-        | (Type::Type, Val::Type(_))
-        | (Type::Object(_), Val::Map(_))
-        | (Type::Map(..), Val::Map(_))
-        | (Type::Optional(_), Val::Optional(_)) => true,
-        (Type::List(item), Val::List(list)) => match list.get(0) {
-            Some(Ok(first)) => fits(item, &first),
-            _ => true,
-        },
-        (Type::Named(name), Val::Opaque(value)) => value.type_name() == name,
-        _ => false,
     }
 }

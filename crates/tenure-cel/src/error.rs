@@ -1,30 +1,31 @@
-//! What can go wrong with an expression, from its text to its result.
+//! Errors of parsing, type checking and evaluation.
 
-use crate::syntax::Source;
+use crate::source::Source;
 use std::{fmt, sync::Arc};
 
-/// Why an expression cannot be compiled, or has no result.
+/// Why an expression cannot be compiled or evaluated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
-    /// The text is not an expression, or its types do not fit together. The text names every position.
+    /// The text is not a valid expression, or its types do not match. The message names every position.
     #[error("{0}")]
     Compile(Issues),
     /// A constant part of the expression cannot be evaluated.
     #[error("{0}")]
     Instantiate(String),
-    /// The expression has no result for these values.
+    /// The evaluation failed on these values.
     #[error("{0}")]
     Evaluate(String),
     /// The evaluation was stopped because it would cost more than its limit.
     #[error("operation cancelled: actual cost limit exceeded")]
     CostLimit,
-    /// The evaluation was stopped because it would hold more memory than its limit.
+    /// The evaluation was stopped because it would use more memory than its limit.
     #[error("operation cancelled: intermediate results exceed {0} bytes")]
     SizeLimit(usize),
 }
 
 impl Error {
-    /// Returns the error of an evaluation that fails with these words.
+    /// Returns the error of a failed evaluation.
     pub fn evaluate(message: impl Into<String>) -> Error {
         Error::Evaluate(message.into())
     }
@@ -59,6 +60,8 @@ pub struct Issues {
 
 /// How many problems of one expression are printed.
 const MAX_REPORTED: usize = 100;
+/// Lines longer than this are not repeated below a message.
+const MAX_SNIPPET: usize = 16_384;
 
 impl Issues {
     pub(crate) fn new(source: Arc<Source>, mut issues: Vec<Issue>) -> Issues {
@@ -70,6 +73,21 @@ impl Issues {
     pub fn iter(&self) -> impl Iterator<Item = &Issue> {
         self.issues.iter()
     }
+
+    fn write_issue(&self, f: &mut fmt::Formatter<'_>, issue: &Issue) -> fmt::Result {
+        let (line, column) = self.source.position(issue.offset);
+        write!(f, "ERROR: <input>:{line}:{column}: {}", issue.message)?;
+        let text = self.source.text().split('\n').nth(line - 1).unwrap_or_default();
+        if text.len() > MAX_SNIPPET {
+            return Ok(());
+        }
+        write!(f, "\n | {}\n | ", text.replace('\t', " "))?;
+        let mut chars = text.chars();
+        for letter in chars.by_ref().take(column - 1) {
+            f.write_str(if letter.is_ascii() { "." } else { "\u{ff0e}" })?;
+        }
+        f.write_str(if chars.next().is_none_or(|letter| letter.is_ascii()) { "^" } else { "\u{ff3e}" })
+    }
 }
 
 impl fmt::Display for Issues {
@@ -78,7 +96,7 @@ impl fmt::Display for Issues {
             if at > 0 {
                 f.write_str("\n")?;
             }
-            self.source.write_issue(f, issue)?;
+            self.write_issue(f, issue)?;
         }
         match self.issues.len().checked_sub(MAX_REPORTED) {
             Some(more) if more > 0 => write!(f, "\n{more} more errors were truncated"),

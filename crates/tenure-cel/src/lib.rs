@@ -1,19 +1,24 @@
 #![doc = include_str!("../README.md")]
 
 mod check;
+mod compile;
 mod cost;
 mod env;
 mod error;
+mod function;
 mod library;
 mod program;
+mod source;
 mod syntax;
 mod types;
 mod value;
 
 pub use cost::{Cost, Limits, Meter, excess};
-pub use env::{Env, Function, ObjectTypes, Outcome};
+pub use env::{Env, ObjectTypes};
 pub use error::{Error, Issue, Issues};
+pub use function::{EvalResult, Function};
 pub use program::{Evaluation, Program, Variables};
-pub use syntax::{Ast, Comprehension, Entry, Expr, ExprId, Field, Literal, Source, parse};
+pub use source::Source;
+pub use syntax::{Ast, Comprehension, Entry, Expr, ExprId, Field, Literal, parse};
 pub use types::{Decl, ListSemantics, Type, escape, unescape};
 pub use value::{Duration, List, Map, MapKey, Opaque, Timestamp, Val};

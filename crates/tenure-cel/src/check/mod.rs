@@ -1,13 +1,14 @@
-//! The type checker: names are declared, fields exist, functions take what they are given. It finds everything that is
-//! wrong at once. Recursion is bounded, since the height of trees is.
+//! The type checker: names are declared, fields exist, functions accept their arguments. It reports all
+//! errors at once. Recursion is bounded, because the height of trees is.
 
 mod unify;
 mod validate;
 
 use crate::{
     Error,
-    env::{Env, Overload},
+    env::Env,
     error::{Issue, Issues},
+    function::Overload,
     syntax::{Ast, Comprehension, Entry, Expr, ExprId, Field, Literal, operators as op},
     types::Type,
 };
@@ -20,20 +21,20 @@ use unify::{Solution, most_general};
 pub(crate) enum Reference {
     /// A variable of the environment, by its index.
     Variable(usize),
-    /// A variable of a loop.
+    /// A loop variable.
     Local,
     /// A type, by its name.
     Type(Text),
-    /// The functions that fit the arguments; the first that takes the values runs.
+    /// The overloads that match the argument types; the first one that accepts the values is called.
     Functions(Box<[Arc<Overload>]>),
 }
 
-/// An expression whose types fit.
+/// An expression after type checking.
 pub(crate) struct Checked {
     pub ast: Ast,
     /// The type of each node.
     pub types: Vec<Type>,
-    /// What nodes refer to.
+    /// The references of nodes.
     pub references: HashMap<ExprId, Reference>,
 }
 
@@ -74,13 +75,13 @@ struct Checker<'e> {
     ast: &'e Ast,
     types: Vec<Option<Type>>,
     references: HashMap<ExprId, Reference>,
-    /// The variables of the loops around, innermost last.
+    /// The variables of the enclosing loops, innermost last.
     scopes: Vec<(Text, Type)>,
     solution: Solution,
     issues: Vec<Issue>,
 }
 
-/// The names of types that can be used as values.
+/// Names of types that can be used as values.
 const TYPE_NAMES: [&str; 12] = [
     "bool",
     "int",
@@ -122,7 +123,7 @@ impl Checker<'_> {
         ty
     }
 
-    /// Returns the type and the meaning of a name.
+    /// Returns the type and the reference of a name.
     fn resolve(&self, name: &str) -> Option<(Type, Reference)> {
         let global = name.strip_prefix('.');
         if global.is_none()
@@ -153,7 +154,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the name that selections from an identifier spell.
+    /// Returns the qualified name of a chain of selections from an identifier.
     fn qualified_name(&self, id: ExprId) -> Option<String> {
         let mut parts = Vec::new();
         let mut at = id;
@@ -164,7 +165,7 @@ impl Checker<'_> {
                     at = *operand;
                 }
                 Expr::Ident(name) => {
-                    // A loop's variable hides names that begin like it.
+                    // A loop variable shadows qualified names that start with it.
                     if self.scopes.iter().any(|(of, _)| of == name) {
                         return None;
                     }
@@ -304,7 +305,7 @@ impl Checker<'_> {
         result
     }
 
-    /// Whether an overload takes arguments of these types, and what it then gives.
+    /// Returns the result type of an overload if it accepts arguments of these types.
     fn try_overload(&mut self, overload: &Overload, types: &[Type]) -> Option<Type> {
         if overload.params.len() != types.len() {
             return None;
@@ -322,7 +323,7 @@ impl Checker<'_> {
         Some(self.solution.resolve(&result, false))
     }
 
-    /// Replaces the named parameters of a signature by those of one call.
+    /// Replaces the type parameters of a signature with those of one call.
     fn instantiate(&mut self, ty: &Type, names: &mut Vec<(Text, Type)>) -> Type {
         match ty {
             Type::Param(name) => match names.iter().find(|(of, _)| of == name) {
@@ -359,7 +360,7 @@ impl Checker<'_> {
         if failed { Type::Error } else { Type::Bool }
     }
 
-    /// Returns the type of an optional part without the optional.
+    /// Returns the type inside of an optional type.
     fn unwrapped(&mut self, id: ExprId, ty: Type) -> Type {
         match self.solution.resolve(&ty, false) {
             Type::Optional(of) => (*of).clone(),

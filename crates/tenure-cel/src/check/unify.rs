@@ -1,12 +1,12 @@
-//! Type parameters of calls: which types they stand for.
+//! Inference of the type parameters of calls.
 
 use crate::types::Type;
 
-/// What type parameters stand for so far. Attempts that fail are undone by [`Solution::rollback`].
+/// The types that type parameters are bound to so far. Failed attempts are undone by [`Solution::rollback`].
 #[derive(Default)]
 pub(super) struct Solution {
     vars: Vec<Option<Type>>,
-    /// What changed, with what was there before.
+    /// The bindings that changed, with their previous values.
     log: Vec<(u32, Option<Type>)>,
 }
 
@@ -39,7 +39,7 @@ impl Solution {
         }
     }
 
-    /// Whether a value of one type can be used where another is wanted; on success, parameters are bound.
+    /// Whether a value of one type can be used as another; on success, parameters are bound.
     pub fn is_assignable(&mut self, from: &Type, to: &Type) -> bool {
         let mark = self.mark();
         let fits = self.assign(from, to);
@@ -72,7 +72,8 @@ impl Solution {
         }
     }
 
-    /// Tries to let a parameter stand for a type: whether it can, and whether it stood for one already.
+    /// Tries to bind a parameter to a type. Returns whether that is possible, and whether it was bound
+    /// before.
     fn bind(&mut self, ty: &Type, var: u32) -> (bool, bool) {
         if *ty == Type::Var(var) {
             return (true, true);
@@ -108,7 +109,7 @@ impl Solution {
         }
     }
 
-    /// Replaces parameters by what they stand for; those that stand for nothing become `dyn` if asked.
+    /// Replaces parameters by the types they are bound to; unbound ones become `dyn` on request.
     pub fn resolve(&self, ty: &Type, unbound_to_dyn: bool) -> Type {
         match ty {
             Type::Var(var) => match self.get(*var) {
@@ -133,7 +134,7 @@ fn is_nullable(ty: &Type) -> bool {
     )
 }
 
-/// Returns the less specific of two types that fit together.
+/// Returns the less specific of two compatible types.
 pub(super) fn most_general(a: &Type, b: &Type) -> Type {
     if is_less_specific(a, b) { a.clone() } else { b.clone() }
 }

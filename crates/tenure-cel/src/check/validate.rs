@@ -1,5 +1,5 @@
-//! Checks of literals, once all types fit: durations, times and patterns can be read, and the elements of a list or map
-//! that is written out are of one type.
+//! Checks literals after type checking: durations, timestamps and regular expressions parse, and the elements
+//! of a list or map literal have the same type.
 
 use super::Checked;
 use crate::{
@@ -10,12 +10,13 @@ use crate::{
     value::{Duration, Timestamp},
 };
 
-/// Whose arguments may be lists of mixed types.
+/// The function whose arguments may be lists of mixed types.
 const EXEMPT: &str = "format";
 
 pub(super) fn validate(checked: &Checked) -> Vec<Issue> {
     let mut issues = Vec::new();
-    // What is looked at, and whether it stands in an exempt call. Macros use nodes twice; each is looked at once.
+    // Pending nodes, with whether they are inside an exempt call. Macros use nodes twice; each is visited
+    // once.
     let mut pending = vec![(checked.ast.root, false)];
     let mut seen = vec![false; checked.ast.nodes.len()];
     while let Some((id, exempt)) = pending.pop() {
@@ -96,7 +97,7 @@ fn same_types(
     }
 }
 
-/// Whether two types are the same as far as both are known.
+/// Whether two types are equal as far as both are known.
 fn is_equivalent(a: &Type, b: &Type) -> bool {
     match (a, b) {
         (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => is_equivalent(a, b),

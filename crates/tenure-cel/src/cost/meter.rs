@@ -1,30 +1,31 @@
-//! Counts what an evaluation costs and holds, and stops it at its limits. Work is charged before it is done.
+//! Counts the cost and the memory of an evaluation and stops it at its limits. Work is charged before it is
+//! done.
 
 use crate::Error;
 
-/// What one evaluation may use.
+/// Limits of one evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How much it may cost.
+    /// The maximum cost.
     pub cost: u64,
-    /// How many bytes the values that it makes may take.
+    /// How many bytes the values that the evaluation creates may take.
     pub bytes: usize,
-    /// How many bytes may be gone through by functions whose cost does not depend on sizes, such as `size`.
+    /// How many bytes functions may scan whose cost does not depend on sizes, such as `size`.
     pub scanned: usize,
 }
 
 impl Limits {
-    /// No limit on costs: for expressions that are trusted.
+    /// Returns limits without a cost limit, for trusted expressions.
     pub const fn unlimited_cost() -> Limits {
         Limits { cost: u64::MAX, ..Limits::new() }
     }
 
-    /// What Kubernetes allows one evaluation.
+    /// Returns the limits that Kubernetes sets for one evaluation.
     pub const fn new() -> Limits {
         Limits { cost: 1_000_000, bytes: 128 << 20, scanned: 256 << 20 }
     }
 
-    /// Lowers the limit on costs to what is left of a budget.
+    /// Lowers the cost limit to the rest of a budget.
     pub fn within(self, budget: u64) -> Limits {
         Limits { cost: self.cost.min(budget), ..self }
     }
@@ -46,7 +47,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Starts to count.
+    /// Creates a meter that starts at zero.
     pub fn new(limits: Limits) -> Meter {
         Meter { limits, cost: 0, bytes: 0, scanned: 0 }
     }
@@ -65,14 +66,14 @@ impl Meter {
         if self.bytes > self.limits.bytes { Err(Error::SizeLimit(self.limits.bytes)) } else { Ok(()) }
     }
 
-    /// Counts bytes that are about to be gone through at a cost that does not depend on them.
+    /// Counts bytes that are about to be scanned at a cost that does not depend on their number.
     #[inline]
     pub fn scan(&mut self, bytes: usize) -> Result<(), Error> {
         self.scanned = self.scanned.saturating_add(bytes);
         if self.scanned > self.limits.scanned { Err(Error::CostLimit) } else { Ok(()) }
     }
 
-    /// Returns what was charged so far.
+    /// Returns the cost charged so far.
     pub fn cost(&self) -> u64 {
         self.cost
     }

@@ -1,17 +1,15 @@
-//! What expressions cost, before they run (estimated from declared bounds) and while they run.
+//! The cost of functions: estimated from the sizes that arguments can have, and charged for the arguments of a call.
 
-mod estimate;
 mod meter;
 mod model;
 mod size;
 
-pub(crate) use estimate::estimate;
 pub use meter::{Limits, Meter};
 pub use model::Cost;
 pub(crate) use model::{Argument, LIST_COST, MAP_COST, STRUCT_COST};
 pub(crate) use size::Size;
 
-/// Returns by how much an estimated cost exceeds a limit, in the words of messages.
+/// Returns by how much an estimated cost exceeds a limit, as messages print it.
 ///
 /// ```
 /// use tenure_cel::excess;
@@ -25,7 +23,7 @@ pub fn excess(cost: u64, limit: u64) -> String {
     if factor > 100.0 {
         "more than 100x".into()
     } else if factor < 1.5 {
-        // One digit would say that a limit is exceeded 1.0 times.
+        // With one digit, a small excess would print as 1.0x.
         format!("{factor:.6}x")
     } else {
         format!("{factor:.1}x")

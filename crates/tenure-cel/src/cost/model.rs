@@ -1,36 +1,36 @@
-//! How the cost of a function follows from the sizes of its arguments: once as an estimate over ranges of sizes, once
-//! for the arguments of a call that is about to happen. The constants are those of Kubernetes, where rules are accepted
-//! and stopped by them.
+//! Costs of functions as formulas over the sizes of their arguments: once as an estimate over ranges of
+//! sizes, once for the arguments of a call. The constants are those of Kubernetes, which accepts and stops
+//! rules by them.
 
 use super::size::{Size, scaled};
 use crate::{types::Type, value::Val};
 
-/// Going through a text, per character.
+/// Scanning a string, per character.
 const PER_CHARACTER: f64 = 0.1;
 /// Applying a regular expression, per character of the expression.
 const PER_PATTERN_CHARACTER: f64 = 0.25;
-/// Making a list.
+/// Creating a list.
 pub(crate) const LIST_COST: u64 = 10;
-/// Making a map.
+/// Creating a map.
 pub(crate) const MAP_COST: u64 = 30;
-/// Making an object of a named type.
+/// Creating an object of a named type.
 pub(crate) const STRUCT_COST: u64 = 40;
 /// The length that a format's pattern is assumed to have in estimates.
 const FORMAT_PATTERN: f64 = 128.0;
 /// The longest name of a format.
 const FORMAT_NAME: u64 = 64;
 
-/// What a function costs. Arguments are counted from zero; what a method is called on is the first.
+/// The cost of a function. Arguments are counted from zero; the receiver of a method is the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Cost {
-    /// The same whatever the arguments are.
+    /// A constant cost.
     Fixed(u64),
-    /// Going once through the first argument, times a factor; the result is of any size.
+    /// Scanning the first argument, times a factor; the size of the result is unknown.
     Scan(f64),
-    /// Going once through the first argument, times a factor; the result is as large.
+    /// Scanning the first argument, times a factor; the result has the same size.
     ScanText(f64),
-    /// Comparing every item of a list, or going through a text.
+    /// Comparing every item of a list, or scanning a string.
     ScanItems,
     /// `text.replace(old, new)`.
     Replace,
@@ -42,21 +42,21 @@ pub enum Cost {
     Find,
     /// Matching a regular expression, the second argument, against the first.
     Matches,
-    /// Finding the second text in the first.
+    /// Finding the second string in the first.
     Contains,
     /// `text.startsWith(other)`: estimated by the second argument, charged by the first.
     Affix,
     /// `item in list`.
     In,
-    /// `==`, `!=` and comparisons of texts and bytes.
+    /// `==`, `!=` and comparisons of strings and bytes.
     Compare,
-    /// Joining texts or bytes.
+    /// Concatenating strings or bytes.
     Concatenate,
-    /// Joining lists.
+    /// Concatenating lists.
     ConcatenateLists,
-    /// Encoding a text as bytes.
+    /// Encoding a string as bytes.
     Encode,
-    /// Decoding bytes as a text.
+    /// Decoding bytes as a string.
     Decode,
     /// `strings.quote(text)`.
     Quote,

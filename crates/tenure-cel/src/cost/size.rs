@@ -1,6 +1,6 @@
-//! Ranges of sizes, and what going through them costs.
+//! Ranges of sizes, and the cost of scanning them.
 
-/// The least and the most that a size can be.
+/// The minimum and the maximum of a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
     pub min: u64,
@@ -26,7 +26,7 @@ impl Size {
         Size { min: self.min.min(other.min), max: self.max.max(other.max) }
     }
 
-    /// Returns what going through the largest value costs, by the cost of one element.
+    /// Returns the cost of scanning the largest value, from the cost of one element.
     pub fn cost(self, each: f64) -> u64 {
         scaled(self.max, each)
     }
@@ -34,6 +34,6 @@ impl Size {
 
 /// Multiplies a cost by a factor and rounds up.
 pub(crate) fn scaled(amount: u64, factor: f64) -> u64 {
-    // Beyond what a u64 holds the conversion saturates.
+    // The conversion saturates at the limits of u64.
     (amount as f64 * factor).ceil() as u64
 }

@@ -3,7 +3,7 @@
 use super::{Row, fail, no_such_overload};
 use crate::{
     cost::Cost,
-    env::Outcome,
+    function::EvalResult,
     value::{Opaque, Val},
 };
 use std::{any::Any, net::IpAddr};
@@ -101,7 +101,7 @@ struct Network {
 }
 
 impl Network {
-    /// Whether an address, or a network of a longer prefix, is within this one.
+    /// Whether this network contains an address, or a network with a longer prefix.
     fn contains(&self, address: IpAddr, length: u8) -> bool {
         self.address.is_ipv4() == address.is_ipv4()
             && length >= self.length
@@ -109,7 +109,7 @@ impl Network {
     }
 }
 
-/// Clears the bits behind a prefix.
+/// Clears the bits after a prefix.
 fn mask(address: IpAddr, length: u8) -> IpAddr {
     match address {
         IpAddr::V4(of) => {
@@ -131,8 +131,9 @@ fn parse_address(text: &str) -> Result<IpAddr, String> {
     {
         return Err(format!("IP address {text:?} with zone value is not allowed"));
     }
-    let address =
-        text.parse::<IpAddr>().map_err(|_| failed(format!("ParseAddr({text:?}): {}", why_not(text))))?;
+    let address = text
+        .parse::<IpAddr>()
+        .map_err(|_| failed(format!("ParseAddr({text:?}): {}", parse_failure(text))))?;
     match address {
         IpAddr::V6(of) if of.to_ipv4_mapped().is_some() => {
             Err(format!("IPv4-mapped IPv6 address {text:?} is not allowed"))
@@ -141,8 +142,8 @@ fn parse_address(text: &str) -> Result<IpAddr, String> {
     }
 }
 
-/// Says what is wrong with an address.
-fn why_not(text: &str) -> &'static str {
+/// Returns the reason why a text is not an address.
+fn parse_failure(text: &str) -> &'static str {
     let dot = text.find('.');
     if text.find(':').is_some_and(|colon| dot.is_none_or(|dot| colon < dot)) {
         return "unable to parse IP";
@@ -172,7 +173,7 @@ fn parse_network(text: &str) -> Result<Network, String> {
         ))
     };
     let Some((address, length)) = text.rsplit_once('/') else { return failed("no '/'") };
-    let Ok(address) = address.parse::<IpAddr>() else { return failed(why_not(address)) };
+    let Ok(address) = address.parse::<IpAddr>() else { return failed(parse_failure(address)) };
     if matches!(address, IpAddr::V6(of) if of.to_ipv4_mapped().is_some()) {
         return Err(format!("IPv4-mapped IPv6 address {text:?} is not allowed"));
     }
@@ -242,10 +243,10 @@ impl Opaque for Network {
     }
 }
 
-fn of_address<'v>(args: &[Val<'v>], result: fn(&IpAddr) -> Val<'static>) -> Outcome<'v> {
+fn of_address<'v>(args: &[Val<'v>], result: fn(&IpAddr) -> Val<'static>) -> EvalResult<'v> {
     args.first().and_then(Val::downcast::<Address>).map_or_else(no_such_overload, |of| Ok(result(&of.0)))
 }
 
-fn of_network<'v>(args: &[Val<'v>], result: impl FnOnce(&Network) -> Outcome<'v>) -> Outcome<'v> {
+fn of_network<'v>(args: &[Val<'v>], result: impl FnOnce(&Network) -> EvalResult<'v>) -> EvalResult<'v> {
     args.first().and_then(Val::downcast::<Network>).map_or_else(no_such_overload, result)
 }

@@ -4,7 +4,7 @@ use super::{ONE, Row, fail, no_such_overload};
 use crate::{
     Error,
     cost::{Cost, Meter},
-    env::Outcome,
+    function::EvalResult,
     value::{Duration, Timestamp, Val, go_float},
 };
 
@@ -60,7 +60,7 @@ pub(super) const FUNCTIONS: &[Row] = &[
     ("uint(string): uint", ONE, |_, args| to_uint(args)),
 ];
 
-/// Counts what reading a text goes through.
+/// Counts the bytes that parsing a string scans.
 fn scan(meter: &mut Meter, args: &[Val<'_>]) -> Result<(), Error> {
     match args {
         [Val::String(text)] => meter.scan(text.len()),
@@ -68,12 +68,12 @@ fn scan(meter: &mut Meter, args: &[Val<'_>]) -> Result<(), Error> {
     }
 }
 
-fn unconvertible<'v>(args: &[Val<'v>], to: &str) -> Outcome<'v> {
+fn unconvertible<'v>(args: &[Val<'v>], to: &str) -> EvalResult<'v> {
     let from = args.first().map_or("", Val::type_name).to_string();
     fail(format!("type conversion error from '{from}' to '{to}'"))
 }
 
-fn to_bool<'v>(args: &[Val<'v>]) -> Outcome<'v> {
+fn to_bool<'v>(args: &[Val<'v>]) -> EvalResult<'v> {
     match args {
         [Val::Bool(flag)] => Ok(Val::Bool(*flag)),
         [Val::String(text)] => match text.as_str() {
@@ -85,7 +85,7 @@ fn to_bool<'v>(args: &[Val<'v>]) -> Outcome<'v> {
     }
 }
 
-fn to_double<'v>(args: &[Val<'v>]) -> Outcome<'v> {
+fn to_double<'v>(args: &[Val<'v>]) -> EvalResult<'v> {
     match args {
         [Val::Double(number)] => Ok(Val::Double(*number)),
         [Val::Int(number)] => Ok(Val::Double(*number as f64)),
@@ -98,7 +98,7 @@ fn to_double<'v>(args: &[Val<'v>]) -> Outcome<'v> {
     }
 }
 
-fn to_int<'v>(args: &[Val<'v>]) -> Outcome<'v> {
+fn to_int<'v>(args: &[Val<'v>]) -> EvalResult<'v> {
     let overflow = || fail("integer overflow");
     match args {
         [Val::Int(number)] => Ok(Val::Int(*number)),
@@ -106,7 +106,7 @@ fn to_int<'v>(args: &[Val<'v>]) -> Outcome<'v> {
             i64::try_from(*number).map_or_else(|_| overflow(), |number| Ok(Val::Int(number)))
         }
         [Val::Double(number)] => {
-            // Both bounds are exclusive: neither is exact as a floating point number.
+            // Both bounds are exclusive, because neither is exact as a floating point number.
             let fits = *number > -9_223_372_036_854_775_808.0 && *number < 9_223_372_036_854_775_807.0;
             if fits { Ok(Val::Int(*number as i64)) } else { overflow() }
         }
@@ -120,7 +120,7 @@ fn to_int<'v>(args: &[Val<'v>]) -> Outcome<'v> {
     }
 }
 
-fn to_uint<'v>(args: &[Val<'v>]) -> Outcome<'v> {
+fn to_uint<'v>(args: &[Val<'v>]) -> EvalResult<'v> {
     let overflow = || fail("unsigned integer overflow");
     match args {
         [Val::UInt(number)] => Ok(Val::UInt(*number)),
@@ -139,7 +139,7 @@ fn to_uint<'v>(args: &[Val<'v>]) -> Outcome<'v> {
     }
 }
 
-pub(super) fn to_string<'v>(args: &[Val<'v>]) -> Outcome<'v> {
+pub(super) fn to_string<'v>(args: &[Val<'v>]) -> EvalResult<'v> {
     Ok(Val::String(match args {
         [Val::String(text)] => text.clone(),
         [Val::Bool(flag)] => if *flag { "true" } else { "false" }.into(),
@@ -156,7 +156,7 @@ pub(super) fn to_string<'v>(args: &[Val<'v>]) -> Outcome<'v> {
     }))
 }
 
-fn to_duration<'v>(args: &[Val<'v>]) -> Outcome<'v> {
+fn to_duration<'v>(args: &[Val<'v>]) -> EvalResult<'v> {
     match args {
         [Val::Duration(of)] => Ok(Val::Duration(*of)),
         [Val::Int(nanoseconds)] => Ok(Val::Duration(Duration::from_nanoseconds(*nanoseconds))),
@@ -168,7 +168,7 @@ fn to_duration<'v>(args: &[Val<'v>]) -> Outcome<'v> {
     }
 }
 
-fn to_timestamp<'v>(args: &[Val<'v>]) -> Outcome<'v> {
+fn to_timestamp<'v>(args: &[Val<'v>]) -> EvalResult<'v> {
     match args {
         [Val::Timestamp(of)] => Ok(Val::Timestamp(*of)),
         [Val::Int(seconds)] => match Timestamp::from_seconds(*seconds) {

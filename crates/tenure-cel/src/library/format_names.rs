@@ -1,9 +1,9 @@
-//! Named formats: labels, names, dates and the like, with what is wrong with a text that is not of the format.
+//! Named formats: labels, names, dates and others, with the reasons why a string does not match.
 
 use super::{Row, no_such_overload, url::Url};
 use crate::{
     cost::Cost,
-    env::Outcome,
+    function::EvalResult,
     value::{Opaque, Timestamp, Val},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -11,7 +11,7 @@ use std::any::Any;
 
 const ONE: Cost = Cost::Fixed(1);
 
-/// The rows of functions that name a format.
+/// The rows of functions that return a named format.
 macro_rules! formats {
     ($($name:literal)*) => {
         &[$((concat!("format.", $name, "(): kubernetes.NamedFormat"), ONE, |_, _| named($name)),)*
@@ -42,7 +42,7 @@ pub(super) const FUNCTIONS: &[Row] = formats! {
     "dns1035LabelPrefix" "labelValue" "uri" "uuid" "byte" "date" "datetime"
 };
 
-/// A format: its name, the length of a pattern that would check it, and what checks it.
+/// A format: its name, the length of an equivalent pattern, and its check.
 #[derive(Clone, Copy)]
 struct Format {
     name: &'static str,
@@ -88,7 +88,7 @@ const FORMATS: [Format; 13] = [
     },
 ];
 
-fn named<'v>(name: &str) -> Outcome<'v> {
+fn named<'v>(name: &str) -> EvalResult<'v> {
     FORMATS
         .iter()
         .find(|format| format.name == name)
@@ -99,7 +99,7 @@ fn unless(holds: bool, message: &str) -> Vec<String> {
     if holds { Vec::new() } else { vec![message.to_string()] }
 }
 
-/// A prefix may end with a dash, since something follows.
+/// A prefix may end with a dash, because more characters follow.
 fn masked(text: &str, is_prefix: bool) -> String {
     match text.strip_suffix('-') {
         Some(before) if is_prefix && text.len() > 1 => format!("{before}a"),
@@ -146,7 +146,7 @@ fn dns_1035_label(text: &str, is_prefix: bool) -> Vec<String> {
     issues
 }
 
-/// Whether a text is a name that may have capitals, underscores and dots inside.
+/// Whether a string is a name, which may contain capitals and, inside, underscores and dots.
 fn is_name(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.first().is_some_and(u8::is_ascii_alphanumeric)
@@ -193,7 +193,7 @@ fn label_value(text: &str) -> Vec<String> {
     issues
 }
 
-/// Whether a text has 32 hexadecimal digits, with or without the four dashes.
+/// Whether a string has 32 hexadecimal digits, with or without the four dashes.
 fn is_uuid(text: &str) -> bool {
     let groups: Vec<&str> = match text.contains('-') {
         true => text.split('-').collect(),
@@ -227,7 +227,7 @@ impl Opaque for Format {
         self
     }
 
-    /// The length of the pattern, which checking is charged by.
+    /// The length of the pattern, by which checking is charged.
     fn size(&self) -> Option<u64> {
         Some(self.pattern)
     }

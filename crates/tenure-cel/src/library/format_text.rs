@@ -1,19 +1,19 @@
-//! `text.format(args)`: clauses such as `%s`, `%d` and `%.3f`.
+//! `text.format(args)`, with clauses such as `%s`, `%d` and `%.3f`.
 
 use super::{convert, fail};
 use crate::{
     Error,
     cost::Meter,
-    env::Outcome,
+    function::EvalResult,
     value::{List, Val},
 };
 
-/// The precision of `%f` and `%e` where none is given.
+/// The default precision of `%f` and `%e`.
 const PRECISION: usize = 6;
-/// The most digits behind the point.
+/// The maximum number of digits after the decimal point.
 const MAX_PRECISION: usize = 1000;
 
-pub(super) fn format<'v>(meter: &mut Meter, text: &str, args: &List<'v>) -> Outcome<'v> {
+pub(super) fn format<'v>(meter: &mut Meter, text: &str, args: &List<'v>) -> EvalResult<'v> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     let mut at = 0;
@@ -39,7 +39,7 @@ pub(super) fn format<'v>(meter: &mut Meter, text: &str, args: &List<'v>) -> Outc
     Ok(Val::String(out.into()))
 }
 
-/// Reads `.3` before a clause.
+/// Parses a precision such as `.3` before a clause.
 fn precision(text: &str) -> Result<(Option<usize>, &str), Error> {
     let Some(rest) = text.strip_prefix('.') else { return Ok((None, text)) };
     let end = rest.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(rest.len());
@@ -129,7 +129,7 @@ fn scientific(number: f64, precision: usize) -> String {
     format!("{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
 }
 
-/// Writes any value; texts inside of lists and maps are quoted.
+/// Formats any value; strings inside of lists and maps are quoted.
 fn write_value(arg: &Val<'_>, meter: &mut Meter) -> Result<String, Error> {
     let inner = |value: &Val<'_>, meter: &mut Meter| -> Result<String, Error> {
         let text = match value {

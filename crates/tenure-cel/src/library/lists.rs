@@ -4,7 +4,7 @@ use super::{Row, fail, no_such_overload};
 use crate::{
     Error,
     cost::{Cost, Meter},
-    env::Outcome,
+    function::EvalResult,
     value::{Duration, Index, List, Val},
 };
 use std::cmp::Ordering;
@@ -82,7 +82,7 @@ fn order(a: &Val<'_>, b: &Val<'_>) -> Result<Ordering, Error> {
     a.compare(b).ok_or_else(|| Error::evaluate("no such overload"))
 }
 
-fn is_sorted<'v>(args: &[Val<'v>]) -> Outcome<'v> {
+fn is_sorted<'v>(args: &[Val<'v>]) -> EvalResult<'v> {
     let [Val::List(list)] = args else { return no_such_overload() };
     let mut before: Option<Val<'v>> = None;
     for item in list.iter() {
@@ -97,7 +97,7 @@ fn is_sorted<'v>(args: &[Val<'v>]) -> Outcome<'v> {
     Ok(Val::Bool(true))
 }
 
-fn extreme<'v>(args: &[Val<'v>], name: &str, wanted: Ordering) -> Outcome<'v> {
+fn extreme<'v>(args: &[Val<'v>], name: &str, wanted: Ordering) -> EvalResult<'v> {
     let [Val::List(list)] = args else { return no_such_overload() };
     let mut best: Option<Val<'v>> = None;
     for item in list.iter() {
@@ -110,7 +110,7 @@ fn extreme<'v>(args: &[Val<'v>], name: &str, wanted: Ordering) -> Outcome<'v> {
     best.map_or_else(|| fail(format!("{name} called on empty list")), Ok)
 }
 
-fn sum<'v>(args: &[Val<'v>], zero: Val<'v>) -> Outcome<'v> {
+fn sum<'v>(args: &[Val<'v>], zero: Val<'v>) -> EvalResult<'v> {
     let [Val::List(list)] = args else { return no_such_overload() };
     let mut total = zero;
     for item in list.iter() {
@@ -134,7 +134,7 @@ fn sum<'v>(args: &[Val<'v>], zero: Val<'v>) -> Outcome<'v> {
     Ok(total)
 }
 
-fn position<'v>(args: &[Val<'v>], last: bool) -> Outcome<'v> {
+fn position<'v>(args: &[Val<'v>], last: bool) -> EvalResult<'v> {
     let [Val::List(list), wanted] = args else { return no_such_overload() };
     let mut found = -1;
     for (at, item) in list.iter().enumerate() {
@@ -148,7 +148,7 @@ fn position<'v>(args: &[Val<'v>], last: bool) -> Outcome<'v> {
     Ok(Val::Int(found))
 }
 
-fn slice<'v>(meter: &mut Meter, list: &List<'v>, from: i64, to: i64) -> Outcome<'v> {
+fn slice<'v>(meter: &mut Meter, list: &List<'v>, from: i64, to: i64) -> EvalResult<'v> {
     let (Ok(start), Ok(end)) = (usize::try_from(from), usize::try_from(to)) else {
         return fail(format!("cannot slice({from}, {to}), negative indexes not supported"));
     };
@@ -165,7 +165,7 @@ fn slice<'v>(meter: &mut Meter, list: &List<'v>, from: i64, to: i64) -> Outcome<
     Ok(Val::list(items?))
 }
 
-fn flatten<'v>(meter: &mut Meter, list: &List<'v>, depth: i64) -> Outcome<'v> {
+fn flatten<'v>(meter: &mut Meter, list: &List<'v>, depth: i64) -> EvalResult<'v> {
     if depth < 0 {
         return fail("level must be non-negative");
     }
@@ -190,7 +190,7 @@ fn flatten<'v>(meter: &mut Meter, list: &List<'v>, depth: i64) -> Outcome<'v> {
     Ok(Val::list(items))
 }
 
-fn distinct<'v>(meter: &mut Meter, list: &List<'v>) -> Outcome<'v> {
+fn distinct<'v>(meter: &mut Meter, list: &List<'v>) -> EvalResult<'v> {
     meter.allocate(list.len() * size_of::<Val<'_>>())?;
     let mut index = Index::default();
     let mut items = Vec::new();
@@ -204,8 +204,8 @@ fn distinct<'v>(meter: &mut Meter, list: &List<'v>) -> Outcome<'v> {
     Ok(Val::list(items))
 }
 
-/// Sorts a list by keys, of which each item has one; items with equal keys stay in their order.
-fn sort<'v>(meter: &mut Meter, list: &List<'v>, keys: &List<'v>) -> Outcome<'v> {
+/// Sorts a list by the keys of its items; items with equal keys keep their order.
+fn sort<'v>(meter: &mut Meter, list: &List<'v>, keys: &List<'v>) -> EvalResult<'v> {
     if list.len() != keys.len() {
         return fail(format!(
             "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, but got {} and {} elements respectively",

@@ -1,4 +1,4 @@
-//! The functions of expressions, as tables: signature, cost, code.
+//! The function libraries, as tables of signature, cost and code.
 
 mod address;
 mod convert;
@@ -17,22 +17,22 @@ mod url;
 
 use crate::{
     cost::{Cost, Meter},
-    env::{Outcome, Overload},
     error::Error,
+    function::{EvalResult, Overload},
     value::Val,
 };
 
 /// The code of a function in a table.
-type Code = for<'v> fn(&mut Meter, &[Val<'v>]) -> Outcome<'v>;
+type Code = for<'v> fn(&mut Meter, &[Val<'v>]) -> EvalResult<'v>;
 /// A function: signature, cost, code.
 type Row = (&'static str, Cost, Code);
 
-/// What takes one step.
+/// The cost of one step.
 const ONE: Cost = Cost::Fixed(1);
 
 fn overloads(tables: &[&[Row]]) -> Vec<Overload> {
     let rows = tables.iter().flat_map(|table| table.iter());
-    // Signatures are constants, and a test reads all of them.
+    // Signatures are constants; a test parses all of them.
     rows.filter_map(|(signature, cost, code)| Overload::new(signature, *cost, Box::new(*code)).ok()).collect()
 }
 
@@ -52,26 +52,26 @@ const KUBERNETES: [&[Row]; 10] = [
     format_names::FUNCTIONS,
 ];
 
-/// Returns the functions of the standard library, with those that macros need.
+/// Returns the functions of the standard library, including those that macros need.
 pub(crate) fn standard() -> Vec<Overload> {
     overloads(&[STANDARD.as_slice(), &[optional::FUNCTIONS]].concat())
 }
 
-/// Returns the functions that Kubernetes offers.
+/// Returns the functions that Kubernetes provides.
 pub(crate) fn kubernetes() -> Vec<Overload> {
     overloads(&[STANDARD.as_slice(), &KUBERNETES].concat())
 }
 
-fn fail<'v>(message: impl Into<String>) -> Outcome<'v> {
+fn fail<'v>(message: impl Into<String>) -> EvalResult<'v> {
     Err(Error::evaluate(message))
 }
 
-/// What a function says of values that it does not take.
-fn no_such_overload<'v>() -> Outcome<'v> {
+/// The error for arguments of the wrong types.
+fn no_such_overload<'v>() -> EvalResult<'v> {
     fail("no such overload")
 }
 
-/// Returns a value as messages show it.
+/// Formats a value for messages.
 pub(crate) fn shown(value: &Val<'_>) -> String {
     match value {
         Val::String(text) => text.to_string(),
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_signature_is_read() {
+    fn every_signature_parses() {
         for (signature, cost, code) in STANDARD.iter().chain(&KUBERNETES).flat_map(|table| table.iter()) {
             assert!(Overload::new(signature, *cost, Box::new(*code)).is_ok(), "{signature}");
         }

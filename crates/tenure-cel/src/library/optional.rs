@@ -2,7 +2,7 @@
 
 use super::{ONE, Row, fail, no_such_overload};
 use crate::{
-    env::Outcome,
+    function::EvalResult,
     value::{List, Val},
 };
 use std::sync::Arc;
@@ -56,8 +56,8 @@ pub(super) const FUNCTIONS: &[Row] = &[
     ("list(optional(V)).unwrapOpt(): list(V)", ONE, |_, args| unwrap(args)),
 ];
 
-/// Returns the values of a list of optional ones.
-fn unwrap<'v>(args: &[Val<'v>]) -> Outcome<'v> {
+/// Returns the present values of a list of optionals.
+fn unwrap<'v>(args: &[Val<'v>]) -> EvalResult<'v> {
     let [Val::List(list)] = args else { return no_such_overload() };
     let mut items = Vec::new();
     for item in List::to_vec(list)? {

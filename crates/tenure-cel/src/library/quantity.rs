@@ -3,7 +3,7 @@
 use super::{Row, fail, no_such_overload};
 use crate::{
     cost::Cost,
-    env::Outcome,
+    function::EvalResult,
     value::{Opaque, Val},
 };
 use std::{any::Any, cmp::Ordering};
@@ -58,14 +58,14 @@ pub(super) const FUNCTIONS: &[Row] = &[
 const INVALID: &str =
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
-/// An amount: a number times a power of ten.
+/// A quantity: a number times a power of ten.
 #[derive(Clone, Copy, Debug)]
 struct Quantity {
     number: i128,
     /// The power of ten.
     scale: i32,
-    /// Whether the text was short enough to be kept as a 64 bit number and its power, which is what integers are
-    /// recognized by.
+    /// Whether the text was short enough to be stored as a 64 bit number and its power, which is what
+    /// `isInteger` tests.
     simple: bool,
 }
 
@@ -74,7 +74,7 @@ const DECIMAL: [(&str, i32); 10] =
     [("", 0), ("n", -9), ("u", -6), ("m", -3), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18)];
 /// The binary units and their powers of two.
 const BINARY: [(&str, u32); 6] = [("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40), ("Pi", 50), ("Ei", 60)];
-/// The finest power of ten.
+/// The smallest power of ten.
 const NANO: i32 = -9;
 
 impl Quantity {
@@ -119,7 +119,7 @@ impl Quantity {
         i32::try_from(self.number.signum()).unwrap_or(0)
     }
 
-    /// Returns the amount, if it is kept as an integer.
+    /// Returns the value if it is stored as an integer.
     fn integer(&self) -> Option<i64> {
         if !self.simple || self.scale < 0 {
             return None;
@@ -129,7 +129,7 @@ impl Quantity {
     }
 
     fn float(&self) -> f64 {
-        // Dividing by an exact power is exact where multiplying by its inverse is not.
+        // Dividing by an exact power is exact; multiplying by its inverse is not.
         match u32::try_from(-self.scale) {
             Ok(places) => self.number as f64 / 10f64.powi(places.cast_signed()),
             Err(_) => self.number as f64 * 10f64.powi(self.scale),
@@ -138,7 +138,7 @@ impl Quantity {
 
     fn cmp(&self, other: &Quantity) -> Ordering {
         let scale = self.scale.min(other.scale);
-        // What does not fit at the finer scale is larger than everything that does.
+        // A value that overflows at the finer scale is larger than every value that does not.
         match (self.at_scale(scale), other.at_scale(scale)) {
             (Some(a), Some(b)) => a.cmp(&b),
             (None, Some(_)) => {
@@ -165,7 +165,7 @@ impl Quantity {
     }
 }
 
-/// Returns base and power of a unit.
+/// Returns base and exponent of a suffix.
 fn unit_of(unit: &str) -> Option<(u32, i32)> {
     if let Some((_, power)) = DECIMAL.iter().find(|row| row.0 == unit) {
         return Some((10, *power));
@@ -177,10 +177,10 @@ fn unit_of(unit: &str) -> Option<(u32, i32)> {
     exponent.parse().ok().filter(|power: &i32| (-1000..=1000).contains(power)).map(|power| (10, power))
 }
 
-/// Returns an amount in billionths, rounded up and capped at what 64 bits hold.
+/// Returns a value in billionths, rounded up and capped at 64 bits.
 fn nanos(whole: &str, fraction: &str, base: u32, power: i32) -> Option<i128> {
     const CAP: i128 = (i64::MAX as i128) * 1_000_000_000;
-    // How many digits count once the point is moved; what is behind them rounds up.
+    // The number of digits after moving the decimal point; the rest is rounded up.
     let moved = if base == 10 { power + 9 } else { 9 };
     let places = i64::try_from(whole.len()).ok()? + i64::from(moved);
     let (mut amount, mut count, mut rest) = (0i128, 0i64, false);
@@ -217,26 +217,26 @@ impl Opaque for Quantity {
     }
 }
 
-fn with<'v>(args: &[Val<'v>], then: impl FnOnce(&Quantity) -> Outcome<'v>) -> Outcome<'v> {
+fn with<'v>(args: &[Val<'v>], then: impl FnOnce(&Quantity) -> EvalResult<'v>) -> EvalResult<'v> {
     match args.first().and_then(Val::downcast) {
         Some(of) => then(of),
         None => no_such_overload(),
     }
 }
 
-fn both<'v>(args: &[Val<'v>], then: impl FnOnce(&Quantity, &Quantity) -> Outcome<'v>) -> Outcome<'v> {
+fn both<'v>(args: &[Val<'v>], then: impl FnOnce(&Quantity, &Quantity) -> EvalResult<'v>) -> EvalResult<'v> {
     match (args.first().and_then(Val::downcast), args.get(1).and_then(Val::downcast)) {
         (Some(a), Some(b)) => then(a, b),
         _ => no_such_overload(),
     }
 }
 
-fn with_integer<'v>(args: &[Val<'v>], sign: i128) -> Outcome<'v> {
+fn with_integer<'v>(args: &[Val<'v>], sign: i128) -> EvalResult<'v> {
     let [_, Val::Int(number)] = args else { return no_such_overload() };
     with(args, |of| sum(of, &Quantity { number: i128::from(*number), scale: 0, simple: true }, sign))
 }
 
-fn sum<'v>(a: &Quantity, b: &Quantity, sign: i128) -> Outcome<'v> {
+fn sum<'v>(a: &Quantity, b: &Quantity, sign: i128) -> EvalResult<'v> {
     let scale = if a.number == 0 {
         b.scale
     } else if b.number == 0 {
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_read_compared_and_recognized_as_integers() {
+    fn quantities_parse_compare_and_convert() {
         for (text, float, integer) in [
             ("1", 1.0, Some(1)),
             ("50k", 50_000.0, Some(50_000)),

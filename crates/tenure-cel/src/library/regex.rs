@@ -1,17 +1,17 @@
-//! Regular expressions, as Go reads them. They run in time linear in the text.
+//! Regular expressions with Go's syntax. Matching takes time linear in the text.
 
 use super::{Row, fail, no_such_overload};
 use crate::{
     Error,
     cost::{Cost, Meter},
-    env::Outcome,
+    function::EvalResult,
     value::Val,
 };
 use regex::{Regex, RegexBuilder};
 
-/// How large a compiled expression may be, in bytes.
+/// The maximum size of a compiled expression, in bytes.
 const MAX_BYTES: usize = 4 << 20;
-/// How often a part may be repeated by a count.
+/// The maximum count of a repetition.
 const MAX_REPEAT: u64 = 1000;
 
 pub(super) const FUNCTIONS: &[Row] = &[
@@ -35,7 +35,7 @@ fn runtime(pattern: &str) -> Result<Regex, Error> {
     compile(pattern).map_err(|error| Error::evaluate(format!("Illegal regex: {error}")))
 }
 
-pub(super) fn matches<'v>(args: &[Val<'v>]) -> Outcome<'v> {
+pub(super) fn matches<'v>(args: &[Val<'v>]) -> EvalResult<'v> {
     match args {
         [Val::String(text), Val::String(pattern)] => match compile(pattern) {
             Ok(regex) => Ok(Val::Bool(regex.is_match(text))),
@@ -49,13 +49,13 @@ pub(crate) fn find<'v>(regex: &Regex, text: &str) -> Val<'v> {
     Val::String(regex.find(text).map_or("", |found| found.as_str()).into())
 }
 
-/// Returns everything that matches, or so much of it; a negative limit is none.
+/// Returns all matches, up to a limit; a negative limit means no limit.
 pub(crate) fn find_all<'v>(
     regex: &Regex,
     text: &str,
     limit: Option<&Val<'v>>,
     meter: &mut Meter,
-) -> Outcome<'v> {
+) -> EvalResult<'v> {
     let most = match limit {
         None => usize::MAX,
         Some(Val::Int(limit)) => usize::try_from(*limit).unwrap_or(usize::MAX),
@@ -105,7 +105,7 @@ fn with_ascii_classes(source: &str) -> String {
                 (Some('W'), _) => out.push_str("[^0-9A-Za-z_]"),
                 (Some('S'), _) => out.push_str("[^\\t\\n\\x0C\\r ]"),
                 (Some('b'), false) => out.push_str("(?-u:\\b)"),
-                (Some(sign), _) if is_plain_sign(sign) => out.push(sign),
+                (Some(sign), _) if is_literal_when_escaped(sign) => out.push(sign),
                 (Some(other), _) => out.extend(['\\', other]),
                 (None, _) => out.push('\\'),
             },
@@ -122,7 +122,7 @@ fn with_ascii_classes(source: &str) -> String {
             '[' => {
                 in_class = true;
                 out.push('[');
-                // A bracket that comes first is a member of the class.
+                // A closing bracket directly after the opening one is a member of the class.
                 for (sign, written) in [('^', "^"), (']', "\\]")] {
                     let mut rest = chars.clone();
                     if rest.next() == Some(sign) {
@@ -142,11 +142,11 @@ fn with_ascii_classes(source: &str) -> String {
     out
 }
 
-fn is_plain_sign(sign: char) -> bool {
-    matches!(sign, '/' | '"' | '\'' | ':' | '@' | '%' | ',' | '=' | '_' | '!' | ';' | '`' | '<' | '>')
+fn is_literal_when_escaped(character: char) -> bool {
+    matches!(character, '/' | '"' | '\'' | ':' | '@' | '%' | ',' | '=' | '_' | '!' | ';' | '`' | '<' | '>')
 }
 
-/// Returns the counts of an expression: those of `{2}` and `{2,3}`.
+/// Returns the counts of all repetitions, such as `{2}` and `{2,3}`.
 fn repeats(source: &str) -> impl Iterator<Item = u64> {
     let is_count = |inside: &&str| inside.bytes().all(|byte| byte.is_ascii_digit() || byte == b',');
     let braces = source.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn expressions_mean_what_they_mean_to_go() {
+    fn patterns_match_as_in_go() {
         for (pattern, text, matches) in [
             ("^x+$", "xx", true),
             ("x", "axb", true),

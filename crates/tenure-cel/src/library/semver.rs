@@ -3,7 +3,7 @@
 use super::{Row, fail, no_such_overload};
 use crate::{
     cost::Cost,
-    env::Outcome,
+    function::EvalResult,
     value::{Opaque, Val},
 };
 use std::{any::Any, cmp::Ordering};
@@ -30,14 +30,14 @@ pub(super) const FUNCTIONS: &[Row] = &[
     ("kubernetes.Semver.patch(): int", ONE, |_, args| number(args, 2)),
 ];
 
-/// A version: three numbers, and what precedes a release.
+/// A version: three numbers and a prerelease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Version {
     numbers: [u64; 3],
     prerelease: Vec<Identifier>,
 }
 
-/// A part of a prerelease: numbers come before words.
+/// An identifier of a prerelease: numbers sort before words.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Identifier {
     Number(u64),
@@ -78,8 +78,8 @@ impl Version {
         Ok(Version { numbers, prerelease: identifiers })
     }
 
-    /// Reads a version that is written loosely: `v1.2`, `01.2.3`.
-    fn parse_loosely(text: &str) -> Result<Version, String> {
+    /// Parses a tolerant version: `v1.2`, `01.2.3`.
+    fn parse_tolerant(text: &str) -> Result<Version, String> {
         let text = text.trim();
         let text = text.strip_prefix('v').unwrap_or(text);
         let end = text.find(['-', '+']).unwrap_or(text.len());
@@ -145,16 +145,16 @@ impl Opaque for Version {
 fn parsed(args: &[Val<'_>]) -> Result<Version, String> {
     match args {
         [Val::String(text)] | [Val::String(text), Val::Bool(false)] => Version::parse(text),
-        [Val::String(text), Val::Bool(true)] => Version::parse_loosely(text),
+        [Val::String(text), Val::Bool(true)] => Version::parse_tolerant(text),
         _ => Err("no such overload".into()),
     }
 }
 
-fn version<'v>(args: &[Val<'v>]) -> Outcome<'v> {
+fn version<'v>(args: &[Val<'v>]) -> EvalResult<'v> {
     parsed(args).map_or_else(fail, |version| Ok(Val::opaque(version)))
 }
 
-fn compared<'v>(args: &[Val<'v>], result: fn(Ordering) -> Val<'static>) -> Outcome<'v> {
+fn compared<'v>(args: &[Val<'v>], result: fn(Ordering) -> Val<'static>) -> EvalResult<'v> {
     let versions =
         (args.first().and_then(Val::downcast::<Version>), args.get(1).and_then(Val::downcast::<Version>));
     match versions {
@@ -163,7 +163,7 @@ fn compared<'v>(args: &[Val<'v>], result: fn(Ordering) -> Val<'static>) -> Outco
     }
 }
 
-fn number<'v>(args: &[Val<'v>], at: usize) -> Outcome<'v> {
+fn number<'v>(args: &[Val<'v>], at: usize) -> EvalResult<'v> {
     let number = args.first().and_then(Val::downcast::<Version>).and_then(|of| of.numbers.get(at));
     match number.and_then(|number| i64::try_from(*number).ok()) {
         Some(number) => Ok(Val::Int(number)),

@@ -1,16 +1,16 @@
-//! Operators, sizes, and functions of texts of the standard library.
+//! Operators, `size`, and string functions of the standard library.
 
 use super::{ONE, Row, fail, no_such_overload, regex};
 use crate::{
     Error,
     cost::{Cost, Meter},
-    env::Outcome,
+    function::EvalResult,
     types::ListSemantics,
     value::{Index, List, Map, MapKey, Val, key_of},
 };
 use std::{cmp::Ordering, collections::HashMap, sync::Arc};
 
-/// The rows of a comparison, for every pair of types that can be compared.
+/// The rows of a comparison, for every pair of comparable types.
 macro_rules! comparison {
     ($($name:literal, $holds:expr;)*) => {
         &[$(
@@ -135,18 +135,18 @@ pub(super) const OPERATORS: &[Row] = &[
     ("`cel.@mapInsert`(map(K, V), map(K, V)): map(K, V)", ONE, |_, args| insert(args)),
 ];
 
-fn whole<'v>(result: Option<i64>) -> Outcome<'v> {
+fn whole<'v>(result: Option<i64>) -> EvalResult<'v> {
     result.map_or_else(|| fail("integer overflow"), |number| Ok(Val::Int(number)))
 }
 
-fn integers<'v>(args: &[Val<'v>], operation: fn(i64, i64) -> Option<i64>) -> Outcome<'v> {
+fn integers<'v>(args: &[Val<'v>], operation: fn(i64, i64) -> Option<i64>) -> EvalResult<'v> {
     match args {
         [Val::Int(a), Val::Int(b)] => whole(operation(*a, *b)),
         _ => no_such_overload(),
     }
 }
 
-fn unsigned<'v>(args: &[Val<'v>], operation: fn(u64, u64) -> Option<u64>) -> Outcome<'v> {
+fn unsigned<'v>(args: &[Val<'v>], operation: fn(u64, u64) -> Option<u64>) -> EvalResult<'v> {
     match args {
         [Val::UInt(a), Val::UInt(b)] => operation(*a, *b)
             .map_or_else(|| fail("unsigned integer overflow"), |number| Ok(Val::UInt(number))),
@@ -154,21 +154,21 @@ fn unsigned<'v>(args: &[Val<'v>], operation: fn(u64, u64) -> Option<u64>) -> Out
     }
 }
 
-fn doubles<'v>(args: &[Val<'v>], operation: fn(f64, f64) -> f64) -> Outcome<'v> {
+fn doubles<'v>(args: &[Val<'v>], operation: fn(f64, f64) -> f64) -> EvalResult<'v> {
     match args {
         [Val::Double(a), Val::Double(b)] => Ok(Val::Double(operation(*a, *b))),
         _ => no_such_overload(),
     }
 }
 
-fn texts<'v>(args: &[Val<'v>], holds: fn(&str, &str) -> bool) -> Outcome<'v> {
+fn texts<'v>(args: &[Val<'v>], holds: fn(&str, &str) -> bool) -> EvalResult<'v> {
     match args {
         [Val::String(a), Val::String(b)] => Ok(Val::Bool(holds(a, b))),
         _ => no_such_overload(),
     }
 }
 
-fn size<'v>(meter: &mut Meter, args: &[Val<'v>]) -> Outcome<'v> {
+fn size<'v>(meter: &mut Meter, args: &[Val<'v>]) -> EvalResult<'v> {
     if let [Val::String(text)] = args {
         meter.scan(text.len())?;
     }
@@ -178,7 +178,8 @@ fn size<'v>(meter: &mut Meter, args: &[Val<'v>]) -> Outcome<'v> {
     }
 }
 
-/// Compares two values. Lists and maps cost by the number of their items, so what is in these is counted here.
+/// Compares two values. The cost of lists and maps is charged by the number of their items, so their contents
+/// are counted here.
 fn equal<'v>(meter: &mut Meter, a: &Val<'v>, b: &Val<'v>) -> Result<bool, Error> {
     if let (Val::List(_), Val::List(_)) | (Val::Map(_), Val::Map(_)) = (a, b) {
         meter.scan(a.weight())?;
@@ -186,7 +187,7 @@ fn equal<'v>(meter: &mut Meter, a: &Val<'v>, b: &Val<'v>) -> Result<bool, Error>
     a.equals(b)
 }
 
-fn compare<'v>(args: &[Val<'v>], holds: fn(Ordering) -> bool) -> Outcome<'v> {
+fn compare<'v>(args: &[Val<'v>], holds: fn(Ordering) -> bool) -> EvalResult<'v> {
     let [a, b] = args else { return no_such_overload() };
     match a.compare(b) {
         Some(order) => Ok(Val::Bool(holds(order))),
@@ -195,7 +196,7 @@ fn compare<'v>(args: &[Val<'v>], holds: fn(Ordering) -> bool) -> Outcome<'v> {
     }
 }
 
-pub(super) fn contains<'v>(list: &List<'v>, item: &Val<'v>) -> Outcome<'v> {
+pub(super) fn contains<'v>(list: &List<'v>, item: &Val<'v>) -> EvalResult<'v> {
     for other in list.iter() {
         if other?.equals(item)? {
             return Ok(Val::Bool(true));
@@ -204,8 +205,8 @@ pub(super) fn contains<'v>(list: &List<'v>, item: &Val<'v>) -> Outcome<'v> {
     Ok(Val::Bool(false))
 }
 
-/// Joins lists; sets become their union, keyed lists are merged by key.
-fn concatenate<'v>(meter: &mut Meter, a: &List<'v>, b: &List<'v>) -> Outcome<'v> {
+/// Concatenates lists; sets become their union, keyed lists are merged by key.
+fn concatenate<'v>(meter: &mut Meter, a: &List<'v>, b: &List<'v>) -> EvalResult<'v> {
     meter.allocate((a.len() + b.len()) * size_of::<Val<'_>>())?;
     let mut items = a.to_vec()?;
     match a.declared().and_then(|decl| decl.semantics()) {
@@ -236,7 +237,7 @@ fn concatenate<'v>(meter: &mut Meter, a: &List<'v>, b: &List<'v>) -> Outcome<'v>
     Ok(Val::list(items))
 }
 
-fn insert<'v>(args: &[Val<'v>]) -> Outcome<'v> {
+fn insert<'v>(args: &[Val<'v>]) -> EvalResult<'v> {
     let Some(Val::Map(map)) = args.first() else { return no_such_overload() };
     let mut entries = map.entries()?.into_owned();
     let added = match args {

@@ -1,10 +1,10 @@
-//! Functions of texts. Places are counted in characters.
+//! String functions. Indices count characters.
 
 use super::{ONE, Row, fail, format_text, no_such_overload};
 use crate::{
     Error,
     cost::{Cost, Meter},
-    env::Outcome,
+    function::EvalResult,
     value::Val,
 };
 
@@ -47,7 +47,7 @@ pub(super) const FUNCTIONS: &[Row] = &[
     ("list(string).join(string): string", Cost::Join, |meter, args| join(meter, args)),
 ];
 
-fn out_of_range<'v>(at: i64) -> Outcome<'v> {
+fn out_of_range<'v>(at: i64) -> EvalResult<'v> {
     fail(format!("index out of range: {at}"))
 }
 
@@ -59,7 +59,7 @@ fn offset(text: &str, at: usize) -> Option<usize> {
     text.char_indices().map(|(offset, _)| offset).chain([text.len()]).nth(at)
 }
 
-fn char_at<'v>(text: &str, at: i64) -> Outcome<'v> {
+fn char_at<'v>(text: &str, at: i64) -> EvalResult<'v> {
     let Some(from) = usize::try_from(at).ok().and_then(|at| offset(text, at)) else {
         return out_of_range(at);
     };
@@ -71,7 +71,7 @@ fn count(text: &str) -> i64 {
     i64::try_from(crate::value::count_chars(text)).unwrap_or(i64::MAX)
 }
 
-fn index_of<'v>(args: &[Val<'v>]) -> Outcome<'v> {
+fn index_of<'v>(args: &[Val<'v>]) -> EvalResult<'v> {
     let (text, wanted, from) = match args {
         [Val::String(text), Val::String(wanted)] => (text, wanted, 0),
         [Val::String(text), Val::String(wanted), Val::Int(from)] => (text, wanted, *from),
@@ -84,7 +84,7 @@ fn index_of<'v>(args: &[Val<'v>]) -> Outcome<'v> {
     Ok(Val::Int(found.map_or(-1, |before| from + count(before))))
 }
 
-fn last_index_of<'v>(args: &[Val<'v>]) -> Outcome<'v> {
+fn last_index_of<'v>(args: &[Val<'v>]) -> EvalResult<'v> {
     let (text, wanted, last) = match args {
         [Val::String(text), Val::String(wanted)] => (text, wanted, None),
         [Val::String(text), Val::String(wanted), Val::Int(last)] => (text, wanted, Some(*last)),
@@ -109,13 +109,13 @@ fn last_index_of<'v>(args: &[Val<'v>]) -> Outcome<'v> {
     Ok(Val::Int(found.map_or(-1, count)))
 }
 
-fn changed<'v>(meter: &mut Meter, args: &[Val<'v>], change: fn(&str) -> String) -> Outcome<'v> {
+fn changed<'v>(meter: &mut Meter, args: &[Val<'v>], change: fn(&str) -> String) -> EvalResult<'v> {
     let [Val::String(text)] = args else { return no_such_overload() };
     meter.allocate(text.len())?;
     Ok(Val::String(change(text).into()))
 }
 
-fn replace<'v>(meter: &mut Meter, args: &[Val<'v>]) -> Outcome<'v> {
+fn replace<'v>(meter: &mut Meter, args: &[Val<'v>]) -> EvalResult<'v> {
     let (text, old, new, most) = match args {
         [Val::String(text), Val::String(old), Val::String(new)] => (text, old, new, -1),
         [Val::String(text), Val::String(old), Val::String(new), Val::Int(most)] => (text, old, new, *most),
@@ -131,7 +131,7 @@ fn replace<'v>(meter: &mut Meter, args: &[Val<'v>]) -> Outcome<'v> {
     Ok(Val::String(text.replacen(old.as_str(), new, most).into()))
 }
 
-fn split<'v>(meter: &mut Meter, args: &[Val<'v>]) -> Outcome<'v> {
+fn split<'v>(meter: &mut Meter, args: &[Val<'v>]) -> EvalResult<'v> {
     let (text, separator, most) = match args {
         [Val::String(text), Val::String(separator)] => (text, separator, -1),
         [Val::String(text), Val::String(separator), Val::Int(most)] => (text, separator, *most),
@@ -167,7 +167,7 @@ fn split<'v>(meter: &mut Meter, args: &[Val<'v>]) -> Outcome<'v> {
     Ok(Val::list(parts))
 }
 
-fn substring<'v>(meter: &mut Meter, args: &[Val<'v>]) -> Outcome<'v> {
+fn substring<'v>(meter: &mut Meter, args: &[Val<'v>]) -> EvalResult<'v> {
     let (text, from, to) = match args {
         [Val::String(text), Val::Int(from)] => (text, *from, None),
         [Val::String(text), Val::Int(from), Val::Int(to)] => (text, *from, Some(*to)),
@@ -190,7 +190,7 @@ fn substring<'v>(meter: &mut Meter, args: &[Val<'v>]) -> Outcome<'v> {
     Ok(Val::String(text.get(start..end).unwrap_or_default().into()))
 }
 
-fn quote<'v>(meter: &mut Meter, text: &str) -> Outcome<'v> {
+fn quote<'v>(meter: &mut Meter, text: &str) -> EvalResult<'v> {
     meter.allocate(text.len().saturating_mul(2) + 2)?;
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -212,8 +212,8 @@ fn quote<'v>(meter: &mut Meter, text: &str) -> Outcome<'v> {
     Ok(Val::String(out.into()))
 }
 
-/// Joins texts. Their size is counted before anything is allocated.
-fn join<'v>(meter: &mut Meter, args: &[Val<'v>]) -> Outcome<'v> {
+/// Joins strings. The size is counted before anything is allocated.
+fn join<'v>(meter: &mut Meter, args: &[Val<'v>]) -> EvalResult<'v> {
     let (list, separator) = match args {
         [Val::List(list)] => (list, ""),
         [Val::List(list), Val::String(separator)] => (list, separator.as_str()),

@@ -1,13 +1,13 @@
-//! Points in time and lengths of time.
+//! Timestamps and durations.
 
 use super::{ONE, Row, fail, no_such_overload};
 use crate::{
-    env::Outcome,
+    function::EvalResult,
     value::{Duration, Val},
 };
 use jiff::civil::DateTime;
 
-/// The rows of a part of a date, in UTC and in a time zone.
+/// The rows of a date component, in UTC and in a time zone.
 macro_rules! parts {
     ($($name:literal, $part:expr;)*) => {
         &[$(
@@ -50,7 +50,7 @@ pub(super) const FUNCTIONS: &[Row] = parts! {
     "getMilliseconds", |of| i64::from(of.millisecond());
 };
 
-fn part<'v>(args: &[Val<'v>], part: fn(DateTime) -> i64) -> Outcome<'v> {
+fn part<'v>(args: &[Val<'v>], part: fn(DateTime) -> i64) -> EvalResult<'v> {
     let (of, zone) = match args {
         [Val::Timestamp(of)] => (of, ""),
         [Val::Timestamp(of), Val::String(zone)] => (of, zone.as_str()),
@@ -62,21 +62,21 @@ fn part<'v>(args: &[Val<'v>], part: fn(DateTime) -> i64) -> Outcome<'v> {
     }
 }
 
-fn units<'v>(args: &[Val<'v>], nanoseconds: i64) -> Outcome<'v> {
+fn units<'v>(args: &[Val<'v>], nanoseconds: i64) -> EvalResult<'v> {
     match args {
         [Val::Duration(of)] => Ok(Val::Int(of.nanoseconds() / nanoseconds)),
         _ => no_such_overload(),
     }
 }
 
-fn length<'v>(nanoseconds: Option<i64>) -> Outcome<'v> {
+fn length<'v>(nanoseconds: Option<i64>) -> EvalResult<'v> {
     match nanoseconds {
         Some(nanoseconds) => Ok(Val::Duration(Duration::from_nanoseconds(nanoseconds))),
         None => fail("duration overflow"),
     }
 }
 
-fn later<'v>(moment: Option<&Val<'v>>, length: Option<&Val<'v>>, backwards: bool) -> Outcome<'v> {
+fn later<'v>(moment: Option<&Val<'v>>, length: Option<&Val<'v>>, backwards: bool) -> EvalResult<'v> {
     let (Some(Val::Timestamp(moment)), Some(Val::Duration(by))) = (moment, length) else {
         return no_such_overload();
     };

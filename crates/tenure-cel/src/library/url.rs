@@ -3,7 +3,7 @@
 use super::{Row, fail, no_such_overload};
 use crate::{
     cost::Cost,
-    env::Outcome,
+    function::EvalResult,
     value::{Map, MapKey, Opaque, Val},
 };
 use std::{any::Any, collections::BTreeMap, sync::Arc};
@@ -18,7 +18,7 @@ pub(super) const FUNCTIONS: &[Row] = &[
         },
         _ => no_such_overload(),
     }),
-    // Kubernetes charges nothing more for this than for any function.
+    // Kubernetes charges the default cost for this.
     ("isURL(string): bool", ONE, |meter, args| match args {
         [Val::String(text)] => {
             meter.scan(text.len())?;
@@ -34,7 +34,7 @@ pub(super) const FUNCTIONS: &[Row] = &[
     ("kubernetes.URL.getQuery(): map(string, list(string))", ONE, |_, args| of(args, Url::query)),
 ];
 
-/// The parts of a URL that functions ask for.
+/// The components of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Url {
     scheme: String,
@@ -45,7 +45,7 @@ pub(super) struct Url {
 }
 
 impl Url {
-    /// Reads an absolute URL or an absolute path, as the first line of a request has it.
+    /// Parses an absolute URL or an absolute path, as in the first line of a request.
     pub fn parse(text: &str) -> Result<Url, String> {
         if text.is_empty() {
             return Err("empty url".into());
@@ -173,19 +173,19 @@ fn unescape(text: &str) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
-fn may_stand_in_path(byte: u8) -> bool {
+fn is_allowed_in_path(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@!'()*".contains(&byte)
 }
 
-/// Whether every sign that a path must escape is.
+/// Whether all characters that a path must escape are escaped.
 fn is_escaped(path: &str) -> bool {
-    path.bytes().all(|byte| byte == b'%' || byte == b'[' || byte == b']' || may_stand_in_path(byte))
+    path.bytes().all(|byte| byte == b'%' || byte == b'[' || byte == b']' || is_allowed_in_path(byte))
 }
 
 fn escape(path: &str) -> String {
     let mut out = String::with_capacity(path.len() + 8);
     for byte in path.bytes() {
-        match may_stand_in_path(byte) && !b"!'()*".contains(&byte) {
+        match is_allowed_in_path(byte) && !b"!'()*".contains(&byte) {
             true => out.push(char::from(byte)),
             false => out.push_str(&format!("%{byte:02X}")),
         }
@@ -207,6 +207,6 @@ impl Opaque for Url {
     }
 }
 
-fn of<'v>(args: &[Val<'v>], part: impl FnOnce(&Url) -> Val<'v>) -> Outcome<'v> {
+fn of<'v>(args: &[Val<'v>], part: impl FnOnce(&Url) -> Val<'v>) -> EvalResult<'v> {
     args.first().and_then(Val::downcast::<Url>).map_or_else(no_such_overload, |url| Ok(part(url)))
 }

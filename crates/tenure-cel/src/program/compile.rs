@@ -1,14 +1,16 @@
-//! Prepares checked expressions: names become indices, constants are computed, regular expressions are compiled, and
-//! loops that collect items are told from others.
+//! Compiles checked expressions: names become indices, constants are folded, regular expressions are
+//! compiled, and loops that collect items get their own nodes.
 
 use super::{
     Program,
+    estimate::estimate,
     node::{Access, Body, Call, Loop, Node, NodeId, Pattern, Search, Selection},
 };
 use crate::{
     Env, Error,
     check::{Checked, Reference},
-    cost::{Limits, Meter, estimate},
+    cost::{Limits, Meter},
+    function::Overload,
     library::regex,
     syntax::{Comprehension, Expr, ExprId, Literal, operators as op},
     value::{MapKey, Val, count_chars},
@@ -19,7 +21,7 @@ use std::{
 };
 use tenure_value::Text;
 
-/// Functions that are computed when their arguments are constants.
+/// Functions that are folded when their arguments are constants.
 const CONVERSIONS: [&str; 8] = ["bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"];
 
 pub(crate) fn compile(env: &Env, checked: Checked) -> Result<Program, Error> {
@@ -46,9 +48,9 @@ pub(crate) fn compile(env: &Env, checked: Checked) -> Result<Program, Error> {
 struct Compiler<'c> {
     checked: &'c Checked,
     nodes: Vec<Node>,
-    /// Where nodes of the tree are in the program, as macros use some twice.
+    /// The node of the program for each node of the tree, since macros use some twice.
     places: HashMap<ExprId, NodeId>,
-    /// The names of loops around, with their slots.
+    /// The variables of the enclosing loops, with their slots.
     scopes: Vec<(Text, usize)>,
     locals: usize,
     reads: Vec<bool>,
@@ -207,14 +209,10 @@ impl Compiler<'_> {
         Ok(self.push(Node::Call(Box::new(Call { overloads: overloads.clone(), args: parts.into() }))))
     }
 
-    /// Computes a conversion of a constant.
-    fn folded(
-        &mut self,
-        overloads: &[Arc<crate::env::Overload>],
-        value: Val<'static>,
-    ) -> Result<NodeId, Error> {
+    /// Evaluates a conversion of a constant.
+    fn folded(&mut self, overloads: &[Arc<Overload>], value: Val<'static>) -> Result<NodeId, Error> {
         let args = [value];
-        let overload = overloads.iter().find(|overload| overload.takes(&args));
+        let overload = overloads.iter().find(|overload| overload.accepts(&args));
         let mut meter = Meter::new(Limits::unlimited_cost());
         let result = match overload {
             Some(overload) => (overload.code)(&mut meter, &args),
@@ -303,7 +301,7 @@ impl Compiler<'_> {
         Ok(self.push(Node::Loop(Box::new(Loop { range, variable, second, accumulator, body, result }))))
     }
 
-    /// Recognizes the loops of macros that collect items: they need no list per step.
+    /// Recognizes the loops of macros that collect items, which need no new list per step.
     fn collecting(&mut self, of: &Comprehension) -> Result<Option<Body>, Error> {
         let ast = &self.checked.ast;
         if !matches!(ast.node(of.condition), Expr::Literal(Literal::Bool(true))) {
@@ -355,7 +353,7 @@ fn constant(literal: &Literal) -> Val<'static> {
     }
 }
 
-/// Returns the items of a constant list as keys, where all can be.
+/// Returns the items of a constant list as map keys, if all of them can be keys.
 fn constant_keys(list: &Val<'static>) -> Option<std::collections::HashSet<MapKey>> {
     let Val::List(list) = list else { return None };
     list.iter().map(|item| item.ok().as_ref().and_then(Val::hash_key)).collect()

@@ -1,4 +1,4 @@
-//! Runs programs. Every step is charged before it is done; errors are absorbed where the language says so.
+//! Evaluates programs. Every step is charged before it is done; errors are absorbed where CEL says so.
 
 use super::{
     Program,
@@ -7,37 +7,37 @@ use super::{
 use crate::{
     Error,
     cost::{Cost, LIST_COST, MAP_COST, Meter, STRUCT_COST},
-    env::Outcome,
+    function::EvalResult,
     library::regex,
     value::{List, Map, MapKey, Val},
 };
 use std::{collections::BTreeMap, sync::Arc};
 use tenure_value::Text;
 
-/// The result of an evaluation, and what it cost.
+/// The result of an evaluation, and its cost.
 #[derive(Debug)]
 pub struct Evaluation<'v> {
     /// The result.
-    pub result: Outcome<'v>,
-    /// What the evaluation cost, whether or not it has a result.
+    pub result: EvalResult<'v>,
+    /// The cost, also of an evaluation that failed.
     pub cost: u64,
 }
 
-/// The values of an environment's variables, by their index. A variable is asked for whenever an expression reads it, so
-/// that values can be computed when they are needed.
+/// The values of an environment's variables, by their index. A variable is requested whenever an expression
+/// reads it, so values can be computed on demand.
 pub trait Variables<'v> {
     /// Returns the value of a variable.
-    fn variable(&self, index: usize) -> Outcome<'v>;
+    fn variable(&self, index: usize) -> EvalResult<'v>;
 }
 
 impl<'v, const N: usize> Variables<'v> for [Val<'v>; N] {
-    fn variable(&self, index: usize) -> Outcome<'v> {
+    fn variable(&self, index: usize) -> EvalResult<'v> {
         self.as_slice().get(index).cloned().ok_or_else(unset)
     }
 }
 
 impl<'v> Variables<'v> for Vec<Val<'v>> {
-    fn variable(&self, index: usize) -> Outcome<'v> {
+    fn variable(&self, index: usize) -> EvalResult<'v> {
         self.get(index).cloned().ok_or_else(unset)
     }
 }
@@ -50,7 +50,7 @@ fn no_such_overload() -> Error {
     Error::evaluate("no such overload")
 }
 
-pub(super) fn run<'v>(program: &Program, variables: &dyn Variables<'v>, meter: &mut Meter) -> Outcome<'v> {
+pub(super) fn run<'v>(program: &Program, variables: &dyn Variables<'v>, meter: &mut Meter) -> EvalResult<'v> {
     let locals = (0..program.locals).map(|_| Ok(Val::Null)).collect();
     Run { nodes: &program.nodes, variables, meter, locals }.eval(program.root)
 }
@@ -59,12 +59,12 @@ struct Run<'r, 'v> {
     nodes: &'r [Node],
     variables: &'r dyn Variables<'v>,
     meter: &'r mut Meter,
-    /// The values of loops. An accumulator can be an error that a later item absorbs.
-    locals: Vec<Outcome<'v>>,
+    /// The values of loop variables. An accumulator can be an error that a later item absorbs.
+    locals: Vec<EvalResult<'v>>,
 }
 
 impl<'v> Run<'_, 'v> {
-    fn eval(&mut self, id: NodeId) -> Outcome<'v> {
+    fn eval(&mut self, id: NodeId) -> EvalResult<'v> {
         match &self.nodes[id.index()] {
             Node::Const(value) => Ok(value.clone()),
             Node::Variable(index) => {
@@ -111,8 +111,8 @@ impl<'v> Run<'_, 'v> {
         }
     }
 
-    /// Counts bytes, which documents hold in base64 and which are decoded whenever they are read.
-    fn decoded(&mut self, value: Outcome<'v>) -> Outcome<'v> {
+    /// Counts bytes, which are base64 in documents and decoded at every read.
+    fn decoded(&mut self, value: EvalResult<'v>) -> EvalResult<'v> {
         if let Ok(Val::Bytes(bytes)) = &value {
             self.meter.scan(bytes.len().saturating_mul(4))?;
         }
@@ -126,9 +126,9 @@ impl<'v> Run<'_, 'v> {
         }
     }
 
-    /// Evaluates `&&` and `||`: the side that decides does so whatever is wrong with the other.
+    /// Evaluates `&&` and `||`: if one side decides, errors of the other are absorbed.
     #[inline(never)]
-    fn logic(&mut self, left: NodeId, right: NodeId, deciding: bool) -> Outcome<'v> {
+    fn logic(&mut self, left: NodeId, right: NodeId, deciding: bool) -> EvalResult<'v> {
         let left = match self.truth(left) {
             Ok(flag) if flag == deciding => return Ok(Val::Bool(deciding)),
             Err(error) if !error.is_absorbable() => return Err(error),
@@ -145,7 +145,7 @@ impl<'v> Run<'_, 'v> {
     }
 
     #[inline(never)]
-    fn not_strictly_false(&mut self, of: NodeId) -> Outcome<'v> {
+    fn not_strictly_false(&mut self, of: NodeId) -> EvalResult<'v> {
         let value = match self.truth(of) {
             Err(error) if !error.is_absorbable() => return Err(error),
             other => other.unwrap_or(true),
@@ -155,7 +155,7 @@ impl<'v> Run<'_, 'v> {
     }
 
     #[inline(never)]
-    fn select(&mut self, selection: &Selection) -> Outcome<'v> {
+    fn select(&mut self, selection: &Selection) -> EvalResult<'v> {
         let operand = self.eval(selection.operand)?;
         self.meter.charge(u64::from(selection.access != Access::Test) + u64::from(selection.relative))?;
         let field = &selection.field;
@@ -180,7 +180,7 @@ impl<'v> Run<'_, 'v> {
     }
 
     #[inline(never)]
-    fn index(&mut self, operand: NodeId, index: NodeId, optional: bool, relative: bool) -> Outcome<'v> {
+    fn index(&mut self, operand: NodeId, index: NodeId, optional: bool, relative: bool) -> EvalResult<'v> {
         let operand = self.eval(operand)?;
         let index = self.eval(index)?;
         self.meter.charge(1 + u64::from(relative))?;
@@ -193,7 +193,7 @@ impl<'v> Run<'_, 'v> {
     }
 
     #[inline(never)]
-    fn call(&mut self, call: &Call) -> Outcome<'v> {
+    fn call(&mut self, call: &Call) -> EvalResult<'v> {
         match *call.args {
             [] => self.apply(call, &[]),
             [a] => {
@@ -214,10 +214,10 @@ impl<'v> Run<'_, 'v> {
         }
     }
 
-    fn apply(&mut self, call: &Call, args: &[Val<'v>]) -> Outcome<'v> {
+    fn apply(&mut self, call: &Call, args: &[Val<'v>]) -> EvalResult<'v> {
         let overload = match &*call.overloads {
-            [only] if only.takes(args) => only,
-            several => several.iter().find(|overload| overload.takes(args)).ok_or_else(no_such_overload)?,
+            [only] if only.accepts(args) => only,
+            several => several.iter().find(|overload| overload.accepts(args)).ok_or_else(no_such_overload)?,
         };
         self.meter.charge(overload.cost.actual(args))?;
         (overload.code)(self.meter, args)
@@ -230,7 +230,7 @@ impl<'v> Run<'_, 'v> {
         text: NodeId,
         pattern: &Pattern,
         limit: Option<NodeId>,
-    ) -> Outcome<'v> {
+    ) -> EvalResult<'v> {
         let text = self.eval(text)?;
         let limit = limit.map(|limit| self.eval(limit)).transpose()?;
         let Val::String(text) = &text else { return Err(no_such_overload()) };
@@ -244,7 +244,7 @@ impl<'v> Run<'_, 'v> {
     }
 
     #[inline(never)]
-    fn list(&mut self, elements: &[NodeId], optional: &[u32]) -> Outcome<'v> {
+    fn list(&mut self, elements: &[NodeId], optional: &[u32]) -> EvalResult<'v> {
         let mut items = Vec::with_capacity(elements.len());
         for (at, element) in elements.iter().enumerate() {
             let value = self.eval(*element)?;
@@ -266,7 +266,7 @@ impl<'v> Run<'_, 'v> {
         Ok(Val::list(items))
     }
 
-    /// Evaluates an entry's value; none where it is left out.
+    /// Evaluates the value of an entry; `None` if the entry is omitted.
     fn entry(&mut self, value: NodeId, optional: bool) -> Result<Option<Val<'v>>, Error> {
         match (self.eval(value)?, optional) {
             (value, false) => Ok(Some(value)),
@@ -276,7 +276,7 @@ impl<'v> Run<'_, 'v> {
     }
 
     #[inline(never)]
-    fn map(&mut self, entries: &[(NodeId, NodeId, bool)]) -> Outcome<'v> {
+    fn map(&mut self, entries: &[(NodeId, NodeId, bool)]) -> EvalResult<'v> {
         let mut made = BTreeMap::new();
         for (key, value, optional) in entries {
             let key = self.eval(*key)?;
@@ -289,7 +289,7 @@ impl<'v> Run<'_, 'v> {
     }
 
     #[inline(never)]
-    fn object(&mut self, name: &Text, fields: &[(Text, NodeId, bool)]) -> Outcome<'v> {
+    fn object(&mut self, name: &Text, fields: &[(Text, NodeId, bool)]) -> EvalResult<'v> {
         let mut made = BTreeMap::new();
         for (field, value, optional) in fields {
             if let Some(value) = self.entry(*value, *optional)? {
@@ -302,7 +302,7 @@ impl<'v> Run<'_, 'v> {
     }
 
     #[inline(never)]
-    fn comprehension(&mut self, of: &Loop) -> Outcome<'v> {
+    fn comprehension(&mut self, of: &Loop) -> EvalResult<'v> {
         let range = match self.eval(of.range)? {
             Val::List(list) => Range::List(list, 0),
             Val::Map(map) => {
@@ -324,7 +324,7 @@ impl<'v> Run<'_, 'v> {
         self.eval(of.result)
     }
 
-    /// Sets a loop's variables to the next item; whether there is one.
+    /// Sets the loop variables to the next item and returns whether there is one.
     fn advance(&mut self, of: &Loop, range: &mut Range<'v>) -> bool {
         let (first, second) = match range {
             Range::List(list, at) => {
@@ -356,7 +356,7 @@ impl<'v> Run<'_, 'v> {
         init: NodeId,
         condition: NodeId,
         step: NodeId,
-    ) -> Outcome<'v> {
+    ) -> EvalResult<'v> {
         self.locals[of.accumulator] = self.eval(init);
         while self.advance(of, &mut range) {
             if matches!(self.eval(condition)?, Val::Bool(false)) {
@@ -379,7 +379,7 @@ impl<'v> Run<'_, 'v> {
         mut range: Range<'v>,
         filter: Option<NodeId>,
         item: NodeId,
-    ) -> Outcome<'v> {
+    ) -> EvalResult<'v> {
         let mut items = Vec::new();
         while self.advance(of, &mut range) {
             if let Some(filter) = filter
@@ -404,7 +404,7 @@ impl<'v> Run<'_, 'v> {
         filter: Option<NodeId>,
         key: Option<NodeId>,
         value: NodeId,
-    ) -> Outcome<'v> {
+    ) -> EvalResult<'v> {
         let mut made = BTreeMap::new();
         while self.advance(of, &mut range) {
             if let Some(filter) = filter
@@ -436,7 +436,7 @@ impl<'v> Run<'_, 'v> {
     }
 }
 
-/// What a loop goes through.
+/// The list or map that a loop iterates over.
 enum Range<'v> {
     List(List<'v>, usize),
     Map(Map<'v>, std::vec::IntoIter<Val<'v>>),
@@ -450,14 +450,14 @@ fn map_key(key: &Val<'_>) -> Result<MapKey, Error> {
     .ok_or_else(|| Error::evaluate(format!("unsupported key type: {}", key.type_name())))
 }
 
-fn field_of<'v>(of: &Val<'v>, field: &str) -> Option<Outcome<'v>> {
+fn field_of<'v>(of: &Val<'v>, field: &str) -> Option<EvalResult<'v>> {
     match of {
         Val::Map(map) => map.get(field),
         _ => None,
     }
 }
 
-fn item_of<'v>(of: &Val<'v>, index: &Val<'v>) -> Result<Option<Outcome<'v>>, Error> {
+fn item_of<'v>(of: &Val<'v>, index: &Val<'v>) -> Result<Option<EvalResult<'v>>, Error> {
     match (of, index) {
         (Val::List(list), index) => {
             let at = match index {

@@ -1,6 +1,7 @@
-//! Programs: expressions that are ready to run.
+//! Programs: compiled expressions, their estimated cost and their evaluation.
 
 mod compile;
+mod estimate;
 mod evaluate;
 mod node;
 
@@ -14,12 +15,12 @@ use crate::{
 };
 use node::{Node, NodeId};
 
-/// A compiled expression. It can be run any number of times, by many threads.
+/// A compiled expression. It can be evaluated any number of times, from many threads.
 #[derive(Debug)]
 pub struct Program {
     nodes: Vec<Node>,
     root: NodeId,
-    /// How many values the loops hold at once.
+    /// The maximum number of loop variables at one time.
     locals: usize,
     result_type: Type,
     estimated_cost: u64,
@@ -33,7 +34,7 @@ impl Program {
         &self.result_type
     }
 
-    /// Returns the most that the expression can cost on values within their declared bounds.
+    /// Returns the maximum cost of the expression on values within their declared bounds.
     ///
     /// ```
     /// use tenure_cel::{Decl, Env};
@@ -53,7 +54,7 @@ impl Program {
         self.reads.get(variable).copied().unwrap_or(false)
     }
 
-    /// Runs the expression over the values of its variables, in the order in which they were added.
+    /// Evaluates the expression with the values of its variables, in the order in which they were added.
     ///
     /// ```
     /// use tenure_cel::{Decl, Env, Limits, Val};
@@ -73,7 +74,7 @@ impl Program {
         Evaluation { result, cost: meter.cost() }
     }
 
-    /// Returns the result of an expression that reads no variable and has only constants.
+    /// Returns the result of an expression that consists of constants only.
     pub fn constant(&self) -> Option<&Val<'static>> {
         match self.nodes.get(self.root.index()) {
             Some(Node::Const(value)) => Some(value),

@@ -1,7 +1,7 @@
 //! The nodes of programs.
 
 use crate::{
-    env::Overload,
+    function::Overload,
     value::{MapKey, Val},
 };
 use regex::Regex;
@@ -29,11 +29,11 @@ pub(crate) enum Search {
 /// How a field is selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// It must be there.
+    /// The field must exist.
     Required,
-    /// Whether it is there.
+    /// Returns whether the field exists.
     Test,
-    /// As an optional value.
+    /// Returns an optional value.
     Optional,
 }
 
@@ -76,7 +76,7 @@ pub(crate) enum Node {
         fields: Box<[(Text, NodeId, bool)]>,
     },
     Loop(Box<Loop>),
-    /// A name for a value.
+    /// A value bound to a name.
     Bind {
         slot: usize,
         value: NodeId,
@@ -96,7 +96,7 @@ pub(crate) struct Selection {
 #[derive(Debug)]
 pub(crate) struct Pattern {
     pub regex: Regex,
-    /// How many characters the pattern has.
+    /// The number of characters of the pattern.
     pub length: u64,
 }
 
@@ -118,7 +118,7 @@ pub(crate) struct Loop {
 
 #[derive(Debug)]
 pub(crate) enum Body {
-    /// The accumulator becomes the step's value while the condition holds.
+    /// The accumulator becomes the value of the step while the condition holds.
     Fold { init: NodeId, condition: NodeId, step: NodeId },
     /// Items are collected in a list.
     Collect { filter: Option<NodeId>, item: NodeId },

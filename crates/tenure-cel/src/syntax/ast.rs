@@ -1,7 +1,8 @@
-//! The tree of an expression, kept in one list: a node names its parts by their index, parts come before the node. So
-//! a tree is dropped and walked without recursion, and what is known of a node is a list beside the tree.
+//! The syntax tree of an expression, stored in one vector: a node refers to its children by index, and
+//! children come before their parent. So a tree is dropped and traversed without recursion, and attributes of
+//! nodes are vectors beside it.
 
-use super::source::Source;
+use crate::source::Source;
 use std::sync::Arc;
 use tenure_value::Text;
 
@@ -15,7 +16,7 @@ impl ExprId {
     }
 }
 
-/// A constant as it is written.
+/// A literal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {
     /// `null`.
@@ -34,48 +35,48 @@ pub enum Literal {
     Bytes(Arc<[u8]>),
 }
 
-/// An entry of a map that is written out.
+/// An entry of a map literal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// The key.
     pub key: ExprId,
     /// The value.
     pub value: ExprId,
-    /// Whether the entry is left out where its value is an empty optional: `{?"k": v}`.
+    /// Whether the entry is omitted if its value is an empty optional: `{?"k": v}`.
     pub optional: bool,
 }
 
-/// A field of a message that is written out.
+/// A field of an object literal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
     /// The name.
     pub name: Text,
     /// The value.
     pub value: ExprId,
-    /// Whether the field is left out where its value is an empty optional.
+    /// Whether the field is omitted if its value is an empty optional.
     pub optional: bool,
-    /// Where the colon stands, as a byte offset.
+    /// The position of the colon, as a byte offset.
     pub offset: usize,
 }
 
-/// A loop over a list or a map; macros are written in terms of it.
+/// A loop over a list or map, to which macros expand.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comprehension {
-    /// What is gone through.
+    /// The list or map to iterate over.
     pub range: ExprId,
-    /// The variable of the loop: an item of a list, a key of a map; an index with two variables.
+    /// The loop variable: an item of a list or a key of a map; with two variables, an index or a key.
     pub variable: Text,
     /// The second variable: an item of a list, a value of a map.
     pub second: Option<Text>,
     /// The name of the accumulator.
     pub accumulator: Text,
-    /// What the accumulator begins with.
+    /// The initial value of the accumulator.
     pub init: ExprId,
-    /// Whether the loop goes on.
+    /// The condition to continue.
     pub condition: ExprId,
-    /// What the accumulator becomes with an item.
+    /// The next value of the accumulator.
     pub step: ExprId,
-    /// The result, in terms of the accumulator.
+    /// The result, computed from the accumulator.
     pub result: ExprId,
 }
 
@@ -86,20 +87,20 @@ pub enum Expr {
     Literal(Literal),
     /// A name.
     Ident(Text),
-    /// `operand.field`, or whether there is one (`has`).
+    /// `operand.field`, or a presence test (`has`).
     Select {
-        /// What has the field.
+        /// The operand.
         operand: ExprId,
         /// The name of the field.
         field: Text,
-        /// Whether only its presence is asked.
+        /// Whether this is a presence test.
         test: bool,
     },
     /// A function, an operator (by its CEL name, such as `_+_`) or a method.
     Call {
         /// The name.
         function: Text,
-        /// What a method is called on.
+        /// The receiver of a method.
         target: Option<ExprId>,
         /// The arguments.
         args: Box<[ExprId]>,
@@ -108,7 +109,7 @@ pub enum Expr {
     List {
         /// The elements.
         elements: Box<[ExprId]>,
-        /// The indices of those that are left out where they are empty optionals: `[?a]`.
+        /// The indices of elements that are omitted if they are empty optionals: `[?a]`.
         optional: Box<[u32]>,
     },
     /// `{k: v}`.
@@ -124,13 +125,13 @@ pub enum Expr {
     Comprehension(Box<Comprehension>),
 }
 
-/// An expression as a tree. A parsed tree has macros as the calls that they are written as; see
-/// [`Ast::to_string`](std::fmt::Display).
+/// An expression as a syntax tree. A parsed tree contains macros as calls, as they were written; it prints
+/// with [`Display`](std::fmt::Display).
 #[derive(Clone, Debug)]
 pub struct Ast {
     pub(crate) source: Arc<Source>,
     pub(crate) nodes: Vec<Expr>,
-    /// Where each node stands, as a byte offset.
+    /// The position of each node, as a byte offset.
     pub(crate) offsets: Vec<u32>,
     pub(crate) root: ExprId,
 }
@@ -147,29 +148,29 @@ impl Ast {
         id
     }
 
-    /// Returns the whole expression's node.
+    /// Returns the root node.
     pub fn root(&self) -> ExprId {
         self.root
     }
 
-    /// Returns a node. Indices come from this tree, so every one of them names a node.
+    /// Returns a node. An `ExprId` always refers to a node of its own tree.
     pub fn node(&self, id: ExprId) -> &Expr {
         &self.nodes[id.index()]
     }
 
-    /// Returns where a node stands in the text, as a byte offset.
+    /// Returns the position of a node in the text, as a byte offset.
     pub fn offset(&self, id: ExprId) -> usize {
         self.offsets[id.index()] as usize
     }
 
-    /// Returns the text that the tree was read from.
+    /// Returns the source text of the tree.
     pub fn source(&self) -> &Source {
         &self.source
     }
 }
 
 impl Expr {
-    /// Calls a function with every part, in the order of evaluation.
+    /// Calls a function with every child, in the order of evaluation.
     pub fn for_each_part(&self, mut each: impl FnMut(ExprId)) {
         match self {
             Expr::Literal(_) | Expr::Ident(_) => {}
@@ -188,14 +189,15 @@ impl Expr {
     }
 }
 
-/// Two trees are equal when they say the same, wherever their parts stand in their texts.
+/// Two trees are equal if their nodes are, regardless of positions.
 impl PartialEq for Ast {
     fn eq(&self, other: &Ast) -> bool {
-        // Parts come before what holds them and in the same order in both, whatever else the lists hold.
+        // Children come before their parents, in the same order in both trees, whatever else the vectors
+        // contain.
         let mut pairs = vec![(self.root, other.root)];
         while let Some((a, b)) = pairs.pop() {
             let (left, right) = (self.node(a), other.node(b));
-            if !left.says_the_same_as(right) {
+            if !left.equals_shallowly(right) {
                 return false;
             }
             let (mut lefts, mut rights) = (Vec::new(), Vec::new());
@@ -211,8 +213,8 @@ impl PartialEq for Ast {
 }
 
 impl Expr {
-    /// Whether both are alike apart from their parts.
-    fn says_the_same_as(&self, other: &Expr) -> bool {
+    /// Whether both nodes are equal apart from their children.
+    fn equals_shallowly(&self, other: &Expr) -> bool {
         match (self, other) {
             (Expr::Literal(Literal::Double(a)), Expr::Literal(Literal::Double(b))) => {
                 a.to_bits() == b.to_bits()

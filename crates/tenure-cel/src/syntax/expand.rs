@@ -1,5 +1,5 @@
-//! Expands macros: calls such as `list.all(x, …)` become loops. Parts come before what holds them in a tree, so one pass
-//! over its nodes is enough.
+//! Expands macros: calls such as `list.all(x, …)` become loops. Children come before their parents in a tree,
+//! so one pass over its nodes suffices.
 
 use super::{
     ast::{Ast, Comprehension, Entry, Expr, ExprId, Field, Literal},
@@ -9,9 +9,9 @@ use crate::error::{Error, Issue, Issues};
 use std::sync::Arc;
 use tenure_value::Text;
 
-/// The name of the accumulator that macros use; no expression can spell it.
+/// The name of the accumulator of macros, which no expression can spell.
 pub(crate) const ACCUMULATOR: &str = "@result";
-/// How high an expanded tree may be: what bounds the stack of everything that walks it.
+/// The maximum height of an expanded tree, which bounds the stack of every traversal.
 const MAX_HEIGHT: u16 = 320;
 
 /// Returns the tree with macros expanded and chains of `&&` and `||` as balanced trees of pairs.
@@ -43,7 +43,7 @@ pub(crate) fn expand(parsed: &Ast) -> Result<Ast, Error> {
 struct Expansion {
     ast: Ast,
     heights: Vec<u16>,
-    /// For each node of the parsed tree, its place in the new one.
+    /// The new node of each node of the parsed tree.
     places: Vec<ExprId>,
     issues: Vec<Issue>,
 }
@@ -129,7 +129,7 @@ impl Expansion {
         self.push(at, node)
     }
 
-    /// Joins the terms of a chain as a tree that is as deep as the logarithm of its length.
+    /// Joins the terms of a chain as a tree of logarithmic depth.
     fn balanced(&mut self, at: usize, function: &str, terms: &[ExprId]) -> ExprId {
         match terms {
             [] => self.literal(at, Literal::Bool(function == op::AND)),
@@ -151,14 +151,14 @@ impl Expansion {
         let [arg] = args else { return ExprId(0) };
         match self.ast.node(*arg).clone() {
             Expr::Select { operand, field, test: false } => {
-                // The presence test stands where the selection stands.
+                // The presence test has the position of the selection.
                 self.push(self.ast.offset(*arg), Expr::Select { operand, field, test: true })
             }
             _ => self.fail(*arg, "invalid argument to has() macro"),
         }
     }
 
-    /// Returns the name of a loop's variable.
+    /// Returns the name of a loop variable.
     fn variable(&mut self, id: ExprId, wrong: &str) -> Option<Text> {
         match self.ast.node(id) {
             Expr::Ident(name) if name == ACCUMULATOR || name == "__result__" => {
@@ -284,7 +284,7 @@ impl Expansion {
         self.comprehension(at, range, variables, init, condition, step, result)
     }
 
-    /// Makes a loop that goes through everything, and whose step applies only where a filter holds.
+    /// Creates a loop over all items whose step applies only if a filter holds.
     fn filtered(
         &mut self,
         at: usize,
@@ -337,7 +337,7 @@ impl Expansion {
         self.filtered(at, range, variables, init, filter, step)
     }
 
-    /// Binds a name to a value: a loop over nothing whose accumulator has that name.
+    /// Binds a name to a value: a loop without iterations whose accumulator has that name.
     fn bind(&mut self, at: usize, name: Text, value: ExprId, body: ExprId) -> ExprId {
         let range = self.list(at, Vec::new());
         let condition = self.literal(at, Literal::Bool(false));
@@ -383,7 +383,7 @@ impl Expansion {
     }
 }
 
-/// Splits what follows a macro's variables into an optional filter and the expression.
+/// Splits the arguments after the variables into an optional filter and the expression.
 fn filter_and_body(rest: &[ExprId]) -> (Option<ExprId>, ExprId) {
     match rest {
         [filter, body] => (Some(*filter), *body),

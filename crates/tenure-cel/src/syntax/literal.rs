@@ -1,9 +1,9 @@
-//! Escapes inside quoted texts, and how texts are quoted when an expression is printed.
+//! Escapes in string and bytes literals, and quoting for printing.
 
 use std::fmt::Write;
 use tenure_value::Text;
 
-/// Returns the text that a quoted text stands for.
+/// Returns the string of a literal.
 pub(crate) fn unescape(body: &str, raw: bool) -> Result<Text, String> {
     let body = unify_line_ends(body);
     if raw || !body.contains('\\') {
@@ -14,7 +14,7 @@ pub(crate) fn unescape(body: &str, raw: bool) -> Result<Text, String> {
     while let Some((before, escape)) = rest.split_once('\\') {
         out.push_str(before);
         let (code, length, is_byte) = escaped(escape)?;
-        // In a text, \x41 and \101 name characters.
+        // In a string, \x41 and \101 are characters.
         let _ = is_byte;
         out.push(char::from_u32(code).ok_or("invalid unicode code point")?);
         rest = escape.get(length..).unwrap_or_default();
@@ -23,7 +23,7 @@ pub(crate) fn unescape(body: &str, raw: bool) -> Result<Text, String> {
     Ok(out.into())
 }
 
-/// Returns the bytes that a quoted text stands for.
+/// Returns the bytes of a literal.
 pub(crate) fn unescape_bytes(body: &str, raw: bool) -> Result<Vec<u8>, String> {
     let body = unify_line_ends(body);
     if raw {
@@ -57,7 +57,7 @@ fn unify_line_ends(body: &str) -> String {
     }
 }
 
-/// Reads an escape behind its backslash: the code, how long the escape is, and whether it names a byte.
+/// Parses an escape after its backslash: the code, the length of the escape, and whether it denotes a byte.
 fn escaped(escape: &str) -> Result<(u32, usize, bool), String> {
     let first = escape.chars().next().ok_or("unable to unescape string, found '\\' as last character")?;
     let plain = |code: char| Ok((u32::from(code), first.len_utf8(), false));
@@ -84,7 +84,7 @@ fn escaped(escape: &str) -> Result<(u32, usize, bool), String> {
     }
 }
 
-/// Quotes a text so that it reads back the same.
+/// Quotes a string so that it parses to the same string.
 pub(crate) fn quote(text: &str, out: &mut String) {
     out.push('"');
     for letter in text.chars() {
@@ -100,7 +100,7 @@ pub(crate) fn quote(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Quotes bytes so that they read back the same.
+/// Quotes bytes so that they parse to the same bytes.
 pub(crate) fn quote_bytes(bytes: &[u8], out: &mut String) {
     out.push_str("b\"");
     for byte in bytes {
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_stand_for_characters_and_bytes() {
+    fn escapes_denote_characters_or_bytes() {
         for (body, expected) in
             [(r"a\n", "a\n"), (r"\x41\101\u0041\U00000041", "AAAA"), (r"\U0001F600", "😀"), ("\r\n", "\n")]
         {

@@ -1,4 +1,4 @@
-//! From text to tree and back.
+//! The syntax of expressions: tokens, parser, macro expansion, syntax tree and printer.
 
 mod ast;
 mod expand;
@@ -6,10 +6,8 @@ mod literal;
 pub(crate) mod operators;
 mod parser;
 mod print;
-mod source;
 mod token;
 
 pub use ast::{Ast, Comprehension, Entry, Expr, ExprId, Field, Literal};
 pub(crate) use expand::{ACCUMULATOR, expand};
 pub use parser::parse;
-pub use source::Source;

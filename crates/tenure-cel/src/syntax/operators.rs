@@ -1,4 +1,4 @@
-//! The names that operators have as functions.
+//! Function names of operators.
 
 pub(crate) const NOT: &str = "!_";
 pub(crate) const NEGATE: &str = "-_";
@@ -22,7 +22,7 @@ pub(crate) const OPT_INDEX: &str = "_[?_]";
 pub(crate) const OPT_SELECT: &str = "_?._";
 pub(crate) const NOT_STRICTLY_FALSE: &str = "@not_strictly_false";
 
-/// Binary operators: sign, name, precedence. A higher precedence binds tighter; all group from the left.
+/// Binary operators: symbol, name, precedence. A higher precedence binds tighter; all are left-associative.
 pub(crate) const BINARY: [(&str, &str, u8); 12] = [
     ("<", LESS, 1),
     ("<=", LESS_EQUALS, 1),

@@ -1,22 +1,25 @@
-//! The parser. It recurses only where the text nests, and nesting is limited; chains of operators, selections and calls
-//! are loops, with the depth of their trees limited too, so that whatever walks a tree later has a bounded stack.
+//! The parser. It recurses only for nested expressions, whose depth is limited. Chains of operators,
+//! selections and calls are parsed in loops, and the depth of their trees is limited too, so every later
+//! traversal has a bounded stack.
 
 use super::{
     ast::{Ast, Entry, Expr, ExprId, Field, Literal},
     operators as op,
-    source::Source,
     token::{Lexer, Spanned, Token},
 };
-use crate::error::{Error, Issue, Issues};
+use crate::{
+    error::{Error, Issue, Issues},
+    source::Source,
+};
 use std::sync::Arc;
 use tenure_value::Text;
 
-/// How deep an expression may nest.
+/// The maximum nesting depth of an expression.
 const MAX_DEPTH: u16 = 250;
-/// How many characters an expression may have.
+/// The maximum length of an expression in characters.
 const MAX_CHARACTERS: usize = 100_000;
 
-/// Names that are kept for later versions of the language.
+/// Reserved identifiers.
 const RESERVED: [&str; 17] = [
     "as",
     "break",
@@ -37,10 +40,10 @@ const RESERVED: [&str; 17] = [
     "while",
 ];
 
-/// What an operand can begin with, in the words of messages.
+/// The tokens that can start an operand, as messages list them.
 const OPERANDS: &str = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
 
-/// Reads an expression. Macros stay calls; they are expanded when the expression is compiled.
+/// Parses an expression. Macros remain calls; they are expanded by [`Env::compile`](crate::Env::compile).
 ///
 /// ```
 /// let ast = tenure_cel::parse("1 + 2*3 == 7")?;
@@ -73,7 +76,8 @@ struct Parser<'t> {
     lexer: Lexer<'t>,
     token: Spanned,
     ast: Ast,
-    /// For each node, how many operators, selections, indices and method calls stand on the way to its deepest part.
+    /// For each node, the number of operators, selections, indices and method calls on the path to its
+    /// deepest descendant.
     heights: Vec<u16>,
     depth: u16,
 }
@@ -107,7 +111,7 @@ impl Parser<'_> {
         matches!(&self.token.token, Token::Sign(found) if *found == sign)
     }
 
-    /// Takes a sign and returns where it stands, if it comes next.
+    /// Consumes a symbol if it comes next, and returns its position.
     fn eat(&mut self, sign: &str) -> Result<Option<usize>, Issue> {
         if !self.is(sign) {
             return Ok(None);
@@ -128,7 +132,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Adds a node; `counts` says whether it makes the tree deeper by the rules of the language.
+    /// Adds a node; `counts` says whether it adds to the depth that Kubernetes limits.
     fn node(&mut self, offset: usize, node: Expr, counts: bool) -> Parsed {
         let mut height = 0;
         node.for_each_part(|part| height = height.max(self.heights[part.index()]));
@@ -166,14 +170,15 @@ impl Parser<'_> {
         self.call(at, op::CONDITIONAL, vec![condition, yes, no], true)
     }
 
-    /// Reads operands joined by `||` and `&&`. Functions on the way to a nested expression are kept small: their frames
-    /// are what nesting costs.
+    /// Parses operands joined by `||` and `&&`. Functions on the path to a nested expression are kept small,
+    /// because their stack frames determine the cost of nesting.
     fn disjunction(&mut self) -> Parsed {
         let first = self.binary(1)?;
         if self.is("&&") || self.is("||") { self.chain(first) } else { Ok(first) }
     }
 
-    /// Reads the rest of a chain of `||` and `&&`. Each chain is one node, so that its length is not its depth.
+    /// Parses the rest of a chain of `||` and `&&`. Each chain is one node, so its length does not add to the
+    /// depth.
     fn chain(&mut self, first: ExprId) -> Parsed {
         let (mut any, mut any_at) = (Vec::new(), 0);
         let mut first = Some(first);
@@ -235,7 +240,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads `!` and `-`; an even number of them cancels out, and a single sign belongs to a number behind it.
+    /// Parses `!` and `-`. Pairs cancel out, and a single minus becomes part of a following number.
     fn signed(&mut self, sign: &str, name: &str) -> Parsed {
         let first = self.expect(sign)?;
         let mut count = 1;
@@ -261,7 +266,8 @@ impl Parser<'_> {
         Ok(of)
     }
 
-    /// Reads a selection, a call, an index or the fields of an object behind an expression; none where there is none.
+    /// Parses a selection, a call, an index or the fields of an object after an expression; `None` if none
+    /// follows.
     fn suffix(&mut self, of: ExprId) -> Result<Option<ExprId>, Issue> {
         if let Some(dot) = self.eat(".")? {
             let optional = self.eat("?")?.is_some();
@@ -293,7 +299,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads the name behind a dot, which may be a reserved one.
+    /// Parses the name after a dot, which may be reserved.
     fn selector(&mut self) -> Result<Text, Issue> {
         match &self.token.token {
             Token::Ident(_) => match self.advance()?.token {
@@ -308,7 +314,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Returns the name that an expression of identifiers and dots spells.
+    /// Returns the qualified name of an expression of identifiers and dots.
     fn qualified_name(&self, id: ExprId) -> Option<Text> {
         let mut parts = Vec::new();
         let mut at = id;
@@ -351,7 +357,7 @@ impl Parser<'_> {
         self.node(open, node, false)
     }
 
-    /// Reads a name, a call or a constant.
+    /// Parses a name, a call or a literal.
     fn operand(&mut self, minus: Option<usize>) -> Parsed {
         let start = minus.unwrap_or(self.token.start);
         let dot = self.eat(".")?;
@@ -405,7 +411,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads expressions up to a closing bracket, and which of them are marked as optional.
+    /// Parses expressions up to a closing bracket; returns them with the indices of those marked optional.
     fn list_of(&mut self, close: &str, literal: bool) -> Result<(Vec<ExprId>, Vec<u32>), Issue> {
         let (mut items, mut optional) = (Vec::new(), Vec::new());
         if self.eat(close)?.is_some() || literal && self.is(",") && self.lone_comma(close)? {

@@ -1,5 +1,5 @@
-//! Prints a parsed tree as text that reads back as the same tree, with one space around operators and no brackets that
-//! are not needed.
+//! Prints a parsed tree as text that parses to the same tree, with one space around operators and no
+//! redundant parentheses.
 
 use super::{
     ast::{Ast, Expr, ExprId, Literal},
@@ -8,7 +8,7 @@ use super::{
 };
 use std::fmt;
 
-/// How tightly an expression binds, loosest first.
+/// The precedence of an expression, lowest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Conditional,
@@ -41,13 +41,13 @@ impl Ast {
                     .map_or(Level::Member, |row| Level::Binary(row.2)),
                 _ => Level::Member,
             },
-            // A number before a dot or behind a sign reads as another number.
+            // A number before a dot or after a minus would parse as another number.
             Expr::Literal(Literal::Int(_) | Literal::UInt(_) | Literal::Double(_)) => Level::Unary,
             _ => Level::Member,
         }
     }
 
-    /// Prints an expression where one that binds at least so tightly is needed.
+    /// Prints an expression, in parentheses if it binds less tightly than required.
     fn print(&self, id: ExprId, least: Level, out: &mut String) {
         if self.level(id) < least {
             out.push('(');
@@ -100,7 +100,7 @@ impl Ast {
                 }
                 out.push('}');
             }
-            // Only expanded trees have loops, and those are not printed.
+            // Only expanded trees contain loops, and those are not printed.
             Expr::Comprehension(of) => self.print(of.range, Level::Member, out),
         }
     }

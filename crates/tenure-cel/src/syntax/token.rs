@@ -1,4 +1,4 @@
-//! Words and signs of the language. The lexer reads one token at a time, so that a long text costs no list of tokens.
+//! The lexer. It reads one token at a time, so a long text needs no list of tokens.
 
 use crate::{error::Issue, syntax::literal};
 use tenure_value::Text;
@@ -13,7 +13,7 @@ pub(crate) enum Token {
     Double(Text),
     String(Text),
     Bytes(Vec<u8>),
-    /// An operator, a bracket, or another sign.
+    /// An operator, a bracket or another symbol.
     Sign(&'static str),
     True,
     False,
@@ -21,7 +21,7 @@ pub(crate) enum Token {
     In,
 }
 
-/// The signs, longest first.
+/// The symbols, longest first.
 const SIGNS: [&str; 23] = [
     "==", "!=", "<=", ">=", "&&", "||", "<", ">", "[", "]", "{", "}", "(", ")", ".", ",", "-", "!", "?", ":",
     "+", "*", "/",
@@ -34,7 +34,7 @@ pub(crate) struct Lexer<'t> {
     at: usize,
 }
 
-/// A token with its place in the text.
+/// A token with its position in the text.
 #[derive(Clone, Debug)]
 pub(crate) struct Spanned {
     pub token: Token,
@@ -188,7 +188,7 @@ impl<'t> Lexer<'t> {
     }
 }
 
-/// Returns whether a text begins with a raw or bytes prefix of a quoted text, and how long the prefix is.
+/// Returns whether a literal has a raw or bytes prefix, and the length of the prefix.
 fn quote_prefix(text: &[u8]) -> Option<(bool, bool, usize)> {
     let is_quote = |at: usize| matches!(text.get(at), Some(b'"' | b'\''));
     let lower = |at: usize| text.get(at).map(u8::to_ascii_lowercase);
@@ -200,7 +200,7 @@ fn quote_prefix(text: &[u8]) -> Option<(bool, bool, usize)> {
     }
 }
 
-/// Returns the length of a quoted text before its closing quote.
+/// Returns the length of a literal up to its closing quote.
 fn closes(body: &str, quote: &str, raw: bool, lines: bool) -> Option<usize> {
     let bytes = body.as_bytes();
     let mut at = 0;
@@ -216,7 +216,7 @@ fn closes(body: &str, quote: &str, raw: bool, lines: bool) -> Option<usize> {
 }
 
 impl Token {
-    /// Returns the text of the token as messages quote it.
+    /// Returns the text of the token as it appears in messages.
     pub fn shown<'t>(&self, text: &'t str, start: usize, end: usize) -> &'t str {
         match self {
             Token::End => "<EOF>",

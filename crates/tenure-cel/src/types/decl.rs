@@ -1,5 +1,5 @@
-//! Declarations: what the values of a variable look like, and how large they can be. They follow the terms of OpenAPI:
-//! objects with properties, maps, lists, texts with formats, and bounds on sizes.
+//! Declarations of variables: the type of their values and how large the values can be. They follow OpenAPI:
+//! objects with properties, maps, lists, strings with formats, and bounds on sizes.
 
 use super::{
     Type,
@@ -8,10 +8,10 @@ use super::{
 use std::{fmt, sync::Arc};
 use tenure_value::Text;
 
-/// The largest document that is expected, in bytes: nothing in it can be larger.
+/// The size of the largest expected document in bytes, which bounds everything inside it.
 pub(crate) const MAX_DOCUMENT_BYTES: u64 = 3 << 20;
 
-/// How the items of a list are told apart.
+/// How the items of a list are identified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListSemantics {
     /// By their position.
@@ -22,7 +22,7 @@ pub enum ListSemantics {
     Keyed(Box<[Text]>),
 }
 
-/// A declared type with the bounds of its values.
+/// A declared type with bounds on its values.
 ///
 /// ```
 /// use tenure_cel::{Decl, Type};
@@ -37,9 +37,9 @@ pub struct Decl(Arc<Node>);
 #[derive(Clone)]
 struct Node {
     kind: Kind,
-    /// How many characters, items or entries a value has at most.
+    /// The maximum number of characters, items or entries of a value.
     max_elements: u64,
-    /// How many bytes a value takes at least as JSON.
+    /// The minimum size of a value as JSON, in bytes.
     min_bytes: u64,
 }
 
@@ -54,7 +54,7 @@ enum Kind {
 /// A field of an object.
 #[derive(Clone)]
 pub(crate) struct DeclField {
-    /// The name as expressions write it.
+    /// The name in expressions.
     pub name: Text,
     /// The name in documents.
     pub property: Text,
@@ -66,57 +66,57 @@ impl Decl {
         Decl(Arc::new(Node { kind: Kind::Simple(ty), max_elements, min_bytes }))
     }
 
-    /// Declares `true` or `false`.
+    /// Declares a boolean.
     pub fn bool() -> Decl {
         Decl::simple(Type::Bool, 0, 4)
     }
 
-    /// Declares integers.
+    /// Declares an integer.
     pub fn int() -> Decl {
         Decl::simple(Type::Int, 0, 1)
     }
 
-    /// Declares numbers; whole ones too are floating point numbers.
+    /// Declares a floating point number, even if its value is integral.
     pub fn double() -> Decl {
         Decl::simple(Type::Double, 0, 1)
     }
 
-    /// Declares texts.
+    /// Declares a string.
     pub fn string() -> Decl {
         Decl::simple(Type::String, MAX_DOCUMENT_BYTES - 2, 2)
     }
 
-    /// Declares bytes, which documents hold in base64.
+    /// Declares bytes, encoded as base64 in documents.
     pub fn bytes() -> Decl {
         Decl::simple(Type::Bytes, MAX_DOCUMENT_BYTES - 2, 2)
     }
 
-    /// Declares points in time, which documents hold as texts of RFC 3339.
+    /// Declares a timestamp, an RFC 3339 string in documents.
     pub fn timestamp() -> Decl {
         Decl::simple(Type::Timestamp, 32, 21)
     }
 
-    /// Declares days, which are points in time.
+    /// Declares a date, which is a timestamp.
     pub fn date() -> Decl {
         Decl::simple(Type::Timestamp, 12, 12)
     }
 
-    /// Declares lengths of time, which documents hold as texts such as `1h30m`.
+    /// Declares a duration, a string such as `1h30m` in documents.
     pub fn duration() -> Decl {
         Decl::simple(Type::Duration, 32, 3)
     }
 
-    /// Declares values that are integers or texts.
+    /// Declares a value that is an integer or a string.
     pub fn int_or_string() -> Decl {
         Decl::simple(Type::Dyn, MAX_DOCUMENT_BYTES - 2, 1)
     }
 
-    /// Declares values of which nothing is known.
+    /// Declares a value of unknown type.
     pub fn dynamic() -> Decl {
         Decl::simple(Type::Dyn, 0, 1)
     }
 
-    /// Declares values of a type that documents do not hold.
+    /// Declares a value of a type that does not occur in documents.
     pub fn of(ty: Type) -> Decl {
         Decl::simple(ty, 0, 1)
     }
@@ -127,15 +127,17 @@ impl Decl {
         Decl(Arc::new(Node { kind: Kind::List(item, ListSemantics::Ordered), max_elements, min_bytes: 2 }))
     }
 
-    /// Declares a map from names to values.
+    /// Declares a map with string keys.
     pub fn map(value: Decl) -> Decl {
-        // A key takes its quotes, a colon, a comma and at least two characters.
+        // A key has quotes, a colon, a comma and at least two characters.
         let max_elements = (MAX_DOCUMENT_BYTES - 2) / (value.0.min_bytes + 6);
         Decl(Arc::new(Node { kind: Kind::Map(value), max_elements, min_bytes: 2 }))
     }
 
-    /// Declares an object of properties, each with whether it must be there. The name stands in messages; two objects
-    /// are of one type only if they come from one declaration. Expressions write the names of properties [escaped](crate::escape); those that cannot be are hidden.
+    /// Declares an object with properties, each with whether it is required. The name is used in messages;
+    /// two objects have the same type only if they share a declaration. Expressions use the
+    /// [escaped](crate::escape) names of properties; a property whose name cannot be escaped is not
+    /// accessible.
     pub fn object<N: Into<Text>>(
         name: impl Into<Text>,
         properties: impl IntoIterator<Item = (N, Decl, bool)>,
@@ -162,32 +164,32 @@ impl Decl {
         self
     }
 
-    /// Bounds a text by its length in characters, bytes by theirs in base64.
+    /// Limits the length of a string in characters, or of bytes in base64.
     pub fn max_length(self, length: u64) -> Decl {
         self.with(|node| {
-            // A character of a text takes up to four bytes.
+            // A character takes up to four bytes.
             let factor = if matches!(node.kind, Kind::Simple(Type::Bytes)) { 1 } else { 4 };
             node.max_elements = length.saturating_mul(factor);
         })
     }
 
-    /// Bounds a text by the values that it may have.
+    /// Limits a string to these values.
     pub fn one_of<'t>(self, values: impl IntoIterator<Item = &'t str>) -> Decl {
         let longest = values.into_iter().map(str::len).max().unwrap_or(0);
         self.with(|node| node.max_elements = longest as u64)
     }
 
-    /// Bounds a list by its length.
+    /// Limits the length of a list.
     pub fn max_items(self, count: u64) -> Decl {
         self.with(|node| node.max_elements = count)
     }
 
-    /// Bounds a map by the number of its entries.
+    /// Limits the number of entries of a map.
     pub fn max_properties(self, count: u64) -> Decl {
         self.with(|node| node.max_elements = count)
     }
 
-    /// Says how the items of a list are told apart.
+    /// Sets how the items of a list are identified.
     pub fn list_semantics(self, semantics: ListSemantics) -> Decl {
         self.with(|node| {
             if let Kind::List(_, of) = &mut node.kind {
@@ -206,17 +208,17 @@ impl Decl {
         }
     }
 
-    /// Returns how many times a value can be there in one document, whatever holds it.
+    /// Returns how many times a value can occur in one document.
     pub fn max_count(&self) -> u64 {
         MAX_DOCUMENT_BYTES / (self.0.min_bytes + 1)
     }
 
-    /// Returns how many characters, items or entries a value has at most.
+    /// Returns the maximum number of characters, items or entries of a value.
     pub fn max_elements(&self) -> u64 {
         self.0.max_elements
     }
 
-    /// Returns what the items of a list, or the values of a map, are.
+    /// Returns the declaration of the items of a list or the values of a map.
     pub fn element(&self) -> Option<&Decl> {
         match &self.0.kind {
             Kind::List(of, _) | Kind::Map(of) => Some(of),
@@ -249,7 +251,7 @@ impl Decl {
         }
     }
 
-    /// Returns a field by the name that expressions write; behind a dot, keywords need no escape.
+    /// Returns a field by its name in expressions. After a dot, keywords need no escape.
     pub(crate) fn field(&self, name: &str) -> Option<&DeclField> {
         let fields = self.fields();
         let find = |name: &str| fields.binary_search_by(|field| field.name.as_str().cmp(name)).ok();
@@ -269,7 +271,7 @@ impl Decl {
     }
 }
 
-/// Prints the type without what is below the fields of an object.
+/// Prints the type; of an object, only the names of its fields.
 impl fmt::Debug for Decl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0.kind {

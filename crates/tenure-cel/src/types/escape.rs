@@ -1,9 +1,9 @@
-//! Names of properties as expressions write them: signs that identifiers cannot have and words of the language are
+//! Property names as expressions write them: characters that identifiers cannot contain and keywords are
 //! spelled out between underscores.
 
 use tenure_value::Text;
 
-/// Words that cannot be identifiers.
+/// Reserved words, which cannot be identifiers.
 const KEYWORDS: [&str; 21] = [
     "true",
     "false",
@@ -28,16 +28,17 @@ const KEYWORDS: [&str; 21] = [
     "while",
 ];
 
-/// Signs and how they are spelled, the longest first.
-const SIGNS: [(&str, &str); 4] =
+/// Characters and their escapes, longest first.
+const ESCAPES: [(&str, &str); 4] =
     [("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__")];
 
-/// Whether a word of the language cannot be an identifier.
+/// Whether a word is reserved.
 pub(super) fn is_keyword(word: &str) -> bool {
     KEYWORDS.contains(&word)
 }
 
-/// Returns the name that expressions use for a property; none where it has other signs than these.
+/// Returns the name of a property in expressions, or `None` if it contains a character that cannot be
+/// escaped.
 ///
 /// ```
 /// use tenure_cel::escape;
@@ -59,7 +60,7 @@ pub fn escape(property: &str) -> Option<Text> {
     let mut out = String::with_capacity(property.len() + 8);
     let mut rest = property;
     while let Some(first) = rest.chars().next() {
-        if let Some((sign, word)) = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign)) {
+        if let Some((sign, word)) = ESCAPES.iter().find(|(sign, _)| rest.starts_with(sign)) {
             out.push_str(word);
             rest = rest.get(sign.len()..).unwrap_or_default();
         } else if first.is_ascii_alphanumeric() || first == '_' {
@@ -72,7 +73,8 @@ pub fn escape(property: &str) -> Option<Text> {
     Some(out.into())
 }
 
-/// Returns the property that an expression means; none where a name has an escape that does not exist.
+/// Returns the property that a name in an expression refers to, or `None` if the name contains an unknown
+/// escape.
 pub fn unescape(name: &str) -> Option<Text> {
     if !name.contains("__") {
         return Some(name.into());
@@ -85,7 +87,7 @@ pub fn unescape(name: &str) -> Option<Text> {
     let mut rest = name;
     while let Some((before, from)) = rest.find("__").and_then(|at| Some((rest.get(..at)?, rest.get(at..)?))) {
         out.push_str(before);
-        let (sign, word) = SIGNS.iter().find(|(_, word)| from.starts_with(word))?;
+        let (sign, word) = ESCAPES.iter().find(|(_, word)| from.starts_with(word))?;
         out.push_str(sign);
         rest = from.get(word.len()..).unwrap_or_default();
     }
@@ -98,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_survive_being_written_in_expressions() {
+    fn escaped_names_unescape_to_the_property() {
         for (property, name) in [
             ("plain", "plain"),
             ("a_b", "a_b"),

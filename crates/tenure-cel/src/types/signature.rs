@@ -1,6 +1,6 @@
-//! Signatures of functions as text, so that libraries are tables: `string.split(string, int): list(string)` is a method
-//! of texts, `size(list(T)): int` a function, `sets.contains(list(T), list(T)): bool` a function with a qualified name.
-//! Letters that stand alone are type parameters.
+//! Function signatures as text, so that libraries are tables: `string.split(string, int): list(string)` is a
+//! method of strings, `size(list(T)): int` a function, `sets.contains(list(T), list(T)): bool` a function
+//! with a qualified name. Single letters are type parameters.
 
 use super::Type;
 use tenure_value::Text;
@@ -8,22 +8,23 @@ use tenure_value::Text;
 /// A signature.
 pub(crate) struct Signature {
     pub name: Text,
-    /// Whether the first parameter stands before the dot.
+    /// Whether the first parameter is the receiver, written before the dot.
     pub method: bool,
     pub params: Vec<Type>,
     pub result: Type,
 }
 
 impl Signature {
-    /// Reads `receiver.name(params): result` (a method) or `name(params): result`. A receiver is a type; a name with a
-    /// dot whose first part is no type is a qualified name. A name in backticks is taken as it stands.
+    /// Parses `receiver.name(params): result` (a method) or `name(params): result`. A receiver is a type; if
+    /// the part before the dot is not a type, the name is a qualified name. A name in backticks is taken
+    /// literally.
     pub fn parse(text: &str) -> Result<Signature, String> {
         let wrong = || {
             format!("'{text}' is not a signature: expected 'name(types): type' or 'type.name(types): type'")
         };
         let (head, result) = text.rsplit_once(':').ok_or_else(wrong)?;
         let head = head.trim().strip_suffix(')').ok_or_else(wrong)?;
-        // The parameters begin at the bracket that nests least.
+        // The parameters begin at the outermost opening parenthesis.
         let mut depth = 0;
         let open = head.char_indices().rev().find(|(_, sign)| {
             depth += i32::from(*sign == ')') - i32::from(*sign == '(');
@@ -53,7 +54,7 @@ impl Signature {
     }
 }
 
-/// Splits at commas outside of brackets.
+/// Splits at commas outside of parentheses.
 fn split(args: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
     for (at, sign) in args.char_indices() {
@@ -72,7 +73,8 @@ fn split(args: &str) -> Vec<&str> {
     parts
 }
 
-/// Reads a type: a known word, `list(…)`, `map(…, …)`, `optional(…)`, a single capital letter, or `a.b.Name`.
+/// Parses a type: a known word, `list(…)`, `map(…, …)`, `optional(…)`, a single capital letter, or
+/// `a.b.Name`.
 fn parse_type(text: &str) -> Option<Type> {
     let text = text.trim();
     if let Some((word, rest)) = text.split_once('(') {
@@ -114,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signatures_are_read_from_text() {
+    fn signatures_are_parsed() {
         for (text, name, method, params, result) in [
             ("string.split(string, int): list(string)", "split", true, "string, string, int", "list(string)"),
             ("size(map(K, V)): int", "size", false, "map(K, V)", "int"),

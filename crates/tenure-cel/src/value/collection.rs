@@ -1,4 +1,4 @@
-//! Lists and maps: parts of documents, or made by an expression.
+//! Lists and maps: parts of documents, or created by an expression.
 
 use super::{Declared, Val};
 use crate::{Error, types::Decl};
@@ -8,36 +8,37 @@ use tenure_value::{Array, Object, Text};
 /// A list.
 #[derive(Clone, Debug)]
 pub enum List<'v> {
-    /// A list of a document, with what is declared of it.
+    /// A list of a document, with its declaration.
     Document(&'v Array, Option<&'v Decl>),
-    /// A list that an expression made.
+    /// A list created by an expression.
     Made(Arc<Vec<Val<'v>>>),
 }
 
 /// A map, or an object with named fields.
 #[derive(Clone, Debug)]
 pub enum Map<'v> {
-    /// An object of a document, with what is declared of it.
+    /// An object of a document, with its declaration.
     Document(&'v Object, Option<&'v Decl>),
-    /// A map that an expression made.
+    /// A map created by an expression.
     Made(Arc<BTreeMap<MapKey, Val<'v>>>),
-    /// An object of a named type that an expression made.
+    /// An object of a named type created by an expression.
     Struct(Text, Arc<BTreeMap<MapKey, Val<'v>>>),
 }
 
-/// A key of a map that an expression made. Integers of both types are the same key where their amounts are.
+/// A key of a map created by an expression. A signed and an unsigned integer with the same value are the same
+/// key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MapKey {
     /// `true` or `false`.
     Bool(bool),
-    /// An integer of either type.
+    /// A signed or unsigned integer.
     Integer(i128),
-    /// A text.
+    /// A string.
     String(Text),
 }
 
 impl MapKey {
-    /// Returns the key that a value is; none where it cannot be one.
+    /// Returns a value as a key, or `None` if its type cannot be one.
     pub fn new(value: &Val<'_>) -> Option<MapKey> {
         match value {
             Val::Bool(flag) => Some(MapKey::Bool(*flag)),
@@ -63,7 +64,7 @@ impl MapKey {
 }
 
 impl<'v> List<'v> {
-    /// Returns how many items there are.
+    /// Returns the number of items.
     pub fn len(&self) -> usize {
         match self {
             List::Document(array, _) => array.len(),
@@ -71,12 +72,12 @@ impl<'v> List<'v> {
         }
     }
 
-    /// Whether there is no item.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns an item; an error where a document does not hold what is declared.
+    /// Returns an item; an error if the value in the document does not match its declaration.
     pub fn get(&self, at: usize) -> Option<Result<Val<'v>, Error>> {
         match self {
             List::Document(array, decl) => {
@@ -87,7 +88,7 @@ impl<'v> List<'v> {
         }
     }
 
-    /// Walks the items.
+    /// Iterates over the items.
     pub fn iter(&self) -> impl Iterator<Item = Result<Val<'v>, Error>> + '_ {
         (0..self.len()).filter_map(|at| self.get(at))
     }
@@ -113,7 +114,7 @@ fn is_set(object: &Object, property: &Text) -> bool {
 }
 
 impl<'v> Map<'v> {
-    /// Returns how many entries there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         match self {
             Map::Document(object, None) => object.len(),
@@ -125,7 +126,7 @@ impl<'v> Map<'v> {
         }
     }
 
-    /// Whether there is no entry.
+    /// Whether the map is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -138,7 +139,7 @@ impl<'v> Map<'v> {
         }
     }
 
-    /// Returns the value of a named field or of a text as key.
+    /// Returns the value of a field or of a string key.
     pub fn get(&self, name: &str) -> Option<Result<Val<'v>, Error>> {
         match self {
             Map::Document(object, None) => Some(Val::from_document(object.get(name)?, None)),
@@ -151,7 +152,7 @@ impl<'v> Map<'v> {
                 }
                 None => Some(Val::from_document(object.get(name)?, decl.element())),
             },
-            // A search needs an owned key; short texts are copied without an allocation.
+            // The lookup needs an owned key; short strings are copied without an allocation.
             Map::Made(entries) | Map::Struct(_, entries) => {
                 entries.get(&MapKey::String(name.into())).cloned().map(Ok)
             }
@@ -169,7 +170,7 @@ impl<'v> Map<'v> {
         }
     }
 
-    /// Walks the keys, in their order.
+    /// Returns the keys in order.
     pub fn keys(&self) -> Vec<Val<'v>> {
         match self {
             Map::Document(object, Some(decl)) if decl.object_name().is_some() => {
@@ -181,7 +182,7 @@ impl<'v> Map<'v> {
         }
     }
 
-    /// Returns the entries, in the order of the keys.
+    /// Returns the entries in the order of their keys.
     pub fn entries(&self) -> Result<Cow<'_, BTreeMap<MapKey, Val<'v>>>, Error> {
         match self {
             Map::Made(entries) | Map::Struct(_, entries) => Ok(Cow::Borrowed(entries)),

@@ -9,8 +9,8 @@ use std::{
 use tenure_value::Value;
 
 impl<'v> Val<'v> {
-    /// Whether both are equal: numbers by amount, sets and keyed lists whatever their order. Values of different types
-    /// are not equal.
+    /// Whether both values are equal: numbers by value, sets and keyed lists regardless of order. Values of
+    /// different types are not equal.
     pub fn equals(&self, other: &Val<'v>) -> Result<bool, Error> {
         Ok(match (self, other) {
             (Val::Null, Val::Null) => true,
@@ -32,7 +32,7 @@ impl<'v> Val<'v> {
         })
     }
 
-    /// Returns which of two values of one ordered type comes first; none where they have no order.
+    /// Compares two values of the same ordered type; `None` if the type has no order.
     pub fn compare(&self, other: &Val<'_>) -> Option<Ordering> {
         Some(match (self, other) {
             (Val::Bool(a), Val::Bool(b)) => a.cmp(b),
@@ -44,7 +44,7 @@ impl<'v> Val<'v> {
         })
     }
 
-    /// Returns about how many bytes there are in a value, up to what would take long to count.
+    /// Returns the approximate number of bytes of a value, up to a limit that keeps counting fast.
     pub(crate) fn weight(&self) -> usize {
         let mut left = 1 << 16;
         let mut sum = 0;
@@ -66,7 +66,8 @@ impl<'v> Val<'v> {
         sum + 8
     }
 
-    /// Returns a key that equal values share, where values of this kind have one; the rest is compared one by one.
+    /// Returns a key that equal values share, or `None` if values of this kind have no such key and are
+    /// compared one by one.
     pub(crate) fn hash_key(&self) -> Option<MapKey> {
         match self {
             Val::Double(number) if number.fract() != 0.0 => None,
@@ -76,7 +77,8 @@ impl<'v> Val<'v> {
 }
 
 fn document_weight(value: &Value, left: &mut usize) -> usize {
-    // Behind so many values the rest is taken to be small: counting it would take as long as comparing it.
+    // Beyond this many values the rest is assumed to be small: counting it would take as long as comparing
+    // it.
     let Some(fewer) = left.checked_sub(1) else { return 8 };
     *left = fewer;
     match value {
@@ -151,7 +153,7 @@ fn keyed_equal<'v>(a: &List<'v>, b: &List<'v>, keys: &[tenure_value::Text]) -> R
     Ok(true)
 }
 
-/// Returns the values of an item's keys.
+/// Returns the values of the keys of an item.
 pub(crate) fn key_of(item: &Val<'_>, keys: &[tenure_value::Text]) -> Vec<Option<Value>> {
     keys.iter()
         .map(|key| match item {
@@ -183,13 +185,13 @@ fn maps_equal<'v>(a: &Map<'v>, b: &Map<'v>) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// The items of a list, prepared for looking up many values.
+/// The items of a list, indexed for many lookups.
 #[derive(Default)]
 pub(crate) struct Index<'v> {
     keyed: BTreeSet<MapKey>,
     /// Lists and objects of documents.
     documents: HashSet<Value>,
-    /// What is compared one by one.
+    /// Items that are compared one by one.
     rest: Vec<Val<'v>>,
 }
 
@@ -233,7 +235,7 @@ impl<'v> Index<'v> {
 }
 
 impl Val<'_> {
-    /// Returns the list or object of a document that this is.
+    /// Returns this list or object as a value of its document.
     fn as_document(&self) -> Option<Value> {
         match self {
             Val::List(List::Document(array, _)) => Some(Value::Array((*array).clone())),

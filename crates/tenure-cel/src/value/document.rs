@@ -1,4 +1,4 @@
-//! Between documents and values.
+//! Conversion between documents and CEL values.
 
 use super::{Duration, List, Map, MapKey, Timestamp, Val};
 use crate::{
@@ -9,7 +9,8 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use tenure_value::{Float, Value};
 
 impl<'v> Val<'v> {
-    /// Returns a part of a document as a value. What is declared of it decides how texts and numbers are read.
+    /// Returns a part of a document as a CEL value. The declaration decides how strings and numbers are
+    /// interpreted.
     ///
     /// ```
     /// use tenure_cel::{Decl, Val};
@@ -57,8 +58,8 @@ impl<'v> Val<'v> {
         })
     }
 
-    /// Returns the document that this value is: bytes in base64, times and lengths of time as texts. An error where
-    /// documents cannot hold it.
+    /// Returns this value as a document: bytes as base64, timestamps and durations as strings. Fails for
+    /// values that documents cannot contain.
     pub fn to_document(&self) -> Result<Value, Error> {
         Ok(match self {
             Val::Null => Value::Null,
@@ -83,7 +84,7 @@ impl<'v> Val<'v> {
                 let entries = map.entries()?;
                 let fields = entries.iter().map(|(key, value)| match key {
                     MapKey::String(name) => Ok((name.clone(), value.to_document()?)),
-                    _ => Err(Error::evaluate("a map in a document has texts as keys")),
+                    _ => Err(Error::evaluate("keys of maps in documents must be strings")),
                 });
                 Value::object(fields.collect::<Result<Vec<_>, Error>>()?)
             }

@@ -1,4 +1,4 @@
-//! Values that expressions compute with. Documents are looked at in place; what an expression makes is shared.
+//! CEL values. Parts of documents are borrowed; values created by an expression are shared.
 
 mod collection;
 mod compare;
@@ -17,7 +17,7 @@ use crate::types::Decl;
 use std::sync::Arc;
 use tenure_value::Text;
 
-/// A value. Parts of documents are borrowed from them.
+/// A CEL value. Parts of documents are borrowed.
 #[derive(Clone, Debug)]
 pub enum Val<'v> {
     /// `null`.
@@ -26,17 +26,17 @@ pub enum Val<'v> {
     Bool(bool),
     /// An integer.
     Int(i64),
-    /// An integer without a sign.
+    /// An unsigned integer.
     UInt(u64),
     /// A floating point number.
     Double(f64),
-    /// A text.
+    /// A string.
     String(Text),
     /// Bytes.
     Bytes(Arc<[u8]>),
-    /// A point in time.
+    /// A timestamp.
     Timestamp(Timestamp),
-    /// A length of time.
+    /// A duration.
     Duration(Duration),
     /// A type, by its name.
     Type(Text),
@@ -44,9 +44,9 @@ pub enum Val<'v> {
     List(List<'v>),
     /// A map or an object.
     Map(Map<'v>),
-    /// A value or none.
+    /// A value, or empty.
     Optional(Option<Arc<Val<'v>>>),
-    /// A value of a type that functions make and take.
+    /// A value of a type from a function library.
     Opaque(Arc<dyn Opaque>),
 }
 
@@ -56,7 +56,7 @@ impl<'v> Val<'v> {
         Val::List(List::Made(Arc::new(items)))
     }
 
-    /// Returns a value of a type that functions make and take.
+    /// Returns a value of a type from a function library.
     pub fn opaque(value: impl Opaque) -> Val<'v> {
         Val::Opaque(Arc::new(value))
     }
@@ -66,7 +66,7 @@ impl<'v> Val<'v> {
         Val::Optional(value.map(Arc::new))
     }
 
-    /// Returns the value behind a type that functions make and take.
+    /// Returns the Rust value behind an opaque value, if it has this type.
     pub fn downcast<T: Opaque>(&self) -> Option<&T> {
         match self {
             Val::Opaque(value) => (**value).as_any().downcast_ref(),
@@ -74,7 +74,7 @@ impl<'v> Val<'v> {
         }
     }
 
-    /// Returns what `size` says, and the size that costs are counted by.
+    /// Returns the result of `size`, by which costs are also counted.
     pub fn size(&self) -> Option<u64> {
         Some(match self {
             Val::String(text) => count_chars(text),
@@ -106,7 +106,7 @@ impl<'v> Val<'v> {
         }
     }
 
-    /// Whether this is what a variable of its type holds when nothing is set.
+    /// Whether this is the zero value of its type.
     pub fn is_zero(&self) -> bool {
         match self {
             Val::Null => true,
@@ -125,7 +125,7 @@ impl<'v> Val<'v> {
     }
 }
 
-/// Counts the characters of a text, sooner where all are ASCII.
+/// Counts the characters of a string, with a fast path for ASCII.
 pub(crate) fn count_chars(text: &str) -> u64 {
     if text.is_ascii() { text.len() as u64 } else { text.chars().count() as u64 }
 }
@@ -160,5 +160,5 @@ impl From<Text> for Val<'_> {
     }
 }
 
-/// What is declared of a part of a document.
+/// The declaration of a part of a document, if there is one.
 pub(crate) type Declared<'v> = Option<&'v Decl>;

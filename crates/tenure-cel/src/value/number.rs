@@ -1,10 +1,10 @@
-//! Numbers: order across their types, and how floating point numbers are written.
+//! Numbers: comparison across numeric types, and formatting of floating point numbers.
 
 use super::Val;
 use std::cmp::Ordering;
 
 impl Val<'_> {
-    /// Compares numbers of any types by amount; none where one is not a number, or not comparable (NaN).
+    /// Compares numbers of any types by value; `None` if one is not a number or is NaN.
     pub(crate) fn compare_numbers(&self, other: &Val<'_>) -> Option<Ordering> {
         Some(match (self, other) {
             (Val::Int(a), Val::Int(b)) => a.cmp(b),
@@ -31,12 +31,12 @@ impl Val<'_> {
     }
 }
 
-/// Compares exactly, whatever a conversion to floating point would lose.
+/// Compares exactly, without the loss of a conversion to floating point.
 fn compare_double(a: f64, b: i128) -> Option<Ordering> {
     if a.is_nan() {
         return None;
     }
-    // Everything beyond 65 bits is beyond every integer of the language.
+    // Values beyond 65 bits exceed every CEL integer.
     if a.abs() >= 4e19 {
         return Some(if a > 0.0 { Ordering::Greater } else { Ordering::Less });
     }
@@ -44,8 +44,8 @@ fn compare_double(a: f64, b: i128) -> Option<Ordering> {
     Some(whole.cmp(&b).then(a.partial_cmp(&a.trunc())?))
 }
 
-/// Writes a number as Go's `%g` does: the shortest digits that read back the same, with an exponent below a
-/// ten-thousandth and from a million on.
+/// Formats a number as Go's `%g` does: the shortest digits that parse to the same value, with an exponent
+/// below 0.0001 and from a million on.
 pub(crate) fn go_float(number: f64) -> String {
     if number.is_nan() {
         return "NaN".into();
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_written_as_go_writes_them() {
+    fn floats_format_as_in_go() {
         for (number, text) in [
             (0.0, "0"),
             (1.5, "1.5"),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_all_types_are_compared_by_amount() {
+    fn numbers_of_all_types_compare_by_value() {
         for (a, b, order) in [
             (Val::Int(1), Val::UInt(2), Ordering::Less),
             (Val::Int(-1), Val::UInt(u64::MAX), Ordering::Less),

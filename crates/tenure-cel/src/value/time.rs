@@ -1,4 +1,4 @@
-//! Points in time and lengths of time, as the language reads and writes them.
+//! Timestamps and durations, with their CEL syntax.
 
 use jiff::{civil, tz::TimeZone};
 use std::fmt::Write;
@@ -7,24 +7,24 @@ const SECOND: i64 = 1_000_000_000;
 /// The first second of the year 1 and the last of the year 9999, in Unix time.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
-/// A point in time between the years 1 and 9999, to the nanosecond.
+/// A timestamp between the years 1 and 9999, with nanosecond precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp {
     seconds: i64,
     nanoseconds: u32,
 }
 
-/// A length of time to the nanosecond.
+/// A duration with nanosecond precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration(i64);
 
 impl Timestamp {
-    /// Returns the point that lies so many seconds after the beginning of Unix time.
+    /// Returns the timestamp of a Unix time.
     pub fn from_seconds(seconds: i64) -> Option<Timestamp> {
         SECONDS.contains(&seconds).then_some(Timestamp { seconds, nanoseconds: 0 })
     }
 
-    /// Returns the seconds since the beginning of Unix time.
+    /// Returns the Unix time in seconds.
     pub fn seconds(self) -> i64 {
         self.seconds
     }
@@ -34,17 +34,17 @@ impl Timestamp {
         self.nanoseconds
     }
 
-    /// Reads a text of RFC 3339, such as `2020-01-31T12:00:00.5+01:00`.
+    /// Parses an RFC 3339 timestamp, such as `2020-01-31T12:00:00.5+01:00`.
     pub fn parse(text: &str) -> Option<Timestamp> {
         Timestamp::parse_with(text, false)
     }
 
-    /// Reads what documents hold: a time zone may be missing.
+    /// Parses a timestamp of a document, where the time zone may be missing.
     pub(crate) fn parse_document(text: &str) -> Option<Timestamp> {
         Timestamp::parse_with(text, true)
     }
 
-    /// Reads a day.
+    /// Parses a date.
     pub(crate) fn parse_date(text: &str) -> Option<Timestamp> {
         let (days, rest) = days(text)?;
         rest.is_empty().then(|| Timestamp::from_seconds(days * 86_400))?
@@ -83,7 +83,7 @@ impl Timestamp {
         SECONDS.contains(&seconds).then_some(Timestamp { seconds, nanoseconds })
     }
 
-    /// Returns the point that lies a length of time later.
+    /// Adds a duration.
     pub(crate) fn plus(self, length: Duration) -> Option<Timestamp> {
         let nanoseconds = i64::from(self.nanoseconds) + length.0.rem_euclid(SECOND);
         let seconds = self.seconds.checked_add(length.0.div_euclid(SECOND) + nanoseconds / SECOND)?;
@@ -91,7 +91,7 @@ impl Timestamp {
         SECONDS.contains(&seconds).then_some(Timestamp { seconds, nanoseconds })
     }
 
-    /// Returns the length of time since an earlier point.
+    /// Returns the duration since an earlier timestamp.
     pub(crate) fn since(self, earlier: Timestamp) -> Option<Duration> {
         let nanoseconds = (i128::from(self.seconds) - i128::from(earlier.seconds)) * i128::from(SECOND)
             + i128::from(self.nanoseconds)
@@ -99,7 +99,8 @@ impl Timestamp {
         i64::try_from(nanoseconds).ok().map(Duration)
     }
 
-    /// Returns date and time of day in a time zone: a name (`Europe/Berlin`) or an offset (`+01:00`); UTC if empty.
+    /// Returns the date and time in a time zone: a name (`Europe/Berlin`) or an offset (`+01:00`); UTC if
+    /// empty.
     pub(crate) fn in_zone(self, zone: &str) -> Result<civil::DateTime, String> {
         let overflow = || "timestamp overflow".to_string();
         let offset = match fixed_offset(zone) {
@@ -120,7 +121,7 @@ impl Timestamp {
     }
 }
 
-/// Reads a time zone that is an offset: `UTC`, `+01:00`, `-02:30`, `02:30`.
+/// Parses a time zone offset: `UTC`, `+01:00`, `-02:30`, `02:30`.
 fn fixed_offset(zone: &str) -> Option<i32> {
     if matches!(zone, "" | "UTC" | "Z") {
         return Some(0);
@@ -139,7 +140,7 @@ fn digits(text: &str, count: usize) -> Option<(i64, &str)> {
     Some((shown.parse().ok()?, text.get(count..)?))
 }
 
-/// Reads `2020-01-31` and returns its days since the beginning of Unix time, and what follows.
+/// Parses `2020-01-31` and returns its days since the Unix epoch, and the rest of the text.
 fn days(text: &str) -> Option<(i64, &str)> {
     let (year, rest) = digits(text, 4)?;
     let (month, rest) = digits(rest.strip_prefix('-')?, 2)?;
@@ -172,7 +173,7 @@ impl std::fmt::Display for Timestamp {
     }
 }
 
-/// Units of lengths of time, with their nanoseconds.
+/// Units of durations, in nanoseconds.
 const UNITS: [(&str, i64); 8] = [
     ("ns", 1),
     ("us", 1_000),
@@ -185,7 +186,7 @@ const UNITS: [(&str, i64); 8] = [
 ];
 
 impl Duration {
-    /// Returns a length of so many nanoseconds.
+    /// Returns the duration of a number of nanoseconds.
     pub fn from_nanoseconds(nanoseconds: i64) -> Duration {
         Duration(nanoseconds)
     }
@@ -195,7 +196,7 @@ impl Duration {
         self.0
     }
 
-    /// Reads numbers with units, such as `1h30m`, `-1.5s` and `0`.
+    /// Parses numbers with units, such as `1h30m`, `-1.5s` and `0`.
     pub fn parse(text: &str) -> Option<Duration> {
         let (sign, mut rest) = match text.strip_prefix('-') {
             Some(rest) => (-1, rest),
@@ -231,7 +232,7 @@ impl Duration {
         i64::try_from(sign * sum).ok().map(Duration)
     }
 
-    /// Reads what documents hold: also numbers of longer units, such as `2 days`.
+    /// Parses a duration of a document, which may use longer units, such as `2 days`.
     pub(crate) fn parse_document(text: &str) -> Option<Duration> {
         Duration::parse(text).or_else(|| {
             let mut sum: i64 = 0;
@@ -282,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_of_time_are_read_and_written() {
+    fn durations_parse_and_format() {
         for (text, expected) in [
             ("90m", "5400s"),
             ("1h30m", "5400s"),
@@ -300,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn points_in_time_are_read_and_written() {
+    fn timestamps_parse_and_format() {
         for (text, expected) in [
             ("2020-01-01T00:00:00Z", "2020-01-01T00:00:00Z"),
             ("2020-01-01T01:00:00+01:00", "2020-01-01T00:00:00Z"),
@@ -323,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_are_names_or_offsets() {
+    fn time_zones_are_names_or_offsets() {
         let moment = Timestamp::parse("2020-01-01T23:00:00Z").unwrap();
         for (zone, hour) in
             [("", 23), ("UTC", 23), ("Europe/Berlin", 0), ("+01:00", 0), ("-02:30", 20), ("02:00", 1)]

@@ -1,4 +1,4 @@
-//! Expressions that are meant to exhaust something: each is refused or stopped, soon and without a crash.
+//! Expressions meant to exhaust a resource: each is refused or stopped, quickly and without a crash.
 
 use std::time::{Duration, Instant};
 use tenure_cel::{Decl, Env, Error, Limits, Val, parse};
@@ -8,7 +8,7 @@ fn env() -> Env {
     Env::kubernetes().with_variable("self", Decl::dynamic())
 }
 
-/// Compiles and runs an expression, whatever comes of it.
+/// Compiles and evaluates an expression, and ignores the result.
 fn run(expression: &str) -> Result<String, Error> {
     let program = env().compile(expression)?;
     let document = Value::object([
@@ -98,7 +98,7 @@ fn work_is_charged_before_it_is_done() {
         }
         assert!(start.elapsed() < Duration::from_secs(10), "{expression} took {:?}", start.elapsed());
     }
-    // Lists that double are bounded by memory, as doubling costs one step.
+    // The growth of doubling lists is bounded by memory, since doubling costs one step.
     let doubling = format!("[self.a]{}.size() > 0", ".map(x, x + x)".repeat(20));
     assert_eq!(run(&doubling), Err(Error::SizeLimit(Limits::new().bytes)));
     let texts = format!("[self.s]{}.size() > 0", ".map(x, x + x)".repeat(20));
@@ -106,7 +106,7 @@ fn work_is_charged_before_it_is_done() {
 }
 
 #[test]
-fn a_limit_that_is_exceeded_is_not_absorbed() {
+fn exceeded_limits_are_not_absorbed() {
     for expression in [
         "self.n.all(x, self.n.all(y, self.n.all(z, true))) || true",
         "self.n.exists(x, lists.range(10000000) == [] || true)",

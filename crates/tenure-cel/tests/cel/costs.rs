@@ -4,21 +4,22 @@ use crate::schema::decl;
 use tenure_cel::{Env, excess};
 use tenure_value::Value;
 
-/// What one rule may cost at most, on all the values that it runs on.
+/// The maximum cost of one rule, over all values that it is evaluated for.
 const PER_RULE: u64 = 10_000_000;
-/// What all rules of a schema may cost at most.
+/// The maximum cost of all rules of a schema.
 const PER_SCHEMA: u64 = 100_000_000;
 
-/// The rules of a schema, judged.
+/// The findings about the rules of a schema.
 #[derive(Default)]
 struct Verdict {
-    /// What is wrong with rules, in order: compile errors and costs.
+    /// Compile errors and exceeded costs, in order.
     issues: Vec<String>,
     total: u64,
 }
 
 impl Verdict {
-    /// Judges the rules of a node of which a document holds at most so many values; none where that is not bounded.
+    /// Checks the rules of a node that a document contains at most `count` times; `None` if that is
+    /// unbounded.
     fn judge(&mut self, schema: &Value, count: Option<u64>) {
         let of = decl(schema, "self");
         for rule in schema

@@ -1,4 +1,4 @@
-//! What expressions mean, cost and say when they are wrong.
+//! Results, costs and errors of expressions.
 
 mod attacks;
 mod costs;

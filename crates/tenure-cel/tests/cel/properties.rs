@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use tenure_cel::{Decl, Env, Limits, Val, parse};
 use tenure_value::Value;
 
-/// Texts of expressions, mostly well formed.
+/// Generates expressions, mostly well formed.
 fn expression() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("1".to_string()),
@@ -53,7 +53,7 @@ fn expression() -> impl Strategy<Value = String> {
     })
 }
 
-/// Compiles and runs whatever a text is.
+/// Compiles and evaluates a text.
 fn exercise(text: &str) {
     let env = Env::kubernetes().with_variable("self", Decl::dynamic()).with_variable("x", Decl::int());
     let Ok(program) = env.compile(text) else { return };
@@ -69,7 +69,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_printed_reads_back_the_same(text in expression()) {
+    fn printed_expressions_parse_to_the_same_tree(text in expression()) {
         if let Ok(ast) = parse(&text) {
             let printed = ast.to_string();
             let again = parse(&printed);
@@ -84,12 +84,12 @@ proptest! {
     }
 
     #[test]
-    fn random_texts_never_panic(text in "[-a-z0-9 .,:?!'\"\\\\(){}\\[\\]+*/%<>=&|`ä\n]{0,60}") {
+    fn random_strings_of_cel_characters_never_panic(text in "[-a-z0-9 .,:?!'\"\\\\(){}\\[\\]+*/%<>=&|`ä\n]{0,60}") {
         exercise(&text);
     }
 
     #[test]
-    fn any_text_never_panics(text in any::<String>()) {
+    fn arbitrary_strings_never_panic(text in any::<String>()) {
         exercise(&text);
     }
 }

@@ -1,4 +1,4 @@
-//! Results: 158 rules with what Kubernetes v1.36.4 made of each.
+//! Results: 158 rules with the results of Kubernetes v1.36.4.
 
 use crate::schema::decl;
 use tenure_cel::{Env, Error, Limits, Val, excess};

@@ -1,9 +1,9 @@
-//! Declares the values of an OpenAPI schema, as a caller of the library does.
+//! Declares the values of an OpenAPI schema, as users of the crate do.
 
 use tenure_cel::{Decl, ListSemantics};
 use tenure_value::Value;
 
-/// Returns what a schema declares; none where expressions cannot see its values.
+/// Returns the declaration of a schema; `None` if expressions cannot access its values.
 pub fn decl(schema: &Value, name: &str) -> Option<Decl> {
     let number = |key: &str| schema.get(key).and_then(Value::as_i64).map(|number| number.max(0) as u64);
     let bounded = |decl: Decl| match number("maxLength") {

@@ -11,7 +11,7 @@ fn document() -> Value {
     r#"{"metadata":{"name":"n","labels":{"x":"1"}},"list":[3,1,2],"empty":null,"f":1.5}"#.parse().unwrap()
 }
 
-/// Returns the result as a document, or what is wrong.
+/// Returns the result as a document, or the error.
 fn run(expression: &str) -> String {
     let program = match env().compile(expression) {
         Ok(program) => program,
@@ -26,7 +26,7 @@ fn run(expression: &str) -> String {
 }
 
 #[test]
-fn expressions_have_results() {
+fn expressions_evaluate_to_these_results() {
     for (expression, expected) in [
         // Operators.
         ("!!true", "true"),
@@ -53,7 +53,7 @@ fn expressions_have_results() {
         ("object == object", "true"),
         ("dyn(1) == dyn('1')", "false"),
         ("dyn(1) == dyn(1.0)", "true"),
-        // Texts.
+        // Strings.
         ("'''a'b'''", "\"a'b\""),
         (r#""""x"y"z""""#, r#""x\"y\"z""#),
         (r"r'\d'", r#""\\d""#),
@@ -195,7 +195,7 @@ fn expressions_have_results() {
 }
 
 #[test]
-fn wrong_expressions_are_refused_where_they_are_wrong() {
+fn invalid_expressions_are_rejected_with_the_position() {
     for (expression, place, message) in [
         (
             "1 +",
@@ -253,7 +253,7 @@ fn wrong_expressions_are_refused_where_they_are_wrong() {
 }
 
 #[test]
-fn costs_are_counted_as_the_steps_are() {
+fn costs_follow_the_steps_of_the_evaluation() {
     for (expression, cost) in [
         ("true", 0),
         ("1 + 2", 1),

@@ -2,7 +2,7 @@
 //! what is decided by the caller.
 
 use std::{any::Any, fmt, sync::Arc};
-use tenure_cel::{Cost, Decl, Env, Error, Opaque, Outcome, Type, Val};
+use tenure_cel::{Cost, Decl, Env, Error, EvalResult, Opaque, Type, Val};
 use tenure_value::Text;
 
 /// What a check asks about.
@@ -180,7 +180,7 @@ pub(super) fn with_functions(mut env: Env) -> Result<Env, Error> {
     Ok(env)
 }
 
-fn no_such_overload<'v>() -> Outcome<'v> {
+fn no_such_overload<'v>() -> EvalResult<'v> {
     Err(Error::evaluate("no such overload"))
 }
 

@@ -1,6 +1,6 @@
 //! What the expressions of one object may cost together.
 
-use tenure_cel::{Limits, Outcome, Program, Variables};
+use tenure_cel::{EvalResult, Limits, Program, Variables};
 
 /// What all expressions of one object may cost together.
 const PER_OBJECT: u64 = 10_000_000;
@@ -28,7 +28,7 @@ impl Budget {
     }
 
     /// Runs an expression within the budget and the limit of one evaluation.
-    pub fn run<'v>(&mut self, program: &Program, variables: &dyn Variables<'v>) -> Outcome<'v> {
+    pub fn run<'v>(&mut self, program: &Program, variables: &dyn Variables<'v>) -> EvalResult<'v> {
         let evaluation = program.eval(variables, Limits::new().within(self.left));
         self.left = self.left.saturating_sub(evaluation.cost);
         evaluation.result

@@ -1,19 +1,19 @@
-//! Estimates the most that an expression can cost. Sizes of values come from literals, from what functions make of
-//! them, and from declared bounds along the way from a variable; where none of these says anything, a size is unknown
-//! and the cost exceeds every limit.
+//! Estimates the maximum cost of an expression. Sizes of values come from literals, from functions, and from
+//! the declared bounds on the path from a variable; if none of these applies, the size is unknown and the
+//! cost exceeds every limit.
 
-use super::{Argument, Cost, LIST_COST, MAP_COST, STRUCT_COST, Size};
 use crate::{
     Env,
     check::{Checked, Reference},
+    cost::{Argument, Cost, LIST_COST, MAP_COST, STRUCT_COST, Size},
     syntax::{ACCUMULATOR, Comprehension, Expr, ExprId, Literal, operators as op},
     types::{Decl, Type},
 };
 use std::collections::HashMap;
 use tenure_value::Text;
 
-/// Returns the most that an expression can cost.
-pub(crate) fn estimate(env: &Env, checked: &Checked) -> u64 {
+/// Returns the maximum cost of an expression.
+pub(super) fn estimate(env: &Env, checked: &Checked) -> u64 {
     let mut estimator = Estimator { env, checked, known: HashMap::new(), locals: Vec::new() };
     estimator.expr(checked.ast.root).cost
 }
@@ -21,14 +21,14 @@ pub(crate) fn estimate(env: &Env, checked: &Checked) -> u64 {
 /// How a value is reached from a variable.
 #[derive(Clone, Debug)]
 enum Path {
-    /// It is not: it is a literal, or a function made it.
+    /// Not from a variable: the value is a literal or the result of a function.
     None,
-    /// By a way that declarations do not know.
+    /// Along a path that is not declared.
     Lost,
     At(Decl),
 }
 
-/// The sizes of what a list or a map holds.
+/// The sizes of the elements of a list or map.
 #[derive(Clone, Copy, Debug)]
 struct Elements {
     is_list: bool,
@@ -67,7 +67,7 @@ struct Local {
 struct Estimator<'e> {
     env: &'e Env,
     checked: &'e Checked,
-    /// What is known of nodes that macros use twice.
+    /// Estimates of nodes that macros use twice.
     known: HashMap<ExprId, Estimated>,
     locals: Vec<Local>,
 }
@@ -124,12 +124,13 @@ impl Estimator<'_> {
         estimated
     }
 
-    /// Where every way begins: sizes are looked up from the first variable, whatever the name.
+    /// Returns the root of all paths: sizes are looked up from the first variable, whatever the name.
     fn root(&self) -> Path {
         self.env.first_variable().map_or(Path::Lost, |decl| Path::At(decl.clone()))
     }
 
-    /// Goes one step further; from a value that no variable leads to, the step leads to the root.
+    /// Follows one step of a path; from a value that does not come from a variable, the step starts at the
+    /// root.
     fn step(&self, path: &Path, next: impl FnOnce(&Decl) -> Option<Decl>) -> Path {
         match path {
             Path::None => self.root(),
@@ -138,7 +139,7 @@ impl Estimator<'_> {
         }
     }
 
-    /// Returns the size that the declaration at a path, or the type, says.
+    /// Returns the size from the declaration at a path, or from the type.
     fn declared_size(&self, id: ExprId, path: &Path) -> Option<Size> {
         match path {
             Path::At(decl) => Some(Size { min: 0, max: decl.max_elements() }),
@@ -267,7 +268,7 @@ impl Estimator<'_> {
                 };
                 Some(((**item).clone(), size))
             }
-            // Other types with parameters are taken for lists of their first one, of which nothing is known.
+            // Other types with parameters count as lists of their first parameter, of unknown size.
             Type::Map(key, _) => Some(((**key).clone(), Size::UNKNOWN)),
             _ => None,
         };
@@ -299,7 +300,7 @@ impl Estimator<'_> {
             None => matches!(self.checked.ty(of.range), Type::List(_)),
         };
         let values = self.step(&range.path, |decl| decl.element().cloned());
-        // Keys are texts of which no length is declared; indices have none.
+        // Keys are strings without a declared length; indices have no size.
         let keys = match is_list {
             true => self.step(&range.path, |_| None),
             false => self.step(&range.path, |decl| decl.is_map().then(|| Decl::of(Type::String))),
