@@ -1,26 +1,26 @@
-//! The fields of a struct, found by name. Every write looks up hundreds of them, so the beginnings of the names
+//! The fields of a struct, found by name. Every write looks up hundreds of them, so the prefixes of the names
 //! stand apart as numbers, which are compared without touching the fields.
 
 use crate::Field;
 use std::ops::Deref;
-use tenure_value::private::beginning;
+use tenure_value::private::sort_prefix;
 
 /// The fields of a struct, sorted by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Fields {
     fields: Box<[Field]>,
     /// The beginning of each field's name.
-    beginnings: Box<[u64]>,
+    prefixes: Box<[u64]>,
 }
 
 impl Fields {
     /// Returns the field of that name.
     #[inline]
     pub fn find(&self, name: &str) -> Option<&Field> {
-        let wanted = beginning(name);
-        let mut at = self.beginnings.partition_point(|other| *other < wanted);
+        let wanted = sort_prefix(name);
+        let mut at = self.prefixes.partition_point(|other| *other < wanted);
         // Names that begin alike stand together, and few do.
-        while self.beginnings.get(at) == Some(&wanted) {
+        while self.prefixes.get(at) == Some(&wanted) {
             let field = self.fields.get(at)?;
             if field.name == name {
                 return Some(field);
@@ -47,8 +47,8 @@ impl From<Vec<Field>> for Fields {
         if !fields.is_sorted_by(|before, after| before.name <= after.name) {
             fields.sort_by(|before, after| before.name.cmp(&after.name));
         }
-        let beginnings = fields.iter().map(|field| beginning(&field.name)).collect();
-        Fields { fields: fields.into(), beginnings }
+        let prefixes = fields.iter().map(|field| sort_prefix(&field.name)).collect();
+        Fields { fields: fields.into(), prefixes }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Reading and writing documents, against `serde_json::Value` in the same run.
+//! Parsing and formatting of documents, compared with `serde_json::Value` in the same run.
 
 use criterion::Criterion;
 use std::{hint::black_box, time::Duration};

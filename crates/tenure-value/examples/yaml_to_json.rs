@@ -1,4 +1,4 @@
-//! Reads a YAML document within limits, changes one value, and shows it as JSON.
+//! Parses a YAML document within limits, changes one value, and formats it as JSON.
 //!
 //! Run it with `cargo run -p tenure-value --example yaml_to_json`.
 
@@ -27,7 +27,7 @@ pub fn main() -> Result<(), Error> {
     };
     println!("{next}");
     assert_eq!(next.at(["spec", "paused"]), Some(&Value::Bool(false)));
-    // Everything beside the changed value is shared with the first document.
+    // Everything but the changed path is shared with the first document.
     assert_eq!(image.resolve(&deployment), Some(&Value::from("nginx")));
     Ok(())
 }

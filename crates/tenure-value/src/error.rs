@@ -1,21 +1,21 @@
-//! The crate's one error. Every variant that comes from a text says where in it; the words of a syntax
-//! problem are those that clients of Kubernetes already know.
+//! The error type of the crate. Every variant that comes from a text has a position; the messages of syntax errors are
+//! those of Kubernetes.
 
 use std::fmt;
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
-    /// The number of bytes before it.
+    /// The byte offset.
     pub offset: usize,
     /// The line, counted from 1.
     pub line: usize,
-    /// The character of the line, counted from 1.
+    /// The column in characters, counted from 1.
     pub column: usize,
 }
 
 impl Position {
-    /// Finds line and column of a byte offset.
+    /// Returns the position of a byte offset.
     pub fn of(text: &[u8], offset: usize) -> Position {
         let before = text.get(..offset).unwrap_or(text);
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -32,68 +32,68 @@ impl fmt::Display for Position {
     }
 }
 
-/// Why a text is not a document, or a document is not the type it should be.
+/// Why a text is not a valid document, or a document does not convert to a type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The text breaks the grammar.
+    /// The syntax is invalid.
     #[error("{position}{}: {problem}", within(.path))]
     Syntax {
-        /// What was found, and in the place of what.
+        /// What was found, and in which context.
         problem: String,
         /// Where it was found.
         position: Position,
-        /// The field being read, such as `spec.ports[1]`; empty at the top.
+        /// The field being parsed, such as `spec.ports[1]`; empty at the root.
         path: String,
     },
-    /// A number has no finite 64-bit float.
+    /// A number exceeds the range of 64-bit floats.
     #[error("{position}{}: number {number} is out of range", within(.path))]
     Number {
         /// The number as written.
         number: String,
         /// Where it begins.
         position: Position,
-        /// The field that holds it.
+        /// The field that contains it.
         path: String,
     },
     /// The text is longer than the limit.
     #[error("the document has {bytes} bytes; at most {limit} are accepted")]
     TooLarge {
-        /// How long it is.
+        /// Its length.
         bytes: usize,
-        /// How long it may be.
+        /// The maximum length.
         limit: usize,
     },
     /// Lists and objects are nested more deeply than the limit.
-    #[error("{position}: more than {limit} lists and objects inside one another")]
+    #[error("{position}: nested more than {limit} levels deep")]
     TooDeep {
-        /// Where the limit was passed.
+        /// Where the limit was exceeded.
         position: Position,
-        /// How deep the document may be.
+        /// The maximum depth.
         limit: usize,
     },
-    /// There are more values than the limit, aliases expanded.
+    /// The document has more values than the limit, with aliases expanded.
     #[error("{position}: the document has more than {limit} values")]
     TooManyNodes {
-        /// Where the limit was passed.
+        /// Where the limit was exceeded.
         position: Position,
-        /// How many values there may be.
+        /// The maximum number of values.
         limit: usize,
     },
-    /// Aliases make the document larger than the limit.
+    /// Aliases expand the document beyond the limit.
     #[error("{position}: aliases expand the document to more than {limit} bytes")]
     ExpandedTooLarge {
-        /// Where the limit was passed.
+        /// Where the limit was exceeded.
         position: Position,
-        /// How many bytes names and scalars may have together.
+        /// The maximum number of bytes of all names and scalars.
         limit: usize,
     },
-    /// A typed value has no document, or a document does not fit the type.
+    /// A typed value cannot be represented as a document, or a document does not match the type.
     #[error("{path}{}{problem}", if .path.is_empty() { "" } else { ": " })]
     Conversion {
-        /// The field, such as `spec.ports[1]`; empty at the top.
+        /// The field, such as `spec.ports[1]`; empty at the root.
         path: String,
-        /// What does not fit, and what would.
+        /// What does not match, and what would.
         problem: String,
     },
 }
@@ -103,13 +103,13 @@ fn within(path: &str) -> String {
 }
 
 impl Error {
-    /// Returns what is wrong without saying where.
+    /// Returns the message without the position.
     pub fn problem(&self) -> String {
         match self {
             Error::Syntax { problem, .. } | Error::Conversion { problem, .. } => problem.clone(),
             Error::Number { number, .. } => format!("number {number} is out of range"),
             Error::TooLarge { .. } => self.to_string(),
-            Error::TooDeep { limit, .. } => format!("more than {limit} lists and objects inside one another"),
+            Error::TooDeep { limit, .. } => format!("nested more than {limit} levels deep"),
             Error::TooManyNodes { limit, .. } => format!("the document has more than {limit} values"),
             Error::ExpandedTooLarge { limit, .. } => {
                 format!("aliases expand the document to more than {limit} bytes")
@@ -117,7 +117,7 @@ impl Error {
         }
     }
 
-    /// Returns where in the text it is wrong, where that is known.
+    /// Returns the position in the text, if it is known.
     pub fn position(&self) -> Option<Position> {
         match self {
             Error::Syntax { position, .. }
@@ -130,22 +130,22 @@ impl Error {
     }
 }
 
-/// A name that occurs twice in one object; the later value was taken.
+/// A name that occurs more than once in an object, of which the last value was used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Duplicate {
-    /// The object, such as `spec.ports[1]`; empty at the top.
+    /// The object, such as `spec.ports[1]`; empty at the root.
     pub object: String,
     /// The name.
     pub name: crate::Text,
-    /// Where it stands first.
+    /// The position of the first occurrence.
     pub first: Position,
-    /// Where it stands again.
+    /// The position of a later occurrence.
     pub again: Position,
 }
 
 impl Duplicate {
-    /// How many are reported of one document.
-    pub const MOST: usize = 100;
+    /// The maximum number of duplicates reported for a document.
+    pub const MAX: usize = 100;
 
     /// Returns the path of the field, such as `spec.ports[1].name`.
     pub fn path(&self) -> String {

@@ -1,8 +1,8 @@
-//! One immutable, shared document tree: JSON and YAML in, JSON and YAML out.
+//! Immutable, shared documents, parsed from and formatted as JSON and YAML.
 //!
-//! A [`Value`] is cheap to clone and cheap to compare: objects are sorted slices of fields behind an
-//! [`Arc`](std::sync::Arc), arrays are slices behind one, and an untouched subtree is shared by every
-//! document that contains it. Integers stay integers and floats stay floats.
+//! A [`Value`] is cheap to clone and to compare: objects are sorted slices of fields behind an [`Arc`](std::sync::Arc),
+//! arrays are slices behind an `Arc`, and an unchanged subtree is shared by all documents that contain it. Integers stay
+//! integers and floats stay floats.
 //!
 //! ```
 //! use tenure_value::Value;
@@ -12,7 +12,7 @@
 //! assert_eq!(port.to_string(), r#"{"containerPort":80,"name":"http"}"#);
 //! ```
 //!
-//! Texts are read within [`Limits`]; an [`Error`] says what is wrong, where in the text and in which field:
+//! Parsers enforce [`Limits`]; an [`Error`] says what is wrong, at which position and in which field:
 //!
 //! ```
 //! use tenure_value::{Limits, json, yaml};
@@ -29,14 +29,12 @@
 //! # Ok::<(), tenure_value::Error>(())
 //! ```
 
-mod array;
 mod error;
 pub mod json;
 mod limits;
 mod number;
-mod object;
-mod order;
 mod pointer;
+mod prefix;
 #[cfg(feature = "serde")]
 mod serde;
 mod stack;
@@ -44,22 +42,20 @@ pub mod time;
 mod value;
 pub mod yaml;
 
-pub use array::Array;
 pub use error::{Duplicate, Error, Position};
 pub use limits::Limits;
 pub use number::{Float, LargeUint};
-pub use object::{Object, ObjectBuilder};
 pub use pointer::Pointer;
 #[cfg(feature = "serde")]
 pub use serde::{from_value, to_value};
 /// A short or shared string: up to 23 bytes stay inline, longer ones are reference counted.
 pub use smol_str::SmolStr as Text;
-pub use value::{Kind, Value};
+pub use value::{Array, Kind, Object, ObjectBuilder, Value};
 
-/// Building blocks of the other crates of this workspace; not part of the public API.
+/// Internals shared with the other crates of this workspace; not part of the public API.
 #[doc(hidden)]
 pub mod private {
-    pub use crate::{order::beginning, stack::Stack};
+    pub use crate::{prefix::sort_prefix, stack::Stack};
 }
 
 /// The examples of the README are tests.

@@ -1,7 +1,7 @@
-//! Bounds on what a parser accepts. They are set where input enters; everything behind a parser may
-//! rely on them, recursion over the tree (dropping it included) above all.
+//! Limits of the parsers. They are set where input enters; all code that processes documents relies on them, recursive
+//! traversals (including drop) in particular.
 
-/// How large and how deep a document may be, and how many values it may have.
+/// The maximum size, depth and number of values of a document.
 ///
 /// ```
 /// use tenure_value::{Limits, yaml};
@@ -13,23 +13,23 @@
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest text, in bytes; also the most bytes that names and scalars may have once YAML aliases are expanded.
+    /// The maximum length of the text in bytes, and of all names and scalars after expansion of YAML aliases.
     pub bytes: usize,
-    /// How many lists and objects may be inside one another.
+    /// The maximum nesting depth of lists and objects.
     pub depth: usize,
-    /// How many values there may be, each item and field counted, as are the copies made by YAML aliases.
+    /// The maximum number of values. Each item and field counts, and so do the copies made by YAML aliases.
     pub nodes: usize,
 }
 
 impl Limits {
-    /// The deepest nesting that every recursive walk in this workspace is held to.
+    /// The depth that every recursive traversal in this workspace supports.
     pub const DEPTH: usize = 256;
 
-    /// For documents that are part of the program or its configuration: bounded in depth alone.
+    /// Limits for documents that are part of the program or its configuration: only the depth is limited.
     pub const TRUSTED: Limits = Limits { bytes: usize::MAX, depth: Limits::DEPTH, nodes: usize::MAX };
 }
 
-/// What one request may carry.
+/// The limits of a request body.
 impl Default for Limits {
     fn default() -> Limits {
         Limits { bytes: 3 << 20, depth: Limits::DEPTH, nodes: 1_000_000 }

@@ -1,7 +1,6 @@
-//! Numbers whose range their type guarantees: a float is finite, and a large integer does not fit 64 signed bits.
-//! Both are made by constructors that check, so equality, order and JSON never meet a value they cannot express.
+//! Numbers whose range is guaranteed by their type: a float is finite, and a large integer exceeds 64 signed bits. Their
+//! constructors check this, so equality, order and JSON are defined for every value.
 
-use crate::Value;
 use std::{cmp::Ordering, fmt, hash};
 
 /// A finite 64-bit float. Two floats are equal if their bits are, so `0.0` and `-0.0` differ.
@@ -72,7 +71,7 @@ impl fmt::Debug for Float {
 pub struct LargeUint(u64);
 
 impl LargeUint {
-    /// Returns the integer if it does not fit 64 signed bits.
+    /// Returns the integer if it exceeds 64 signed bits.
     pub const fn new(number: u64) -> Option<LargeUint> {
         if number > i64::MAX as u64 { Some(LargeUint(number)) } else { None }
     }
@@ -86,17 +85,5 @@ impl LargeUint {
 impl fmt::Debug for LargeUint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-impl Value {
-    /// Returns the value of a float; `None` for NaN and the infinities, which no document can express.
-    pub fn float(number: f64) -> Option<Value> {
-        Float::new(number).map(Value::Float)
-    }
-
-    /// Returns the value of an unsigned integer: [`Value::Int`] if it fits, else [`Value::UInt`].
-    pub fn unsigned(number: u64) -> Value {
-        LargeUint::new(number).map_or(Value::Int(number as i64), Value::UInt)
     }
 }

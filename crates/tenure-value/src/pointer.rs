@@ -1,10 +1,10 @@
-//! JSON pointers: the way from a document to one of its parts, and documents with that part replaced or removed.
-//! Everything beside the way is shared with the original document.
+//! JSON pointers: paths from a document to one of its values, and documents with that value replaced or
+//! removed. Everything off the path is shared with the original document.
 
 use crate::{Text, Value};
 use std::fmt;
 
-/// A path into one particular document, by field names and list positions. It is shown as RFC 6901 writes it.
+/// A path in a particular document, by field names and list indices. It is formatted as in RFC 6901.
 ///
 /// ```
 /// use tenure_value::{Pointer, Value};
@@ -31,7 +31,7 @@ impl Pointer {
         self
     }
 
-    /// Returns this pointer extended by a list position.
+    /// Returns this pointer extended by a list index.
     pub fn item(mut self, index: usize) -> Pointer {
         self.push_item(index);
         self
@@ -59,28 +59,28 @@ impl Pointer {
         self.0.is_empty()
     }
 
-    /// Whether the other pointer leads to this place or to one that contains it.
+    /// Whether the other pointer is this one or an ancestor of it.
     pub fn starts_with(&self, other: &Pointer) -> bool {
         self.0.starts_with(&other.0)
     }
 
-    /// Walks from this pointer up to the document itself.
+    /// Iterates from this pointer up to the root.
     pub fn ancestors(&self) -> impl DoubleEndedIterator<Item = Pointer> {
         (0..=self.0.len()).rev().map(|end| Pointer(self.0[..end].to_vec()))
     }
 
-    /// Returns the value at this place.
+    /// Returns the value at this path.
     pub fn resolve<'v>(&self, document: &'v Value) -> Option<&'v Value> {
         resolve(&self.0, document)
     }
 
-    /// Returns the document with another value at this place. The last step may name a field that is missing, or the
-    /// position behind the last item. `None` if the place does not exist.
+    /// Returns the document with another value at this path. The last token may be a field that is missing,
+    /// or the index after the last item. Returns `None` if the path does not exist.
     pub fn replace(&self, document: &Value, with: Value) -> Option<Value> {
         replace(&self.0, document, with)
     }
 
-    /// Returns the document without the value at this place; `None` if there is none, and for the document itself.
+    /// Returns the document without the value at this path; `None` if it does not exist or is the root.
     pub fn remove(&self, document: &Value) -> Option<Value> {
         let (last, parents) = self.0.split_last()?;
         let parent = resolve(parents, document)?;
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_resolved_replaced_and_removed() {
+    fn a_value_is_resolved_replaced_and_removed() {
         let document = value(r#"{"a":[{"b":1},{"b":2}],"c":{}}"#);
         let list = Pointer::default().field("a");
         let item = list.clone().item(1);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pointer_to_a_missing_place_yields_none() {
+    fn a_path_that_does_not_exist_yields_none() {
         let document = value(r#"{"a":[1]}"#);
         let missing = Pointer::default().field("x").field("y");
         assert_eq!(missing.resolve(&document), None);

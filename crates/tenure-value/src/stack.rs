@@ -1,9 +1,8 @@
-//! A stack whose items are made in their place and left in a container's own memory in one go. `Vec::push`
-//! would build each item elsewhere and copy it over, and copying what was just written in parts
-//! makes the processor wait for every part: that alone was half the time of reading a document.
+//! A stack whose items are constructed in place. `Vec::push` constructs each item elsewhere and copies it, and copying
+//! bytes that were just written in parts stalls the processor on every part: that was half the time of parsing a document.
 
-/// A stack of items that cost nothing while they are the default, for readers of documents: items are made in their
-/// place, and each object or list takes its share from the top.
+/// A stack for parsers of documents: items are constructed in place, and each object or list takes its part from the
+/// top. The default value of an item must not own memory.
 ///
 /// ```
 /// use tenure_value::{Array, Value, private::Stack};
@@ -18,24 +17,24 @@
 /// ```
 #[derive(Default)]
 pub struct Stack<T> {
-    /// The items, and behind them slots that hold the default.
+    /// The items, followed by slots with the default value.
     slots: Vec<T>,
     length: usize,
 }
 
 impl<T: Default> Stack<T> {
-    /// Makes room for so many items.
+    /// Creates a stack with that capacity.
     pub fn with_capacity(capacity: usize) -> Stack<T> {
         Stack { slots: std::iter::repeat_with(T::default).take(capacity).collect(), length: 0 }
     }
 
-    /// Returns how many items there are.
+    /// Returns the number of items.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether there is no item.
+    /// Whether the stack is empty.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
@@ -48,8 +47,8 @@ impl<T: Default> Stack<T> {
         }
         let slot = &mut self.slots[self.length];
         self.length += 1;
-        // What was there is the default, which owns nothing; dropping it would come between making the
-        // item and storing it.
+        // The previous content is the default, which owns nothing; dropping it would separate the construction of the
+        // item from its store.
         std::mem::forget(std::mem::replace(slot, item()));
     }
 
@@ -59,12 +58,12 @@ impl<T: Default> Stack<T> {
         self.slots.extend(std::iter::repeat_with(T::default).take(more));
     }
 
-    /// Returns the item at a position.
+    /// Returns the item at an index.
     pub fn get(&self, at: usize) -> Option<&T> {
         self.slots.get(at).filter(|_| at < self.length)
     }
 
-    /// Removes all items from `start` on and lends them, to be taken and replaced by the default.
+    /// Removes all items from `start` on and returns them by reference; the caller replaces them with the default.
     #[inline]
     pub fn drain(&mut self, start: usize) -> std::slice::IterMut<'_, T> {
         let end = std::mem::replace(&mut self.length, start);

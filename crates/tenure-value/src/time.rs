@@ -1,28 +1,28 @@
-//! Points in time as documents write them: RFC 3339, in UTC, whole seconds or millionths. The one place that
-//! reads or writes them; nothing here asks a clock.
+//! Timestamps as documents contain them: RFC 3339, in UTC, with whole seconds or microseconds. All parsing
+//! and formatting of timestamps is here; nothing here reads a clock.
 
 use std::fmt::Write;
 
-/// A point in time: seconds since 1970 and billionths.
+/// A timestamp: Unix time in seconds and nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp {
-    /// Seconds since the beginning of 1970, in UTC.
+    /// Unix time in seconds.
     pub seconds: i64,
-    /// Billionths of a second beyond.
+    /// The nanoseconds within the second.
     pub nanos: u32,
 }
 
-/// How a point in time may be written.
+/// The precision of a timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
-    /// Any fraction is read, whole seconds are written.
+    /// Parses any fraction, formats whole seconds.
     Seconds,
-    /// Six digits of fraction are needed and written.
+    /// Parses and formats exactly six digits of fraction.
     Micros,
 }
 
 impl Timestamp {
-    /// Reads RFC 3339; nothing if the text is not that.
+    /// Parses RFC 3339; `None` if the text is invalid.
     pub fn parse(text: &str, precision: Precision) -> Option<Timestamp> {
         let bytes = text.as_bytes();
         let separators = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
@@ -44,14 +44,15 @@ impl Timestamp {
         Some(Timestamp { seconds, nanos })
     }
 
-    /// Writes RFC 3339 in UTC.
+    /// Formats RFC 3339 in UTC.
     pub fn format(self, precision: Precision) -> String {
         let (days, rest) = (self.seconds.div_euclid(86_400), self.seconds.rem_euclid(86_400));
         let (year, month, day) = civil(days);
         let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
         let mut out = String::with_capacity(27);
         if (0..=9999).contains(&year) {
-            // As digits: every write spells a few times, and the formatter takes ten times as long.
+            // Digits are written directly: every write formats a few timestamps, and the formatter takes ten
+            // times as long.
             let parts =
                 [(year / 100, ""), (year % 100, "-"), (month, "-"), (day, "T"), (hour, ":"), (minute, ":")];
             for (number, behind) in parts.into_iter().chain([(second, "")]) {
@@ -69,7 +70,7 @@ impl Timestamp {
         out
     }
 
-    /// Returns how many whole seconds later this is, at least none.
+    /// Returns the whole seconds since an earlier timestamp, at least zero.
     pub fn seconds_since(self, earlier: Timestamp) -> i64 {
         self.seconds - earlier.seconds - i64::from(self.nanos < earlier.nanos)
     }
@@ -81,7 +82,7 @@ fn digits(bytes: &[u8]) -> Option<i64> {
         .try_fold(0, |number, byte| byte.is_ascii_digit().then(|| number * 10 + i64::from(byte - b'0')))
 }
 
-/// Reads the fraction of a second and returns it with what follows.
+/// Parses the fraction of a second and returns it with the rest of the text.
 fn fraction(rest: &[u8], precision: Precision) -> Option<(u32, &[u8])> {
     let Some(after) = rest.strip_prefix(b".").or_else(|| rest.strip_prefix(b",")) else {
         return (precision == Precision::Seconds).then_some((0, rest));
@@ -97,7 +98,7 @@ fn fraction(rest: &[u8], precision: Precision) -> Option<(u32, &[u8])> {
     Some((nanos, after.get(count..)?))
 }
 
-/// Reads `Z` or `+hh:mm` as seconds east of UTC.
+/// Parses `Z` or `+hh:mm` as seconds east of UTC.
 fn offset(zone: &[u8]) -> Option<i64> {
     match zone {
         b"Z" => Some(0),
@@ -148,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_in_any_zone_and_written_in_utc() {
+    fn timestamps_parse_in_any_zone_and_format_in_utc() {
         for (text, utc) in [
             ("2024-01-01T00:00:00Z", "2024-01-01T00:00:00Z"),
             ("2024-01-01T00:00:00.999Z", "2024-01-01T00:00:00Z"),
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused() {
+    fn invalid_timestamps_are_rejected() {
         for text in [
             "",
             "yesterday",

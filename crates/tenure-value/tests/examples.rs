@@ -1,4 +1,4 @@
-//! The examples run.
+//! Runs the examples.
 
 #[path = "../examples/yaml_to_json.rs"]
 mod yaml_to_json;

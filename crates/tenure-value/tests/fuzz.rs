@@ -1,10 +1,10 @@
-//! A bounded run of each fuzz target over its saved corpus and mutations of it, the same in every run.
+//! A bounded, reproducible run of each fuzz target over its corpus and mutations of it.
 
 mod fuzzed;
 
 use std::path::Path;
 
-/// How many mutations of each saved input are tried.
+/// The number of mutations of each input.
 const MUTATIONS: u64 = 400;
 
 fn run(target: &str, likely: &[u8], body: fn(&[u8])) {
@@ -21,7 +21,7 @@ fn run(target: &str, likely: &[u8], body: fn(&[u8])) {
     }
 }
 
-/// Adds, removes, repeats or replaces a few bytes.
+/// Inserts, removes, repeats or replaces a few bytes.
 fn mutated(saved: &[u8], likely: &[u8], mut random: Random) -> Vec<u8> {
     let mut bytes = saved.to_vec();
     for _ in 0..=random.below(5) {
@@ -43,7 +43,7 @@ fn mutated(saved: &[u8], likely: &[u8], mut random: Random) -> Vec<u8> {
     bytes
 }
 
-/// A small generator, so that a failure comes again.
+/// A small deterministic random number generator.
 struct Random(u64);
 
 impl Random {
@@ -54,11 +54,11 @@ impl Random {
 }
 
 #[test]
-fn json_stands_any_bytes() {
+fn json_parser_survives_arbitrary_bytes() {
     run("json", b"{}[]\":,.\\u0189eE+-tfn \n\x00\x1f\x7f\xc3\xe2\xff<&", fuzzed::json);
 }
 
 #[test]
-fn yaml_stands_any_bytes() {
+fn yaml_parser_survives_arbitrary_bytes() {
     run("yaml", b"{}[]\"':,.-? \n\t#&*!|>%@`~<=0x1_ey\\u\r\x00\xc3\xa9\xff", fuzzed::yaml);
 }

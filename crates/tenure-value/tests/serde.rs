@@ -1,4 +1,4 @@
-//! Serde: types to documents and back, through this crate and through others.
+//! Serde: conversion of types to documents and back, by this crate and by others.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{collections::BTreeMap, fmt::Debug};
@@ -25,45 +25,48 @@ enum Protocol {
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Meters(f64);
 
-fn there_and_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(typed: T, json: &str) {
+fn round_trip<T: Serialize + DeserializeOwned + PartialEq + Debug>(typed: T, json: &str) {
     let value = to_value(&typed).unwrap();
     assert_eq!(value.to_string(), json);
     assert_eq!(from_value::<T>(&value), Ok(typed));
 }
 
 #[test]
-fn types_become_documents_and_come_back() {
+fn types_round_trip_through_documents() {
     let port = |protocol| Port { name: "dns".into(), container_port: 53, protocol, host_ip: None };
-    there_and_back(port(Protocol::Udp), r#"{"containerPort":53,"name":"dns","protocol":"Udp"}"#);
-    there_and_back(Protocol::Other("x".into()), r#"{"Other":"x"}"#);
-    there_and_back(Protocol::Pair(1, -2), r#"{"Pair":[1,-2]}"#);
-    there_and_back(Protocol::Ranged { from: 1, to: 2 }, r#"{"Ranged":{"from":1,"to":2}}"#);
-    there_and_back(Meters(1.5), "1.5");
-    there_and_back(BTreeMap::from([(10u8, true), (9, false)]), r#"{"10":true,"9":false}"#);
-    there_and_back(BTreeMap::from([(true, 'a')]), r#"{"true":"a"}"#);
-    there_and_back((Some(1u64), None::<u64>, ()), "[1,null,null]");
-    there_and_back(u64::MAX, "18446744073709551615");
-    there_and_back(i64::MIN, "-9223372036854775808");
+    round_trip(port(Protocol::Udp), r#"{"containerPort":53,"name":"dns","protocol":"Udp"}"#);
+    round_trip(Protocol::Other("x".into()), r#"{"Other":"x"}"#);
+    round_trip(Protocol::Pair(1, -2), r#"{"Pair":[1,-2]}"#);
+    round_trip(Protocol::Ranged { from: 1, to: 2 }, r#"{"Ranged":{"from":1,"to":2}}"#);
+    round_trip(Meters(1.5), "1.5");
+    round_trip(BTreeMap::from([(10u8, true), (9, false)]), r#"{"10":true,"9":false}"#);
+    round_trip(BTreeMap::from([(true, 'a')]), r#"{"true":"a"}"#);
+    round_trip((Some(1u64), None::<u64>, ()), "[1,null,null]");
+    round_trip(u64::MAX, "18446744073709551615");
+    round_trip(i64::MIN, "-9223372036854775808");
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_its_path() {
+fn mismatches_are_rejected_with_their_path() {
     let value: Value = r#"{"ports":[{"name":"a","containerPort":70000,"protocol":"Udp"}]}"#.parse().unwrap();
     let error = from_value::<BTreeMap<String, Vec<Port>>>(&value).unwrap_err();
     assert_eq!(error.to_string(), "ports[0].containerPort: invalid value: integer `70000`, expected u16");
 
     let error = from_value::<(u8, u8)>(&Value::array([1.into(), 2.into(), 3.into()])).unwrap_err();
-    assert_eq!(error.to_string(), "1 items too many");
+    assert_eq!(error.to_string(), "1 more items than expected");
 
     let error = to_value(&BTreeMap::from([("a", vec![1.0, f64::NAN])])).unwrap_err();
-    assert_eq!(error.to_string(), "a[1]: NaN is not a finite number; documents hold finite ones alone");
+    assert_eq!(
+        error.to_string(),
+        "a[1]: NaN is not a finite number; documents can only contain finite numbers"
+    );
 
     let error = to_value(&u128::MAX).unwrap_err();
     assert_eq!(error.to_string(), "340282366920938463463374607431768211455 does not fit 64 bits");
 }
 
 #[test]
-fn documents_pass_to_and_from_serde_json() {
+fn documents_convert_to_and_from_serde_json() {
     let text = r#"{"a":[null,true,-1,18446744073709551615,1.5,"é"],"b":{"c":{}}}"#;
     let ours: Value = text.parse().unwrap();
     let theirs: serde_json::Value = serde_json::from_str(text).unwrap();

@@ -1,4 +1,4 @@
-//! YAML in and out, as Kubernetes reads it and `kubectl` shows it.
+//! YAML as Kubernetes reads it and `kubectl` prints it.
 
 mod documents;
 
@@ -15,7 +15,7 @@ fn json(text: &str) -> String {
 }
 
 #[test]
-fn scalars_are_resolved_as_kubernetes_does() {
+fn scalars_resolve_as_in_kubernetes() {
     let table = [
         ("", "null"),
         ("~", "null"),
@@ -89,7 +89,7 @@ fn scalars_are_resolved_as_kubernetes_does() {
 }
 
 #[test]
-fn keys_become_names_as_kubernetes_converts_them() {
+fn keys_convert_to_names_as_in_kubernetes() {
     let table = [
         ("1: a", r#"{"1":"a"}"#),
         ("0x10: a", r#"{"16":"a"}"#),
@@ -100,7 +100,7 @@ fn keys_become_names_as_kubernetes_converts_them() {
         ("? a\n: b", r#"{"a":"b"}"#),
         ("{a, b: 1}", r#"{"a":null,"b":1}"#),
         ("~: a", "error: line 1, column 1: a key must not be null"),
-        ("[a]: b", "error: line 1, column 3: a key must be a scalar; it is list here"),
+        ("[a]: b", "error: line 1, column 3: a key must be a scalar, got list"),
     ];
     for (text, expected) in table {
         assert_eq!(json(text), expected, "{text}");
@@ -124,12 +124,12 @@ fn anchors_aliases_and_merges_are_expanded() {
 }
 
 #[test]
-fn errors_say_what_where_and_in_which_field() {
+fn errors_have_position_and_field() {
     let table = [
         ("a: b: c", "line 1, column 5: mapping values are not allowed in this context"),
         (
             "a:\n  - .inf",
-            "line 2, column 5, in a[0]: .inf is not a finite number; documents hold finite ones alone",
+            "line 2, column 5, in a[0]: .inf is not a finite number; documents can only contain finite numbers",
         ),
         ("é: !!int x", "line 1, column 4, in é: cannot decode `x` as a !!int"),
         ("a: !!binary '*'", "line 1, column 4, in a: !!binary value contains invalid base64 data"),
@@ -143,7 +143,7 @@ fn errors_say_what_where_and_in_which_field() {
 }
 
 #[test]
-fn tabs_are_space_where_they_do_not_indent() {
+fn tabs_are_allowed_outside_of_indentation() {
     let table = [
         ("a: \tb\n", r#"{"a":"b"}"#),
         ("a:\tb\nc:\td\n\n", r#"{"a":"b","c":"d"}"#),
@@ -160,7 +160,7 @@ fn tabs_are_space_where_they_do_not_indent() {
 }
 
 #[test]
-fn messages_are_those_that_clients_of_kubernetes_know() {
+fn messages_are_those_of_kubernetes() {
     let table = [
         ("apiVersion: v1\nkind: [\n", "yaml: line 2: did not find expected node content"),
         ("a: b: c\n", "yaml: mapping values are not allowed in this context"),
@@ -184,7 +184,7 @@ fn messages_are_those_that_clients_of_kubernetes_know() {
 }
 
 #[test]
-fn of_two_fields_with_one_name_the_later_wins_and_both_places_are_told() {
+fn the_last_duplicate_field_wins_and_both_positions_are_reported() {
     let text = "a:\n  k: 1\n  j: [{x: 1, x: 2}]\n  k: 3\n1: a\n\"1\": b\n";
     let (value, duplicates) = yaml::parse_checked(text.as_bytes(), &Limits::default()).unwrap();
     assert_eq!(value.to_string(), r#"{"1":"b","a":{"j":[{"x":2}],"k":3}}"#);
@@ -200,7 +200,7 @@ fn of_two_fields_with_one_name_the_later_wins_and_both_places_are_told() {
 }
 
 #[test]
-fn a_stream_has_many_documents_and_empty_ones_are_left_out() {
+fn a_stream_contains_many_documents_and_empty_ones_are_skipped() {
     let text = "\u{feff}# nothing yet\n---\na: 1\n---\n# only a comment\n---\n- b\n...\n---\n\"c\"\n---\n";
     let documents = yaml::parse_all(text.as_bytes(), &Limits::default()).unwrap();
     let shown: Vec<_> = documents.iter().map(Value::to_string).collect();
@@ -210,7 +210,7 @@ fn a_stream_has_many_documents_and_empty_ones_are_left_out() {
 }
 
 #[test]
-fn expansion_and_nesting_are_bounded() {
+fn alias_expansion_and_nesting_are_limited() {
     let bomb: String = (1..30)
         .map(|at| format!("a{at}: &a{at} [{}]\n", vec![format!("*a{}", at - 1); 10].join(",")))
         .collect();
@@ -228,7 +228,7 @@ fn expansion_and_nesting_are_bounded() {
 }
 
 #[test]
-fn json_and_yaml_are_told_apart_and_read_alike() {
+fn json_and_yaml_are_detected_and_parsed_alike() {
     let table = [
         (" {\"a\": 1.0, \"b\": [1e3, 1.5]}", r#"{"a":1,"b":[1000,1.5]}"#),
         ("{a: yes}", r#"{"a":true}"#),
@@ -246,7 +246,7 @@ fn json_and_yaml_are_told_apart_and_read_alike() {
 }
 
 #[test]
-fn documents_are_shown_as_kubectl_shows_them() {
+fn documents_format_as_in_kubectl() {
     let value: Value = r#"{
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {
@@ -330,20 +330,20 @@ spec:
     assert_eq!(parse(expected), Ok(as_read(&value)));
 }
 
-/// Strings that are close to the grammar's signs.
+/// Strings that contain indicators of the grammar.
 fn tricky() -> impl Strategy<Value = Value> {
     "[ \n\t:#\\-'\"a0.?&*!|>%@`,\\[\\]{}~<=\r\u{85}\u{2028}é\\\\]{0,12}".prop_map(Value::from)
 }
 
 proptest! {
     #[test]
-    fn what_is_written_reads_back(value in values()) {
+    fn output_parses_to_the_same_document(value in values()) {
         let text = yaml::to_string(&value);
         prop_assert_eq!(parse(&text), Ok(as_read(&value)), "{}", text);
     }
 
     #[test]
-    fn tricky_strings_read_back_wherever_they_stand(a in tricky(), b in tricky(), c in "[ \n:#a-]{0,200}") {
+    fn tricky_strings_round_trip_in_any_position(a in tricky(), b in tricky(), c in "[ \n:#a-]{0,200}") {
         let names = Value::object([(a.as_str().unwrap(), b.clone()), (c.as_str(), a.clone())]);
         let merge = Value::object([("<<", Value::from("<<"))]);
         let value = Value::array([names, Value::array([Value::array([b, a.clone()]), a]), Value::from(c), merge]);
@@ -352,14 +352,14 @@ proptest! {
     }
 
     #[test]
-    fn json_reads_as_yaml(value in values()) {
+    fn json_is_valid_yaml(value in values()) {
         let mut text = Vec::new();
         tenure_value::json::write(&value, &mut text);
         prop_assert_eq!(yaml::parse(&text, &Limits::default()), Ok(as_read(&value)));
     }
 
     #[test]
-    fn any_text_is_read_or_refused_without_panic(text in "[ \n\t:#\\-'\"a0.?&*!|>%@`,\\[\\]{}~<]{0,40}") {
+    fn arbitrary_text_never_panics(text in "[ \n\t:#\\-'\"a0.?&*!|>%@`,\\[\\]{}~<]{0,40}") {
         let _ = yaml::parse_all(text.as_bytes(), &Limits::default());
     }
 }

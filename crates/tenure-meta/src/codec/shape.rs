@@ -7,7 +7,7 @@ use std::{
     sync::OnceLock,
 };
 use tenure_schema::{ScalarKind, Schema, Type, TypeId, UnknownFields};
-use tenure_value::{Object, Text, Value, private::beginning};
+use tenure_value::{Object, Text, Value, private::sort_prefix};
 
 /// The place of a shape in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,8 +60,8 @@ pub struct StructShape {
     pub name: Text,
     /// The fields, sorted by name.
     pub fields: Box<[FieldShape]>,
-    /// The beginnings of the names of the fields.
-    beginnings: Box<[u64]>,
+    /// The prefixes of the names of the fields.
+    prefixes: Box<[u64]>,
     /// The places of the fields that are shown when they are absent.
     shown: Box<[usize]>,
     /// What becomes of fields that the type does not name.
@@ -176,13 +176,13 @@ impl StructShape {
         Text: PartialEq<N>,
     {
         let text = name.as_ref();
-        let wanted = beginning(text);
-        let rest = &self.beginnings[from..];
+        let wanted = sort_prefix(text);
+        let rest = &self.prefixes[from..];
         // The fields of a document are mostly close to each other in its type.
         let near = rest.iter().take(NEAR).take_while(|other| **other < wanted).count();
         let far = if near == NEAR { rest[NEAR..].partition_point(|other| *other < wanted) } else { 0 };
         let mut at = from + near + far;
-        while self.beginnings.get(at) == Some(&wanted) {
+        while self.prefixes.get(at) == Some(&wanted) {
             let field = &self.fields[at].name;
             if field == name {
                 return Ok(at);
@@ -304,7 +304,7 @@ impl Shapes {
                 let shown = (0..fields.len()).filter(|at| fields[*at].absent != Absent::Hidden).collect();
                 Shape::Struct(StructShape {
                     name: name.rsplit('.').next().map(Text::new).unwrap_or_default(),
-                    beginnings: fields.iter().map(|field| beginning(&field.name)).collect(),
+                    prefixes: fields.iter().map(|field| sort_prefix(&field.name)).collect(),
                     shown,
                     fields,
                     unknown: of.unknown,

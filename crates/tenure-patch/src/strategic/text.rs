@@ -49,8 +49,8 @@ pub fn two_way(
 ) -> Result<Vec<u8>, PatchError> {
     let mut reader = Reader::new(*limits);
     let room = modified.len() / 2;
-    let original = reader.read_first(original).map_err(unreadable("the original document"))?;
-    let modified = reader.read_alike(modified).map_err(unreadable("the modified document"))?;
+    let original = reader.read_base(original).map_err(unreadable("the original document"))?;
+    let modified = reader.read_similar(modified).map_err(unreadable("the modified document"))?;
     Ok(written(&super::two_way(&original, &modified, ty, options)?, room))
 }
 
@@ -67,9 +67,9 @@ pub fn three_way(
 ) -> Result<Vec<u8>, PatchError> {
     let mut reader = Reader::new(*limits);
     let room = modified.len() / 2;
-    let last_applied = reader.read_first(last_applied).map_err(unreadable("the last applied document"))?;
-    let modified = reader.read_alike(modified).map_err(unreadable("the modified document"))?;
-    let live = reader.read_alike(live).map_err(unreadable("the live document"))?;
+    let last_applied = reader.read_base(last_applied).map_err(unreadable("the last applied document"))?;
+    let modified = reader.read_similar(modified).map_err(unreadable("the modified document"))?;
+    let live = reader.read_similar(live).map_err(unreadable("the live document"))?;
     let patch = super::three_way(&last_applied, &modified, &live, ty, live_changes, options)?;
     Ok(written(&patch, room))
 }

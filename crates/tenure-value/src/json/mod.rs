@@ -1,11 +1,12 @@
-//! JSON in and out. What is read is what Go reads into `any` with integers kept; what is written is,
-//! byte for byte, what Kubernetes writes for the same document.
+//! JSON. The parser accepts what Go's decoder accepts, and keeps integers; the printer writes, byte for byte,
+//! what Kubernetes writes for the same document.
 
-mod alike;
-mod known;
-mod names;
+mod frequent_names;
+mod name_cache;
+mod name_key;
 mod number;
 mod parse;
+mod part_index;
 mod print;
 mod reader;
 mod string;
@@ -33,19 +34,19 @@ pub fn to_vec(value: &Value) -> Vec<u8> {
 
 /// Returns the value as compact JSON.
 pub fn to_string(value: &Value) -> String {
-    // The printer copies whole characters or escapes them in ASCII, so nothing is ever replaced here.
+    // The printer emits complete characters or ASCII escapes, so this conversion never replaces anything.
     String::from_utf8(to_vec(value))
         .unwrap_or_else(|broken| String::from_utf8_lossy(broken.as_bytes()).into())
 }
 
-/// Shows the value as compact JSON.
+/// Formats the value as compact JSON.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&to_string(self))
     }
 }
 
-/// Reads JSON within the default [`Limits`].
+/// Parses JSON within the default [`Limits`].
 impl FromStr for Value {
     type Err = Error;
 

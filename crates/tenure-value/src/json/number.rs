@@ -1,27 +1,28 @@
-//! Numbers between text and tree. An integer stays one over the whole range of 64 bits, signed or not;
-//! every other number is a float, written the way Go writes it.
+//! Parsing and formatting of numbers. An integer stays an integer over the whole signed and unsigned 64 bit
+//! range; every other number is a float, formatted as Go does.
 
 use crate::{Float, Value};
 
-/// What a whole number with a fraction or an exponent is read as.
+/// How an integral number with a fraction or an exponent is parsed.
 #[derive(Clone, Copy)]
 pub(super) enum Whole {
-    /// A float, as it is written.
+    /// As a float.
     Float,
-    /// An integer where one holds it.
+    /// As an integer, if one can represent it.
     Integer,
 }
 
-/// Where and why a text is not a number.
-pub(super) enum Fault {
-    /// The byte at this offset, or the end, does not continue a number; the words say what precedes it.
+/// Why a text is not a number.
+pub(super) enum NumberError {
+    /// The byte at this offset, or the end of the text, does not continue a number; the string describes the
+    /// context.
     Unexpected(usize, &'static str),
-    /// The number up to this offset has no finite float.
+    /// The number up to this offset is not finite as a float.
     Infinite(usize),
 }
 
-/// Reads an integer of up to eighteen digits that begins at `start`, and returns it with the offset behind
-/// it; none for any other number, and for none at all.
+/// Parses an integer of up to eighteen digits at `start`, and returns it with the offset after it; `None` for
+/// everything else.
 #[inline]
 pub(super) fn short_integer(text: &[u8], start: usize) -> Option<(i64, usize)> {
     let negative = text.get(start) == Some(&b'-');
@@ -29,7 +30,7 @@ pub(super) fn short_integer(text: &[u8], start: usize) -> Option<(i64, usize)> {
     let mut at = first;
     let mut amount = 0i64;
     while let Some(digit) = digit(text, at) {
-        // Wraps only past eighteen digits, and then the amount is not used.
+        // Overflows only beyond eighteen digits, where the value is not used.
         amount = amount.wrapping_mul(10).wrapping_add(digit);
         at += 1;
     }
@@ -40,13 +41,13 @@ pub(super) fn short_integer(text: &[u8], start: usize) -> Option<(i64, usize)> {
     Some((if negative { -amount } else { amount }, at))
 }
 
-/// Reads the number that begins at `start`, and returns it with the offset behind it.
+/// Parses the number at `start`, and returns it with the offset after it.
 #[cold]
-pub(super) fn scan(text: &[u8], start: usize, whole: Whole) -> Result<(Value, usize), Fault> {
+pub(super) fn scan(text: &[u8], start: usize, whole: Whole) -> Result<(Value, usize), NumberError> {
     let first = start + usize::from(text.get(start) == Some(&b'-'));
     let end = digits(text, first, "in numeric literal")?;
     match text.get(end) {
-        // A leading zero is a number of its own; whoever asked sees that more follows.
+        // A leading zero is a complete number; the caller rejects the digits that follow.
         _ if end > first + 1 && text.get(first) == Some(&b'0') => Ok((Value::Int(0), first + 1)),
         Some(b'.' | b'e' | b'E') => match (float(text, start, end)?, whole) {
             ((Value::Float(number), end), Whole::Integer) => Ok((rewritten(number), end)),
@@ -62,9 +63,9 @@ fn digit(text: &[u8], at: usize) -> Option<i64> {
     (digit < 10).then_some(i64::from(digit))
 }
 
-/// An integer of any length: whichever type holds it.
-fn long_integer(text: &[u8], start: usize, end: usize) -> Result<(Value, usize), Fault> {
-    let Some(written) = slice(text, start, end) else { return Err(Fault::Infinite(end)) };
+/// Parses an integer of any length, as the first type that can represent it.
+fn long_integer(text: &[u8], start: usize, end: usize) -> Result<(Value, usize), NumberError> {
+    let Some(written) = slice(text, start, end) else { return Err(NumberError::Infinite(end)) };
     if let Ok(number) = written.parse() {
         return Ok((Value::Int(number), end));
     }
@@ -74,8 +75,8 @@ fn long_integer(text: &[u8], start: usize, end: usize) -> Result<(Value, usize),
     finite(text, start, end)
 }
 
-/// A number with a fraction or an exponent, which begins at `at`.
-fn float(text: &[u8], start: usize, mut at: usize) -> Result<(Value, usize), Fault> {
+/// Parses a number whose fraction or exponent begins at `at`.
+fn float(text: &[u8], start: usize, mut at: usize) -> Result<(Value, usize), NumberError> {
     if text.get(at) == Some(&b'.') {
         at = digits(text, at + 1, "after decimal point in numeric literal")?;
     }
@@ -86,19 +87,19 @@ fn float(text: &[u8], start: usize, mut at: usize) -> Result<(Value, usize), Fau
     finite(text, start, at)
 }
 
-fn digits(text: &[u8], start: usize, place: &'static str) -> Result<usize, Fault> {
+fn digits(text: &[u8], start: usize, place: &'static str) -> Result<usize, NumberError> {
     let mut at = start;
     while digit(text, at).is_some() {
         at += 1;
     }
-    if at == start { Err(Fault::Unexpected(at, place)) } else { Ok(at) }
+    if at == start { Err(NumberError::Unexpected(at, place)) } else { Ok(at) }
 }
 
-fn finite(text: &[u8], start: usize, end: usize) -> Result<(Value, usize), Fault> {
+fn finite(text: &[u8], start: usize, end: usize) -> Result<(Value, usize), NumberError> {
     let number = slice(text, start, end).and_then(|written| written.parse::<f64>().ok());
     match number.and_then(Value::float) {
         Some(value) => Ok((value, end)),
-        None => Err(Fault::Infinite(end)),
+        None => Err(NumberError::Infinite(end)),
     }
 }
 
@@ -106,7 +107,7 @@ fn slice(text: &[u8], start: usize, end: usize) -> Option<&str> {
     std::str::from_utf8(text.get(start..end)?).ok()
 }
 
-/// Reads a float as it would be written.
+/// Returns a float as it is formatted and parsed again.
 pub(crate) fn rewritten(number: Float) -> Value {
     let mut written = Vec::new();
     write_float(number.get(), &mut written);
@@ -116,8 +117,8 @@ pub(crate) fn rewritten(number: Float) -> Value {
     }
 }
 
-/// Writes a float as Go does: the shortest digits that read back the same, an exponent only below a
-/// millionth and from 10²¹ on, and no fraction on a whole number.
+/// Formats a float as Go does: the shortest digits that parse to the same value, an exponent only below a
+/// millionth and from 10²¹ on, and no fraction for an integral number.
 pub(crate) fn write_float(number: f64, out: &mut Vec<u8>) {
     use std::io::Write;
     let size = number.abs();

@@ -1,27 +1,28 @@
-//! JSON to the tree. One loop, no recursion: names and finished values wait on two stacks shared by all
-//! open objects and lists, and each container takes its share from the top in one allocation when it
-//! closes. The stacks also hold the path, which is spelled out only for an error or a duplicate.
+//! The JSON parser. It is one loop without recursion: the names and values of all open containers are on two
+//! stacks, and a container takes its part from the top of both when it closes, in one allocation. The stacks
+//! also contain the path, which is formatted only for an error or a duplicate.
 
 use super::{
-    alike::{Found, Parts, Siblings, Step},
-    names::{self, Names},
-    number, string,
+    name_cache::{self, NameCache},
+    number,
+    part_index::{Found, PartIndex, Siblings, Step},
+    string,
 };
-use crate::{Duplicate, Error, Limits, Object, Position, Text, Value, order::beginning, stack::Stack};
+use crate::{Duplicate, Error, Limits, Object, Position, Text, Value, prefix::sort_prefix, stack::Stack};
 use std::{cmp::Ordering, fmt::Write, mem::take, slice::IterMut};
 
-/// Reads one JSON document; of two fields with one name the later wins.
+/// Parses a JSON document. If a field occurs twice in an object, the last one wins.
 pub fn parse(text: &[u8], limits: &Limits) -> Result<Value, Error> {
-    Parser::new(text, limits, Buffers::new())?.document().map_err(|fault| *fault)
+    Parser::new(text, limits, Buffers::new())?.document().map_err(|error| *error)
 }
 
-/// Reads one JSON document and reports names that occur more than once in an object, in the order of the
-/// text, each once per object and [`Duplicate::MOST`] at most.
+/// Parses a JSON document and returns the fields that occur more than once in an object, in document order,
+/// each once per object and at most [`Duplicate::MAX`] of them.
 pub fn parse_checked(text: &[u8], limits: &Limits) -> Result<(Value, Vec<Duplicate>), Error> {
     check(Parser::new(text, limits, Buffers::new())?)
 }
 
-/// Reads one JSON document as YAML would: a whole float is an integer where one holds it.
+/// Parses a JSON document as YAML would: an integral float becomes an integer if one can represent it.
 pub(crate) fn parse_as_yaml(text: &[u8], limits: &Limits) -> Result<(Value, Vec<Duplicate>), Error> {
     let mut parser = Parser::new(text, limits, Buffers::new())?;
     parser.whole_floats = number::Whole::Integer;
@@ -30,18 +31,18 @@ pub(crate) fn parse_as_yaml(text: &[u8], limits: &Limits) -> Result<(Value, Vec<
 
 fn check(mut parser: Parser<'_, '_>) -> Result<(Value, Vec<Duplicate>), Error> {
     parser.duplicates = Some(Vec::new());
-    let value = parser.document().map_err(|fault| *fault)?;
+    let value = parser.document().map_err(|error| *error)?;
     let mut duplicates = parser.duplicates.unwrap_or_default();
     duplicates.sort_by_key(|duplicate| duplicate.again.offset);
     Ok((value, duplicates))
 }
 
-/// An error on its way up; boxed, as the way is hot and the error is not.
-type Fault = Box<Error>;
+/// A boxed error, to keep results small on the hot path.
+type BoxedError = Box<Error>;
 
 pub(super) struct Parser<'a, 't> {
     bytes: &'a [u8],
-    /// The same text, where all of it is UTF-8.
+    /// The same text, if all of it is UTF-8.
     text: Option<&'a str>,
     at: usize,
     limits: Limits,
@@ -49,38 +50,38 @@ pub(super) struct Parser<'a, 't> {
     pub(super) buffers: Buffers,
     duplicates: Option<Vec<Duplicate>>,
     whole_floats: number::Whole,
-    pub(super) recall: Recall,
-    pub(super) parts: Parts<'t>,
+    pub(super) reuse: Reuse,
+    pub(super) parts: PartIndex<'t>,
 }
 
-/// What a parser does with the parts of a text it has been given.
+/// Whether containers are recorded or shared.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Recall {
-    /// There are none.
-    Nothing,
-    /// They are those of the text being read, and are noted.
-    Remember,
-    /// They are those of a text like it, and are shared.
+pub(super) enum Reuse {
+    /// Neither.
+    Off,
+    /// Containers of this text are recorded.
+    Record,
+    /// Containers that equal a recorded one are shared.
     Share,
 }
 
-/// What a parser needs in memory while it reads, empty between two documents but for the names.
+/// The memory of a parser, kept from one document to the next. Only the name cache is not empty in between.
 #[derive(Default)]
 pub(super) struct Buffers {
     open: Vec<Open>,
-    /// The names of the fields of all open objects; the last one of each may await its value.
+    /// The field names of all open objects; the last one of each may have no value yet.
     names: Stack<Text>,
-    /// The finished values of all open objects and lists.
+    /// The complete values of all open objects and lists.
     values: Stack<Value>,
-    /// The fields of one object whose names do not ascend: the order of each name, and which it is.
+    /// The fields of one object whose names are not in ascending order: sort prefix and index of each name.
     unsorted: Vec<(u64, u32)>,
     /// The last string that had to be decoded.
     decoded: String,
-    known: Names,
+    cache: NameCache,
 }
 
 impl Buffers {
-    /// Makes room for a small document, each part of it less than what an allocator has to look for.
+    /// Allocates buffers for a small document, each small enough for the free list of an allocator.
     pub(super) fn new() -> Buffers {
         Buffers {
             open: Vec::with_capacity(12),
@@ -91,22 +92,22 @@ impl Buffers {
     }
 }
 
-/// An object or list whose end has not been read.
+/// An object or list that is not complete.
 struct Open {
     kind: Container,
-    /// Where its names begin on their stack.
+    /// The start of its names on the stack.
     names: usize,
-    /// Where its values begin on theirs.
+    /// The start of its values on the stack.
     values: usize,
-    /// Where it begins in the text.
+    /// Its offset in the text.
     offset: usize,
-    /// The order of its last name.
+    /// The sort prefix of its last name.
     last: u64,
-    /// Whether its names ascend so far.
+    /// Whether its names are in ascending order so far.
     ascending: bool,
-    /// The number of this part, where parts are remembered.
+    /// The index of this container if containers are recorded.
     part: usize,
-    /// The parts inside the one that corresponds to it, where parts are shared.
+    /// The children of its counterpart if containers are shared.
     siblings: Siblings,
 }
 
@@ -116,14 +117,14 @@ enum Container {
     Array,
 }
 
-/// How far the path of an error goes: to the innermost container, or to the value being read in it.
+/// Where the path of an error ends: at the innermost container, or at the value being parsed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
     Container,
     Value,
 }
 
-/// Whether a container has been entered, or was found whole.
+/// Whether a container has been entered or was shared as a whole.
 enum Entered {
     Inside,
     Whole,
@@ -138,7 +139,7 @@ impl<'a, 't> Parser<'a, 't> {
         if bytes.len() > limits.bytes {
             return Err(Error::TooLarge { bytes: bytes.len(), limit: limits.bytes });
         }
-        buffers.known.make_room(bytes.len());
+        buffers.cache.reserve(bytes.len());
         Ok(Parser {
             bytes,
             text: std::str::from_utf8(bytes).ok(),
@@ -148,12 +149,12 @@ impl<'a, 't> Parser<'a, 't> {
             buffers,
             duplicates: None,
             whole_floats: number::Whole::Float,
-            recall: Recall::Nothing,
-            parts: Parts::default(),
+            reuse: Reuse::Off,
+            parts: PartIndex::default(),
         })
     }
 
-    pub(super) fn document(&mut self) -> Result<Value, Fault> {
+    pub(super) fn document(&mut self) -> Result<Value, BoxedError> {
         'value: loop {
             match self.skip_space() {
                 Some(b'"') => {
@@ -185,7 +186,7 @@ impl<'a, 't> Parser<'a, 't> {
                 Some(b'n') => self.literal("null", Value::Null)?,
                 _ => return Err(self.unexpected("looking for beginning of value", Reach::Value)),
             }
-            // A value is whole; so may be its container, and that one's.
+            // A value is complete; so may be its container, and the one around that.
             loop {
                 self.nodes += 1;
                 if self.nodes > self.limits.nodes {
@@ -219,7 +220,7 @@ impl<'a, 't> Parser<'a, 't> {
         }
     }
 
-    /// Steps over white space and returns the byte behind it without taking it.
+    /// Skips white space and returns the next byte without consuming it.
     #[inline]
     fn skip_space(&mut self) -> Option<u8> {
         loop {
@@ -232,15 +233,15 @@ impl<'a, 't> Parser<'a, 't> {
     }
 
     #[inline]
-    fn enter(&mut self, kind: Container) -> Result<Entered, Fault> {
+    fn enter(&mut self, kind: Container) -> Result<Entered, BoxedError> {
         if self.buffers.open.len() >= self.limits.depth {
             return Err(Box::new(Error::TooDeep { position: self.position(), limit: self.limits.depth }));
         }
         let (mut part, mut siblings) = (0, Siblings::default());
-        match self.recall {
-            Recall::Nothing => {}
-            Recall::Remember => part = self.parts.begin(step(self.buffers.open.last()), self.at, self.nodes),
-            Recall::Share => match self.recalled() {
+        match self.reuse {
+            Reuse::Off => {}
+            Reuse::Record => part = self.parts.begin(step(self.buffers.open.last()), self.at, self.nodes),
+            Reuse::Share => match self.shared() {
                 Some(inside) => siblings = inside,
                 None => return Ok(Entered::Whole),
             },
@@ -259,10 +260,10 @@ impl<'a, 't> Parser<'a, 't> {
         Ok(Entered::Inside)
     }
 
-    /// Takes the container that begins here whole if it is known; otherwise returns the parts to which those
-    /// inside it may correspond.
+    /// Takes the container at the current position if it equals its recorded counterpart; otherwise returns
+    /// the children of the counterpart.
     #[inline(never)]
-    fn recalled(&mut self) -> Option<Siblings> {
+    fn shared(&mut self) -> Option<Siblings> {
         let around = self.buffers.open.last_mut();
         let step = step(around.as_deref());
         let mut document = self.parts.document();
@@ -278,10 +279,10 @@ impl<'a, 't> Parser<'a, 't> {
         }
     }
 
-    /// Takes a container that has been read whole.
+    /// Adds a complete container to the values.
     #[inline]
     fn close(&mut self, container: Value) {
-        if self.recall == Recall::Remember
+        if self.reuse == Reuse::Record
             && let Some(open) = self.buffers.open.last()
         {
             self.parts.end(open.part, self.at, self.nodes, &container);
@@ -290,13 +291,13 @@ impl<'a, 't> Parser<'a, 't> {
         self.buffers.values.push(|| container);
     }
 
-    /// Reads a field's name and the colon, and leaves the field waiting for its value. Most names are known and
-    /// stand in the text without space around them; that way is kept short.
+    /// Parses a field name and the colon after it. Most names are frequent ones without white space around
+    /// them; that path is kept short.
     #[inline]
-    fn name(&mut self) -> Result<(), Fault> {
+    fn name(&mut self) -> Result<(), BoxedError> {
         if let Some(rest) = self.bytes.get(self.at..)
             && let Some((b'"', text)) = rest.split_first()
-            && let Some((name, order, length)) = names::known(text)
+            && let Some((name, order, length)) = name_cache::frequent(text)
             && rest.get(length + 2) == Some(&b':')
         {
             push_name(&mut self.buffers.open, &mut self.buffers.names, order, || name.clone());
@@ -307,13 +308,13 @@ impl<'a, 't> Parser<'a, 't> {
     }
 
     #[inline(never)]
-    fn any_name(&mut self) -> Result<(), Fault> {
+    fn any_name(&mut self) -> Result<(), BoxedError> {
         if self.skip_space() != Some(b'"') {
             return Err(self.unexpected("looking for beginning of object key string", Reach::Container));
         }
         self.at += 1;
-        let Buffers { open, names, known, .. } = &mut self.buffers;
-        if let Some((name, order, end)) = known.read(self.bytes, self.text, self.at) {
+        let Buffers { open, names, cache, .. } = &mut self.buffers;
+        if let Some((name, order, end)) = cache.read(self.bytes, self.text, self.at) {
             push_name(open, names, order, || name.clone());
             self.at = end;
         } else {
@@ -321,7 +322,7 @@ impl<'a, 't> Parser<'a, 't> {
                 Some(plain) => string::text(plain),
                 None => self.string()?,
             };
-            let order = beginning(&name);
+            let order = sort_prefix(&name);
             push_name(&mut self.buffers.open, &mut self.buffers.names, order, || name);
         }
         if self.skip_space() != Some(b':') {
@@ -337,7 +338,7 @@ impl<'a, 't> Parser<'a, 't> {
         self.close(Value::Array(array));
     }
 
-    fn close_object(&mut self) -> Result<(), Fault> {
+    fn close_object(&mut self) -> Result<(), BoxedError> {
         let Buffers { open, names, values, .. } = &mut self.buffers;
         let Some(&Open { names: first, values: value, ascending, .. }) = open.last() else { return Ok(()) };
         let object = if first == names.len() {
@@ -351,13 +352,13 @@ impl<'a, 't> Parser<'a, 't> {
         Ok(())
     }
 
-    /// Takes the innermost object's fields in order; of those with one name the last stays.
-    fn sorted(&mut self, first: usize, value: usize) -> Result<Object, Fault> {
+    /// Returns the fields of the innermost object in order; of fields with the same name the last one wins.
+    fn sorted(&mut self, first: usize, value: usize) -> Result<Object, BoxedError> {
         let Buffers { names, values, unsorted, .. } = &mut self.buffers;
         let names = names.drain(first).into_slice();
         let values = values.drain(value).into_slice();
         unsorted.clear();
-        unsorted.extend(names.iter().zip(0..).map(|(name, number)| (beginning(name), number)));
+        unsorted.extend(names.iter().zip(0..).map(|(name, number)| (sort_prefix(name), number)));
         let name = |number: u32| names.get(number as usize);
         let compare = |a: &(u64, u32), b: &(u64, u32)| match a.0.cmp(&b.0) {
             Ordering::Equal => name(a.1).cmp(&name(b.1)).then(a.1.cmp(&b.1)),
@@ -377,7 +378,7 @@ impl<'a, 't> Parser<'a, 't> {
             )
         };
         let object = Object::from_sorted(unsorted.iter().map(field));
-        // Those that were not taken would otherwise stay behind the stacks' ends.
+        // Values that were not taken would otherwise remain beyond the ends of the stacks.
         names.iter_mut().for_each(|name| *name = Text::default());
         values.iter_mut().for_each(|value| *value = Value::Null);
         if !repeated.is_empty() && self.duplicates.is_some() {
@@ -386,11 +387,11 @@ impl<'a, 't> Parser<'a, 't> {
         Ok(object)
     }
 
-    /// Finds the repeated names of the object that has just ended in the text again, to say where they are.
+    /// Parses the last object again to find the positions of its duplicate names.
     #[cold]
-    fn report(&mut self, mut repeated: Vec<Text>) -> Result<(), Fault> {
+    fn report(&mut self, mut repeated: Vec<Text>) -> Result<(), BoxedError> {
         let Some(mut found) = self.duplicates.take() else { return Ok(()) };
-        let room = Duplicate::MOST.saturating_sub(found.len());
+        let room = Duplicate::MAX.saturating_sub(found.len());
         repeated.truncate(room);
         let end = self.at;
         let mut first_seen: Vec<Option<usize>> = vec![None; repeated.len()];
@@ -435,7 +436,7 @@ impl<'a, 't> Parser<'a, 't> {
     }
 
     #[inline]
-    fn number(&mut self) -> Result<(), Fault> {
+    fn number(&mut self) -> Result<(), BoxedError> {
         if let Some((number, end)) = number::short_integer(self.bytes, self.at) {
             self.at = end;
             self.buffers.values.push(|| Value::Int(number));
@@ -447,18 +448,18 @@ impl<'a, 't> Parser<'a, 't> {
                 self.buffers.values.push(|| value);
                 Ok(())
             }
-            Err(fault) => Err(self.bad_number(fault)),
+            Err(error) => Err(self.bad_number(error)),
         }
     }
 
     #[cold]
-    fn bad_number(&mut self, fault: number::Fault) -> Fault {
-        match fault {
-            number::Fault::Unexpected(at, place) => {
+    fn bad_number(&mut self, error: number::NumberError) -> BoxedError {
+        match error {
+            number::NumberError::Unexpected(at, place) => {
                 self.at = at;
                 self.unexpected(place, Reach::Value)
             }
-            number::Fault::Infinite(end) => Box::new(Error::Number {
+            number::NumberError::Infinite(end) => Box::new(Error::Number {
                 number: String::from_utf8_lossy(self.bytes.get(self.at..end).unwrap_or_default()).into(),
                 position: self.position(),
                 path: self.path(Reach::Value),
@@ -466,7 +467,7 @@ impl<'a, 't> Parser<'a, 't> {
         }
     }
 
-    fn literal(&mut self, word: &'static str, value: Value) -> Result<(), Fault> {
+    fn literal(&mut self, word: &'static str, value: Value) -> Result<(), BoxedError> {
         for expected in word.bytes() {
             if self.bytes.get(self.at) != Some(&expected) {
                 let place = format!("in literal {word} (expecting '{}')", expected as char);
@@ -478,9 +479,9 @@ impl<'a, 't> Parser<'a, 't> {
         Ok(())
     }
 
-    /// Reads the string value whose opening quote has been taken.
+    /// Parses a string value after its opening quote.
     #[inline]
-    fn string_value(&mut self) -> Result<(), Fault> {
+    fn string_value(&mut self) -> Result<(), BoxedError> {
         match self.plain_string() {
             Some(plain) => self.buffers.values.push(|| Value::String(string::text(plain))),
             None => {
@@ -491,7 +492,7 @@ impl<'a, 't> Parser<'a, 't> {
         Ok(())
     }
 
-    /// Takes a string that stands in the text as it is; takes nothing if it must be decoded.
+    /// Returns the string at the current position if it contains no escapes; otherwise consumes nothing.
     #[inline]
     fn plain_string(&mut self) -> Option<&'a str> {
         let (start, end) = (self.at, string::plain_end(self.bytes, self.at));
@@ -503,8 +504,8 @@ impl<'a, 't> Parser<'a, 't> {
         Some(plain)
     }
 
-    /// Reads any string whose opening quote has been taken.
-    fn string(&mut self) -> Result<Text, Fault> {
+    /// Parses any string after its opening quote.
+    fn string(&mut self) -> Result<Text, BoxedError> {
         let (start, end) = (self.at, string::plain_end(self.bytes, self.at));
         match string::decode(self.bytes, start, end, &mut self.buffers.decoded) {
             Ok(end) => {
@@ -523,13 +524,13 @@ impl<'a, 't> Parser<'a, 't> {
     }
 
     #[cold]
-    fn too_many_nodes(&self) -> Fault {
+    fn too_many_nodes(&self) -> BoxedError {
         Box::new(Error::TooManyNodes { position: self.position(), limit: self.limits.nodes })
     }
 
-    /// The error for the byte at hand, or for the end of the text.
+    /// Returns the error for the current byte, or for the end of the text.
     #[cold]
-    fn unexpected(&self, place: &str, reach: Reach) -> Fault {
+    fn unexpected(&self, place: &str, reach: Reach) -> BoxedError {
         let problem = match self.bytes.get(self.at) {
             None => "unexpected end of JSON input".to_owned(),
             Some(byte) => format!("invalid character {} {place}", quoted(*byte)),
@@ -537,7 +538,7 @@ impl<'a, 't> Parser<'a, 't> {
         Box::new(Error::Syntax { problem, position: self.position(), path: self.path(reach) })
     }
 
-    /// Spells out where in the document the parser is.
+    /// Formats the path of the current position.
     #[cold]
     fn path(&self, reach: Reach) -> String {
         let steps = match reach {
@@ -566,7 +567,7 @@ impl<'a, 't> Parser<'a, 't> {
     }
 }
 
-/// How a container is reached from the one around it.
+/// Returns how a container is reached from the enclosing one.
 #[inline]
 fn step(around: Option<&Open>) -> Step {
     match around {
@@ -575,7 +576,7 @@ fn step(around: Option<&Open>) -> Step {
     }
 }
 
-/// Adds a name to the innermost object, and notes whether its names still ascend.
+/// Adds a name to the innermost object, and records whether its names are still in ascending order.
 #[inline(always)]
 fn push_name(open: &mut [Open], names: &mut Stack<Text>, order: u64, name: impl FnOnce() -> Text) {
     let before = names.len();
@@ -588,7 +589,7 @@ fn push_name(open: &mut [Open], names: &mut Stack<Text>, order: u64, name: impl 
     }
 }
 
-/// Leaves of fields with one name the last, and returns the names that were repeated.
+/// Keeps the last field of each name, and returns the duplicate names.
 #[cold]
 fn drop_repeated(unsorted: &mut Vec<(u64, u32)>, names: &[Text]) -> Vec<Text> {
     let mut repeated: Vec<Text> = Vec::new();
@@ -607,13 +608,13 @@ fn drop_repeated(unsorted: &mut Vec<(u64, u32)>, names: &[Text]) -> Vec<Text> {
     repeated
 }
 
-/// Takes names and values as fields.
+/// Zips names and values to fields.
 #[inline(always)]
 fn fields<'a>(names: IterMut<'a, Text>, values: IterMut<'a, Value>) -> impl Iterator<Item = (Text, Value)> {
     names.zip(values).map(|(name, value)| (take(name), take(value)))
 }
 
-/// What an unexpected byte behind a value comes after.
+/// Returns the context of an unexpected byte after a value.
 fn after(container: Option<Container>) -> &'static str {
     match container {
         Some(Container::Object) => "after object key:value pair",
@@ -622,7 +623,7 @@ fn after(container: Option<Container>) -> &'static str {
     }
 }
 
-/// Shows a byte the way Go's messages do: as the character of that number, in single quotes.
+/// Formats a byte as Go's messages do: as the character with that code, in single quotes.
 fn quoted(byte: u8) -> String {
     match byte {
         b'\'' => r"'\''".to_owned(),

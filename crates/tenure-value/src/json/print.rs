@@ -1,21 +1,22 @@
-//! The tree to JSON, compact, names in order. A string is copied and searched for what must be escaped
-//! eight bytes at a time; what is found is looked up in a table.
+//! The JSON printer: compact, names in order. A string is copied and searched for characters to escape eight
+//! bytes at a time; the escapes come from a table.
 
 use super::number;
 use crate::Value;
 
-/// Which characters a string shows in escaped form beyond those that JSON asks for.
+/// Which characters are escaped in addition to those required by JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
-    /// As Kubernetes writes: also `<`, `>`, `&`, U+2028 and U+2029, so that HTML and JavaScript may hold it.
+    /// As Kubernetes does: also `<`, `>`, `&`, U+2028 and U+2029, so that the output is safe in HTML and
+    /// JavaScript.
     #[default]
     Kubernetes,
-    /// Nothing more.
+    /// No others.
     Plain,
 }
 
-/// What a byte of a string needs: 0 nothing, `u` a numeric escape, `?` a look at what follows, or
-/// the letter behind the backslash.
+/// The escape of each byte: 0 for none, `u` for a numeric escape, `?` if it depends on the following bytes,
+/// or the letter after the backslash.
 type Escapes = [u8; 256];
 
 const PLAIN: Escapes = {
@@ -40,7 +41,7 @@ const KUBERNETES: Escapes = {
     table[b'<' as usize] = b'u';
     table[b'>' as usize] = b'u';
     table[b'&' as usize] = b'u';
-    // The first byte of U+2028 and U+2029, and of much else.
+    // The first byte of U+2028 and U+2029, and of many other characters.
     table[0xE2] = b'?';
     table
 };
@@ -50,23 +51,23 @@ pub fn write_styled(value: &Value, style: Style, out: &mut Vec<u8>) {
     Printer::append(out, style, |printer| printer.value(value));
 }
 
-/// Appends a string in quotes.
+/// Appends a quoted string.
 pub fn write_text(text: &str, style: Style, out: &mut Vec<u8>) {
     Printer::append(out, style, |printer| printer.string(text));
 }
 
-/// Writes into a buffer that reaches beyond what is written, so that room is asked for once per string.
+/// Writes into a buffer with spare initialized bytes, so that the capacity is checked once per string.
 struct Printer {
     buffer: Vec<u8>,
-    /// Where writing began.
+    /// Where the output begins.
     start: usize,
-    /// How much is written.
+    /// The length of the output.
     length: usize,
     escapes: &'static Escapes,
 }
 
 impl Printer {
-    /// Lets `print` write behind what `out` holds.
+    /// Calls `print` with a printer that appends to `out`.
     fn append(out: &mut Vec<u8>, style: Style, print: impl FnOnce(&mut Printer)) {
         let escapes = match style {
             Style::Kubernetes => &KUBERNETES,
@@ -132,7 +133,7 @@ impl Printer {
         self.escaped(bytes);
     }
 
-    /// Writes a string some bytes of which need a second look.
+    /// Writes a string that may contain bytes to escape.
     #[inline(never)]
     fn escaped(&mut self, bytes: &[u8]) {
         self.byte(b'"');
@@ -140,7 +141,7 @@ impl Printer {
         while let Some(word) = rest.first_chunk::<8>() {
             let found = special(u64::from_le_bytes(*word));
             let plain = (found.trailing_zeros() / 8) as usize;
-            // All eight are written; those from the first that needs more on are written over.
+            // All eight bytes are written; those from the first special one on are overwritten.
             self.room(8).copy_from_slice(word);
             self.length += plain;
             rest = rest.get(plain..).unwrap_or_default();
@@ -154,7 +155,7 @@ impl Printer {
         self.byte(b'"');
     }
 
-    /// Writes the first byte, escaped if it must be, and returns those behind it.
+    /// Writes the first byte, escaped if necessary, and returns the bytes after it.
     #[inline]
     fn escape<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         const HEX: &[u8; 16] = b"0123456789abcdef";
@@ -190,7 +191,7 @@ impl Printer {
         self.length += bytes.len();
     }
 
-    /// Returns the next so many bytes to write to.
+    /// Returns a slice for the next bytes to write.
     #[inline]
     fn room(&mut self, bytes: usize) -> &mut [u8] {
         if self.buffer.len() - self.length < bytes {
@@ -199,8 +200,8 @@ impl Printer {
         &mut self.buffer[self.length..self.length + bytes]
     }
 
-    /// Makes room in proportion to what has been written, so that a short text at the end of a large buffer does not
-    /// clear all of that buffer's room.
+    /// Grows in proportion to what this printer has written, so that a short text at the end of a large
+    /// buffer does not initialize all of its capacity.
     #[cold]
     fn grow(&mut self, bytes: usize) {
         const LEAST: usize = 128;
@@ -209,8 +210,8 @@ impl Printer {
     }
 }
 
-/// Copies a string of one length to a place of the same; false if some byte of it may need escaping.
-/// Whatever the length, it is two or more loads and stores of fixed size that may overlap.
+/// Copies a string to a slice of the same length. Returns false if a byte may need escaping. For every length
+/// this takes two or more loads and stores of fixed size, which may overlap.
 #[inline]
 fn copy_plain(from: &[u8], to: &mut [u8]) -> bool {
     let mut found = 0;
@@ -238,15 +239,15 @@ fn copy_plain(from: &[u8], to: &mut [u8]) -> bool {
     found == 0
 }
 
-/// Looks at eight bytes at once: zero if none of them needs escaping in any style; otherwise the lowest bit set
-/// belongs to the first that may, and bits above it mean nothing.
+/// Checks eight bytes at once: zero if none of them needs escaping in any style; otherwise the lowest set bit
+/// belongs to the first byte that may, and the bits above it are undefined.
 #[inline]
 fn special(word: u64) -> u64 {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH: u64 = ONES * 0x80;
     let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word;
     let equal = |word: u64, byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
-    // One bit tells `<` from `>`, and one `"` from `&`; what is not ASCII may be U+2028.
+    // One bit distinguishes `<` from `>`, and one `"` from `&`; a non-ASCII character may be U+2028.
     let angles = equal(word | (ONES * 0x02), b'>');
     let quotes = equal(word | (ONES * 0x04), b'&');
     (angles | quotes | equal(word, b'\\') | below(word, 0x20) | word) & HIGH
@@ -257,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_byte_found_in_a_word_is_the_first_that_may_need_escaping() {
+    fn the_first_special_byte_of_a_word_is_found() {
         for byte in 0..=255u8 {
             for at in 0..8 {
                 let mut word = *b"!#;=[]~ ";
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_of_every_length_are_copied_whole() {
+    fn strings_of_every_length_are_copied_completely() {
         let text = "abcdefghijklmnopqrstuvwxyz0123456789";
         for length in 0..=text.len() {
             for special in 0..length {

@@ -1,5 +1,5 @@
-//! The inside of a JSON string. Most strings are plain and are copied from the text as they are; the
-//! decoder here is for the others, and replaces what is not Unicode by U+FFFD as Go does.
+//! Decoding of JSON strings. Most strings contain no escapes and are copied from the text; the decoder is for
+//! the others, and replaces invalid Unicode with U+FFFD as Go does.
 
 use crate::Text;
 
@@ -19,8 +19,8 @@ pub(super) fn plain_end(text: &[u8], start: usize) -> usize {
     at + rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | ..0x20)).unwrap_or(rest.len())
 }
 
-/// Looks at eight bytes at once: the lowest bit set in the result belongs to the first quote; bits above it
-/// mean nothing.
+/// Checks eight bytes at once: the lowest set bit of the result belongs to the first quote; the bits above it
+/// are undefined.
 #[inline]
 pub(super) fn quotes(word: u64) -> u64 {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
@@ -28,8 +28,8 @@ pub(super) fn quotes(word: u64) -> u64 {
     word.wrapping_sub(ONES) & !word & (ONES * 0x80)
 }
 
-/// Looks at eight bytes at once: the lowest bit set in the result belongs to the first byte that ends a
-/// plain run; bits above it mean nothing.
+/// Checks eight bytes at once: the lowest set bit of the result belongs to the first byte that ends a plain
+/// run; the bits above it are undefined.
 #[inline]
 fn ends_plain(word: u64) -> u64 {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
@@ -40,15 +40,15 @@ fn ends_plain(word: u64) -> u64 {
     (quotes | backslashes | controls) & (ONES * 0x80)
 }
 
-/// Makes a string; a short one without a call, as most are.
+/// Creates a string, inline if it is short.
 #[inline]
 pub(super) fn text(plain: &str) -> Text {
     const INLINE: usize = 23;
     if plain.len() <= INLINE { Text::new_inline(plain) } else { Text::new(plain) }
 }
 
-/// Decodes a string from `start` whose first byte that is not plain is at `end`, and returns the offset
-/// behind the closing quote; or the offset of the byte that is wrong and where that is.
+/// Decodes a string from `start` whose first byte that is not plain is at `end`, and returns the offset after
+/// the closing quote; or the offset of the invalid byte with its context.
 pub(super) fn decode(
     text: &[u8],
     start: usize,
@@ -68,7 +68,7 @@ pub(super) fn decode(
     }
 }
 
-/// Appends bytes; each one that is no part of a character becomes U+FFFD.
+/// Appends bytes; each invalid byte becomes U+FFFD.
 fn push_plain(decoded: &mut String, bytes: &[u8]) {
     if let Ok(plain) = std::str::from_utf8(bytes) {
         decoded.push_str(plain);
@@ -80,7 +80,7 @@ fn push_plain(decoded: &mut String, bytes: &[u8]) {
     }
 }
 
-/// Decodes the escape whose backslash stands before `at`, and returns the offset behind it.
+/// Decodes the escape after the backslash at `at - 1`, and returns the offset after it.
 fn escape(text: &[u8], at: usize, decoded: &mut String) -> Result<usize, (usize, &'static str)> {
     let character = match text.get(at) {
         Some(letter @ (b'"' | b'\\' | b'/')) => char::from(*letter),
@@ -100,7 +100,7 @@ fn escape(text: &[u8], at: usize, decoded: &mut String) -> Result<usize, (usize,
     Ok(at + 1)
 }
 
-/// Decodes four hexadecimal digits, and the escape that follows where both are a surrogate pair.
+/// Decodes four hexadecimal digits, and the following escape if both form a surrogate pair.
 fn unicode(text: &[u8], at: usize) -> Result<(char, usize), (usize, &'static str)> {
     let unit = hexadecimal(text, at)?;
     let end = at + 4;
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plain_run_ends_where_byte_by_byte_it_would() {
+    fn a_plain_run_ends_at_the_first_special_byte() {
         for byte in 0..=255 {
             for at in 0..20 {
                 let mut text = *b"abcdefgh\x7f\xc3\xa9!#[]^~ yz";

@@ -1,5 +1,5 @@
-//! The tree to any deserialisable type. Strings are lent, not copied, to types that only look at them;
-//! an error names the path of the field that does not fit.
+//! Conversion of a document to any deserializable type. Strings are borrowed; an error contains the path of
+//! the field that does not match.
 
 use crate::{Error, Text, Value};
 use serde::{
@@ -11,7 +11,7 @@ use serde::{
     forward_to_deserialize_any,
 };
 
-/// Converts a document to any deserialisable type.
+/// Converts a document to any deserializable type.
 pub fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, Error> {
     T::deserialize(FromValue(value))
 }
@@ -19,8 +19,8 @@ pub fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, Error> {
 #[derive(Clone, Copy)]
 struct FromValue<'a>(&'a Value);
 
-/// What both deserialisers do with types that have names: a new type is what it wraps, and an enumeration the
-/// variant that is found.
+/// The methods that both deserializers share: a newtype struct deserializes as its content, and an enum as
+/// the variant found.
 macro_rules! named_types {
     () => {
         fn deserialize_newtype_struct<V: Visitor<'de>>(
@@ -50,7 +50,7 @@ impl<'a> FromValue<'a> {
             Value::Object(object) => match object.fields() {
                 [(name, content)] => Ok(Variant { name, content: Some(content) }),
                 fields => Err(Error::conversion(format_args!(
-                    "an object with the variant as its one field was expected; it has {} fields",
+                    "expected an object with the variant as its only field, got {} fields",
                     fields.len()
                 ))),
             },
@@ -93,7 +93,7 @@ impl<'de> Deserializer<'de> for FromValue<'de> {
                 if items.rest.len() == 0 {
                     return Ok(visited);
                 }
-                Err(Error::conversion(format_args!("{} items too many", items.rest.len())))
+                Err(Error::conversion(format_args!("{} more items than expected", items.rest.len())))
             }
             Value::Object(object) => visitor.visit_map(Fields { rest: object.fields().iter(), value: None }),
         }
@@ -150,7 +150,7 @@ impl<'de> MapAccess<'de> for Fields<'de> {
             Some((name, value)) => {
                 seed.deserialize(FromValue(value)).map_err(|error| error.under_field(name))
             }
-            None => Err(Error::conversion("a field's value was asked for before its name")),
+            None => Err(Error::conversion("the value of a field was requested before its name")),
         }
     }
 
@@ -159,7 +159,7 @@ impl<'de> MapAccess<'de> for Fields<'de> {
     }
 }
 
-/// A field's name, for keys that may be numbers or booleans in the type.
+/// A field name, for map keys that are numbers or booleans in the type.
 struct Name<'a>(&'a str);
 
 impl<'a> Name<'a> {
@@ -219,14 +219,14 @@ impl<'de> EnumAccess<'de> for Variant<'de> {
     }
 }
 
-/// What a variant holds.
+/// The content of a variant.
 struct Content<'a> {
     name: &'a str,
     content: Option<&'a Value>,
 }
 
 impl<'de> Content<'de> {
-    /// Reads what the variant has to hold.
+    /// Deserializes the content of a variant, which must exist.
     fn read<T>(
         self,
         expected: &str,

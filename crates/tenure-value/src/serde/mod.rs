@@ -1,6 +1,6 @@
-//! The tree and serde. A [`Value`] serialises and deserialises with any format, and any type converts
-//! to and from a [`Value`] without a text between; the two conversions mirror each other, so a type
-//! that comes back from its own form comes back from here as well.
+//! Serde support. A [`Value`] serializes and deserializes with any format, and any type converts to and from
+//! a [`Value`] without text in between. The two conversions mirror each other, so a type that round-trips
+//! through its own format also round-trips here.
 
 mod from_value;
 mod to_value;
@@ -38,7 +38,7 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-/// Builds a value from whatever the format holds.
+/// Builds a value from any format.
 struct Tree;
 
 impl<'de> Visitor<'de> for Tree {
@@ -89,7 +89,7 @@ impl<'de> Visitor<'de> for Tree {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        // The hint is the sender's word, so it is believed only up to a point.
+        // The size hint is untrusted, so it is capped.
         let mut collected = Vec::with_capacity(items.size_hint().unwrap_or(0).min(1024));
         while let Some(item) = items.next_element()? {
             collected.push(item);
@@ -106,7 +106,7 @@ impl<'de> Visitor<'de> for Tree {
     }
 }
 
-/// A field's name.
+/// A field name.
 struct Name(Text);
 
 impl<'de> Deserialize<'de> for Name {
@@ -134,10 +134,10 @@ impl<'de> Deserialize<'de> for Name {
 }
 
 fn not_finite(number: f64) -> String {
-    format!("{number} is not a finite number; documents hold finite ones alone")
+    format!("{number} is not a finite number; documents can only contain finite numbers")
 }
 
-/// A conversion's error gains the path as it passes upwards.
+/// The error of a conversion collects the path as it propagates.
 impl Error {
     fn conversion(problem: impl fmt::Display) -> Error {
         Error::Conversion { path: String::new(), problem: problem.to_string() }

@@ -1,5 +1,6 @@
-//! Any serialisable type to the tree. Names of fields and variants become strings, keys of maps must be
-//! strings, numbers, booleans or characters, and an enum's variant with content becomes an object of one field.
+//! Conversion of any serializable type to a document. Names of fields and variants become strings, map keys
+//! must be strings, numbers, booleans or characters, and an enum variant with content becomes an object with
+//! one field.
 
 use super::not_finite;
 use crate::{Error, Text, Value};
@@ -11,7 +12,7 @@ use serde::{
     },
 };
 
-/// Converts any serialisable value to a document.
+/// Converts any serializable value to a document.
 pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value, Error> {
     value.serialize(ToValue)
 }
@@ -185,7 +186,7 @@ impl Fields {
     }
 }
 
-/// An enum's variant with content.
+/// An enum variant with content.
 struct Variant<C> {
     name: &'static str,
     content: C,
@@ -240,7 +241,7 @@ impl SerializeMap for Fields {
             }
             other => {
                 return Err(Error::conversion(format_args!(
-                    "a map key must be a string, a number or a boolean; it is {} here",
+                    "a map key must be a string, a number or a boolean, got {}",
                     other.kind()
                 )));
             }

@@ -1,9 +1,9 @@
-//! The words for what is wrong with a YAML text. Clients of Kubernetes know those of its parser, so the grammar's
-//! own are translated where they differ; where a line is named, it is counted as there.
+//! Messages for YAML errors. Users know the messages of the parser of Kubernetes, so those of our parser are
+//! translated where they differ. Line numbers are counted as there.
 
 use crate::{Duplicate, Error};
 
-/// What our parser says, and what people know.
+/// Messages of our parser, and those of Kubernetes.
 const TRANSLATED: [(&str, &str); 8] = [
     ("expected ',' or ']'", "did not find expected ',' or ']'"),
     ("tab cannot be used as indentation", "found character that cannot start any token"),
@@ -18,7 +18,7 @@ const TRANSLATED: [(&str, &str); 8] = [
     ("unexpected eof", "did not find expected node content"),
 ];
 
-/// The problems of the structure, as against those of a single token.
+/// Errors about the structure, not about a single token.
 const STRUCTURE: [&str; 6] = [
     "did not find expected <document start>",
     "did not find expected '-' indicator",
@@ -28,7 +28,7 @@ const STRUCTURE: [&str; 6] = [
     "did not find expected ',' or '}'",
 ];
 
-/// Says in familiar words what the parser says; what was being read is left to the path.
+/// Returns the message that Kubernetes uses for a problem, without its context.
 pub(super) fn familiar(problem: &str) -> &str {
     let problem = match problem.split_once(", ") {
         Some((context, problem)) if context.starts_with("while ") => problem,
@@ -40,8 +40,8 @@ pub(super) fn familiar(problem: &str) -> &str {
     TRANSLATED.iter().find(|(ours, _)| *ours == problem).map_or(problem, |(_, known)| known)
 }
 
-/// Returns an error of reading YAML in the form of Kubernetes: `yaml: line 2: did not find expected node content`.
-/// The line is left out if it is the first, and is the one before for what concerns the structure.
+/// Formats a YAML error as Kubernetes does: `yaml: line 2: did not find expected node content`. The first
+/// line is omitted, and errors about the structure report the line before.
 pub fn error_message(error: &Error) -> String {
     let problem = error.problem();
     let line = match error.position() {
@@ -52,7 +52,7 @@ pub fn error_message(error: &Error) -> String {
     if line == 0 { format!("yaml: {problem}") } else { format!("yaml: line {line}: {problem}") }
 }
 
-/// Returns the names given twice in the form of Kubernetes: `yaml: unmarshal errors:` and a line for each.
+/// Formats duplicate names as Kubernetes does: `yaml: unmarshal errors:` and a line for each.
 pub fn duplicates_message(duplicates: &[Duplicate]) -> String {
     let mut message = "yaml: unmarshal errors:".to_owned();
     for duplicate in duplicates {

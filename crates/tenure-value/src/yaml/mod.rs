@@ -1,5 +1,5 @@
-//! YAML in and out, the way Kubernetes reads and shows it. The grammar is `saphyr-parser`'s; what a scalar
-//! means, how keys become names and what merging does is decided here.
+//! YAML as Kubernetes reads and `kubectl` prints it. The grammar comes from `saphyr-parser`; the meaning of
+//! scalars, keys and merges is defined here.
 
 mod message;
 mod read;
@@ -12,13 +12,14 @@ pub use write::{Line, to_lines, to_string};
 
 use crate::{Duplicate, Error, Limits, Value, json};
 
-/// Reads one document that may be JSON or YAML, as the body of an apply may.
+/// Parses a document that is JSON or YAML, such as the body of an apply request.
 pub fn parse_any(text: &[u8], limits: &Limits) -> Result<Value, Error> {
     parse_any_checked(text, limits).map(|(value, _)| value)
 }
 
-/// Reads one document that may be JSON or YAML, and reports names that occur more than once in an object.
-/// What begins like JSON is read as such first, which is far faster; what then is not JSON may still be YAML.
+/// Parses a document that is JSON or YAML, and returns the fields that occur more than once in an object. A
+/// text that starts like JSON is first parsed as JSON, which is much faster; if that fails it may still be
+/// YAML.
 pub fn parse_any_checked(text: &[u8], limits: &Limits) -> Result<(Value, Vec<Duplicate>), Error> {
     if text.trim_ascii_start().starts_with(b"{") {
         match json::parse_as_yaml(text, limits) {

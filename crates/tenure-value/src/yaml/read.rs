@@ -1,19 +1,20 @@
-//! YAML events to the tree, without recursion. An alias shares the tree of its anchor, so it costs no memory here. It
-//! counts as all the values and bytes that it stands for, because whoever walks or writes the document meets them all.
+//! Builds documents from YAML events, without recursion. An alias shares the value of its anchor, so it costs
+//! no memory here. It counts as all the values and bytes that it expands to, because every traversal of the
+//! document visits them all.
 
 use super::{message, scalar};
 use crate::{Duplicate, Error, Limits, Object, Position, Text, Value};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, StrInput, Tag};
 use std::{borrow::Cow, cell::Cell, collections::HashMap, fmt::Write};
 
-/// Reads the first document of a stream; of two fields with one name the later wins. A stream without
-/// any holds `null`.
+/// Parses the first document of a stream. If a field occurs twice, the last one wins. An empty stream yields
+/// `null`.
 pub fn parse(text: &[u8], limits: &Limits) -> Result<Value, Error> {
     parse_checked(text, limits).map(|(value, _)| value)
 }
 
-/// Reads the first document of a stream and reports names that occur more than once in an object, in the
-/// order of the text, [`Duplicate::MOST`] at most.
+/// Parses the first document of a stream and returns the fields that occur more than once in an object, in
+/// document order, at most [`Duplicate::MAX`] of them.
 pub fn parse_checked(text: &[u8], limits: &Limits) -> Result<(Value, Vec<Duplicate>), Error> {
     read(text, limits, |reader| {
         let value = reader.document()?.unwrap_or_default();
@@ -21,12 +22,12 @@ pub fn parse_checked(text: &[u8], limits: &Limits) -> Result<(Value, Vec<Duplica
     })
 }
 
-/// Reads all documents of a stream; those without content are left out.
+/// Parses all documents of a stream, without the empty ones.
 pub fn parse_all(text: &[u8], limits: &Limits) -> Result<Vec<Value>, Error> {
     parse_all_checked(text, limits).map(|(values, _)| values)
 }
 
-/// Reads all documents of a stream as [`parse_all`], and reports names as [`parse_checked`].
+/// Parses all documents of a stream as [`parse_all`], and returns duplicates as [`parse_checked`].
 pub fn parse_all_checked(text: &[u8], limits: &Limits) -> Result<(Vec<Value>, Vec<Duplicate>), Error> {
     read(text, limits, |reader| {
         let mut documents = Vec::new();
@@ -39,10 +40,11 @@ pub fn parse_all_checked(text: &[u8], limits: &Limits) -> Result<(Vec<Value>, Ve
     })
 }
 
-/// How many bytes are read again at most because of [`Reader::tabs`].
-const MOST_READ_AGAIN: usize = 32 << 20;
+/// The maximum number of bytes parsed again because of [`Reader::tabs`].
+const MAX_REPARSED_BYTES: usize = 32 << 20;
 
-/// Lets `take` read from a text; again, with spaces for tabs, where the parser refuses tabs that Kubernetes accepts.
+/// Calls `take` with a reader; if the parser rejects tabs that Kubernetes accepts, again with spaces in place
+/// of tabs.
 fn read<T>(
     text: &[u8],
     limits: &Limits,
@@ -53,9 +55,9 @@ fn read<T>(
     loop {
         let mut reader = Reader::new(&text, limits)?;
         let taken = take(&mut reader);
-        let Some(tabs) = reader.tabs.filter(|_| read_again < MOST_READ_AGAIN) else { return taken };
+        let Some(tabs) = reader.tabs.filter(|_| read_again < MAX_REPARSED_BYTES) else { return taken };
         read_again += text.len();
-        // As long as before, so that places stay what they are.
+        // The length does not change, so positions stay valid.
         let before = text.to_mut().iter_mut().take(tabs).rev();
         before.take_while(|byte| matches!(byte, b' ' | b'\t')).for_each(|byte| *byte = b' ');
     }
@@ -63,25 +65,25 @@ fn read<T>(
 
 struct Reader<'a> {
     text: &'a str,
-    /// How many bytes stand before the text: a byte order mark or none.
+    /// The number of bytes before the text: those of a byte order mark.
     before: usize,
     events: Parser<'a, StrInput<'a>>,
-    /// The lines of a text that has tabs, for [`Reader::refuse_tab`]; empty for all others.
+    /// The lines of a text that contains tabs, for [`Reader::refuse_tab`]; otherwise empty.
     lines: Vec<&'a str>,
     limits: Limits,
     nodes: usize,
-    /// The bytes of all names and scalars so far, aliases expanded.
+    /// The bytes of all names and scalars so far, with aliases expanded.
     bytes: usize,
     open: Vec<Open>,
     anchors: HashMap<usize, Anchored>,
     duplicates: Vec<Duplicate>,
-    /// Where the parser stopped behind tabs that are not a mistake.
+    /// Where the parser stopped at tabs that are valid.
     tabs: Option<usize>,
-    /// The last place that was looked at in [`Reader::lines`].
+    /// The last position that was looked up in [`Reader::lines`].
     last_place: Cell<LinePlace>,
 }
 
-/// A character of a line, by its number and by the bytes before it.
+/// A position in a line, in characters and in bytes.
 #[derive(Clone, Copy, Default)]
 struct LinePlace {
     line: usize,
@@ -89,7 +91,7 @@ struct LinePlace {
     offset: usize,
 }
 
-/// What an anchor names.
+/// The value of an anchor.
 #[derive(Clone)]
 struct Anchored {
     value: Value,
@@ -97,22 +99,22 @@ struct Anchored {
     depth: usize,
 }
 
-/// How much a value is, with its aliases expanded.
+/// The size of a value with its aliases expanded.
 #[derive(Clone, Copy)]
 struct Size {
     nodes: usize,
     bytes: usize,
 }
 
-/// A sequence or mapping whose end has not been read.
+/// A sequence or mapping that is not complete.
 struct Open {
     content: Content,
     anchor: usize,
-    /// What was counted before it.
+    /// The counts before it.
     before: Size,
-    /// How many levels it has at most, itself included.
+    /// Its maximum depth, itself included.
     depth: usize,
-    /// Whether it stands in brackets or braces, or inside one that does.
+    /// Whether it is in flow style, or inside of a container that is.
     flow: bool,
 }
 
@@ -123,7 +125,7 @@ enum Content {
 
 enum Key {
     Name(Text, Marker),
-    /// `<<`: the value's fields come in its place.
+    /// `<<`: the fields of the value are merged.
     Merge(Marker),
 }
 
@@ -154,7 +156,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads the next document, if there is one.
+    /// Parses the next document, if there is one.
     fn document(&mut self) -> Result<Option<Value>, Error> {
         self.anchors.clear();
         loop {
@@ -184,8 +186,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Refuses a node behind a tab that indents it. The grammar of YAML 1.2 lets some pass; Kubernetes lets none,
-    /// and what such a line belongs to is anyone's guess.
+    /// Rejects a node that is indented with a tab. The grammar of YAML 1.2 allows some of these, Kubernetes
+    /// none, and the intended nesting is ambiguous.
     fn refuse_tab(&self, event: &Event<'_>, at: Marker) -> Result<(), Error> {
         let begins = matches!(
             event,
@@ -202,11 +204,11 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Returns what stands before a place in its line, and the character there.
+    /// Returns the text before a position in its line, and the character at the position.
     fn line_at(&self, at: Marker) -> (&'a str, Option<char>) {
         let number = at.line().saturating_sub(1);
         let line = self.lines.get(number).copied().unwrap_or_default();
-        // Places come in ascending order, so a long line is walked once and not once for every place in it.
+        // Positions come in ascending order, so a long line is scanned once and not once per position.
         let last = self.last_place.get();
         let (from, offset) = match last {
             LinePlace { line, column, offset } if line == number && column <= at.col() => (column, offset),
@@ -280,7 +282,7 @@ impl<'a> Reader<'a> {
         };
         let size = Size { nodes: self.nodes - before.nodes + 1, bytes: self.bytes - before.bytes };
         self.remember(anchor, &value, size, depth);
-        // What is inside has been counted.
+        // The content has already been counted.
         self.place(value, Size { nodes: 1, bytes: 0 }, depth, at)
     }
 
@@ -290,7 +292,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Puts a value where it belongs; returns it if it is the document.
+    /// Adds a value to its container; returns it if it is the document.
     fn place(&mut self, value: Value, size: Size, depth: usize, at: Marker) -> Result<Option<Value>, Error> {
         self.nodes = self.nodes.saturating_add(size.nodes);
         self.bytes = self.bytes.saturating_add(size.bytes);
@@ -319,7 +321,7 @@ impl<'a> Reader<'a> {
         Ok(None)
     }
 
-    /// Makes the object of a mapping that has been closed.
+    /// Creates the object of a complete mapping.
     fn object(&mut self, mut fields: Vec<(Text, Value, Marker)>) -> Object {
         let mut duplicates = Vec::new();
         if !fields.is_sorted_by(|a, b| a.0 < b.0) {
@@ -335,7 +337,7 @@ impl<'a> Reader<'a> {
         }
         duplicates.sort_by_key(|(_, _, again)| again.index());
         for (name, first, again) in duplicates {
-            if self.duplicates.len() < Duplicate::MOST {
+            if self.duplicates.len() < Duplicate::MAX {
                 let (first, again) = (self.position(first), self.position(again));
                 self.duplicates.push(Duplicate { object: self.path(), name, first, again });
                 self.duplicates.sort_by_key(|duplicate| duplicate.again.offset);
@@ -346,7 +348,7 @@ impl<'a> Reader<'a> {
 
     #[cold]
     fn syntax(&mut self, error: &ScanError) -> Error {
-        // The parser has a limit of its own for what stands in brackets and braces.
+        // The parser has its own limit for the depth of flow collections.
         if error.info() == "recursion limit exceeded" {
             return Error::TooDeep {
                 position: self.position(*error.marker()),
@@ -378,7 +380,7 @@ impl<'a> Reader<'a> {
         Position { offset: self.before + offset, line: at.line(), column: at.col() + 1 }
     }
 
-    /// Spells out where in the document the reader is.
+    /// Formats the path of the current position.
     fn path(&self) -> String {
         let mut path = String::new();
         for open in &self.open {
@@ -396,7 +398,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Adds the fields of an object, or of a list of objects of which earlier ones prevail.
+/// Merges the fields of an object, or of a list of objects in which earlier ones take precedence.
 fn merge(fields: &mut Vec<(Text, Value, Marker)>, value: &Value, at: Marker) -> Result<(), String> {
     let objects: Cow<'_, [Value]> = match value {
         Value::Array(items) => Cow::Borrowed(items.items()),

@@ -1,9 +1,9 @@
-//! What a scalar means: YAML 1.1 as Kubernetes resolves it. `yes` and `on` are booleans, `0777` is octal,
-//! `1_000` is a thousand, a date stays a string, and a number goes through JSON, so `1.0` is `1`.
+//! The meaning of scalars: YAML 1.1 as Kubernetes resolves it. `yes` and `on` are booleans, `0777` is octal,
+//! `1_000` is a thousand, a date is a string, and a number is converted through JSON, so `1.0` is `1`.
 
 use crate::{Float, Text, Value, json};
 
-/// The words that are not strings.
+/// Words that are not strings.
 const WORDS: [(&str, Value); 27] = [
     ("", Value::Null),
     ("~", Value::Null),
@@ -34,27 +34,27 @@ const WORDS: [(&str, Value); 27] = [
     ("OFF", Value::Bool(false)),
 ];
 
-/// The numbers that JSON cannot hold.
+/// Numbers that JSON cannot represent.
 const NOT_FINITE: [&str; 12] =
     [".nan", ".NaN", ".NAN", ".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF"];
 
-/// Resolves a plain scalar; an error says why it has no value.
+/// Resolves a plain scalar; the error says why it has no value.
 pub(super) fn resolve(text: &str) -> Result<Value, String> {
     if let Some((_, value)) = WORDS.iter().find(|(word, _)| *word == text) {
         return Ok(value.clone());
     }
     if NOT_FINITE.contains(&text) {
-        return Err(format!("{text} is not a finite number; documents hold finite ones alone"));
+        return Err(format!("{text} is not a finite number; documents can only contain finite numbers"));
     }
     Ok(number(text).unwrap_or_else(|| Value::from(text)))
 }
 
-/// Whether a string must be quoted to stay one.
+/// Whether a string must be quoted to remain a string.
 pub(super) fn is_ambiguous(text: &str) -> bool {
     !matches!(resolve(text), Ok(Value::String(_))) || is_sexagesimal(text) || is_date(text)
 }
 
-/// The tags that say what a scalar is.
+/// The prefix of the core tags.
 const CORE: &str = "tag:yaml.org,2002:";
 
 /// Resolves a scalar with a tag.
@@ -74,16 +74,14 @@ pub(super) fn resolve_tagged(tag: &str, text: &str) -> Result<Value, String> {
     }
 }
 
-/// The name that a key stands for: numbers and booleans are spelled out.
+/// Returns a key as a field name: numbers and booleans are formatted.
 pub(super) fn name(key: Value) -> Result<Text, String> {
     match key {
         Value::String(name) => Ok(name),
         Value::Bool(_) | Value::Int(_) | Value::UInt(_) => Ok(Text::from(key.to_string())),
         Value::Float(number) => Ok(Text::from(float(number.get()))),
         Value::Null => Err("a key must not be null".to_owned()),
-        Value::Array(_) | Value::Object(_) => {
-            Err(format!("a key must be a scalar; it is {} here", key.kind()))
-        }
+        Value::Array(_) | Value::Object(_) => Err(format!("a key must be a scalar, got {}", key.kind())),
     }
 }
 
@@ -98,12 +96,12 @@ fn number(text: &str) -> Option<Value> {
     }
 }
 
-/// A finite number, as an integer where it is written like one.
+/// Returns a finite number, as an integer if it is formatted like one.
 fn whole_or_float(number: f64) -> Option<Value> {
     Float::new(number).map(json::rewritten)
 }
 
-/// An integer in any of the bases: `0x1f`, `0o17`, `017`, `0b11`, `17`.
+/// Parses an integer in any base: `0x1f`, `0o17`, `017`, `0b11`, `17`.
 fn integer(text: &str) -> Option<Value> {
     let (sign, unsigned) = match text.strip_prefix(['+', '-']) {
         Some(unsigned) => (text.get(..1)?, unsigned),
@@ -125,7 +123,7 @@ fn integer(text: &str) -> Option<Value> {
     }
     match u64::from_str_radix(digits, base) {
         Ok(number) if sign.is_empty() => Some(Value::unsigned(number)),
-        // Too large for an integer of 64 bits; decimal ones are read as floats by the caller.
+        // Overflows 64 bits; the caller parses decimal ones as floats.
         _ if base != 10 => {
             let amount = digits.chars().filter_map(|digit| digit.to_digit(base));
             let amount = amount.fold(0.0, |sum, digit| sum * f64::from(base) + f64::from(digit));
@@ -135,7 +133,7 @@ fn integer(text: &str) -> Option<Value> {
     }
 }
 
-/// A decimal number with a fraction, an exponent, both or neither.
+/// Parses a decimal number with an optional fraction and exponent.
 fn decimal(text: &str) -> Option<f64> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (amount, exponent) = match unsigned.split_once(['e', 'E']) {
@@ -154,7 +152,7 @@ fn decimal(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// `1:30` and the like are numbers to other readers.
+/// Whether other YAML parsers read this as a sexagesimal number, such as `1:30`.
 fn is_sexagesimal(text: &str) -> bool {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let mut parts = unsigned.split(':');
@@ -174,7 +172,7 @@ fn is_sexagesimal(text: &str) -> bool {
     }
 }
 
-/// `2006-01-02`, alone or with a time behind it: read as a string here, as a date elsewhere.
+/// Whether other YAML parsers read this as a date, such as `2006-01-02`, optionally with a time.
 fn is_date(text: &str) -> bool {
     let (day, time) = match text.split_once(['T', 't', ' ']) {
         Some((day, time)) => (day, Some(time)),
@@ -188,7 +186,7 @@ fn is_date(text: &str) -> bool {
     four_digits && month_and_day && time.is_none_or(|time| is_time(time, text.as_bytes().get(day.len())))
 }
 
-/// `15:04:05.999` behind a space, and with a zone behind a `T`.
+/// Whether this is a time such as `15:04:05.999`, with a time zone if the separator is `T`.
 fn is_time(text: &str, separator: Option<&u8>) -> bool {
     let clock = if separator == Some(&b' ') {
         text
@@ -212,13 +210,13 @@ fn is_time(text: &str, separator: Option<&u8>) -> bool {
         && fraction.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a text is all digits and a number in the range.
+/// Whether a text consists of digits and its value is in the range.
 fn within(digits: &str, range: std::ops::RangeInclusive<u32>) -> bool {
     digits.bytes().all(|byte| byte.is_ascii_digit())
         && digits.parse().is_ok_and(|number| range.contains(&number))
 }
 
-/// Writes a float the short way: with an exponent below 10⁻⁴ and from a million on.
+/// Formats a float with an exponent below 10⁻⁴ and from a million on.
 pub(super) fn float(number: f64) -> String {
     let scientific = format!("{number:e}");
     let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };

@@ -1,14 +1,14 @@
-//! The tree to YAML as `kubectl` shows it: names in order, two spaces per level, lists not indented under
-//! their name, long lines folded at a space, text of several lines in a block. A string is quoted
-//! where it would otherwise be read as something else.
+//! Formats documents as YAML, as `kubectl` does: names in order, two spaces per level, lists not indented
+//! under their name, long lines folded at a space, multi-line strings as blocks. A string is quoted if it
+//! would otherwise be parsed as something else.
 
 use super::scalar;
 use crate::{Object, Pointer, Value, json};
 
-/// Where lines are folded: at the first space past this column.
+/// The column after which lines are folded, at the next space.
 const WIDTH: usize = 80;
 
-/// A name longer than this is written behind a `?`, on a line of its own.
+/// A longer name is written as a complex key, after a `?` on a line of its own.
 const LONGEST_SIMPLE_KEY: usize = 128;
 
 /// Returns the value as a YAML document.
@@ -18,16 +18,16 @@ pub fn to_string(value: &Value) -> String {
     writer.out
 }
 
-/// A line of a document, and the innermost value that begins or goes on in it.
+/// A line of a document, and the innermost value that starts or continues in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// The line without its break.
+    /// The line without its line break.
     pub text: String,
-    /// Where in the document the value is.
+    /// The path of the value.
     pub at: Pointer,
 }
 
-/// Returns the lines that [`to_string`] writes, each with the value that it shows.
+/// Returns the lines of [`to_string`], each with the path of its value.
 ///
 /// ```
 /// use tenure_value::{Value, yaml};
@@ -50,7 +50,7 @@ struct Writer {
     out: String,
     /// Where the last line begins.
     line: usize,
-    /// Where in the document the writer is, for those who ask.
+    /// The current path, if it is tracked.
     walk: Option<Walk>,
 }
 
@@ -83,7 +83,7 @@ impl Writer {
         }
     }
 
-    /// Writes fields, the first one where the line stands and the others at the indent.
+    /// Writes fields, the first one at the current position and the others at the indent.
     fn object(&mut self, object: &Object, indent: usize) {
         for (at, (name, value)) in object.iter().enumerate() {
             if at > 0 {
@@ -120,7 +120,7 @@ impl Writer {
         }
     }
 
-    /// Writes what stands behind a name or a dash at the indent, up to the end of its last line.
+    /// Writes a value after a name or a dash at the indent, up to the end of its last line.
     fn value(&mut self, value: &Value, indent: usize, lead: Lead) {
         match (value, lead) {
             (Value::Object(object), Lead::Name) if !object.is_empty() => {
@@ -149,7 +149,7 @@ impl Writer {
         }
     }
 
-    /// Writes a scalar or an empty container; lines that it is continued on stand at the indent.
+    /// Writes a scalar or an empty container; continuation lines are indented.
     fn scalar(&mut self, value: &Value, indent: usize) {
         match value {
             Value::Object(_) => self.out.push_str("{}"),
@@ -165,7 +165,7 @@ impl Writer {
 
     fn string(&mut self, text: &str, indent: usize, place: Place) {
         let shape = Shape::of(text);
-        // As a name it would merge what follows.
+        // As a name it would be a merge key.
         let ambiguous = scalar::is_ambiguous(text) || place == Place::Key && text == "<<";
         let folded = match place {
             Place::Key => None,
@@ -187,7 +187,7 @@ impl Writer {
         }
     }
 
-    /// Writes text, with a line break in the place of a lone space where the line has become too long.
+    /// Writes a string and replaces single spaces with line breaks where the line is too long.
     fn folded(&mut self, text: &str, indent: Option<usize>) {
         let mut previous = ' ';
         let mut rest = text.chars().peekable();
@@ -225,8 +225,8 @@ impl Writer {
         self.out.push('"');
     }
 
-    /// Writes text as a block of lines. The mark says whether the last line break belongs to it, and, where
-    /// the first line begins with a space, how far it is indented.
+    /// Writes a string as a block. The header says whether the last line break belongs to the string, and how
+    /// far the block is indented if its first line starts with a space.
     fn block(&mut self, text: &str, indent: usize) {
         self.out.push('|');
         if text.starts_with([' ', '\n']) {
@@ -259,40 +259,40 @@ impl Writer {
         }
     }
 
-    /// How many characters the line has.
+    /// Returns the number of characters of the current line.
     fn column(&self) -> usize {
         self.out.get(self.line..).map_or(0, |line| line.chars().count())
     }
 }
 
-/// What a value stands behind.
+/// What precedes a value.
 #[derive(Clone, Copy)]
 enum Lead {
-    /// A name: what has lines of its own begins on the next.
+    /// A name: a nested container begins on the next line.
     Name,
-    /// A dash: its first line goes on here.
+    /// A dash: the first line of a nested container continues here.
     Inline,
 }
 
-/// Where a string stands.
+/// The position of a string.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Key,
     Value,
 }
 
-/// What of a string decides how it can be written.
+/// The properties of a string that decide which styles can represent it.
 #[derive(Default)]
 struct Shape {
-    /// Begins with a sign of the grammar, or holds `: ` or ` #`.
+    /// Begins with an indicator, or contains `: ` or ` #`.
     indicators: bool,
     leading_space: bool,
     trailing_space: bool,
     /// A space before a line break.
     space_before_break: bool,
-    /// A character that only an escape can show.
+    /// A character that requires an escape.
     special: bool,
-    /// Empty lines or spaces around an empty line that a block would lose.
+    /// Leading or trailing lines that a block would not preserve.
     empty: bool,
 }
 
@@ -336,7 +336,7 @@ impl Shape {
     }
 }
 
-/// Whether a character may stand in a document as it is.
+/// Whether a character needs no escape.
 fn is_printable(character: char) -> bool {
     match character {
         '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => false,
@@ -382,7 +382,7 @@ mod tests {
     use crate::{Limits, yaml};
 
     #[test]
-    fn every_line_says_what_it_shows() {
+    fn every_line_has_the_path_of_its_value() {
         let text = "a:\n- b: 1\n  c: |-\n    x\n    y\n- - 2\nd: {}\n";
         let value = yaml::parse(text.as_bytes(), &Limits::default()).unwrap();
         let lines = to_lines(&value);

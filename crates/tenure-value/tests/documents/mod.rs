@@ -1,9 +1,9 @@
-//! Documents made at random, and what becomes of them when they are written and read.
+//! Generates documents, and predicts how they round-trip.
 
 use proptest::prelude::*;
 use tenure_value::Value;
 
-/// Any value that a document can hold.
+/// Generates any value of a document.
 pub fn values() -> impl Strategy<Value = Value> {
     let scalar = prop_oneof![
         Just(Value::Null),
@@ -25,8 +25,8 @@ pub fn values() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What reading makes of a value once written: a whole float below 10²¹ is written as an integer, in its
-/// shortest digits, and so comes back as that integer where one holds it.
+/// Returns a value after formatting and parsing: an integral float below 10²¹ is formatted as an integer and
+/// becomes that integer if one can represent it.
 pub fn as_read(value: &Value) -> Value {
     match value {
         Value::Float(number) if number.get().fract() != 0.0 || number.get().abs() >= 1e21 => value.clone(),

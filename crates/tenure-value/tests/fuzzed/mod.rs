@@ -1,19 +1,19 @@
-//! What must hold of any bytes: the bodies of the fuzz targets, run by an ordinary test as well.
+//! The bodies of the fuzz targets: properties of arbitrary input, also run by an ordinary test.
 
 use tenure_value::{Error, Limits, json, yaml};
 
-/// A text that is read as JSON is written and read again as the same document, which then stays as it is; a
-/// text that is not is refused at a place inside it.
+/// A text that parses as JSON formats and parses to the same document, which is then a fixed point; any other
+/// text is rejected with a position inside it.
 pub fn json(bytes: &[u8]) {
     match json::parse_checked(bytes, &Limits::default()) {
         Ok((value, _)) => {
             assert_eq!(json::parse(bytes, &Limits::default()).as_ref(), Ok(&value));
             let mut reader = json::Reader::new(Limits::default());
-            assert_eq!(reader.read_first(bytes).as_ref(), Ok(&value));
-            assert_eq!(reader.read_alike(bytes).as_ref(), Ok(&value));
+            assert_eq!(reader.read_base(bytes).as_ref(), Ok(&value));
+            assert_eq!(reader.read_similar(bytes).as_ref(), Ok(&value));
             let written = json::to_vec(&value);
             let again = json::parse(&written, &Limits::default());
-            assert_eq!(reader.read_alike(&written), again);
+            assert_eq!(reader.read_similar(&written), again);
             let read = json::parse(&written, &Limits::default()).unwrap();
             assert!(read.same(&value));
             assert_eq!(json::parse(&json::to_vec(&read), &Limits::default()), Ok(read));
@@ -22,8 +22,7 @@ pub fn json(bytes: &[u8]) {
     }
 }
 
-/// Each document of a text that is read as YAML is written and read again as the same document, as YAML and as
-/// JSON.
+/// Each document of a text that parses as YAML formats and parses to the same document, as YAML and as JSON.
 pub fn yaml(bytes: &[u8]) {
     match yaml::parse_all(bytes, &Limits::default()) {
         Ok(documents) => {

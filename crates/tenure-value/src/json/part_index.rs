@@ -1,91 +1,95 @@
-//! Where the objects and lists of one text stand, so that a text like it is read by comparing: a part that
-//! has the same bytes in the corresponding place is the same value, and is shared. A wrong guess at the
-//! corresponding place costs a comparison and nothing else.
+//! An index of the objects and lists of one text. A similar text is then parsed by comparison: a container
+//! with the same bytes at the corresponding position is the same value and is shared. A wrong guess of the
+//! position only costs a comparison.
 
 use crate::Value;
 
-/// The objects and lists of a text, each before those inside it.
+/// The objects and lists of a text, in document order: each container before its children.
 #[derive(Default)]
-pub(super) struct Parts<'t> {
+pub(super) struct PartIndex<'t> {
     text: &'t [u8],
     parts: Vec<Part>,
-    /// The values of the parts as they ended, apart so that neither list of a small text asks for much memory at
-    /// once.
+    /// The values of the containers in the order in which they ended. They are stored separately to keep both
+    /// allocations of a small text small.
     values: Vec<Value>,
 }
 
-/// One object or list of the text.
+/// An object or list of the text.
 pub(super) struct Part {
-    /// The order of its name in the object around it.
+    /// The sort prefix of its name in the enclosing object.
     order: u64,
     start: u32,
     end: u32,
-    /// The number of the part behind all those inside it.
+    /// The index of the first entry after its descendants.
     after: u32,
-    /// How many values are inside it.
+    /// The number of values inside it.
     nodes: u32,
-    /// The number of its value.
+    /// The index of its value.
     value: u32,
 }
 
-/// Where the parts of one container stand that have not been passed yet.
+/// The children of one container that have not been visited yet.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Siblings {
     next: u32,
-    /// The one before the next.
+    /// The child before `next`.
     last: u32,
     end: u32,
 }
 
-/// How a container is reached from the one around it.
+/// How a container is reached from the enclosing one.
 #[derive(Clone, Copy)]
 pub(super) enum Step {
-    /// By a name of this order.
+    /// As the field whose name has this sort prefix.
     Name(u64),
     /// As the next item, or as the document.
     Item,
 }
 
-/// What was found for a container of a text that is being read.
+/// The result of a lookup for a container that is being parsed.
 pub(super) enum Found<'p> {
-    /// Its like, byte for byte.
+    /// The container has the same bytes.
     Same {
         value: &'p Value,
-        /// How many bytes it takes.
+        /// Its length in bytes.
         length: usize,
-        /// How many values are inside it.
+        /// The number of values inside it.
         nodes: usize,
     },
-    /// Another one in the corresponding place, perhaps; these are inside that.
+    /// The container differs, or is new; these are the children of its counterpart.
     Other(Siblings),
 }
 
-/// How many parts have room at first. Up to here an allocator has memory at hand; from about a thousand bytes on
-/// some tidy up all that was freed before.
-const FIRST_ROOM: usize = 30;
+/// The initial capacity. Allocators serve requests up to about a thousand bytes from a free list; larger ones
+/// can trigger a costly cleanup.
+const INITIAL_CAPACITY: usize = 30;
 
-/// How many bytes at the beginning tell an item that changed from one that is another.
-const TELLING: usize = 16;
+/// The number of leading bytes by which a changed item is distinguished from an inserted one.
+const COMPARED_PREFIX: usize = 16;
 
-impl<'t> Parts<'t> {
-    pub(super) fn of(text: &'t [u8]) -> Parts<'t> {
-        Parts { text, parts: Vec::with_capacity(FIRST_ROOM), values: Vec::with_capacity(FIRST_ROOM) }
+impl<'t> PartIndex<'t> {
+    pub(super) fn new(text: &'t [u8]) -> PartIndex<'t> {
+        PartIndex {
+            text,
+            parts: Vec::with_capacity(INITIAL_CAPACITY),
+            values: Vec::with_capacity(INITIAL_CAPACITY),
+        }
     }
 
-    /// Adds a container that begins at an offset; returns its number.
+    /// Adds a container that begins at an offset, and returns its index.
     #[inline]
     pub(super) fn begin(&mut self, step: Step, start: usize, nodes: usize) -> usize {
         let order = match step {
             Step::Name(order) => order,
             Step::Item => 0,
         };
-        // A text too long for these numbers is longer than any that is compared with it.
+        // A text whose offsets overflow is longer than any text it is compared with.
         let (start, nodes) = (u32::try_from(start).unwrap_or(u32::MAX), nodes as u32);
         self.parts.push(Part { order, start, end: start, after: 0, nodes, value: u32::MAX });
         self.parts.len() - 1
     }
 
-    /// Completes a container that ends before an offset.
+    /// Completes a container that ends at an offset.
     #[inline]
     pub(super) fn end(&mut self, number: usize, end: usize, nodes: usize, value: &Value) {
         let after = self.parts.len() as u32;
@@ -98,12 +102,12 @@ impl<'t> Parts<'t> {
         }
     }
 
-    /// Returns the document as the only one of its kind.
+    /// Returns the document as the only child.
     pub(super) fn document(&self) -> Siblings {
         Siblings { next: 0, last: 0, end: self.parts.len() as u32 }
     }
 
-    /// Looks for the like of the container with which `text` begins.
+    /// Finds the counterpart of the container at the start of `text`.
     #[inline]
     pub(super) fn find(&self, siblings: &mut Siblings, step: Step, text: &[u8]) -> Found<'_> {
         match step {
@@ -112,7 +116,7 @@ impl<'t> Parts<'t> {
         }
     }
 
-    /// Names come in the same order mostly, and some are new.
+    /// Fields usually come in the same order; some are new.
     #[inline]
     fn find_named(&self, siblings: &mut Siblings, order: u64, text: &[u8]) -> Found<'_> {
         let mut number = siblings.next;
@@ -126,7 +130,7 @@ impl<'t> Parts<'t> {
         Found::Other(Siblings::default())
     }
 
-    /// An item may have changed in its place, or stand one place further or less far than it did.
+    /// An item may have changed in place, or moved by one position.
     #[inline]
     fn find_item(&self, siblings: &mut Siblings, text: &[u8]) -> Found<'_> {
         let here = self.get(siblings.next, *siblings);
@@ -134,18 +138,18 @@ impl<'t> Parts<'t> {
         let nearer = self.get(siblings.last, *siblings).filter(|_| siblings.last < siblings.next);
         let candidates =
             [here.map(|part| (siblings.next, part)), further, nearer.map(|part| (siblings.last, part))];
-        let mut begins_alike = None;
+        let mut same_prefix = None;
         for (number, part) in candidates.into_iter().flatten() {
             let own = self.text_of(part);
             let same = text.starts_with(own);
-            if same || begins_alike.is_none() && text.get(..TELLING) == own.get(..TELLING) {
-                begins_alike = Some((number, part));
+            if same || same_prefix.is_none() && text.get(..COMPARED_PREFIX) == own.get(..COMPARED_PREFIX) {
+                same_prefix = Some((number, part));
             }
             if same {
                 break;
             }
         }
-        let Some((number, part)) = begins_alike.or(here.map(|part| (siblings.next, part))) else {
+        let Some((number, part)) = same_prefix.or(here.map(|part| (siblings.next, part))) else {
             return Found::Other(Siblings::default());
         };
         *siblings = Siblings { next: part.after, last: number, end: siblings.end };
@@ -167,7 +171,7 @@ impl<'t> Parts<'t> {
         self.parts.get(number as usize).filter(|_| number < siblings.end)
     }
 
-    /// The text of a part; nothing matches that of one too far behind to be noted.
+    /// Returns the text of an entry. If its offsets overflowed, returns a byte that matches no text.
     fn text_of(&self, part: &Part) -> &[u8] {
         self.text.get(part.start as usize..part.end as usize).filter(|text| !text.is_empty()).unwrap_or(&[0])
     }

@@ -1,21 +1,21 @@
-//! Field names that documents of the built-in kinds are full of, made when the program is. A name is looked up by
-//! its first sixteen bytes, and the rest is compared; one that is not here costs the look and no more.
+//! Field names that are frequent in documents of the built-in kinds, stored in a static hash table. A name is
+//! looked up by its first sixteen bytes, then the rest is compared; a miss costs one lookup.
 
-use super::names::{Key, mix};
+use super::name_key::{NameKey, hash};
 use crate::Text;
 
 const SLOTS: usize = 2048;
 
-/// The number of no entry.
-const NONE: u16 = u16::MAX;
+/// The content of an empty slot.
+const EMPTY: u16 = u16::MAX;
 
-/// Which entry is in a slot; most have none, so that a search ends soon.
+/// The index of the entry in each slot; most slots are empty, so probing ends soon.
 type Slots = [u16; SLOTS];
 
 macro_rules! names {
     ($($name:literal)*) => {
-        static KNOWN: &[(Key, Text)] = &[$((key_of($name), made($name))),*];
-        static PLACES: Slots = places(&[$(key_of($name)),*]);
+        static NAMES: &[(NameKey, Text)] = &[$((key_of($name), name($name))),*];
+        static TABLE: Slots = hash_table(&[$(key_of($name)),*]);
     };
 }
 
@@ -61,24 +61,24 @@ names! {
     "whenUnsatisfiable" "workingDir"
 }
 
-/// Returns the first name that has this key and fits; without another that has the key, any does.
+/// Returns the first name with this key that `matches`.
 #[inline(always)]
-pub(super) fn find(key: Key, fits: impl Fn(&str) -> bool) -> Option<&'static Text> {
-    let mut place = mix(key) as usize;
+pub(super) fn find(key: NameKey, matches: impl Fn(&str) -> bool) -> Option<&'static Text> {
+    let mut slot = hash(key) as usize;
     loop {
-        let (known, name) = KNOWN.get(usize::from(PLACES[place % SLOTS]))?;
-        if *known == key && fits(name) {
+        let (name_key, name) = NAMES.get(usize::from(TABLE[slot % SLOTS]))?;
+        if *name_key == key && matches(name) {
             return Some(name);
         }
-        place += 1;
+        slot += 1;
     }
 }
 
-const fn made(name: &'static str) -> Text {
+const fn name(name: &'static str) -> Text {
     if name.len() <= 23 { Text::new_inline(name) } else { Text::new_static(name) }
 }
 
-const fn key_of(name: &str) -> Key {
+const fn key_of(name: &str) -> NameKey {
     let bytes = name.as_bytes();
     let mut key = [0; 2];
     let mut at = 0;
@@ -89,15 +89,15 @@ const fn key_of(name: &str) -> Key {
     key
 }
 
-const fn places(keys: &[Key]) -> Slots {
-    let mut slots = [NONE; SLOTS];
+const fn hash_table(keys: &[NameKey]) -> Slots {
+    let mut slots = [EMPTY; SLOTS];
     let mut number = 0;
     while number < keys.len() {
-        let mut place = mix(keys[number]) as usize % SLOTS;
-        while slots[place] != NONE {
-            place = (place + 1) % SLOTS;
+        let mut slot = hash(keys[number]) as usize % SLOTS;
+        while slots[slot] != EMPTY {
+            slot = (slot + 1) % SLOTS;
         }
-        slots[place] = number as u16;
+        slots[slot] = number as u16;
         number += 1;
     }
     slots
@@ -108,8 +108,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_known_name_is_found_and_no_other() {
-        for (key, name) in KNOWN {
+    fn all_frequent_names_are_found_and_no_others() {
+        for (key, name) in NAMES {
             assert_eq!(find(*key, |found| found == name), Some(name));
         }
         assert_eq!(find(key_of("metadat"), |_| true), None);

@@ -1,6 +1,6 @@
-//! A list behind an `Arc`: cloned by counting, compared by address first.
+//! A list behind an `Arc`: cloning only increments the reference count, and comparison first checks the address.
 
-use crate::Value;
+use super::Value;
 use std::{ops::Deref, sync::Arc};
 
 /// An immutable, shared list of values.
@@ -13,7 +13,7 @@ impl Array {
         &self.0
     }
 
-    /// Sets the item at a place, if there is one; whoever shares the list keeps what they had.
+    /// Sets the item at an index, if it exists. Other clones of the list do not change.
     pub fn put(&mut self, at: usize, value: Value) {
         if let Some(old) = Arc::make_mut(&mut self.0).get_mut(at) {
             *old = value;

@@ -1,7 +1,17 @@
-//! The document tree's one type. Equality is exact: `80` and `80.0` differ, as they do as merge keys;
-//! [`Value::same`] is the looser comparison of numbers by amount.
+//! The type of documents. Equality is exact: `80` and `80.0` differ, as they do as merge keys; [`Value::same`] compares
+//! numbers by value.
 
-use crate::{Array, Float, LargeUint, Object, Text};
+mod array;
+mod object;
+mod order;
+
+pub use array::Array;
+pub use object::{Object, ObjectBuilder};
+
+use crate::{
+    Text,
+    number::{Float, LargeUint},
+};
 use std::fmt;
 
 /// A document or a part of one.
@@ -22,18 +32,18 @@ pub enum Value {
     String(Text),
     /// A list.
     Array(Array),
-    /// A map of named fields.
+    /// A map of fields.
     Object(Object),
 }
 
-/// What a [`Value`] is, without its content; printed as the word an error message uses.
+/// The kind of a [`Value`], formatted as in error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// `null`.
     Null,
     /// `true` or `false`.
     Bool,
-    /// A whole number.
+    /// An integer.
     Integer,
     /// A number with a fraction or exponent.
     Float,
@@ -60,7 +70,7 @@ impl fmt::Display for Kind {
 }
 
 impl Value {
-    /// Builds an object from fields in any order; of two with one name the later wins.
+    /// Builds an object from fields in any order. If a name occurs twice, the last one wins.
     pub fn object<N: Into<Text>>(fields: impl IntoIterator<Item = (N, Value)>) -> Value {
         Value::Object(Object::from_unsorted(
             fields.into_iter().map(|(name, value)| (name.into(), value)).collect(),
@@ -72,7 +82,17 @@ impl Value {
         Value::Array(items.into_iter().collect())
     }
 
-    /// Returns what this value is, without its content.
+    /// Returns the value of a float; `None` for NaN and infinity, which documents cannot contain.
+    pub fn float(number: f64) -> Option<Value> {
+        Float::new(number).map(Value::Float)
+    }
+
+    /// Returns the value of an unsigned integer: a [`Value::Int`] if it fits, otherwise a [`Value::UInt`].
+    pub fn unsigned(number: u64) -> Value {
+        LargeUint::new(number).map_or(Value::Int(number as i64), Value::UInt)
+    }
+
+    /// Returns the kind of this value.
     pub fn kind(&self) -> Kind {
         match self {
             Value::Null => Kind::Null,
@@ -93,7 +113,7 @@ impl Value {
         self.as_object()?.get(name)
     }
 
-    /// Follows field names downwards from this value.
+    /// Returns the value at a path of field names.
     pub fn at<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Option<&Value> {
         names.into_iter().try_fold(self, |value, name| value.get(name))
     }
@@ -114,7 +134,7 @@ impl Value {
         }
     }
 
-    /// Returns the integer, if this is one that fits.
+    /// Returns the integer, if this is one that fits 64 signed bits.
     pub fn as_i64(&self) -> Option<i64> {
         match self {
             Value::Int(number) => Some(*number),
@@ -122,7 +142,7 @@ impl Value {
         }
     }
 
-    /// Returns the number as a float, whichever way it was written.
+    /// Returns the number as a float, if this is a number of any kind.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Value::Int(number) => Some(*number as f64),
@@ -158,7 +178,7 @@ impl Value {
         !matches!(self, Value::Object(_) | Value::Array(_))
     }
 
-    /// Whether both share the same memory, so that they need no comparison; `false` says nothing.
+    /// Whether both share the same memory, so that they are equal without a comparison. They may be equal otherwise too.
     pub fn ptr_eq(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::Object(a), Value::Object(b)) => a.ptr_eq(b),
@@ -167,7 +187,7 @@ impl Value {
         }
     }
 
-    /// Whether both say the same, numbers compared by amount: `1` and `1.0` are the same.
+    /// Whether both are equal if numbers are compared by value: `1` and `1.0` are the same.
     pub fn same(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::Object(a), Value::Object(b)) => {
@@ -239,7 +259,7 @@ impl From<Array> for Value {
     }
 }
 
-/// Shows the value as JSON would, for messages in tests and errors.
+/// Formats the value like JSON, for messages in tests and errors.
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -265,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn equality_tells_integers_from_floats_and_sameness_does_not() {
+    fn equality_distinguishes_integers_from_floats_and_sameness_does_not() {
         let (whole, float) = (Value::Int(80), Value::float(80.0).unwrap());
         assert_ne!(whole, float);
         assert!(whole.same(&float));

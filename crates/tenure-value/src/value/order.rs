@@ -1,13 +1,13 @@
-//! One total order and one exact equality over values: by kind first, then by content. Floats follow
-//! `total_cmp`, so equality, order and hash agree.
+//! A total order and an exact equality of values: first by kind, then by content. Floats use `total_cmp`, so equality,
+//! order and hash agree.
 
-use crate::{Array, Object, Value};
+use super::{Array, Object, Value};
 use std::{
     cmp::Ordering,
     hash::{Hash, Hasher},
 };
 
-/// The place of each variant in the order.
+/// The rank of each variant in the order.
 fn rank(value: &Value) -> u8 {
     match value {
         Value::Null => 0,
@@ -114,19 +114,3 @@ macro_rules! by_content {
 
 by_content!(Array, items);
 by_content!(Object, fields);
-/// Returns the first eight bytes of a text as a number: where two numbers differ, their texts differ alike.
-#[inline]
-pub fn beginning(text: &str) -> u64 {
-    let bytes = text.as_bytes();
-    match (bytes.first_chunk(), bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-        (Some(eight), ..) => u64::from_be_bytes(*eight),
-        (None, Some(first), Some(last)) => {
-            // Four to seven bytes, the last of them shifted down to behind the first four.
-            let last = u64::from(u32::from_be_bytes(*last)) << (8 * (8 - bytes.len()));
-            u64::from(u32::from_be_bytes(*first)) << 32 | last
-        }
-        _ => {
-            bytes.iter().zip([56, 48, 40]).fold(0, |number, (byte, shift)| number | u64::from(*byte) << shift)
-        }
-    }
-}

@@ -1,7 +1,8 @@
-//! A map of fields: a slice sorted by name, behind an `Arc`. Two objects merge and compare by walking
-//! both in step, so the order is the invariant that everything else relies on.
+//! A map of fields: a slice sorted by name, behind an `Arc`. Objects are merged and compared by iterating over both at
+//! once, so the order is the invariant that everything else relies on.
 
-use crate::{Text, Value, order::beginning};
+use super::Value;
+use crate::{Text, prefix::sort_prefix};
 use std::{cmp::Ordering, sync::Arc};
 
 /// An immutable, shared map from names to values, in the bytewise order of the names.
@@ -9,17 +10,17 @@ use std::{cmp::Ordering, sync::Arc};
 pub struct Object(Arc<[(Text, Value)]>);
 
 impl Object {
-    /// Up to here looking at every name beats a search: most names differ in length already.
+    /// Up to this length a linear scan is faster than a binary search: most names already differ in length.
     const FEW: usize = 8;
 
-    /// Takes fields that are sorted by name, without repetitions.
+    /// Creates an object from fields that are sorted by name, without duplicates.
     pub fn from_sorted(fields: impl IntoIterator<Item = (Text, Value)>) -> Object {
         let fields: Arc<[_]> = fields.into_iter().collect();
         debug_assert!(fields.windows(2).all(|pair| pair[0].0 < pair[1].0));
         Object(fields)
     }
 
-    /// Takes fields in any order; of two with one name the later wins.
+    /// Creates an object from fields in any order. If a name occurs twice, the last one wins.
     pub fn from_unsorted(mut fields: Vec<(Text, Value)>) -> Object {
         if !fields.windows(2).all(|pair| pair[0].0 < pair[1].0) {
             fields.sort_by(|a, b| a.0.cmp(&b.0));
@@ -35,22 +36,22 @@ impl Object {
         &self.0
     }
 
-    /// Walks the fields in order.
+    /// Iterates over the fields in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Text, &Value)> + DoubleEndedIterator + Clone {
         self.0.iter().map(|(name, value)| (name, value))
     }
 
-    /// Returns how many fields there are.
+    /// Returns the number of fields.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is no field.
+    /// Whether the object is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the value of a field; a name that is a [`Text`] is found sooner than the same as `str`.
+    /// Returns the value of a field. The lookup is faster with a [`Text`] than with a `str`.
     #[inline]
     pub fn get<N: AsRef<str> + ?Sized>(&self, name: &N) -> Option<&Value>
     where
@@ -62,15 +63,15 @@ impl Object {
         self.position(name.as_ref()).ok().map(|at| &self.0[at].1)
     }
 
-    /// Whether there is a field of that name.
+    /// Whether the object has a field of that name.
     pub fn contains(&self, name: &str) -> bool {
         self.position(name).is_ok()
     }
 
-    /// Returns where a field stands, or where it would.
+    /// Returns the index of a field, or the index at which it would be inserted.
     pub fn position(&self, name: &str) -> Result<usize, usize> {
-        let wanted = beginning(name);
-        self.0.binary_search_by(|(field, _)| match beginning(field).cmp(&wanted) {
+        let wanted = sort_prefix(name);
+        self.0.binary_search_by(|(field, _)| match sort_prefix(field).cmp(&wanted) {
             Ordering::Equal => field.as_str().cmp(name),
             order => order,
         })
@@ -98,14 +99,14 @@ impl Object {
         }
     }
 
-    /// Sets the value of the field at a place, if there is one; whoever shares the object keeps what they had.
+    /// Sets the value of the field at an index, if it exists. Other clones of the object do not change.
     pub fn put(&mut self, at: usize, value: Value) {
         if let Some((_, old)) = Arc::make_mut(&mut self.0).get_mut(at) {
             *old = value;
         }
     }
 
-    /// Returns this object without one field; itself, if it has no such field.
+    /// Returns this object without one field; the same object if it has no such field.
     pub fn without(&self, name: &str) -> Object {
         match self.position(name) {
             Ok(at) => {
@@ -131,7 +132,7 @@ impl<'a> IntoIterator for &'a Object {
 pub struct ObjectBuilder(Vec<(Text, Value)>);
 
 impl ObjectBuilder {
-    /// Makes room for that many fields.
+    /// Creates a builder with capacity for that many fields.
     pub fn with_capacity(fields: usize) -> ObjectBuilder {
         ObjectBuilder(Vec::with_capacity(fields))
     }
@@ -158,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_two_fields_with_one_name_the_later_wins() {
+    fn the_last_of_two_fields_with_the_same_name_wins() {
         let object = Object::from_unsorted(vec![
             ("b".into(), Value::Int(1)),
             ("a".into(), Value::Int(2)),
