@@ -1,23 +1,19 @@
 //! The server's credentials: a certificate authority, an administrator token and a kubeconfig with both, created on
 //! first start and kept in the data directory.
 
-use super::{ClientAuthorities, listener::Tls};
-use base64::{Engine, engine::general_purpose::STANDARD};
-use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose,
+use crate::{
+    ClientAuthorities,
+    listener::Tls,
+    serving_certificate::{ServingCertificate, authority_params, serving_params, write_secret},
 };
+use base64::{Engine, engine::general_purpose::STANDARD};
+use rcgen::{Issuer, KeyPair};
 use std::{
     fs, io,
     net::{IpAddr, SocketAddr},
     path::{Path, PathBuf},
-    sync::Arc,
 };
-use tokio_rustls::rustls::{
-    ServerConfig,
-    crypto::ring,
-    pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
-};
+use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 /// The files in the data directory.
 const AUTHORITY: &str = "ca.crt";
@@ -58,8 +54,10 @@ impl Credentials {
         let authority = match read(directory, AUTHORITY)? {
             Some(pem) => pem,
             None => {
-                let pem =
-                    authority().and_then(|params| params.self_signed(&key)).map_err(io::Error::other)?.pem();
+                let pem = authority_params()
+                    .and_then(|params| params.self_signed(&key))
+                    .map_err(io::Error::other)?
+                    .pem();
                 write_secret(&directory.join(AUTHORITY), &pem)?;
                 pem
             }
@@ -72,11 +70,11 @@ impl Credentials {
                 token
             }
         };
-        let config = server_config(listen.ip(), key, authorities.as_ref()).map_err(io::Error::other)?;
+        let tls = tls_config(listen.ip(), key, authorities).map_err(io::Error::other)?;
         let kubeconfig = directory.join(KUBECONFIG);
         let server = format!("https://{}", reachable(listen));
         write_secret(&kubeconfig, &kubeconfig_text(&server, Some(&authority), Some(&token)))?;
-        Ok(Credentials { authority, token, kubeconfig, tls: Tls { config: Arc::new(config), authorities } })
+        Ok(Credentials { authority, token, kubeconfig, tls })
     }
 }
 
@@ -115,45 +113,22 @@ fn new_token() -> String {
     format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple())
 }
 
-/// Returns the certificate parameters of the authority, the same on every start.
-fn authority() -> Result<CertificateParams, rcgen::Error> {
-    let mut params = CertificateParams::new(Vec::new())?;
-    params.distinguished_name.push(DnType::CommonName, "tenure-ca");
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    params.key_usages =
-        vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::CrlSign];
-    Ok(params)
-}
-
-fn server_config(
+fn tls_config(
     listen: IpAddr,
     authority_key: KeyPair,
-    authorities: Option<&ClientAuthorities>,
-) -> Result<ServerConfig, Box<dyn std::error::Error + Send + Sync>> {
+    authorities: Option<ClientAuthorities>,
+) -> Result<Tls, Box<dyn std::error::Error + Send + Sync>> {
     let names =
         ["localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
     let mut names: Vec<String> = names.map(String::from).into();
     if !listen.is_unspecified() && !listen.is_loopback() {
         names.push(listen.to_string());
     }
-    let mut params = CertificateParams::new(names)?;
-    params.distinguished_name.push(DnType::CommonName, "tenure");
-    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    let now = time::OffsetDateTime::now_utc();
-    params.not_before = now - time::Duration::days(1);
-    params.not_after = now + time::Duration::days(3650);
     let key = KeyPair::generate()?;
-    let certificate = params.signed_by(&key, &Issuer::new(authority()?, authority_key))?;
+    let certificate =
+        serving_params(names)?.signed_by(&key, &Issuer::new(authority_params()?, authority_key))?;
     let private = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
-    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?;
-    let config = match authorities {
-        Some(authorities) => config.with_client_cert_verifier(authorities.handshake_verifier()),
-        None => config.with_no_client_auth(),
-    };
-    let mut config = config.with_single_cert(vec![certificate.der().clone()], private)?;
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
+    Ok(ServingCertificate { chain: vec![certificate.der().clone()], key: private }.tls(authorities)?)
 }
 
 fn kubeconfig_text(server: &str, authority: Option<&str>, token: Option<&str>) -> String {
@@ -178,17 +153,6 @@ fn read(directory: &Path, name: &str) -> io::Result<Option<String>> {
 fn broken(directory: &Path, name: &str, error: &dyn std::fmt::Display) -> io::Error {
     let path = directory.join(name);
     io::Error::other(format!("{}: {error}; remove the file and the server creates a new one", path.display()))
-}
-
-/// Writes a file atomically, readable by its owner only.
-fn write_secret(path: &Path, text: &str) -> io::Result<()> {
-    use io::Write;
-    use std::os::unix::fs::OpenOptionsExt;
-    let draft = path.with_extension("new");
-    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(draft, path)
 }
 
 #[cfg(test)]

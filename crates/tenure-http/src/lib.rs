@@ -20,6 +20,7 @@ mod request;
 pub mod request_guard;
 mod request_path;
 mod response;
+mod serving_certificate;
 mod shutdown;
 mod warning;
 
@@ -34,3 +35,4 @@ pub use query::{FieldValidation, MANAGER_BYTES, Query, WriteOptions};
 pub use request::Request;
 pub use request_path::{DiscoveryPath, RequestPath, ResourcePath};
 pub use response::{Response, ResponseBody};
+pub use serving_certificate::ServingCertificate;

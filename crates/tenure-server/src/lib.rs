@@ -20,6 +20,7 @@ mod write;
 pub use authenticator::IdentityOptions;
 pub use authorization::Authorization;
 pub use behavior::Behavior;
+pub use controllers::Controllers;
 pub use server::{BODY_BYTES, RequestBody, Server, ServerOptions};
 pub use tenure_catalog::Clock;
 pub use token_issuer::TokenOptions;

@@ -7,7 +7,7 @@ use crate::{
     authorization::{Authorization, Authorizer, request_attributes},
     behavior::Behavior,
     bootstrap_roles,
-    controllers::{self, DefaultObjects},
+    controllers::{self, Controllers, DefaultObjects},
     nonresource,
     read::Reader,
     subresources::Subresources,
@@ -57,6 +57,8 @@ pub struct ServerOptions {
     pub admission: AdmissionChain,
     /// The differences from Kubernetes that are on.
     pub behavior: Behavior,
+    /// The controllers that run.
+    pub controllers: Controllers,
     /// The clock.
     pub clock: Clock,
 }
@@ -75,6 +77,7 @@ impl ServerOptions {
             authorization,
             admission: AdmissionChain::default(),
             behavior: Behavior::default(),
+            controllers: Controllers::default(),
             clock: Clock::default(),
         }
     }
@@ -92,6 +95,7 @@ pub struct Server {
     writer: Arc<Writer>,
     subresources: Arc<Subresources>,
     default_objects: Arc<DefaultObjects>,
+    controllers: Controllers,
     stop: tokio::sync::watch::Sender<bool>,
 }
 
@@ -108,7 +112,8 @@ impl Server {
     ) -> Result<Arc<Server>, ApiError> {
         Kinds::check().map_err(|error| ApiError::internal(error.to_string()))?;
         tenure_protobuf::check().map_err(|error| ApiError::internal(error.to_string()))?;
-        let ServerOptions { access, identity, authorization, admission, behavior, clock } = options;
+        let ServerOptions { access, identity, authorization, admission, behavior, controllers, clock } =
+            options;
         let stop = tokio::sync::watch::Sender::new(false);
         let metrics = Arc::new(Metrics::default());
         let authenticator = Authenticator::open(access, identity, store.clone(), clock.clone()).await?;
@@ -137,6 +142,7 @@ impl Server {
             writer,
             subresources,
             default_objects,
+            controllers,
             stop,
         }))
     }
@@ -153,9 +159,16 @@ impl Server {
         self.default_objects.provide_everywhere(authority);
     }
 
+    /// Creates the default objects of the namespace `default` at once; the controllers keep them. Call this after
+    /// [`announce`](Server::announce) and [`provide_default_objects`](Server::provide_default_objects).
+    pub async fn create_default_objects(&self) -> Result<(), ApiError> {
+        controllers::create_default_objects(&self.writer, &self.default_objects).await
+    }
+
     /// Starts garbage collection, the deletion of namespaces and definitions, and the default objects of namespaces.
     pub fn start_controllers(&self) {
-        controllers::start(self.writer.clone(), self.default_objects.clone(), self.stop.subscribe());
+        let (writer, defaults) = (self.writer.clone(), self.default_objects.clone());
+        controllers::start(writer, defaults, self.controllers, self.stop.subscribe());
     }
 
     /// Ends all watches and the controllers, so that the server can stop.

@@ -15,33 +15,33 @@ use tenure_server::{Authorization, ServerOptions};
 pub struct IdentityFlags {
     /// How requests are authorized; without TLS everyone may do everything.
     #[arg(long, value_enum, value_name = "MODE")]
-    authorization_mode: Option<AuthorizationMode>,
+    pub authorization_mode: Option<AuthorizationMode>,
     /// Whether requests without credentials run as `system:anonymous`.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
-    anonymous_auth: bool,
+    pub anonymous_auth: bool,
     /// A file of static tokens: lines of TOKEN,USER,UID and, in quotes, groups.
     #[arg(long, value_name = "FILE")]
-    token_auth_file: Option<PathBuf>,
+    pub token_auth_file: Option<PathBuf>,
     /// The authorities of client certificates, in PEM. CN is the user, O the groups.
     #[arg(long, value_name = "FILE")]
-    client_ca_file: Option<PathBuf>,
+    pub client_ca_file: Option<PathBuf>,
     /// The key that signs service account tokens, in PEM; by default the server makes one.
     #[arg(long, value_name = "FILE")]
-    service_account_signing_key_file: Option<PathBuf>,
+    pub service_account_signing_key_file: Option<PathBuf>,
     /// Further keys that verify service account tokens, in PEM; may be repeated.
     #[arg(long, value_name = "FILE")]
-    service_account_key_file: Vec<PathBuf>,
+    pub service_account_key_file: Vec<PathBuf>,
     /// The issuer of service account tokens; may be repeated, the first one issues.
     #[arg(long, value_name = "URL")]
-    service_account_issuer: Vec<String>,
+    pub service_account_issuer: Vec<String>,
     /// The audiences of the API server; by default the issuer.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    api_audiences: Vec<String>,
+    pub api_audiences: Vec<String>,
 }
 
 /// How requests are authorized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum AuthorizationMode {
+pub enum AuthorizationMode {
     /// By the stored roles and bindings.
     #[value(name = "RBAC")]
     Rbac,

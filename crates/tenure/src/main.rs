@@ -1,21 +1,26 @@
 //! The `tenure` binary: parses the command line, runs the command, and prints errors. All output goes through [`terminal`];
-//! the exit code is an [`Outcome`].
+//! the exit code is an [`Outcome`]. Started as `kube-apiserver` or `etcd`, it takes the place of that program ([`envtest`]).
 
 mod command;
 mod connection;
 #[cfg(feature = "etcd")]
 mod control;
+mod control_plane;
+mod controllers;
 mod document;
 mod encryption;
+mod envtest;
 mod error;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod handover;
 mod identity;
 mod kinds;
+mod logging;
 mod outcome;
 mod place;
 mod plan_text;
+mod signal;
 mod targets;
 mod terminal;
 mod types;
@@ -23,7 +28,7 @@ mod types;
 use clap::Parser;
 use error::Error;
 use outcome::Outcome;
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 /// Allocation takes a third of the time of a request with the system's allocator; mimalloc was measured to be faster.
 #[global_allocator]
@@ -40,6 +45,11 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
+    let mut arguments = std::env::args_os();
+    let name = arguments.next().unwrap_or_default();
+    if let Some(program) = envtest::Program::of_path(Path::new(&name)) {
+        return program.run(arguments);
+    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return explain(&error),

@@ -156,6 +156,17 @@ impl DefaultObject {
     }
 }
 
+/// Creates the default objects of the home namespace, so that the first client finds them.
+pub(crate) async fn create_default_objects(
+    writer: &Writer,
+    defaults: &DefaultObjects,
+) -> Result<(), ApiError> {
+    if defaults.is_for(HOME) {
+        apply(writer, defaults, HOME).await?;
+    }
+    Ok(())
+}
+
 /// Applies the default objects of a namespace, unless it is being deleted.
 pub(super) async fn apply(
     writer: &Writer,

@@ -16,7 +16,7 @@ mod removal;
 mod work_queue;
 
 use crate::{admission::CONFIGURATION_PREFIX, authorization::RBAC_PREFIX, write::Writer};
-pub(crate) use default_objects::DefaultObjects;
+pub(crate) use default_objects::{DefaultObjects, create_default_objects};
 use owner_graph::OwnerGraph;
 use parking_lot::{Mutex, MutexGuard};
 use removal::{contains, key_text};
@@ -48,6 +48,33 @@ const CONCURRENCY: usize = 64;
 const IDLE: Duration = Duration::from_secs(120);
 /// How often a standby server checks whether it has become the leader.
 const STAND_BY: Duration = Duration::from_secs(1);
+
+/// Which of the controllers run that Kubernetes has in a process of its own. Suites that were written for an API server alone
+/// may rely on their absence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Controllers {
+    /// Whether dependents whose owners are gone are deleted, and owners that are deleted wait for their dependents.
+    pub garbage_collection: bool,
+    /// Whether namespaces that are deleted lose their content and then go.
+    pub namespaces: bool,
+}
+
+/// All of them.
+impl Default for Controllers {
+    fn default() -> Controllers {
+        Controllers { garbage_collection: true, namespaces: true }
+    }
+}
+
+impl Controllers {
+    fn do_work(self, work: &Work) -> bool {
+        match work {
+            Work::Namespace(_) => self.namespaces,
+            Work::Waiting(_) | Work::Owned(_) => self.garbage_collection,
+            _ => true,
+        }
+    }
+}
 
 /// Something to do about an object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -81,11 +108,12 @@ pub(crate) async fn aggregate_roles(writer: &Writer) -> Result<(), ApiError> {
 pub(crate) fn start(
     writer: Arc<Writer>,
     defaults: Arc<DefaultObjects>,
+    controllers: Controllers,
     mut stopping: tokio::sync::watch::Receiver<bool>,
 ) {
     tokio::spawn(async move {
         tokio::select! {
-            () = run(&writer, &defaults) => {}
+            () = run(&writer, &defaults, controllers) => {}
             () = drop_idle(&writer) => {}
             _ = stopping.changed() => {}
         }
@@ -99,10 +127,10 @@ async fn drop_idle(writer: &Writer) {
     }
 }
 
-async fn run(writer: &Arc<Writer>, defaults: &Arc<DefaultObjects>) {
+async fn run(writer: &Arc<Writer>, defaults: &Arc<DefaultObjects>, controllers: Controllers) {
     loop {
         // Whatever ends this, an error of the store or a compacted history, a restart begins with the current state.
-        if let Err(failure) = Lifecycle::new(writer, defaults).follow().await {
+        if let Err(failure) = Lifecycle::new(writer, defaults, controllers).follow().await {
             tracing::warn!(%failure, "lifecycle controller restarting");
         }
         sleep(RETRY.0).await;
@@ -111,6 +139,7 @@ async fn run(writer: &Arc<Writer>, defaults: &Arc<DefaultObjects>) {
 
 struct Lifecycle {
     world: Arc<World>,
+    controllers: Controllers,
     queue: WorkQueue<Work>,
     under_way: JoinSet<(Work, Result<Outcome, ApiError>)>,
     /// Since when deletions have been postponed.
@@ -133,10 +162,11 @@ impl World {
 }
 
 impl Lifecycle {
-    fn new(writer: &Arc<Writer>, defaults: &Arc<DefaultObjects>) -> Lifecycle {
+    fn new(writer: &Arc<Writer>, defaults: &Arc<DefaultObjects>, controllers: Controllers) -> Lifecycle {
         let (writer, defaults) = (writer.clone(), defaults.clone());
         Lifecycle {
             world: Arc::new(World { writer, defaults, owners: Mutex::default() }),
+            controllers,
             queue: WorkQueue::default(),
             under_way: JoinSet::new(),
             since: HashMap::new(),
@@ -269,6 +299,9 @@ impl Lifecycle {
 
     /// Plans the deletion of an object that has just been written for when it has not been written for a while.
     fn await_quiet(&mut self, work: Work) {
+        if !self.controllers.do_work(&work) {
+            return;
+        }
         let now = Instant::now();
         let since = *self.since.entry(work.clone()).or_insert(now);
         let at = (now + QUIET).min(since + LONGEST_QUIET);
@@ -284,7 +317,9 @@ impl Lifecycle {
     }
 
     fn plan(&mut self, work: Work, after: Duration) {
-        self.queue.plan(work, Instant::now() + after);
+        if self.controllers.do_work(&work) {
+            self.queue.plan(work, Instant::now() + after);
+        }
     }
 
     fn end(&mut self, work: Work, outcome: Result<Outcome, ApiError>) {

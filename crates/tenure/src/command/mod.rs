@@ -43,6 +43,7 @@ commands! {
     schema Schema,
     fields Fields,
     serve Serve,
+    envtest Envtest,
     #[cfg(feature = "etcd")] store Store,
     completions Completions,
     man Man,

@@ -1,17 +1,30 @@
 //! `tenure serve`: opens the store, creates credentials, listens, and prints how to connect.
 
-use crate::{Outcome, encryption::{EncryptionConfig, EncryptionFlags}, identity::IdentityFlags, terminal::Terminal};
+use crate::{
+    Outcome,
+    control_plane::ControlPlane,
+    controllers::controllers,
+    encryption::{EncryptionConfig, EncryptionFlags},
+    identity::IdentityFlags,
+    logging,
+    terminal::Terminal,
+};
 #[cfg(feature = "etcd")]
 use crate::{control, etcd::EtcdFlags};
 use clap::{Args, ValueEnum};
-use std::{fs::DirBuilder, net::SocketAddr, os::unix::fs::DirBuilderExt, path::{Path, PathBuf}, sync::Arc};
-use tenure_http::{Authentication, Credentials, listener::{self, bind}, reachable, write_insecure_kubeconfig};
+use std::{
+    fs::DirBuilder,
+    net::SocketAddr,
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use tenure_admission::{AdmissionChain, PluginSelection};
-use tenure_server::{Behavior, Server, ServerOptions};
+use tenure_http::{Authentication, Credentials, listener::bind, reachable, write_insecure_kubeconfig};
+use tenure_server::{Behavior, ServerOptions};
+use tenure_store::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
 #[cfg(feature = "etcd")]
-use tenure_store::{EtcdOptions, EtcdStore, EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
-use tokio::net::TcpListener;
-use tracing_subscriber::EnvFilter;
+use tenure_store::{EtcdOptions, EtcdStore};
 
 /// Run the control plane.
 #[derive(Args)]
@@ -45,6 +58,9 @@ pub struct Options {
     /// Admission plugins to disable, such as `LimitRanger,Priority`.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     disable_admission_plugins: Vec<String>,
+    /// Controllers to run: `*`, or a list of names; `-garbage-collector-controller` and `-namespace-controller` turn one off.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', env = crate::controllers::VARIABLE, allow_hyphen_values = true)]
+    controllers: Vec<String>,
     /// Create the service account `default` and the config map `kube-root-ca.crt` in every namespace.
     #[arg(long)]
     service_accounts: bool,
@@ -95,9 +111,7 @@ fn start(options: Options) -> Result<(), Error> {
         )
         .into());
     }
-    let filter =
-        EnvFilter::try_new(&options.log).map_err(|error| format!("--log {:?}: {error}", options.log))?;
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    logging::init(&options.log)?;
     DirBuilder::new().recursive(true).mode(0o700).create(&options.data_dir).map_err(|error| {
         format!("cannot create the data directory {}: {error}", options.data_dir.display())
     })?;
@@ -131,26 +145,20 @@ async fn serve(options: Options) -> Result<(), Error> {
     let chain = AdmissionChain::new(&plugins)?;
     let mut server_options = ServerOptions::new(access);
     server_options.admission = chain;
+    server_options.controllers = controllers(&options.controllers)?;
     server_options.behavior = match options.compatibility {
         Compatibility::Kubernetes => Behavior::kubernetes(),
         Compatibility::Tenure => Behavior::tenure(),
     };
     options.identity.apply(&mut server_options)?;
-    let api = Server::with_options(store, server_options).await;
-    let api = api.map_err(|failure| format!("cannot start: {failure}"))?;
-    api.announce(address);
-    if options.service_accounts {
-        api.provide_default_objects(&authority);
-    }
-    api.start_controllers();
-    greet(&listener, &kubeconfig, options.insecure_http)?;
-    let stopping = api.clone();
-    let stop = async move {
-        stopped().await;
-        stopping.stop();
+    let control_plane = ControlPlane {
+        store,
+        tls,
+        options: server_options,
+        advertised: address,
+        default_objects: options.service_accounts.then_some(authority),
     };
-    listener::serve(listener, tls, api, stop).await;
-    tracing::info!("stopped");
+    control_plane.serve(listener, || greet(address, &kubeconfig, options.insecure_http)).await?;
     Ok(())
 }
 
@@ -175,27 +183,13 @@ async fn open_store(options: &Options, encryption: &EncryptionConfig) -> Result<
 }
 
 /// Prints the address and how to connect.
-fn greet(listener: &TcpListener, kubeconfig: &Path, insecure: bool) -> Result<(), Error> {
+fn greet(address: SocketAddr, kubeconfig: &Path, insecure: bool) -> Result<(), String> {
     let scheme = if insecure { "http" } else { "https" };
-    let kubeconfig = kubeconfig.canonicalize()?;
+    let kubeconfig = kubeconfig.canonicalize().map_err(|error| format!("{}: {error}", kubeconfig.display()))?;
     println!(
         "Tenure listens on {scheme}://{}\n\n  export KUBECONFIG={}\n  kubectl create configmap hello --from-literal=who=world\n  kubectl get configmap hello -o yaml --show-managed-fields",
-        reachable(listener.local_addr()?),
+        reachable(address),
         kubeconfig.display()
     );
     Ok(())
-}
-
-/// Waits for SIGTERM or SIGINT.
-async fn stopped() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut terminate), Ok(mut interrupt)) =
-        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
 }

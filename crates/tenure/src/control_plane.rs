@@ -1,0 +1,55 @@
+//! Runs a control plane: builds the server, creates the objects that every client expects, and serves until a signal.
+
+use crate::signal::terminated;
+use std::{net::SocketAddr, sync::Arc};
+use tenure_http::listener::{self, Tls};
+use tenure_server::{Server, ServerOptions};
+use tenure_store::Store;
+use tokio::net::TcpListener;
+
+/// What a control plane is made of.
+pub struct ControlPlane {
+    /// Where objects are stored.
+    pub store: Arc<dyn Store>,
+    /// TLS of the listener; without it the server speaks plain HTTP.
+    pub tls: Option<Tls>,
+    /// The options of the server.
+    pub options: ServerOptions,
+    /// The address that the service `kubernetes` leads to.
+    pub advertised: SocketAddr,
+    /// The authority to publish in every namespace, together with the service account `default`, if this is wanted.
+    pub default_objects: Option<String>,
+}
+
+impl ControlPlane {
+    /// Serves until SIGTERM or SIGINT. `ready` is called when the first request can be answered.
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        ready: impl FnOnce() -> Result<(), String>,
+    ) -> Result<(), String> {
+        let stop = terminated().map_err(|error| format!("cannot handle signals: {error}"))?;
+        let ControlPlane { store, tls, options, advertised, default_objects } = self;
+        let started = async {
+            let server = Server::with_options(store, options).await?;
+            server.announce(advertised);
+            if let Some(authority) = default_objects {
+                server.provide_default_objects(&authority);
+            }
+            server.create_default_objects().await?;
+            server.start_controllers();
+            Ok(server)
+        };
+        let server =
+            started.await.map_err(|error: tenure_meta::ApiError| format!("cannot start: {error}"))?;
+        ready()?;
+        let stopping = server.clone();
+        let stop = async move {
+            stop.await;
+            stopping.stop();
+        };
+        listener::serve(listener, tls, server, stop).await;
+        tracing::info!("stopped");
+        Ok(())
+    }
+}

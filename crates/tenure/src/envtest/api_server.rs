@@ -1,0 +1,242 @@
+//! Tenure as `kube-apiserver`: translates the flags, opens a store in memory and serves.
+
+use super::{
+    Error,
+    api_server_flags::{help, parse},
+    flags::{FlagError, Flags, invalid},
+};
+use crate::{
+    control_plane::ControlPlane,
+    controllers::controllers,
+    identity::{AuthorizationMode, IdentityFlags},
+    logging,
+};
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    sync::Arc,
+};
+use tenure_admission::{AdmissionChain, AdmissionError, PluginSelection, plugin_names};
+use tenure_http::{Authentication, ServingCertificate, listener};
+use tenure_server::{Behavior, Controllers, ServerOptions};
+use tenure_store::MemoryStore;
+
+/// The directory of the certificate if none is given.
+const CERT_DIR: &str = "/var/run/kubernetes";
+/// The first verbosity at which requests are logged.
+const DEBUG_VERBOSITY: u8 = 4;
+/// Admission plugins of Kubernetes that Tenure does not have. They may be selected, with a warning.
+const ABSENT_PLUGINS: [&str; 22] = [
+    "AlwaysAdmit",
+    "AlwaysDeny",
+    "AlwaysPullImages",
+    "CertificateApproval",
+    "CertificateSigning",
+    "ClusterTrustBundleAttest",
+    "DenyServiceExternalIPs",
+    "EventRateLimit",
+    "ImagePolicyWebhook",
+    "JobValidation",
+    "LimitPodHardAntiAffinityTopology",
+    "NamespaceAutoProvision",
+    "NamespaceExists",
+    "NodeDeclaredFeatureValidator",
+    "NodeRestriction",
+    "OwnerReferencesPermissionEnforcement",
+    "PodGroupProtection",
+    "PodGroupWorkloadExists",
+    "PodNodeSelector",
+    "PodResizeValidator",
+    "PodTolerationRestriction",
+    "PodTopologyLabels",
+];
+
+/// Runs the API server until it receives a signal.
+pub(super) fn run(arguments: &[String]) -> Result<(), Error> {
+    let flags = parse(arguments)?;
+    if flags.switch("help") == Some(true) || flags.switch("h") == Some(true) {
+        print!("{}", help());
+        return Ok(());
+    }
+    if flags.switch("version") == Some(true) {
+        println!("Kubernetes {}", tenure_openapi::KUBERNETES);
+        return Ok(());
+    }
+    let settings = Settings::read(&flags)?;
+    logging::init(settings.log)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
+    Ok(runtime.block_on(serve(settings))?)
+}
+
+async fn serve(settings: Settings) -> Result<(), String> {
+    // First of all: a port that is taken is an error at once, and clients that connect early are queued, not refused.
+    let listener = listener::bind(settings.bind).await.map_err(|error| error.to_string())?;
+    let certificate = settings.certificate()?;
+    let tls = certificate.tls(settings.identity.client_authorities()?)?;
+    // There is no token of the administrator: administrators have certificates or tokens of their own.
+    let mut options = ServerOptions::new(Authentication::Token(String::new()));
+    options.admission = admission(settings.plugins)?;
+    options.behavior = Behavior::kubernetes();
+    options.controllers = settings.controllers;
+    settings.identity.apply(&mut options)?;
+    let control_plane = ControlPlane {
+        store: Arc::new(MemoryStore::new()),
+        tls: Some(tls),
+        options,
+        advertised: SocketAddr::new(settings.advertise, settings.bind.port()),
+        default_objects: None,
+    };
+    let ready = || {
+        tracing::info!(address = %settings.bind, "serving");
+        Ok(())
+    };
+    control_plane.serve(listener, ready).await
+}
+
+/// What the flags ask for.
+struct Settings {
+    bind: SocketAddr,
+    advertise: IpAddr,
+    cert_dir: PathBuf,
+    /// The files of certificate and key, if they are not those of the directory.
+    cert_files: Option<(PathBuf, PathBuf)>,
+    identity: IdentityFlags,
+    plugins: PluginSelection,
+    controllers: Controllers,
+    log: &'static str,
+}
+
+impl Settings {
+    fn read(flags: &Flags) -> Result<Settings, FlagError> {
+        const ADDRESS: &str = "expected an IP address, such as 127.0.0.1";
+        const PORT: &str = "expected a port, a number between 1 and 65535";
+        let address = flags.parsed("bind-address", ADDRESS)?.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        let port = flags.parsed::<u16>("secure-port", PORT)?.unwrap_or(6443);
+        if port == 0 {
+            return Err(invalid("secure-port", "0", PORT));
+        }
+        let path = |name: &str| flags.last(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+        let cert_files = match (path("tls-cert-file"), path("tls-private-key-file")) {
+            (Some(certificate), Some(key)) => Some((certificate, key)),
+            (None, None) => None,
+            (Some(_), None) => return Err(FlagError::NeedsArgument("tls-private-key-file".into())),
+            (None, Some(_)) => return Err(FlagError::NeedsArgument("tls-cert-file".into())),
+        };
+        let verbosity = flags.parsed::<u8>("v", "expected a number between 0 and 255")?.unwrap_or_default();
+        Ok(Settings {
+            bind: SocketAddr::new(address, port),
+            advertise: flags.parsed("advertise-address", ADDRESS)?.unwrap_or(address),
+            cert_dir: path("cert-dir").unwrap_or_else(|| CERT_DIR.into()),
+            cert_files,
+            identity: identity(flags)?,
+            plugins: plugins(flags)?,
+            controllers: selected_controllers(flags)?,
+            log: if verbosity >= DEBUG_VERBOSITY { "debug" } else { "info" },
+        })
+    }
+
+    /// Returns the certificate to present; one is created where there is none.
+    fn certificate(&self) -> Result<ServingCertificate, String> {
+        if let Some((certificate, key)) = &self.cert_files {
+            return ServingCertificate::read(certificate, key).map_err(|error| error.to_string());
+        }
+        let mut names: Vec<String> =
+            ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "127.0.0.1", "::1"]
+                .map(str::to_owned)
+                .into();
+        for address in [self.bind.ip(), self.advertise].map(|address| address.to_string()) {
+            if !names.contains(&address) {
+                names.push(address);
+            }
+        }
+        ServingCertificate::open(&self.cert_dir, names).map_err(|error| error.to_string())
+    }
+}
+
+fn identity(flags: &Flags) -> Result<IdentityFlags, FlagError> {
+    let path = |name: &str| flags.last(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let mode = authorization_mode(flags)?;
+    let allows_everything = mode == AuthorizationMode::AlwaysAllow;
+    Ok(IdentityFlags {
+        authorization_mode: Some(mode),
+        // Anonymous requests that may do everything would need no credentials at all.
+        anonymous_auth: flags.switch("anonymous-auth").unwrap_or(true) && !allows_everything,
+        token_auth_file: path("token-auth-file"),
+        client_ca_file: path("client-ca-file"),
+        service_account_signing_key_file: path("service-account-signing-key-file"),
+        service_account_key_file: flags.all("service-account-key-file").iter().map(PathBuf::from).collect(),
+        service_account_issuer: flags.all("service-account-issuer").to_vec(),
+        api_audiences: flags.list("api-audiences").unwrap_or_default(),
+    })
+}
+
+fn authorization_mode(flags: &Flags) -> Result<AuthorizationMode, FlagError> {
+    const NAME: &str = "authorization-mode";
+    let modes = flags.list(NAME).unwrap_or_else(|| vec!["AlwaysAllow".to_owned()]);
+    let has = |mode: &str| modes.iter().any(|of| of == mode);
+    if let Some(other) = modes.iter().find(|mode| !["AlwaysAllow", "Node", "RBAC"].contains(&mode.as_str())) {
+        return Err(invalid(NAME, other, "expected RBAC, Node,RBAC or AlwaysAllow"));
+    }
+    match (has("AlwaysAllow"), has("RBAC")) {
+        (true, _) => Ok(AuthorizationMode::AlwaysAllow),
+        (false, true) => Ok(AuthorizationMode::Rbac),
+        (false, false) => Err(invalid(NAME, &modes.join(","), "expected RBAC, Node,RBAC or AlwaysAllow")),
+    }
+}
+
+fn plugins(flags: &Flags) -> Result<PluginSelection, FlagError> {
+    let is_known = |name: &str| plugin_names().any(|of| of == name) || ABSENT_PLUGINS.contains(&name);
+    let list = |flag: &str| -> Result<Option<Vec<String>>, FlagError> {
+        let names = flags.list(flag);
+        let unknown = names.iter().flatten().find(|name| !is_known(name));
+        match unknown {
+            Some(name) => Err(invalid(flag, name, "expected the name of an admission plugin")),
+            None => Ok(names),
+        }
+    };
+    if let Some(enabled) = list("admission-control")? {
+        let disabled = plugin_names().filter(|name| !enabled.iter().any(|of| of == name));
+        return Ok(PluginSelection { disabled: disabled.map(str::to_owned).collect(), enabled });
+    }
+    let disabled = list("disable-admission-plugins")?.unwrap_or_default();
+    let mut enabled = list("enable-admission-plugins")?.unwrap_or_default();
+    // A default plugin of Kubernetes.
+    let accounts = "ServiceAccount".to_owned();
+    if !disabled.contains(&accounts) {
+        enabled.push(accounts);
+    }
+    Ok(PluginSelection { enabled, disabled })
+}
+
+/// Returns the chain of a selection. Plugins that Tenure does not have are left out, and those that are part of it stay.
+fn admission(mut plugins: PluginSelection) -> Result<AdmissionChain, String> {
+    for absent in plugins.enabled.extract_if(.., |name| ABSENT_PLUGINS.contains(&name.as_str())) {
+        tracing::warn!(plugin = absent, "the admission plugin does not exist in Tenure and does not run");
+    }
+    plugins.disabled.retain(|name| !ABSENT_PLUGINS.contains(&name.as_str()));
+    loop {
+        match AdmissionChain::new(&plugins) {
+            Err(AdmissionError::Required { name }) => {
+                tracing::debug!(
+                    plugin = name,
+                    "the admission plugin is part of Tenure and cannot be disabled"
+                );
+                plugins.disabled.retain(|of| *of != name);
+            }
+            chain => return chain.map_err(|error| error.to_string()),
+        }
+    }
+}
+
+fn selected_controllers(flags: &Flags) -> Result<Controllers, FlagError> {
+    let names = flags.list("controllers").or_else(|| {
+        let given = std::env::var(crate::controllers::VARIABLE).ok()?;
+        Some(given.split(',').map(|name| name.trim().to_owned()).collect())
+    });
+    let mut selected = controllers(&names.unwrap_or_default()).map_err(|error| {
+        invalid("controllers", flags.last("controllers").unwrap_or_default(), error.to_string())
+    })?;
+    selected.garbage_collection &= flags.switch("enable-garbage-collector").unwrap_or(true);
+    Ok(selected)
+}

@@ -1,0 +1,229 @@
+//! The flags of kube-apiserver: those that Tenure honours, those that cannot matter to it, and those that need something it
+//! does not have. A flag that is in none of these tables is unknown.
+
+use super::flags::{FlagError, Flags, Kind, Syntax};
+use Kind::{Switch, Value};
+
+/// The flags that Tenure honours, with their help.
+const HONOURED: &[(&str, Kind, &str)] = &[
+    ("admission-control", Value, "Admission plugins to run instead of the default ones (deprecated)."),
+    ("advertise-address", Value, "The address of the endpoints of the service kubernetes."),
+    (
+        "anonymous-auth",
+        Switch,
+        "Whether requests without credentials run as system:anonymous. [default=true]",
+    ),
+    ("api-audiences", Value, "The audiences of the API server; by default the issuer."),
+    ("audit-log-path", Value, "The file of audit events; - is standard output."),
+    ("audit-policy-file", Value, "The policy that decides which requests are audited."),
+    (
+        "authorization-mode",
+        Value,
+        "RBAC, which may be combined with Node, or AlwaysAllow. [default=AlwaysAllow]",
+    ),
+    ("bind-address", Value, "The address to listen on. [default=0.0.0.0]"),
+    (
+        "cert-dir",
+        Value,
+        "The directory of apiserver.crt and apiserver.key, which are created if they are missing.",
+    ),
+    ("client-ca-file", Value, "The authorities of client certificates. CN is the user, O the groups."),
+    (
+        "controllers",
+        Value,
+        "Controllers to run: *, or a list of names; -name turns one off. Tenure's own flag.",
+    ),
+    ("disable-admission-plugins", Value, "Default admission plugins that do not run."),
+    ("enable-admission-plugins", Value, "Admission plugins that run besides the default ones."),
+    ("enable-garbage-collector", Switch, "Whether dependents of deleted owners are deleted. [default=true]"),
+    ("help", Switch, "Print this help."),
+    ("secure-port", Value, "The port to listen on, with TLS. [default=6443]"),
+    (
+        "service-account-issuer",
+        Value,
+        "The issuer of service account tokens; may be repeated, the first one issues.",
+    ),
+    ("service-account-key-file", Value, "A key that verifies service account tokens; may be repeated."),
+    ("service-account-signing-key-file", Value, "The key that signs service account tokens."),
+    ("tls-cert-file", Value, "The certificate to present, instead of that of --cert-dir."),
+    ("tls-private-key-file", Value, "The key of --tls-cert-file."),
+    ("token-auth-file", Value, "A file of static tokens: lines of token,user,uid,\"groups\"."),
+    ("v", Value, "The number of the log level verbosity; from 4 on requests are logged."),
+    ("version", Switch, "Print the version."),
+];
+
+/// Switches that cannot matter: they tune caches, workers, logs or connections to parts that Tenure does not have.
+const IGNORED_SWITCHES: &str = "aggregator-reject-forwarding-redirect allow-privileged audit-log-batch-throttle-enable \
+    audit-log-compress audit-log-truncate-enabled audit-webhook-batch-throttle-enable audit-webhook-truncate-enabled \
+    contention-profiling disable-http2-serving emulation-forward-compatible enable-aggregator-routing \
+    enable-bootstrap-token-auth enable-logs-handler enable-priority-and-fairness \
+    encryption-provider-config-automatic-reload log-json-split-stream log-text-split-stream permit-address-sharing \
+    permit-port-sharing profiling runtime-config-emulation-forward-compatible service-account-extend-token-expiration \
+    service-account-lookup shutdown-send-retry-after watch-cache";
+
+/// Flags with a value that cannot matter, for the same reason.
+const IGNORED_VALUES: &str = "allow-metric-labels allow-metric-labels-manifest apiserver-count \
+    audit-log-batch-buffer-size audit-log-batch-max-size audit-log-batch-max-wait audit-log-batch-throttle-burst \
+    audit-log-batch-throttle-qps audit-log-format audit-log-maxage audit-log-maxbackup audit-log-maxsize audit-log-mode \
+    audit-log-truncate-max-batch-size audit-log-truncate-max-event-size audit-log-version \
+    audit-webhook-batch-buffer-size audit-webhook-batch-initial-backoff audit-webhook-batch-max-size \
+    audit-webhook-batch-max-wait audit-webhook-batch-throttle-burst audit-webhook-batch-throttle-qps \
+    audit-webhook-initial-backoff audit-webhook-mode audit-webhook-truncate-max-batch-size \
+    audit-webhook-truncate-max-event-size audit-webhook-version authentication-token-webhook-cache-ttl \
+    authentication-token-webhook-version authorization-webhook-cache-authorized-ttl \
+    authorization-webhook-cache-unauthorized-ttl authorization-webhook-version coordinated-leadership-lease-duration \
+    coordinated-leadership-renew-deadline coordinated-leadership-retry-period cors-allowed-origins debug-socket-path \
+    default-not-ready-toleration-seconds default-unreachable-toleration-seconds default-watch-cache-size \
+    delete-collection-workers disabled-metrics egress-selector-config-file emulated-version encryption-provider-config \
+    endpoint-reconciler-type etcd-cafile etcd-certfile etcd-compaction-interval etcd-count-metric-poll-period \
+    etcd-db-metric-poll-interval etcd-healthcheck-timeout etcd-keyfile etcd-prefix etcd-readycheck-timeout etcd-servers \
+    etcd-servers-overrides event-ttl external-hostname feature-gates goaway-chance http2-max-streams-per-connection \
+    kubelet-certificate-authority kubelet-client-certificate kubelet-client-key kubelet-port \
+    kubelet-preferred-address-types kubelet-read-only-port kubelet-timeout kubernetes-service-node-port \
+    lease-reuse-duration-seconds livez-grace-period log-flush-frequency log-json-info-buffer-size \
+    log-text-info-buffer-size logging-format master-count max-connection-bytes-per-sec max-mutating-requests-inflight \
+    max-requests-inflight min-compatibility-version min-request-timeout peer-advertise-ip peer-advertise-port \
+    peer-ca-file proxy-client-cert-file proxy-client-key-file request-timeout requestheader-allowed-names \
+    requestheader-client-ca-file requestheader-extra-headers-prefix requestheader-group-headers \
+    requestheader-uid-headers requestheader-username-headers runtime-config service-account-jwks-uri \
+    service-account-max-token-expiration service-cluster-ip-range service-node-port-range \
+    show-hidden-metrics-for-version shutdown-delay-duration shutdown-watch-termination-grace-period storage-backend \
+    storage-initialization-timeout storage-media-type strict-transport-security-directives target-ram-mb \
+    tls-cipher-suites tls-curve-preferences tls-min-version tls-sni-cert-key tracing-config-file vmodule \
+    watch-cache-sizes";
+
+/// Flags that would change what users may do, and need something that Tenure does not have.
+const UNSUPPORTED: &[(&str, &str)] = &[
+    ("admission-control-config-file", "configurations of admission plugins"),
+    ("audit-webhook-config-file", "audit webhooks"),
+    ("authentication-config", "structured authentication"),
+    ("authentication-token-webhook-config-file", "token webhooks"),
+    ("authorization-config", "structured authorization"),
+    ("authorization-policy-file", "ABAC"),
+    ("authorization-webhook-config-file", "authorization webhooks"),
+    ("oidc-ca-file", "OpenID Connect"),
+    ("oidc-client-id", "OpenID Connect"),
+    ("oidc-groups-claim", "OpenID Connect"),
+    ("oidc-groups-prefix", "OpenID Connect"),
+    ("oidc-issuer-url", "OpenID Connect"),
+    ("oidc-required-claim", "OpenID Connect"),
+    ("oidc-signing-algs", "OpenID Connect"),
+    ("oidc-username-claim", "OpenID Connect"),
+    ("oidc-username-prefix", "OpenID Connect"),
+    ("service-account-signing-endpoint", "external signers of service account tokens"),
+];
+
+/// Reads a command line of kube-apiserver.
+pub fn parse(arguments: &[String]) -> Result<Flags, FlagError> {
+    let flags = Flags::parse(arguments, Syntax::Posix, kind)?;
+    for name in flags.names() {
+        // An empty value is the default.
+        let given = flags.all(name).iter().any(|value| !value.is_empty());
+        if let Some((_, reason)) = UNSUPPORTED.iter().find(|(flag, _)| *flag == name && given) {
+            return Err(FlagError::Unsupported { flag: name.to_owned(), reason });
+        }
+    }
+    Ok(flags)
+}
+
+fn kind(name: &str) -> Option<Kind> {
+    let name = if name == "h" { "help" } else { name };
+    let honoured = HONOURED.iter().find(|(flag, ..)| *flag == name).map(|(_, kind, _)| *kind);
+    let listed = |list: &str| list.split_whitespace().any(|flag| flag == name);
+    let unsupported = || UNSUPPORTED.iter().any(|(flag, _)| *flag == name);
+    honoured
+        .or_else(|| listed(IGNORED_SWITCHES).then_some(Switch))
+        .or_else(|| (listed(IGNORED_VALUES) || unsupported()).then_some(Value))
+}
+
+/// Returns the help.
+pub fn help() -> String {
+    let mut text = String::from(
+        "Tenure in the place of kube-apiserver, with its data in memory. It behaves as Kubernetes does.\n\n\
+         Usage:\n  kube-apiserver [flags]\n\nFlags:\n",
+    );
+    let row = |name: &str, kind: Kind, help: &str| {
+        let dashes = if name == "v" { "  -v, --" } else { "      --" };
+        let value = if kind == Value { " string" } else { "" };
+        format!("{dashes}{name}{value}\n                {help}\n")
+    };
+    for (name, kind, help) in HONOURED {
+        text += &row(name, *kind, help);
+    }
+    text += "\nAccepted without effect:\n\n";
+    for (list, kind) in [(IGNORED_SWITCHES, Switch), (IGNORED_VALUES, Value)] {
+        for name in list.split_whitespace() {
+            text += row(name, kind, "").trim_end();
+            text.push('\n');
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn parse_line(line: &str) -> Result<Flags, String> {
+        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        parse(&arguments).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn no_flag_is_listed_twice() {
+        let mut seen = BTreeSet::new();
+        let ignored = IGNORED_SWITCHES.split_whitespace().chain(IGNORED_VALUES.split_whitespace());
+        let names = HONOURED.iter().map(|(name, ..)| *name).chain(ignored);
+        for name in names.chain(UNSUPPORTED.iter().map(|(name, _)| *name)) {
+            assert!(seen.insert(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_command_lines_of_test_frameworks_are_accepted() {
+        for line in [
+            "--allow-privileged=true --authorization-mode=RBAC --bind-address=127.0.0.1 --cert-dir=/c \
+             --client-ca-file=/c/client-cert-auth-ca.crt --disable-admission-plugins=ServiceAccount \
+             --etcd-servers=http://127.0.0.1:1 --secure-port=6443 --service-account-issuer=https://127.0.0.1:6443/ \
+             --service-account-key-file=/c/sa-signer.crt --service-account-signing-key-file=/c/sa-signer.key \
+             --service-cluster-ip-range=10.0.0.0/24",
+            "--cert-dir /c --secure-port 6443 --etcd-servers http://0.0.0.0:1 --authorization-mode RBAC \
+             --service-account-issuer https://localhost --service-account-signing-key-file /c/apiserver.key \
+             --service-account-key-file /c/apiserver.key --service-account-issuer /c/apiserver.crt \
+             --disable-admission-plugins ServiceAccount --client-ca-file /c/client.crt \
+             --service-cluster-ip-range 10.0.0.0/24 --allow-privileged",
+            "--etcd-prefix=/registry --allow-privileged=true --admission-control= --runtime-config=api/all=true \
+             --feature-gates=A=true,B=false --max-requests-inflight=0 --enable-priority-and-fairness=false \
+             --authorization-mode=Node,RBAC --tls-cert-file=/a --tls-private-key-file=/k --secure-port=6443 \
+             --proxy-client-key-file=/k --proxy-client-cert-file=/a --audit-policy-file=/p --audit-log-path=/l --v=4",
+            "--requestheader-client-ca-file=/r --requestheader-username-headers=X-Remote-User --vmodule=a=1 -v 2 \
+             --endpoint-reconciler-type=none --audit-log-maxsize=100 --audit-log-maxage 1",
+        ] {
+            let flags = parse_line(line).unwrap();
+            assert!(flags.names().count() > 5, "{line}");
+        }
+    }
+
+    #[test]
+    fn other_flags_are_errors() {
+        for (line, error) in [
+            ("--insecure-port=0", "unknown flag: --insecure-port"),
+            ("--such-flag", "unknown flag: --such-flag"),
+            (
+                "--oidc-issuer-url=https://a",
+                "flag not supported by Tenure: --oidc-issuer-url: OpenID Connect",
+            ),
+        ] {
+            assert_eq!(parse_line(line).unwrap_err(), error);
+        }
+        assert!(parse_line("--oidc-issuer-url=").is_ok());
+    }
+
+    #[test]
+    fn the_help_lists_what_frameworks_look_for() {
+        let help = help();
+        assert!(help.contains("\n      --secure-port string\n") && help.contains("\n  -v, --v string\n"));
+        assert!(!help.contains("--insecure-port"), "frameworks would pass it");
+    }
+}

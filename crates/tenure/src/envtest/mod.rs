@@ -1,0 +1,101 @@
+//! Tenure in the place of `kube-apiserver` and `etcd`: started under one of these names, the binary takes that program's
+//! flags. Test frameworks such as envtest start both programs for every suite; with Tenure the data lives in the API
+//! server, in memory, and the `etcd` only answers health checks.
+
+mod api_server;
+mod api_server_flags;
+mod etcd;
+mod flags;
+
+use flags::FlagError;
+use std::{ffi::OsString, path::Path, process::ExitCode};
+
+/// A program whose place the binary takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// The API server.
+    KubeApiserver,
+    /// A stand-in for the store of the API server.
+    Etcd,
+}
+
+impl Program {
+    /// All programs.
+    pub const ALL: [Program; 2] = [Program::KubeApiserver, Program::Etcd];
+
+    /// Returns the file name of the program.
+    pub fn name(self) -> &'static str {
+        match self {
+            Program::KubeApiserver => "kube-apiserver",
+            Program::Etcd => "etcd",
+        }
+    }
+
+    /// Returns the program that is started under a path; `None` for Tenure itself.
+    pub fn of_path(path: &Path) -> Option<Program> {
+        let name = path.file_name()?.to_str()?;
+        Program::ALL.into_iter().find(|program| program.name() == name)
+    }
+
+    /// Runs the program until it receives a signal.
+    pub fn run(self, arguments: impl Iterator<Item = OsString>) -> ExitCode {
+        let arguments: Vec<String> =
+            arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
+        let result = match self {
+            Program::KubeApiserver => api_server::run(&arguments),
+            Program::Etcd => etcd::run(&arguments),
+        };
+        match result {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(Error::Flag(error)) => {
+                eprintln!("Error: {error}\nSee '{} --help' for usage.", self.name());
+                ExitCode::FAILURE
+            }
+            Err(Error::Run(error)) => {
+                eprintln!("Error: {error}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
+
+/// Why a program ended.
+#[derive(Debug)]
+enum Error {
+    /// The command line is wrong.
+    Flag(FlagError),
+    /// The program could not run.
+    Run(String),
+}
+
+impl From<FlagError> for Error {
+    fn from(error: FlagError) -> Error {
+        Error::Flag(error)
+    }
+}
+
+impl From<String> for Error {
+    fn from(error: String) -> Error {
+        Error::Run(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_name_decides() {
+        for (path, program) in [
+            ("kube-apiserver", Some(Program::KubeApiserver)),
+            ("/opt/assets/kube-apiserver", Some(Program::KubeApiserver)),
+            ("./etcd", Some(Program::Etcd)),
+            ("tenure", None),
+            ("/etcd/tenure", None),
+            ("etcdctl", None),
+            ("", None),
+        ] {
+            assert_eq!(Program::of_path(Path::new(path)), program, "{path}");
+        }
+    }
+}

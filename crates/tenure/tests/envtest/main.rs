@@ -1,0 +1,7 @@
+//! Tenure in the place of `kube-apiserver` and `etcd`, driven as envtest drives the original binaries.
+
+mod contract;
+mod controllers;
+mod harness;
+mod informers;
+mod webhooks;
