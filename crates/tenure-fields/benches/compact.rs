@@ -1,11 +1,10 @@
-//! The binary form against `FieldsV1`, each to and from field sets: what a store saves on every read and
-//! write by keeping it. `FieldsV1` is read three ways: as part of a document, which is what a store that kept
-//! objects as JSON would do, the same with `serde_json` as the parser, and by the reader that takes its text alone
-//! and shares what repeats.
+//! The binary encoding compared with `FieldsV1`: the time that a store saves on every read and write.
+//! `FieldsV1` is parsed in three ways: as part of a document, as a store of JSON objects would do, the same
+//! with `serde_json`, and by the parser of `FieldsV1`, which shares repeated levels.
 //!
-//! `cargo bench -p tenure-fields --bench compact -- least` prints the least time of each way and its ratio, which
-//! other work on the machine hardly changes; `-- count "decode pod binary"` runs one way a thousand times and
-//! nothing else, for tools that count instructions.
+//! `cargo bench -p tenure-fields --bench compact -- least` prints the minimum time of each variant and its
+//! ratio, which other load on the machine hardly affects; `-- count "decode pod binary"` runs one variant a
+//! thousand times and nothing else, for tools that count instructions.
 
 use criterion::{Criterion, Throughput};
 use std::{
@@ -29,7 +28,7 @@ fn example() -> FieldSet {
     fields_v1::parse(text.as_bytes()).expect("the example's set can be read")
 }
 
-/// The set of a Pod, that of a Deployment with many containers, and a mix of recorded ones.
+/// The set of a Pod, the set of a Deployment with many containers, and a mix of recorded sets.
 fn inputs() -> [(&'static str, Vec<FieldSet>); 3] {
     let parse = |text: &[u8]| fields_v1::parse(text).expect("the set can be read");
     [
@@ -39,10 +38,10 @@ fn inputs() -> [(&'static str, Vec<FieldSet>); 3] {
     ]
 }
 
-/// One way of an operation.
+/// A variant of an operation.
 type Way<'a> = (&'static str, Box<dyn FnMut() + 'a>);
 
-/// The same sets as texts, as bytes and in memory.
+/// The same sets as text, as bytes and in memory.
 struct Prepared {
     texts: Vec<Vec<u8>>,
     bytes: Vec<Vec<u8>>,
@@ -56,7 +55,7 @@ impl Prepared {
         Prepared {
             bytes: sets.iter().map(|set| binary::encode(set).expect("encodes")).collect(),
             lists: sets.iter().map(nested_lists::to_text).collect(),
-            // A set as a server holds it: what came from the store or from a request, not what was shared.
+            // A set as a server has it, from the store or from a request, without additional sharing.
             sets: texts.iter().map(|text| fields_v1::parse(text).expect("reads")).collect(),
             texts,
         }
@@ -91,7 +90,7 @@ impl Prepared {
     }
 }
 
-/// Does something with each of many and drops what comes of it.
+/// Applies an operation to each item and drops the results.
 fn each<'a, T, R>(all: &'a [T], mut operation: impl FnMut(&'a T) -> R + 'a) -> Box<dyn FnMut() + 'a> {
     Box::new(move || all.iter().for_each(|one| drop(black_box(operation(black_box(one))))))
 }
@@ -111,8 +110,8 @@ fn sets(criterion: &mut Criterion) {
     }
 }
 
-/// Prints the least time of each way and how many times faster the binary form is; the ways take turns, so that
-/// a slow moment hits all of them.
+/// Prints the minimum time of each variant and the speedup of the binary encoding; the variants take turns,
+/// so a slow moment affects all of them.
 fn least() {
     for (name, sets) in inputs() {
         let prepared = Prepared::new(&sets);
@@ -134,7 +133,7 @@ fn least() {
     }
 }
 
-/// Runs one way a thousand times and nothing else, for tools that count instructions.
+/// Runs one variant a thousand times and nothing else, for tools that count instructions.
 fn count(wanted: &str) {
     for (name, sets) in inputs() {
         let prepared = Prepared::new(&sets);
@@ -148,7 +147,7 @@ fn count(wanted: &str) {
     }
 }
 
-/// All managers of an object in one document against one text each.
+/// All managers of an object in one document compared with one text each.
 fn objects(criterion: &mut Criterion) {
     let record = |(number, line): (usize, &str)| ManagerRecord {
         manager: format!("manager-{number}").into(),

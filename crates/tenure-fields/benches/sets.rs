@@ -1,8 +1,8 @@
-//! Field sets of a big deployment: reading, writing and the algebra, against reading the same text as
-//! `serde_json::Value` in the same run.
+//! Field sets of a big deployment: parsing, formatting and set operations, compared with parsing the same
+//! text as `serde_json::Value` in the same run.
 //!
-//! Sets read from text share the levels of siblings with the same text, which makes the algebra cheaper
-//! than its walk; "unshared" sets are built path by path and show the walk.
+//! Parsed sets share levels with equal text, which makes set operations cheaper than a full traversal;
+//! "unshared" sets are built path by path and show the full cost.
 
 use criterion::Criterion;
 use std::{hint::black_box, time::Duration};
@@ -16,7 +16,7 @@ fn read(text: &[u8]) -> FieldSet {
     fields_v1::parse(text).unwrap()
 }
 
-/// Gives each level memory of its own.
+/// Gives each level its own memory.
 fn unshared(set: &FieldSet) -> FieldSet {
     set.iter().collect()
 }

@@ -1,12 +1,12 @@
-//! Generates a table of strings for the compact forms of field sets:
+//! Generates a string table for the compact encodings of field sets:
 //!
 //! ```text
 //! cargo run --release -p tenure-fields --example compact-table -- VERSION RELEASE CORPUS... > FILE
 //! ```
 //!
-//! VERSION is the new table's, RELEASE the release of Tenure that brings it, CORPUS files or folders: of
-//! `.json` files every list named `managedFields` counts as one object, of `.jsonl` files every line that
-//! is a set. The strings are those of the built-in types and of `frequent-strings.txt`.
+//! VERSION is the version of the new table, RELEASE the release of Tenure that introduces it, CORPUS a list
+//! of files or folders: in `.json` files every list named `managedFields` is one object, in `.jsonl` files
+//! every line that is a set. The strings are those of the built-in types and of `frequent-strings.txt`.
 
 use std::{env, fs, io, path::Path, process::ExitCode};
 use tenure_fields::{
@@ -34,7 +34,9 @@ fn main() -> ExitCode {
 
 fn run(arguments: &[String]) -> Result<String, String> {
     let [version, release, corpora @ ..] = arguments else {
-        return Err("expected the table's version, the release that brings it and a corpus".to_owned());
+        return Err(
+            "expected the version of the table, the release that introduces it and a corpus".to_owned()
+        );
     };
     let version =
         version.parse().map_err(|_| format!("expected a version from 1 to 126, found {version:?}"))?;
@@ -68,7 +70,7 @@ fn read(path: &Path, corpus: &mut Vec<Vec<FieldSet>>) -> io::Result<()> {
             let text = fs::read(path)?;
             match json::parse(&text, &Limits::TRUSTED) {
                 Ok(document) => gather(&document, corpus),
-                Err(error) => eprintln!("{}: left out: {error}", path.display()),
+                Err(error) => eprintln!("{}: skipped: {error}", path.display()),
             }
         }
         Some("jsonl") => {
@@ -81,7 +83,7 @@ fn read(path: &Path, corpus: &mut Vec<Vec<FieldSet>>) -> io::Result<()> {
     Ok(())
 }
 
-/// Adds every list of managers within a document.
+/// Adds every list of managers in a document.
 fn gather(value: &Value, corpus: &mut Vec<Vec<FieldSet>>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| gather(item, corpus)),

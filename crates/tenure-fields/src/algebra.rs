@@ -1,16 +1,17 @@
-//! Union, intersection and difference: one walk over both sets each. Whatever is the same on both sides or
-//! untouched by the other is shared with the result; a level that comes out as it went in is returned itself.
+//! Union, intersection and difference, each in one traversal of both sets. Subtrees that are equal on both
+//! sides or affected by one side only are shared with the result; a level that does not change is returned as
+//! is.
 
-use crate::{FieldSet, Node, recent::Recent};
+use crate::{FieldSet, Node, memo::Memo};
 use std::cmp::Ordering;
 
-/// What becomes of a node that both sets have, apart from its children.
+/// How a node that both sets contain is combined, apart from its children.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Operation {
     Union,
     Intersection,
     Difference,
-    /// As the difference, but an element of the second set takes with it all that is below.
+    /// Like the difference, but an element of the second set also removes everything below it.
     RecursiveDifference,
 }
 
@@ -63,16 +64,16 @@ impl FieldSet {
 }
 
 fn merge(a: &FieldSet, b: &FieldSet, operation: Operation) -> FieldSet {
-    Merge { operation, nodes: Vec::new(), recent: Recent::new() }.sets(a, b, 0)
+    Merge { operation, nodes: Vec::new(), recent: Memo::new() }.sets(a, b, 0)
 }
 
 struct Merge<'s> {
     operation: Operation,
-    /// The nodes of all levels that are being made, the innermost last.
+    /// The nodes of all levels under construction, innermost last.
     nodes: Vec<Node>,
-    /// The levels merged last. Items of one shape share their levels on both sides, and so get one result,
-    /// shared as well.
-    recent: Recent<(&'s FieldSet, &'s FieldSet), FieldSet>,
+    /// The levels merged last. Items with the same fields share their levels on both sides, so their result
+    /// is computed once and shared too.
+    recent: Memo<(&'s FieldSet, &'s FieldSet), FieldSet>,
 }
 
 impl<'s> Merge<'s> {
@@ -135,7 +136,7 @@ impl<'s> Merge<'s> {
         }
     }
 
-    /// Puts the outcome of a node that both levels have.
+    /// Adds the result for a node that both levels contain.
     fn both(&mut self, level: &mut Level<'s>, node: &'s Node, other: &'s Node, depth: usize) {
         let included = match self.operation {
             Operation::Union => node.included || other.included,
@@ -154,17 +155,17 @@ impl<'s> Merge<'s> {
     }
 }
 
-/// A level in the making from the nodes of another, copied only once it differs.
+/// A level built from the nodes of another, copied only when it starts to differ.
 struct Level<'s> {
     from: &'s [Node],
-    /// How many nodes of `from` are dealt with.
+    /// The number of nodes of `from` that are processed.
     next: usize,
-    /// Where the nodes so far begin, unless they are just the first of `from`.
+    /// The start of the nodes so far, unless they equal the first nodes of `from`.
     base: Option<usize>,
 }
 
 impl<'s> Level<'s> {
-    /// Leaves the next node as it is.
+    /// Keeps the next node.
     fn keep_next(&mut self, merge: &mut Merge<'s>) {
         if self.base.is_some() {
             merge.nodes.push(self.from[self.next].clone());
@@ -172,13 +173,13 @@ impl<'s> Level<'s> {
         self.next += 1;
     }
 
-    /// Leaves the next node out.
+    /// Drops the next node.
     fn drop_next(&mut self, merge: &mut Merge<'s>) {
         self.differ(merge);
         self.next += 1;
     }
 
-    /// Puts the next node's element with other content.
+    /// Replaces the content of the next node.
     fn replace_next(&mut self, included: bool, children: FieldSet, merge: &mut Merge<'s>) {
         self.differ(merge);
         let element = self.from[self.next].element.clone();
@@ -186,7 +187,7 @@ impl<'s> Level<'s> {
         self.next += 1;
     }
 
-    /// Adds a node before the next one.
+    /// Inserts a node before the next one.
     fn add(&mut self, node: &Node, merge: &mut Merge<'s>) {
         self.differ(merge);
         merge.nodes.push(node.clone());
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn each_operation_on_paths_and_what_is_below_them() {
+    fn operations_handle_paths_and_their_descendants() {
         let a = set(r#"{"f:a":{".":{},"f:x":{}},"f:b":{"f:x":{},"f:y":{}},"f:c":{}}"#);
         let b = set(r#"{"f:a":{},"f:b":{"f:y":{}},"f:c":{"f:z":{}},"f:d":{}}"#);
         let union = r#"{"f:a":{".":{},"f:x":{}},"f:b":{"f:x":{},"f:y":{}},"f:c":{".":{},"f:z":{}},"f:d":{}}"#;
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_other_set_does_not_change_is_shared() {
+    fn unchanged_subtrees_are_shared() {
         let a = set(r#"{"f:a":{"f:x":{}},"f:b":{"f:x":{},"f:y":{}}}"#);
         let apart = set(r#"{"f:c":{}}"#);
         let part = set(r#"{"f:b":{"f:y":{}}}"#);
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn subsets_and_disjoint_sets_are_told() {
+    fn subsets_and_disjoint_sets_are_recognized() {
         let a = set(r#"{"f:a":{".":{},"f:x":{}},"f:b":{"f:x":{}}}"#);
         for (text, subset, disjoint) in [
             ("{}", true, true),

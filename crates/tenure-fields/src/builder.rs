@@ -1,5 +1,5 @@
-//! Many paths into one set. Paths that come in ascending order, which is how documents and encodings give them, cost
-//! their length; others are sorted at the end, so that no order costs more than sorting.
+//! Builds a set from many paths. Paths in ascending order, as documents and encodings provide them, cost only
+//! their length; others are sorted at the end, so any order costs at most a sort.
 
 use crate::{FieldSet, Node, PathElement};
 
@@ -16,12 +16,12 @@ struct Unfinished {
 }
 
 impl FieldSetBuilder {
-    /// Starts with no path.
+    /// Creates an empty builder.
     pub fn new() -> FieldSetBuilder {
         FieldSetBuilder::default()
     }
 
-    /// Adds a path. The root is in no set.
+    /// Adds a path. The root is ignored.
     pub fn insert(&mut self, path: &[PathElement]) {
         match path {
             [] => {}
@@ -30,8 +30,8 @@ impl FieldSetBuilder {
         }
     }
 
-    /// Returns the node of an element: the last one, or a new one that [`FieldSetBuilder::finish`] may have to merge
-    /// with an earlier one of the same element.
+    /// Returns the node of an element: the last one, or a new one that [`FieldSetBuilder::finish`] may merge
+    /// with an earlier node of the same element.
     fn descend(&mut self, element: &PathElement) -> &mut Unfinished {
         if self.nodes.last().is_none_or(|last| last.element != *element) {
             self.nodes.push(Unfinished::at(element));
@@ -82,7 +82,7 @@ mod tests {
     use crate::fields_v1;
 
     #[test]
-    fn paths_in_any_order_make_one_set() {
+    fn paths_in_any_order_build_the_same_set() {
         let paths = [vec!["b", "x"], vec!["a"], vec!["c"], vec!["b"], vec!["b", "w", "z"], vec!["a"], vec![]];
         let path = |names: &Vec<&'static str>| -> Vec<PathElement> {
             names.iter().map(|name| PathElement::field(*name)).collect()

@@ -1,40 +1,40 @@
-//! The set of fields that a value declares under a type: what an applier of that value owns.
+//! The set of fields that a value contains according to a type: the fields that become owned by applying the
+//! value.
 //!
-//! A struct's field is in the set where nothing below it is (a scalar, `null`, an empty object, anything
-//! atomic); an entry of a map and an item of a list is in the set always. So an empty list whose items have
-//! owners of their own declares nothing, which is how a kube-apiserver has it.
+//! A field of a struct is in the set if nothing below it is (a scalar, `null`, an empty object, anything
+//! atomic); an entry of a map or an item of a list is always in the set. So an empty list with individually
+//! owned items contributes nothing, as in kube-apiserver.
 
 use crate::{Error, FieldSet, Node, PathElement};
 use tenure_schema::{Key, List, ListTopology, Map, Relation, Struct, Type, TypeRef, UnknownFields};
 use tenure_value::{Array, Object, Text, Value};
 
-/// What becomes of two items of one list that have the same keys, or the same value in a set.
+/// How two items of a list with the same keys, or with the same value in a set, are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Duplicates {
-    /// They are an error, as in what someone applies.
+    /// As an error, for applied objects.
     #[default]
     Refused,
-    /// They are one element without anything below it, as in what is stored already.
+    /// As one element without anything below it, for stored objects.
     Tolerated,
 }
 
 impl FieldSet {
-    /// Returns the fields that a value declares under a type; two items that cannot be told apart are an
-    /// error.
+    /// Returns the fields that a value contains according to a type; duplicate items are an error.
     pub fn of(value: &Value, of: TypeRef<'_>) -> Result<FieldSet, Error> {
         FieldSet::of_with(value, of, Duplicates::Refused)
     }
 
-    /// Returns the fields that a value declares under a type.
+    /// Returns the fields that a value contains according to a type.
     pub fn of_with(value: &Value, of: TypeRef<'_>, duplicates: Duplicates) -> Result<FieldSet, Error> {
-        let mut walk = Walk { duplicates, nodes: Vec::new() };
+        let mut walk = FieldCollector { duplicates, nodes: Vec::new() };
         walk.value(value, of).map(|declared| declared.below)
     }
 }
 
-/// What a value declares.
+/// The fields of a value.
 struct Declared {
-    /// Whether it is owned as a whole if it is a struct's field.
+    /// Whether the value is owned as a whole if it is a field of a struct.
     whole: bool,
     below: FieldSet,
 }
@@ -43,19 +43,17 @@ impl Declared {
     const WHOLE: Declared = Declared { whole: true, below: FieldSet::EMPTY };
 }
 
-struct Walk {
+struct FieldCollector {
     duplicates: Duplicates,
-    /// The nodes of all levels that are being made, the innermost last.
+    /// The nodes of all levels under construction, innermost last.
     nodes: Vec<Node>,
 }
 
-impl Walk {
+impl FieldCollector {
     fn value(&mut self, value: &Value, of: TypeRef<'_>) -> Result<Declared, Error> {
         match (of.get(), value) {
             (_, Value::Null) => Ok(Declared::WHOLE),
-            (Type::Scalar(_), Value::Object(_) | Value::Array(_)) => {
-                Err(mismatch("a value without parts", value))
-            }
+            (Type::Scalar(_), Value::Object(_) | Value::Array(_)) => Err(mismatch("a scalar", value)),
             (Type::Scalar(_), _) => Ok(Declared::WHOLE),
             (Type::Struct(fields), Value::Object(object)) => self.structure(object, fields, of),
             (Type::Map(map), Value::Object(object)) => self.map(object, map, of),
@@ -67,7 +65,7 @@ impl Walk {
         }
     }
 
-    /// Ends the level that begins at `base`.
+    /// Completes the level that starts at `base`.
     fn level(&mut self, base: usize) -> Result<Declared, Error> {
         Ok(Declared { whole: false, below: FieldSet::from_sorted(self.nodes.drain(base..)) })
     }
@@ -89,7 +87,7 @@ impl Walk {
                 }
                 None => {
                     if of.unknown == UnknownFields::Foreign {
-                        let problem = "there is no such field in the type; check its spelling".to_owned();
+                        let problem = "field not declared in the schema; check its spelling".to_owned();
                         return Err(Error::Document { path: element.to_string(), problem });
                     }
                     self.entry(element, value, TypeRef::untyped())?;
@@ -117,7 +115,7 @@ impl Walk {
         self.level(base)
     }
 
-    /// Adds an element that is in the set whatever is below it.
+    /// Adds an element that is in the set regardless of what is below it.
     fn entry(&mut self, element: PathElement, value: &Value, of: TypeRef<'_>) -> Result<(), Error> {
         let declared = self.value(value, of).map_err(|error| error.below(&element))?;
         self.nodes.push(Node { element, included: true, children: declared.below });
@@ -144,7 +142,7 @@ impl Walk {
                 twice = true;
                 if self.duplicates == Duplicates::Refused {
                     let problem = format!(
-                        "items {first} and {again} are both {element}; each item of this list must be the only one"
+                        "items {first} and {again} are both {element}; items of this list must be unique"
                     );
                     return Err(Error::Document { path: String::new(), problem });
                 }
@@ -158,7 +156,7 @@ impl Walk {
     }
 }
 
-/// Returns the element of an item in a list whose items are told apart.
+/// Returns the path element of an item of a keyed list or a set.
 fn element(item: &Value, topology: &ListTopology) -> Result<PathElement, Error> {
     match (topology, item) {
         (ListTopology::Keyed(keys), Value::Object(item)) => Ok(PathElement::Key(Object::from_unsorted(
@@ -166,7 +164,7 @@ fn element(item: &Value, topology: &ListTopology) -> Result<PathElement, Error> 
         ))),
         (ListTopology::Keyed(_), _) => Err(mismatch("an object with the keys of this list", item)),
         (ListTopology::Set, Value::Object(_) | Value::Array(_) | Value::Null) => {
-            Err(mismatch("a value without parts, as in every set", item))
+            Err(mismatch("a scalar, as in every set", item))
         }
         (ListTopology::Set | ListTopology::Atomic, _) => Ok(PathElement::Value(item.clone())),
     }
@@ -183,8 +181,8 @@ fn key_of(item: &Object, key: &Key) -> Result<(Text, Value), Error> {
 }
 
 impl PathElement {
-    /// Returns the step to an item of a list whose items are told apart: by its keys, an absent one counted
-    /// as its default, or by its value.
+    /// Returns the path element of an item of a keyed list or a set: by its keys, with defaults for missing
+    /// ones, or by its value.
     pub fn of_item(item: &Value, list: &List) -> Result<PathElement, Error> {
         element(item, &list.topology)
     }

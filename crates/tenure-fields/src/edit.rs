@@ -1,10 +1,10 @@
-//! Single paths in and out of a set, and the parts of a set by prefix. Each copies the levels along one
-//! path and shares the rest; to put in many paths use a [`FieldSetBuilder`](crate::FieldSetBuilder).
+//! Insertion and removal of single paths, and selection by prefix. Each operation copies the levels along one
+//! path and shares the rest; to insert many paths use a [`FieldSetBuilder`](crate::FieldSetBuilder).
 
 use crate::{FieldSet, Node, PathElement};
 
 impl FieldSet {
-    /// Puts a path into the set, and says whether it was not there. The root is in no set.
+    /// Inserts a path and returns whether it was new. The root is ignored.
     pub fn insert(&mut self, path: &[PathElement]) -> bool {
         if path.is_empty() || self.has(path) {
             return false;
@@ -13,7 +13,7 @@ impl FieldSet {
         true
     }
 
-    /// Takes a path out of the set but leaves what is below it, and says whether it was there.
+    /// Removes a path but not the paths below it, and returns whether it was present.
     pub fn remove(&mut self, path: &[PathElement]) -> bool {
         if !self.has(path) {
             return false;
@@ -39,7 +39,7 @@ impl FieldSet {
         FieldSet::from_sorted(nodes.into_iter())
     }
 
-    /// Changes the node at a path, if there is one; a node left with nothing goes.
+    /// Changes the node at a path, if it exists; a node without content is removed.
     fn edited(&self, path: &[PathElement], change: impl FnOnce(&mut Node)) -> FieldSet {
         let Some((first, rest)) = path.split_first() else { return self.clone() };
         let Ok(at) = self.nodes().binary_search_by(|node| node.element.cmp(first)) else {
@@ -68,7 +68,7 @@ impl FieldSet {
         level.node(last)
     }
 
-    /// Returns what is in the set below a path, relative to it.
+    /// Returns the paths below a path, relative to it.
     pub fn below(&self, path: &[PathElement]) -> FieldSet {
         match path {
             [] => self.clone(),
@@ -76,7 +76,7 @@ impl FieldSet {
         }
     }
 
-    /// Returns the paths that are at or below the one given.
+    /// Returns the paths at or below a path.
     pub fn with_prefix(&self, path: &[PathElement]) -> FieldSet {
         match self.node_at(path) {
             Some(node) => node.children.clone().under(path, node.included),
@@ -85,7 +85,7 @@ impl FieldSet {
         }
     }
 
-    /// Returns the paths that are neither at the one given nor below it.
+    /// Returns the paths that are neither at nor below a path.
     pub fn without_prefix(&self, path: &[PathElement]) -> FieldSet {
         if path.is_empty() {
             return FieldSet::default();
@@ -96,7 +96,7 @@ impl FieldSet {
         })
     }
 
-    /// Returns the same paths, each lengthened by a prefix.
+    /// Returns the paths with a prefix added to each.
     pub fn prefixed(&self, path: &[PathElement]) -> FieldSet {
         self.clone().under(path, false)
     }
@@ -115,7 +115,7 @@ impl FieldSet {
         set
     }
 
-    /// Returns the paths below which the set has no other.
+    /// Returns the paths that have no other path of the set below them.
     pub fn leaves(&self) -> FieldSet {
         if self.nodes().iter().all(|node| node.children.is_empty()) {
             return self.clone();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_go_in_and_out_one_by_one() {
+    fn paths_are_inserted_and_removed() {
         let mut fields = FieldSet::default();
         assert!(fields.insert(&path(["b", "x"])));
         assert!(fields.insert(&path(["a"])));
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn prefixes_select_leave_out_and_lengthen() {
+    fn paths_are_selected_excluded_and_extended_by_prefix() {
         let fields = set(r#"{"f:a":{"f:b":{".":{},"f:x":{}},"f:c":{}},"f:d":{}}"#);
         let ab = path(["a", "b"]);
         assert_eq!(fields.below(&ab), set(r#"{"f:x":{}}"#));

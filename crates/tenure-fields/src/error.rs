@@ -1,99 +1,99 @@
-//! The crate's one error. A variant about a text says where in it; a variant about a document names the
-//! path, as conflict messages print it.
+//! The error type of the crate. A variant about a text has a position; a variant about a document has the
+//! path, formatted as in conflict messages.
 
 use crate::PathElement;
 use tenure_value::Position;
 
-/// Why a text is not a field set or a path, or a document does not fit its type.
+/// Why a text is not a valid field set or path, or a document does not match its type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The text is not the JSON of a field set.
+    /// The text is not a field set in JSON.
     #[error("{position}: {problem}")]
     Syntax {
-        /// What was found, and what would be right.
+        /// What was found, and what was expected.
         problem: String,
         /// Where it was found.
         position: Position,
     },
-    /// A member of a field set's JSON has a name that is not a path element.
+    /// A member name of a field set is not a path element.
     #[error("{name:?} is not a path element: {problem}")]
     Element {
-        /// The member's name.
+        /// The member name.
         name: String,
-        /// What is wrong with it, and what would be right.
+        /// What is wrong, and what would be right.
         problem: String,
     },
-    /// A text is not a path, or not one into the document it was meant for.
+    /// A text is not a path, or not a path in the given document.
     #[error("{text:?}, byte {offset}: {problem}")]
     Path {
         /// The text.
         text: String,
-        /// How many bytes are before the place that is wrong.
+        /// The byte offset of the problem.
         offset: usize,
-        /// What is wrong there, and what would be right.
+        /// What is wrong, and what would be right.
         problem: String,
     },
-    /// A document does not fit its type.
+    /// A document does not match its type.
     #[error("{path}: {problem}")]
     Document {
-        /// The place in the document, as conflict messages print it.
+        /// The path in the document, as in conflict messages.
         path: String,
-        /// What is wrong there, and what would be right.
+        /// What is wrong, and what would be right.
         problem: String,
     },
-    /// The set is nested more deeply than any document may be.
-    #[error("the field set has more than {limit} levels inside one another")]
+    /// The set is nested deeper than any document may be.
+    #[error("the field set is nested more than {limit} levels deep")]
     TooDeep {
-        /// How many levels there may be.
+        /// The maximum number of levels.
         limit: usize,
     },
-    /// The bytes are not the compact form of a field set or of an object's managers.
+    /// The bytes are not the binary encoding of a field set or of the managers of an object.
     #[error("byte {at}: {problem}")]
     Compact {
-        /// How many bytes are before it.
+        /// The byte offset of the problem.
         at: usize,
-        /// What was found, and what would be right.
+        /// What was found, and what was expected.
         problem: String,
     },
-    /// The set was written with a table of strings that this release does not have.
+    /// The set was encoded with a string table that this release does not have.
     #[error(
-        "table {version} is unknown; this release reads the tables up to {newest}, a later one wrote this"
+        "unknown table {version}; this release supports tables up to {newest}, the data was written by a later release"
     )]
     UnknownTable {
-        /// The version of the table that is needed.
+        /// The version of the table.
         version: u32,
-        /// The newest version there is.
+        /// The newest supported version.
         newest: u32,
     },
-    /// No form of a field set has this name.
-    #[error("no form of a field set is named {name:?}; the forms are {names}")]
-    UnknownForm {
+    /// No encoding has this name.
+    #[error("unknown encoding {name:?}; expected one of {names}")]
+    UnknownEncoding {
         /// The name.
         name: String,
-        /// The names there are.
+        /// The valid names.
         names: String,
     },
-    /// The file of a table of strings is not one.
-    #[error("line {line} of the table: {problem}")]
+    /// A string table file is invalid.
+    #[error("string table, line {line}: {problem}")]
     Table {
         /// The line, counted from 1.
         line: usize,
-        /// What would be right.
+        /// What was expected.
         problem: String,
     },
-    /// A document holds more than may be written or read.
+    /// A document exceeds the size limit.
     #[error(
-        "the field sets hold more than {limit}, counted as 16 for each node and 1 for each byte of a name"
+        "the field sets exceed the size limit of {limit}, counting 16 for each node and 1 for each byte of a name"
     )]
     TooLarge {
-        /// How much there may be.
+        /// The limit.
         limit: u64,
     },
 }
 
 impl Error {
-    /// Returns the error about a part of a document as one about the whole, of which the part is at `element`.
+    /// Prepends an element to the path of an error about a document.
     pub(crate) fn below(mut self, element: &PathElement) -> Error {
         if let Error::Document { path, .. } = &mut self {
             *path = format!("{element}{path}");

@@ -1,4 +1,5 @@
-//! Field paths and field sets: which parts of a document a manager owns. Knows neither managers nor how types merge.
+//! Field paths and field sets: the fields of a document that a manager owns. The crate does not know managers
+//! or how types merge.
 //!
 //! ```
 //! use tenure_fields::{FieldSet, Path, fields_v1};
@@ -10,9 +11,9 @@
 //! # Ok::<(), tenure_fields::Error>(())
 //! ```
 //!
-//! A [`Path`] leads from the root of a document to one of its parts; a [`FieldSet`] is a set of paths,
-//! kept as a sorted trie whose subtrees are shared, so that union, intersection and difference are one
-//! walk over both and cost no more than what differs.
+//! A [`Path`] leads from the root of a document to one of its values; a [`FieldSet`] is a set of paths,
+//! stored as a sorted trie with shared subtrees, so union, intersection and difference take one traversal of
+//! both and cost no more than the difference.
 
 mod algebra;
 mod builder;
@@ -21,13 +22,13 @@ mod declared;
 mod edit;
 mod error;
 pub mod fields_v1;
+mod memo;
 mod order;
 mod path;
-mod places;
-mod recent;
 mod resolve;
 mod set;
 mod text;
+mod type_paths;
 mod walk;
 
 pub use builder::FieldSetBuilder;

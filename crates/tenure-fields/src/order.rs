@@ -1,6 +1,6 @@
-//! The order, equality and hash of values inside path elements. It is not the order of documents:
-//! numbers come first and are compared by amount (`1` and `1.0` are one element), then strings, booleans,
-//! lists, objects and `null`, which is the order in which a kube-apiserver keeps the elements of a set.
+//! Order, equality and hash of values inside path elements. It differs from the order of documents: numbers
+//! come first and are compared by value (`1` and `1.0` are the same element), then strings, booleans, lists,
+//! objects and `null`. This is the order in which kube-apiserver sorts the elements of a set.
 
 use std::{
     cmp::Ordering,
@@ -8,7 +8,7 @@ use std::{
 };
 use tenure_value::{Object, Value};
 
-/// The place of each kind in the order.
+/// The rank of each kind in the order.
 fn rank(value: &Value) -> u8 {
     match value {
         Value::Int(_) | Value::UInt(_) | Value::Float(_) => 0,
@@ -36,7 +36,7 @@ pub(crate) fn compare(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// Compares two objects name by name, value by value; the one that ends first comes first.
+/// Compares two objects name by name, value by value; a prefix comes first.
 pub(crate) fn compare_objects(a: &Object, b: &Object) -> Ordering {
     if a.ptr_eq(b) {
         return Ordering::Equal;
@@ -53,7 +53,7 @@ pub(crate) fn compare_objects(a: &Object, b: &Object) -> Ordering {
 fn compare_numbers(a: &Value, b: &Value) -> Ordering {
     match (whole(a), whole(b)) {
         (Some(a), Some(b)) => a.cmp(&b),
-        // A float that is not whole differs from every whole number by more than rounding can hide.
+        // A float that is not integral differs from every integer by more than rounding can hide.
         _ => match (a, b) {
             (Value::Float(a), Value::Float(b)) => a.get().partial_cmp(&b.get()).unwrap_or(Ordering::Equal),
             (Value::Float(float), other) => compare_float(float.get(), whole(other)),
@@ -63,14 +63,14 @@ fn compare_numbers(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// Compares a float that is not whole, or larger than any integer, with an integer.
+/// Compares a float that is not integral, or larger than any integer, with an integer.
 fn compare_float(float: f64, integer: Option<i128>) -> Ordering {
-    // The cast drops the fraction towards zero, so the sign decides where the rest is equal.
+    // The cast truncates towards zero, so the sign decides if the rest is equal.
     let by_sign = if float < 0.0 { Ordering::Less } else { Ordering::Greater };
     (float as i128).cmp(&integer.unwrap_or_default()).then(by_sign)
 }
 
-/// Returns the amount of a number that is whole and of sane size.
+/// Returns an integral number as an integer, if it fits.
 fn whole(value: &Value) -> Option<i128> {
     match value {
         Value::Int(number) => Some(i128::from(*number)),
@@ -83,7 +83,7 @@ fn whole(value: &Value) -> Option<i128> {
     }
 }
 
-/// Hashes a value so that equal parts of path elements hash alike.
+/// Hashes a value so that equal values of path elements have equal hashes.
 pub(crate) fn hash<H: Hasher>(value: &Value, state: &mut H) {
     rank(value).hash(state);
     match value {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn one_amount_is_one_element_however_it_is_written() {
+    fn equal_numbers_are_the_same_element_in_any_notation() {
         for (a, b) in [
             (Value::Int(80), float(80.0)),
             (Value::Int(0), float(-0.0)),

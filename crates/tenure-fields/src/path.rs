@@ -1,5 +1,5 @@
-//! One step of a path, and the path. The order of elements (fields, keys, values, indexes) is the order in
-//! which a kube-apiserver keeps them, so the trie keeps it; values inside elements have an order of their own.
+//! Path elements and paths. The order of elements (fields, keys, values, indexes) is that of kube-apiserver,
+//! and the trie uses it; values inside elements have their own order.
 
 use crate::order;
 use std::{
@@ -9,10 +9,10 @@ use std::{
 };
 use tenure_value::{Object, Text, Value};
 
-/// One step from a part of a document to a part of that part.
+/// One step of a path.
 ///
-/// The order of the variants is the order of elements in a set. Numbers are compared by amount, so the
-/// elements `[=1]` and `[=1.0]` are one.
+/// The order of the variants is the order of elements in a set. Numbers are compared by value, so the
+/// elements `[=1]` and `[=1.0]` are equal.
 #[derive(Clone, Debug)]
 pub enum PathElement {
     /// A field of a struct or an entry of a map.
@@ -21,17 +21,17 @@ pub enum PathElement {
     Key(Object),
     /// An item of a set, by its value.
     Value(Value),
-    /// An item of a list by its place, for lists whose items are told apart in no other way.
+    /// An item of a list by its index, for lists whose items have no other identity.
     Index(i64),
 }
 
 impl PathElement {
-    /// Makes the step to a field.
+    /// Returns the element of a field.
     pub fn field(name: impl Into<Text>) -> PathElement {
         PathElement::Field(name.into())
     }
 
-    /// Makes the step to an item of a keyed list.
+    /// Returns the element of an item of a keyed list.
     pub fn key<N: Into<Text>>(keys: impl IntoIterator<Item = (N, Value)>) -> PathElement {
         PathElement::Key(Object::from_unsorted(
             keys.into_iter().map(|(name, value)| (name.into(), value)).collect(),
@@ -94,27 +94,27 @@ impl Hash for PathElement {
     }
 }
 
-/// The way from the root of a document to one of its parts.
+/// A path from the root of a document to one of its values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Path(Vec<PathElement>);
 
 impl Path {
-    /// Returns the steps.
+    /// Returns the elements.
     pub fn elements(&self) -> &[PathElement] {
         &self.0
     }
 
-    /// Goes one step further down.
+    /// Appends an element.
     pub fn push(&mut self, element: PathElement) {
         self.0.push(element);
     }
 
-    /// Goes one step back up.
+    /// Removes the last element.
     pub fn pop(&mut self) -> Option<PathElement> {
         self.0.pop()
     }
 
-    /// Returns this path with one step more.
+    /// Returns this path extended by one element.
     pub fn with(&self, element: PathElement) -> Path {
         Path(self.0.iter().cloned().chain([element]).collect())
     }

@@ -1,13 +1,13 @@
-//! From a path to the part of a document where it leads. A keyed list's items are found by their keys, and
-//! an item that lacks a key counts as having its default, so the type is asked along the way.
+//! Resolves paths to values of a document. Items of keyed lists are found by their keys, and a missing key
+//! counts as its default, so the type is needed along the path.
 
 use crate::{Path, PathElement, order};
 use tenure_schema::{Key, ListTopology, Type, TypeRef};
 use tenure_value::{Object, Pointer, Value};
 
 impl Path {
-    /// Returns the part of a document of this type where the path leads, if there is one; of items that share
-    /// their keys the first.
+    /// Returns the value at this path in a document of this type, if it exists; of items with the same keys,
+    /// the first.
     pub fn resolve<'v>(&self, value: &'v Value, of: TypeRef<'_>) -> Option<&'v Value> {
         let mut at = (value, of);
         for element in self.elements() {
@@ -20,7 +20,7 @@ impl Path {
         Some(at.0)
     }
 
-    /// Returns the pointer to where the path leads in a document of this type, if it leads anywhere.
+    /// Returns the JSON pointer of the value at this path in a document of this type, if it exists.
     ///
     /// ```
     /// use tenure_fields::Path;
@@ -39,7 +39,7 @@ impl Path {
             let below;
             (pointer, below) = match element {
                 PathElement::Field(name) => (pointer.field(name.clone()), of.below(name)),
-                // Equal items are told apart by their address.
+                // Equal items are distinguished by their address.
                 _ => (
                     pointer.item(value.as_array()?.iter().position(|item| std::ptr::eq(item, next))?),
                     of.item(),
@@ -51,7 +51,7 @@ impl Path {
     }
 }
 
-/// Returns the part of a value of this type that is one step below it.
+/// Returns the child of a value of this type at a path element.
 pub(crate) fn step<'v>(value: &'v Value, element: &PathElement, of: TypeRef<'_>) -> Option<&'v Value> {
     match (element, value) {
         (PathElement::Field(name), Value::Object(object)) => object.get(name),

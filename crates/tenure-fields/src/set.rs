@@ -1,5 +1,5 @@
-//! A set of paths as a sorted trie. Each node says whether the path that ends there is in the set, and
-//! what is in the set below it; a node with neither does not exist. Levels are shared behind an `Arc`.
+//! A set of paths as a sorted trie. Each node says whether the path that ends there is in the set, and which
+//! paths are in the set below it; nodes without content do not exist. Levels are shared behind an `Arc`.
 
 use crate::PathElement;
 use std::{
@@ -11,14 +11,14 @@ use std::{
 #[derive(Clone, Default)]
 pub struct FieldSet(Option<Arc<[Node]>>);
 
-/// One element of a set's level.
+/// A node of a level.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Node {
-    /// The step that leads here.
+    /// The path element of the node.
     pub element: PathElement,
     /// Whether the path that ends here is in the set.
     pub included: bool,
-    /// The paths in the set that lead further, relative to here.
+    /// The paths in the set below this node, relative to it.
     pub children: FieldSet,
 }
 
@@ -36,19 +36,12 @@ impl Hash for FieldSet {
     }
 }
 
-/// Shows the set as `FieldsV1`.
-impl std::fmt::Debug for FieldSet {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&String::from_utf8_lossy(&crate::fields_v1::to_vec(self)))
-    }
-}
-
 impl FieldSet {
-    /// The set without any path.
+    /// The empty set.
     pub const EMPTY: FieldSet = FieldSet(None);
 
-    /// Returns the set whose first level has these nodes, in any order. Nodes of one element are united, and nodes
-    /// without content are left out. Nodes that are already in order cost one comparison each.
+    /// Returns the set whose first level has these nodes, in any order. Nodes of the same element are merged,
+    /// and nodes without content are dropped. Nodes that are already sorted cost one comparison each.
     ///
     /// ```
     /// use tenure_fields::{FieldSet, Node, PathElement, fields_v1};
@@ -78,7 +71,7 @@ impl FieldSet {
         FieldSet::from_sorted(sorted.into_iter())
     }
 
-    /// Returns the set of a level whose nodes are sorted by element, without repetitions, each with content.
+    /// Returns the set of a level whose nodes are sorted by element, unique, and not empty.
     pub(crate) fn from_sorted(nodes: impl ExactSizeIterator<Item = Node>) -> FieldSet {
         if nodes.len() == 0 {
             return FieldSet(None);
@@ -89,12 +82,12 @@ impl FieldSet {
         FieldSet(Some(nodes))
     }
 
-    /// Returns the nodes of this level, in order.
+    /// Returns the nodes of this level in order.
     pub fn nodes(&self) -> &[Node] {
         self.0.as_deref().unwrap_or(&[])
     }
 
-    /// Whether no path is in the set.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
@@ -108,7 +101,7 @@ impl FieldSet {
         }
     }
 
-    /// Whether something else may hold the same memory.
+    /// Whether the memory of the level may be shared with another set.
     pub(crate) fn is_shared(&self) -> bool {
         self.0.as_ref().is_some_and(|nodes| Arc::strong_count(nodes) > 1)
     }
@@ -119,7 +112,7 @@ impl FieldSet {
         nodes.binary_search_by(|node| node.element.cmp(element)).ok().map(|at| &nodes[at])
     }
 
-    /// Returns what is in the set below an element of this level.
+    /// Returns the paths below an element of this level.
     pub fn children(&self, element: &PathElement) -> FieldSet {
         self.node(element).map(|node| node.children.clone()).unwrap_or_default()
     }

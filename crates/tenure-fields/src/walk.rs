@@ -1,20 +1,20 @@
-//! Walks over the paths of a set, in two orders: that of paths, and that in which a kube-apiserver lists
-//! the fields of a conflict (at each level first the paths that end there, then those that lead further).
+//! Traversal of the paths of a set in two orders: the order of paths, and the order in which kube-apiserver
+//! lists the fields of a conflict (at each level first the paths that end there, then the longer ones).
 
 use crate::{FieldSet, Node, Path, PathElement};
 
 impl FieldSet {
-    /// Returns how many paths are in the set.
+    /// Returns the number of paths.
     pub fn len(&self) -> usize {
         self.nodes().iter().map(|node| usize::from(node.included) + node.children.len()).sum()
     }
 
-    /// Walks the paths in their order: a path comes right before those below it.
+    /// Iterates over the paths in order: a path comes directly before those below it.
     pub fn iter(&self) -> Paths<'_> {
         Paths { levels: vec![self.nodes().iter()], path: Path::default() }
     }
 
-    /// Calls back with each path in its order, without making a [`Path`] of it.
+    /// Calls a function with each path in order, without allocating a [`Path`] for each.
     pub fn visit(&self, mut visitor: impl FnMut(&[PathElement])) {
         fn level(set: &FieldSet, path: &mut Path, visitor: &mut impl FnMut(&[PathElement])) {
             for node in set.nodes() {
@@ -29,8 +29,8 @@ impl FieldSet {
         level(self, &mut Path::default(), &mut visitor);
     }
 
-    /// Calls back with each path, at each level first with those that end there: the order in which the
-    /// causes of a conflict are listed.
+    /// Calls a function with each path, at each level first with the paths that end there: the order of the
+    /// causes of a conflict.
     pub fn visit_by_level(&self, mut visitor: impl FnMut(&[PathElement])) {
         fn level(set: &FieldSet, path: &mut Path, visitor: &mut impl FnMut(&[PathElement])) {
             for node in set.nodes().iter().filter(|node| node.included) {
@@ -48,9 +48,9 @@ impl FieldSet {
     }
 }
 
-/// The paths of a set in their order.
+/// An iterator over the paths of a set in order.
 pub struct Paths<'s> {
-    /// The nodes still to come, level by level; below the last node taken of each is the next level.
+    /// The remaining nodes of each open level; the next level is below the last node taken.
     levels: Vec<std::slice::Iter<'s, Node>>,
     path: Path,
 }
@@ -95,7 +95,7 @@ mod tests {
     const TEXT: &str = r#"{"f:a":{"f:x":{},"f:y":{}},"f:b":{".":{},"f:x":{"f:z":{}},"f:y":{}},"f:c":{}}"#;
 
     #[test]
-    fn paths_come_in_order() {
+    fn paths_are_visited_in_order() {
         let set = fields_v1::parse(TEXT.as_bytes()).unwrap();
         let paths: Vec<String> = set.iter().map(|path| path.to_string()).collect();
         assert_eq!(paths, [".a.x", ".a.y", ".b", ".b.x.z", ".b.y", ".c"]);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn conflicts_list_first_what_ends_at_a_level() {
+    fn conflict_order_lists_paths_that_end_at_a_level_first() {
         let set = fields_v1::parse(TEXT.as_bytes()).unwrap();
         let mut visited = Vec::new();
         set.visit_by_level(|path| visited.push(path.iter().cloned().collect::<crate::Path>().to_string()));

@@ -1,17 +1,17 @@
-//! What a kube-apiserver recorded as the fields of a first apply is what the applied object declares under
-//! its type, apart from the fields that the server alone sets and those that say which object it is.
+//! The fields that kube-apiserver recorded for a first apply equal the fields of the applied object according
+//! to its type, except for fields set by the server and fields that identify the object.
 
 use tenure_fields::{FieldSet, fields_v1};
 use tenure_schema::Schema;
 use tenure_value::Value;
 
-/// The fields that no manager holds.
+/// The fields that no manager owns.
 const IDENTITY: &[u8] =
     br#"{"f:apiVersion":{},"f:kind":{},"f:metadata":{".":{},"f:creationTimestamp":{},"f:generation":{},
     "f:managedFields":{},"f:name":{},"f:namespace":{},"f:resourceVersion":{},"f:selfLink":{},"f:uid":{}}}"#;
 
 #[test]
-fn an_applied_object_declares_the_recorded_fields() {
+fn an_applied_object_has_the_recorded_fields() {
     let identity = fields_v1::parse(IDENTITY).unwrap();
     let lines = include_str!("samples/applied.jsonl").lines();
     assert!(lines.clone().count() > 30);

@@ -1,4 +1,4 @@
-//! The set of fields that a value declares under a type, topology by topology.
+//! The fields of a value according to a type, for each topology.
 
 use tenure_fields::{Duplicates, FieldSet, Path, fields_v1};
 use tenure_schema::{
@@ -79,7 +79,7 @@ fn declared(text: &str, duplicates: Duplicates) -> Result<String, String> {
     let set = FieldSet::of_with(&value, of, duplicates).map_err(|error| error.to_string())?;
     for path in &set {
         let shown = path.to_string();
-        assert!(path.resolve(&value, of).is_some(), "{shown} leads nowhere in {text}");
+        assert!(path.resolve(&value, of).is_some(), "{shown} does not exist in {text}");
         assert_eq!(Path::parse_in(&shown, of, Some(&value)).as_ref(), Ok(&path), "{shown}");
         assert_eq!(Path::parse_in(&path.quoted().to_string(), of, None), Ok(path), "{shown}");
     }
@@ -87,7 +87,7 @@ fn declared(text: &str, duplicates: Duplicates) -> Result<String, String> {
 }
 
 #[test]
-fn each_topology_declares_its_parts() {
+fn each_topology_contributes_its_fields() {
     for (value, fields) in [
         ("{}", "{}"),
         ("null", "{}"),
@@ -129,11 +129,11 @@ fn each_topology_declares_its_parts() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_its_path() {
+fn mismatches_are_rejected_with_their_path() {
     for (value, error) in [
-        (r#"{"self":{"nope":1}}"#, ".self.nope: there is no such field in the type; check its spelling"),
-        (r#"{"scalar":{}}"#, ".scalar: expected a value without parts, found an object"),
-        (r#"{"scalar":[]}"#, ".scalar: expected a value without parts, found a list"),
+        (r#"{"self":{"nope":1}}"#, ".self.nope: field not declared in the schema; check its spelling"),
+        (r#"{"scalar":{}}"#, ".scalar: expected a scalar, found an object"),
+        (r#"{"scalar":[]}"#, ".scalar: expected a scalar, found a list"),
         (r#"{"pair":[]}"#, ".pair: expected an object, found a list"),
         (r#"{"map":1}"#, ".map: expected an object, found an integer"),
         (r#"{"ports":{}}"#, ".ports: expected a list, found an object"),
@@ -145,31 +145,31 @@ fn what_does_not_fit_is_refused_with_its_path() {
         (r#"{"ports":[null]}"#, ".ports[0]: expected an object with the keys of this list, found null"),
         (
             r#"{"ports":[{"port":1,"name":[]}]}"#,
-            r#".ports[port=1,protocol="TCP"].name: expected a value without parts, found a list"#,
+            r#".ports[port=1,protocol="TCP"].name: expected a scalar, found a list"#,
         ),
-        (r#"{"set":["a",{}]}"#, ".set[1]: expected a value without parts, as in every set, found an object"),
-        (r#"{"set":[null]}"#, ".set[0]: expected a value without parts, as in every set, found null"),
+        (r#"{"set":["a",{}]}"#, ".set[1]: expected a scalar, as in every set, found an object"),
+        (r#"{"set":[null]}"#, ".set[0]: expected a scalar, as in every set, found null"),
     ] {
         assert_eq!(declared(value, Duplicates::Tolerated), Err(error.to_owned()), "{value}");
     }
 }
 
 #[test]
-fn items_that_cannot_be_told_apart_are_refused_or_one() {
+fn duplicate_items_are_rejected_or_merged() {
     for (value, error, fields) in [
         (
             r#"{"self":{"ports":[{"port":1},{"port":2},{"port":1,"protocol":"TCP","name":"a"}]}}"#,
-            r#".self.ports: items 0 and 2 are both [port=1,protocol="TCP"]; each item of this list must be the only one"#,
+            r#".self.ports: items 0 and 2 are both [port=1,protocol="TCP"]; items of this list must be unique"#,
             r#"{"f:self":{"f:ports":{"k:{\"port\":1,\"protocol\":\"TCP\"}":{},"k:{\"port\":2,\"protocol\":\"TCP\"}":{".":{},"f:port":{}}}}}"#,
         ),
         (
             r#"{"set":["b","a","b","b"]}"#,
-            r#".set: items 0 and 2 are both [="b"]; each item of this list must be the only one"#,
+            r#".set: items 0 and 2 are both [="b"]; items of this list must be unique"#,
             r#"{"f:set":{"v:\"a\"":{},"v:\"b\"":{}}}"#,
         ),
         (
             r#"{"set":[1,1.0]}"#,
-            ".set: items 0 and 1 are both [=1]; each item of this list must be the only one",
+            ".set: items 0 and 1 are both [=1]; items of this list must be unique",
             r#"{"f:set":{"v:1":{}}}"#,
         ),
     ] {
@@ -179,7 +179,7 @@ fn items_that_cannot_be_told_apart_are_refused_or_one() {
 }
 
 #[test]
-fn a_type_settles_where_a_name_ends() {
+fn a_type_determines_where_a_name_ends() {
     let schema = schema();
     let of = schema.kind("v1", "Thing").unwrap();
     for (text, steps) in [
@@ -197,11 +197,11 @@ fn a_type_settles_where_a_name_ends() {
         assert_eq!(path.len(), steps, "{text}: {}", path.quoted());
     }
     for (text, error) in [
-        (".nope", r#"".nope", byte 1: there is no field "nope" here"#),
-        (".pair.z", r#"".pair.z", byte 6: there is no field "z" here"#),
-        (".scalar.x", r#"".scalar.x", byte 8: there is nothing below a value without parts"#),
-        (".pair[0]", r#"".pair[0]", byte 5: there is no list here"#),
-        (".ports.x", r#"".ports.x", byte 7: there is a list here; an item is named in brackets"#),
+        (".nope", r#"".nope", byte 1: field "nope" does not exist here"#),
+        (".pair.z", r#"".pair.z", byte 6: field "z" does not exist here"#),
+        (".scalar.x", r#"".scalar.x", byte 8: a scalar has no fields"#),
+        (".pair[0]", r#"".pair[0]", byte 5: expected a field; there is no list here"#),
+        (".ports.x", r#"".ports.x", byte 7: expected an item of a list in brackets"#),
         (".ports[0]x", r#"".ports[0]x", byte 9: expected a dot or an opening bracket"#),
         (".ports[port]", r#"".ports[port]", byte 11: expected '='"#),
     ] {

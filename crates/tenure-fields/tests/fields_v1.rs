@@ -1,5 +1,5 @@
-//! The corners of `FieldsV1`: what is accepted, what is refused and with which words, and how each element
-//! is written.
+//! Edge cases of `FieldsV1`: what is accepted, what is rejected with which message, and how each element is
+//! formatted.
 
 use tenure_fields::{Error, FieldSet, Node, PathElement, fields_v1, fields_v1::Order};
 use tenure_value::Value;
@@ -16,7 +16,7 @@ fn read(text: &str) -> Result<String, Error> {
     Ok(written(&set))
 }
 
-/// Texts that are written again as they are.
+/// Texts that are in canonical form.
 const CANONICAL: &[&str] = &[
     "{}",
     r#"{"f:a":{}}"#,
@@ -39,14 +39,14 @@ const CANONICAL: &[&str] = &[
 ];
 
 #[test]
-fn canonical_texts_are_written_as_they_were_read() {
+fn canonical_texts_round_trip() {
     for text in CANONICAL {
         assert_eq!(read(text).as_deref(), Ok(*text));
     }
 }
 
 #[test]
-fn other_texts_of_a_set_are_written_canonically() {
+fn other_texts_become_canonical() {
     for (text, canonical) in [
         ("null", "{}"),
         (r#"{".":{}}"#, "{}"),
@@ -70,7 +70,7 @@ fn other_texts_of_a_set_are_written_canonically() {
 }
 
 #[test]
-fn unknown_qualifiers_are_ignored_with_all_below_them() {
+fn unknown_qualifiers_are_ignored_with_their_children() {
     for (text, canonical) in [
         (r#"{"x:a":{"f:b":{}},"f:a":{}}"#, r#"{"f:a":{}}"#),
         (r#"{"f:a":{"q:":7}}"#, r#"{"f:a":{}}"#),
@@ -81,7 +81,7 @@ fn unknown_qualifiers_are_ignored_with_all_below_them() {
 }
 
 #[test]
-fn known_qualifiers_with_invalid_values_are_refused_by_name() {
+fn known_qualifiers_with_invalid_values_are_rejected() {
     for (name, problem) in [
         ("k:", "expected JSON after the colon: "),
         ("k:{", "expected JSON after the colon: "),
@@ -92,10 +92,10 @@ fn known_qualifiers_with_invalid_values_are_refused_by_name() {
         ("v:", "expected JSON after the colon: "),
         ("v:1 2", "expected JSON after the colon: "),
         ("v:tru", "expected JSON after the colon: "),
-        ("i:", "expected a whole number after i:"),
-        ("i:x", "expected a whole number after i:"),
-        ("i:1.5", "expected a whole number after i:"),
-        ("i:99999999999999999999", "expected a whole number after i:"),
+        ("i:", "expected an integer after i:"),
+        ("i:x", "expected an integer after i:"),
+        ("i:1.5", "expected an integer after i:"),
+        ("i:99999999999999999999", "expected an integer after i:"),
         ("f", "expected \".\" or a qualifier of one letter, a colon and the element"),
         ("", "expected \".\" or a qualifier of one letter, a colon and the element"),
         ("..", "expected \".\" or a qualifier of one letter, a colon and the element"),
@@ -110,7 +110,7 @@ fn known_qualifiers_with_invalid_values_are_refused_by_name() {
 }
 
 #[test]
-fn what_is_not_json_is_refused_with_its_place() {
+fn invalid_json_is_rejected_with_the_position() {
     for (text, error) in [
         ("", "line 1, column 1: found the end of the text, expected an object"),
         ("[]", "line 1, column 1: found '[', expected an object"),
@@ -138,14 +138,14 @@ fn what_is_not_json_is_refused_with_its_place() {
 }
 
 #[test]
-fn depth_is_bounded() {
+fn depth_is_limited() {
     let nested = |depth: usize| format!("{}{{}}{}", r#"{"f:a":"#.repeat(depth), "}".repeat(depth));
     assert!(fields_v1::parse(nested(250).as_bytes()).is_ok());
     assert!(matches!(fields_v1::parse(nested(100_000).as_bytes()), Err(Error::TooDeep { .. })));
 }
 
 #[test]
-fn the_order_of_elements_is_told_from_that_of_names_and_kept() {
+fn the_order_of_members_is_detected_and_preserved() {
     let elements = r#"{"f:l":{"k:{\"p\":9}":{},"k:{\"p\":10}":{},"v:2":{},"v:10":{},"v:\"a\"":{},"i:3":{}}}"#;
     let names = r#"{"f:l":{"i:3":{},"k:{\"p\":10}":{},"k:{\"p\":9}":{},"v:\"a\"":{},"v:10":{},"v:2":{}}}"#;
     for (text, order) in [(elements, Order::Elements), (names, Order::Names)] {
@@ -159,7 +159,7 @@ fn the_order_of_elements_is_told_from_that_of_names_and_kept() {
 }
 
 #[test]
-fn levels_with_the_text_of_a_sibling_share_its_memory() {
+fn levels_with_equal_text_share_memory() {
     let item = |name: &str| format!(r#""k:{{\"name\":\"{name}\"}}":{{".":{{}},"f:name":{{}}}}"#);
     let text = format!(r#"{{"f:l":{{{},{}}}}}"#, item("a"), item("b"));
     let set = fields_v1::parse(text.as_bytes()).unwrap();
@@ -177,8 +177,8 @@ fn integers_in_field_sets_stay_exact() {
 }
 
 #[test]
-fn a_large_whole_float_is_written_with_all_its_digits() {
-    // The fewest digits that tell it from other floats, 18446644073709552000, are another integer.
+fn a_large_integral_float_is_formatted_with_all_digits() {
+    // Its shortest digits as a float, 18446644073709552000, are another integer.
     let text = br#"{"f:ids":{"v:18446644073709551610.0":{},"v:[1.8446644073709552e19]":{}}}"#;
     let set = fields_v1::parse(text).unwrap();
     let written = fields_v1::to_vec(&set);

@@ -1,10 +1,10 @@
-//! A bounded run of each fuzz target over its saved corpus and mutations of it, the same in every run.
+//! A bounded, reproducible run of each fuzz target over its corpus and mutations of it.
 
 mod fuzzed;
 
 use std::path::Path;
 
-/// How many mutations of each saved input are tried.
+/// The number of mutations of each input.
 const MUTATIONS: u64 = 300;
 
 fn run(target: &str, body: fn(&[u8])) {
@@ -41,7 +41,7 @@ fn mutated(saved: &[u8], mut random: Random) -> Vec<u8> {
     bytes
 }
 
-/// A small generator, so that a failure comes again.
+/// A small deterministic random number generator.
 struct Random(u64);
 
 impl Random {
@@ -52,11 +52,11 @@ impl Random {
 }
 
 #[test]
-fn fields_v1_stands_any_bytes() {
+fn fields_v1_parser_survives_arbitrary_bytes() {
     run("fields_v1", fuzzed::fields_v1);
 }
 
 #[test]
-fn path_stands_any_bytes() {
+fn path_parser_survives_arbitrary_bytes() {
     run("path", fuzzed::path);
 }

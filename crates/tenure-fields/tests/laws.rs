@@ -1,5 +1,5 @@
-//! The laws of field sets against a naive model, a sorted set of paths, and the round trips of every form
-//! in which sets and paths are written.
+//! Properties of field sets, checked against a naive model (a sorted set of paths), and round trips of all
+//! notations of sets and paths.
 
 use proptest::{collection::vec, prelude::*};
 use std::collections::BTreeSet;
@@ -43,7 +43,7 @@ fn path() -> impl Strategy<Value = Path> {
     vec(element(), 1..5).prop_map(Path::from)
 }
 
-/// Few names and shallow paths, so that sets have much in common.
+/// Few names and short paths, so that sets overlap.
 fn near_path() -> impl Strategy<Value = Path> {
     vec("[a-c]".prop_map(PathElement::field), 1..4).prop_map(Path::from)
 }
@@ -58,7 +58,7 @@ fn set(model: &Model) -> FieldSet {
 
 fn paths(set: &FieldSet) -> Model {
     let listed: Vec<Path> = set.iter().collect();
-    assert!(listed.is_sorted(), "{set:?} is not walked in order");
+    assert!(listed.is_sorted(), "{set:?} is not iterated in order");
     assert_eq!(listed.len(), set.len());
     listed.into_iter().collect()
 }
@@ -67,7 +67,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn a_set_holds_what_was_put_in_and_nothing_else(model in model(), order in any::<u64>(), other in path()) {
+    fn a_set_contains_exactly_the_inserted_paths(model in model(), order in any::<u64>(), other in path()) {
         let built = set(&model);
         prop_assert_eq!(paths(&built), model.clone());
         let mut shuffled: Vec<&Path> = model.iter().collect();
@@ -90,7 +90,7 @@ proptest! {
     }
 
     #[test]
-    fn the_algebra_is_that_of_sets_of_paths(a in model(), b in model()) {
+    fn set_operations_agree_with_the_model(a in model(), b in model()) {
         let (one, two) = (set(&a), set(&b));
         prop_assert_eq!(paths(&one.union(&two)), &a | &b);
         prop_assert_eq!(paths(&one.intersection(&two)), &a & &b);
@@ -107,7 +107,7 @@ proptest! {
     }
 
     #[test]
-    fn prefixes_and_leaves_select_paths(model in model(), prefix in prop_oneof![near_path(), path()]) {
+    fn prefixes_and_leaves_agree_with_the_model(model in model(), prefix in prop_oneof![near_path(), path()]) {
         let all = set(&model);
         let (with, without): (Model, Model) = model.iter().cloned().partition(|path| path.starts_with(&prefix));
         prop_assert_eq!(paths(&all.with_prefix(&prefix)), with.clone());
@@ -126,7 +126,7 @@ proptest! {
     }
 
     #[test]
-    fn both_walks_visit_every_path_once(model in model()) {
+    fn both_traversals_visit_every_path_once(model in model()) {
         let all = set(&model);
         let (mut in_order, mut by_level) = (Vec::new(), Vec::new());
         all.visit(|path| in_order.push(Path::from(path)));
@@ -137,7 +137,7 @@ proptest! {
     }
 
     #[test]
-    fn fields_v1_is_read_as_it_was_written(model in model()) {
+    fn fields_v1_round_trips(model in model()) {
         let all = set(&model);
         for order in [Order::Names, Order::Elements] {
             let mut text = Vec::new();
@@ -154,12 +154,12 @@ proptest! {
     }
 
     #[test]
-    fn the_quoted_form_of_a_path_is_read_as_it_was_written(path in path()) {
+    fn quoted_paths_round_trip(path in path()) {
         prop_assert_eq!(Path::parse(&path.quoted().to_string()), Ok(path));
     }
 
     #[test]
-    fn the_form_of_kubernetes_is_read_where_names_are_plain(path in vec(prop_oneof![
+    fn kubernetes_notation_with_plain_names_round_trips(path in vec(prop_oneof![
         "[a-z]{1,3}".prop_map(PathElement::field),
         vec(("[a-c]", scalar()), 1..3).prop_map(PathElement::key),
         scalar().prop_map(PathElement::Value),

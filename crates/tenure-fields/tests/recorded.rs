@@ -1,7 +1,7 @@
-//! Every `FieldsV1` text that a kube-apiserver wrote is read and written again byte for byte.
+//! Every `FieldsV1` text recorded from kube-apiserver is parsed and formatted byte for byte.
 //!
-//! The sample beside this test is always used. The whole recording is used where it can be found: the file
-//! named by `TENURE_FIELDS`, or `shared/vectors/fields/recorded.jsonl` beside the workspace.
+//! The sample beside this test is always used. The complete recording is used if it exists: the file named by
+//! `TENURE_FIELDS`, or `shared/vectors/fields/recorded.jsonl` beside the workspace.
 
 use std::path::{Path, PathBuf};
 use tenure_fields::fields_v1;
@@ -10,7 +10,7 @@ fn texts() -> (PathBuf, String) {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let shared = here.join("../../../shared/vectors/fields/recorded.jsonl");
     let file = match std::env::var_os("TENURE_FIELDS") {
-        // Tests run in the folder of their crate; a relative name is meant from the workspace.
+        // Tests run in the folder of their crate; a relative name is relative to the workspace.
         Some(file) => here.join("../..").join(file),
         None if shared.exists() => shared,
         None => here.join("tests/samples/recorded.jsonl"),
@@ -28,16 +28,16 @@ fn again(line: &str) -> Result<(), String> {
     }
     let value = line.parse().map_err(|error: tenure_value::Error| error.to_string())?;
     if fields_v1::from_value(&value) != Ok(set.clone()) {
-        return Err("read differently as a value".to_owned());
+        return Err("parsed differently as a value".to_owned());
     }
     if fields_v1::to_value(&set) != value {
-        return Err("written differently as a value".to_owned());
+        return Err("formatted differently as a value".to_owned());
     }
     Ok(())
 }
 
 #[test]
-fn recorded_texts_are_read_and_written_byte_for_byte() {
+fn recorded_texts_round_trip_byte_for_byte() {
     let (file, text) = texts();
     let (mut passed, mut failed) = (0, 0);
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -51,11 +51,11 @@ fn recorded_texts_are_read_and_written_byte_for_byte() {
     }
     println!("{passed} passed, {failed} failed");
     assert_eq!(failed, 0);
-    assert_ne!(passed, 0, "{} holds no text", file.display());
+    assert_ne!(passed, 0, "{} is empty", file.display());
 }
 
 #[test]
-fn the_sample_is_in_the_order_of_names() {
+fn the_sample_is_sorted_by_name() {
     for line in include_str!("samples/recorded.jsonl").lines() {
         let set = fields_v1::parse(line.as_bytes()).unwrap();
         assert_eq!(String::from_utf8(fields_v1::to_vec(&set)).unwrap(), line);

@@ -1,5 +1,5 @@
-//! A fast hash of bytes, and a map from hashes to numbers that no input can slow down: a search looks at
-//! a few places and then gives up, which costs a reference and never a result.
+//! A fast hash of bytes, and an index from hashes to numbers that no input can slow down: a lookup makes a
+//! few probes and then gives up, which loses some compression but never affects correctness.
 
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
@@ -15,7 +15,7 @@ pub(super) fn mix(hash: u64, word: u64) -> u64 {
 pub(super) fn text(text: &str) -> u64 {
     let bytes = text.as_bytes();
     let length = bytes.len() as u64;
-    // The first and the last bytes overlap where the string is shorter than both.
+    // The first and the last eight bytes overlap if the string is short.
     if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
         let mut hash = mix(length, u64::from_le_bytes(*first));
         let mut rest = &bytes[8..];
@@ -42,30 +42,30 @@ pub(super) fn text(text: &str) -> u64 {
     }
 }
 
-/// Hashes a file's content, to notice that it changed (FNV-1a with 128 bits).
+/// Hashes the content of a file to detect changes (FNV-1a, 128 bits).
 pub fn content(text: &str) -> u128 {
     const OFFSET: u128 = 0x6C62_272E_07BB_0142_62B8_2175_6295_C58D;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013B;
     text.bytes().fold(OFFSET, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME))
 }
 
-/// How many places a search looks at.
+/// The maximum number of probes of a lookup.
 const PROBES: usize = 16;
-/// Up to here numbers stand in a row: looking at all of them costs less than making places.
+/// Up to this length the index is a plain list, which is cheaper than a hash table.
 const FEW: usize = 16;
 
-/// A map from hashes to numbers.
+/// An index from hashes to numbers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Numbers {
-    /// Hashes with numbers, while there are few.
+pub(super) struct HashIndex {
+    /// Pairs of hash and number, while there are few.
     few: Vec<(u64, u32)>,
-    /// Hashes with numbers plus one; a power of two of places, at most half of them taken.
+    /// Pairs of hash and number plus one; the length is a power of two, at most half of the slots are used.
     places: Vec<(u64, u32)>,
     taken: usize,
 }
 
-impl Numbers {
-    /// Finds a number with this hash that `is` the one looked for.
+impl HashIndex {
+    /// Returns a number with this hash for which `is` returns true.
     #[inline]
     pub(super) fn find(&self, hash: u64, mut is: impl FnMut(u32) -> bool) -> Option<u32> {
         if self.taken == 0 {
@@ -88,7 +88,7 @@ impl Numbers {
         None
     }
 
-    /// Forgets all numbers; keeps the memory unless it was for far more than usual.
+    /// Removes all numbers; keeps the memory unless it is unusually large.
     pub(super) fn clear(&mut self) {
         self.few.clear();
         if self.taken > 0 {
@@ -98,7 +98,7 @@ impl Numbers {
         }
     }
 
-    /// Adds a number, unless its hash is among too many alike.
+    /// Adds a number, unless there are too many equal hashes.
     #[inline]
     pub(super) fn insert(&mut self, hash: u64, number: u32) {
         if self.taken == 0 {
@@ -117,14 +117,14 @@ impl Numbers {
         if self.taken * 2 >= self.places.len() {
             self.grow();
         }
-        // Chance fills a few places in a row, and more room parts them; only hashes made to be alike stay
-        // together, and those are given up.
+        // Random collisions disappear when the table grows; only crafted hashes continue to collide, and
+        // those are dropped.
         while !self.place(hash, number + 1) && self.places.len() < self.taken * 16 {
             self.grow();
         }
     }
 
-    /// Puts a number into the first free place that a search looks at, if there is one.
+    /// Stores a number in the first free slot within the probe limit, if there is one.
     fn place(&mut self, hash: u64, number: u32) -> bool {
         let mask = self.places.len() - 1;
         for probe in 0..PROBES {
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_that_differ_hash_differently() {
+    fn different_strings_have_different_hashes() {
         let long = "a".repeat(40);
         let texts: Vec<&str> =
             (0..=40).map(|length| &long[..length]).chain(["b", "ab", "ba", "abcdefghi"]).collect();
@@ -165,8 +165,8 @@ mod tests {
     }
 
     #[test]
-    fn hashes_that_are_all_alike_cost_a_few_looks_each() {
-        let mut numbers = Numbers::default();
+    fn equal_hashes_cost_a_bounded_number_of_probes() {
+        let mut numbers = HashIndex::default();
         for number in 0..10_000 {
             numbers.insert(7, number);
         }
@@ -180,9 +180,9 @@ mod tests {
     }
 
     #[test]
-    fn no_string_of_many_is_given_up() {
+    fn ordinary_strings_are_never_dropped() {
         let texts: Vec<String> = (0..5000).map(|number| format!("string {number}")).collect();
-        let mut numbers = Numbers::default();
+        let mut numbers = HashIndex::default();
         for (number, each) in texts.iter().enumerate() {
             numbers.insert(text(each), number as u32);
         }
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn the_content_hash_is_the_published_function() {
+    fn the_content_hash_is_fnv_1a() {
         assert_eq!(format!("{:032x}", content("")), "6c62272e07bb014262b821756295c58d");
         assert_eq!(format!("{:032x}", content("foobar")), "343e1662793c64bf6f0d3597ba446f18");
     }

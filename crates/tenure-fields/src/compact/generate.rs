@@ -1,31 +1,32 @@
-//! Makes a new table: strings of the types and of the list of frequent ones, by the frequency in a corpus;
-//! the key patterns of the types' lists; and phrases, found by joining the commonest pair of neighbouring
-//! steps over and over and keeping the joins that save most.
+//! Generates a new table: strings from a schema and a list of frequent ones, by their frequency in a corpus;
+//! the key patterns of the lists in the schema; and phrases, found by repeatedly joining the most frequent
+//! pair of adjacent steps and keeping the joins that save most.
 
 use super::{
     Part, Pattern, Table,
-    binary::{MOST_PHRASES, Step, Writer, step::MOST_PATTERNS},
+    binary::Writer,
     nested_lists,
+    table::{MAX_PATTERNS, MAX_PHRASES, Step},
 };
 use crate::{Error, FieldSet, PathElement};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tenure_schema::{ListTopology, ScalarKind, Schema, Type, TypeRef};
 use tenure_value::{Object, Text, Value};
 
-/// What a table may be made of.
+/// The candidates for a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources {
-    /// Strings that may be worth a number.
+    /// Candidate strings.
     pub strings: BTreeSet<Text>,
-    /// Patterns that keys may have.
+    /// Candidate key patterns.
     pub patterns: BTreeSet<Pattern>,
 }
 
-/// Enumerations up to this many values get a pattern for each value.
-const MOST_CONSTANTS: usize = 8;
+/// Enumerations of up to this many values get a pattern for each value.
+const MAX_CONSTANTS: usize = 8;
 
 impl Sources {
-    /// Gathers the field names, enumerated values, apiVersions and list keys of a schema.
+    /// Collects the field names, enumerated values, API versions and list keys of a schema.
     pub fn of_schema(schema: &Schema) -> Sources {
         let mut sources = Sources::default();
         for (kind, _) in schema.kinds() {
@@ -51,20 +52,20 @@ impl Sources {
         sources
     }
 
-    /// Adds the lines of a list, without the empty ones and the remarks, which begin with `# `.
+    /// Adds the lines of a list, without empty lines and comments, which start with `# `.
     pub fn add_list(&mut self, list: &str) {
         let lines = list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("# "));
         self.strings.extend(lines.map(Text::new));
     }
 }
 
-/// Every combination of what the key fields can be: open, or each of their enumerated values.
+/// Returns all combinations of patterns of the key fields: a placeholder, or each of their enumerated values.
 fn patterns(names: &BTreeSet<&Text>, item: TypeRef<'_>) -> Vec<Pattern> {
     let mut all = vec![Pattern { fields: Vec::new() }];
     for name in names {
         let parts = match item.below(name).map(|of| of.get()) {
             Some(Type::Scalar(scalar)) if scalar.kind == ScalarKind::Integer => vec![Part::Whole],
-            Some(Type::Scalar(scalar)) if (1..=MOST_CONSTANTS).contains(&scalar.values.len()) => {
+            Some(Type::Scalar(scalar)) if (1..=MAX_CONSTANTS).contains(&scalar.values.len()) => {
                 let values = scalar.values.iter().filter_map(Value::as_str);
                 values.map(|value| Part::Constant(Text::new(value))).chain([Part::Text]).collect()
             }
@@ -84,7 +85,7 @@ fn patterns(names: &BTreeSet<&Text>, item: TypeRef<'_>) -> Vec<Pattern> {
     all
 }
 
-/// Makes a table; each document of the corpus holds the sets of one object's managers.
+/// Generates a table; each document of the corpus contains the sets of the managers of one object.
 pub fn generate(
     version: u32,
     introduced: &str,
@@ -106,7 +107,7 @@ pub fn generate(
     Ok(table.with_phrases(&phrases))
 }
 
-/// How often strings and keys occur.
+/// Frequencies of strings and keys.
 #[derive(Default)]
 struct Counts<'a> {
     strings: HashMap<&'a str, usize>,
@@ -150,14 +151,14 @@ impl<'a> Counts<'a> {
     }
 }
 
-/// Whether a string can stand in a table's file, where blanks part the steps of a phrase.
+/// Whether a string can be part of a table file, in which spaces separate the steps of a phrase.
 fn writable(text: &str) -> bool {
     !text.is_empty()
         && !text.starts_with(['?', '#', '=', '@'])
         && !text.contains(|character: char| character.is_whitespace() || character.is_control())
 }
 
-/// Orders the strings, and leaves out those that their number would not shorten.
+/// Sorts the strings, without those that a reference would not shorten.
 fn strings(candidates: &BTreeSet<Text>, counts: &Counts<'_>) -> Vec<Text> {
     let mut all: Vec<&Text> = candidates.iter().filter(|text| writable(text)).collect();
     let count = |text: &Text| counts.strings.get(text.as_str()).copied().unwrap_or_default();
@@ -171,14 +172,14 @@ fn strings(candidates: &BTreeSet<Text>, counts: &Counts<'_>) -> Vec<Text> {
     strings
 }
 
-/// Orders the patterns by how many keys fit each first; a constant is tried before an open part.
+/// Sorts the patterns by the number of keys that match each first; constants are tried before placeholders.
 fn ordered_patterns(patterns: &BTreeSet<Pattern>, counts: &Counts<'_>) -> Vec<Pattern> {
     let fits = |pattern: &&Pattern, key: &Object| {
         pattern.fields.len() == key.len()
             && key
                 .iter()
                 .zip(&pattern.fields)
-                .all(|((name, value), (wanted, part))| name == wanted && part.fits(value))
+                .all(|((name, value), (wanted, part))| name == wanted && part.matches(value))
     };
     let mut keys: HashMap<&Object, usize> = HashMap::new();
     counts.keys.iter().for_each(|key| *keys.entry(key).or_default() += 1);
@@ -193,26 +194,26 @@ fn ordered_patterns(patterns: &BTreeSet<Pattern>, counts: &Counts<'_>) -> Vec<Pa
     ordered.sort_by_key(|(pattern, count)| {
         (open(pattern) * pattern.fields.len().saturating_sub(1), std::cmp::Reverse(*count))
     });
-    ordered.truncate(MOST_PATTERNS.into());
+    ordered.truncate(MAX_PATTERNS.into());
     ordered.into_iter().map(|(pattern, _)| pattern.clone()).collect()
 }
 
-/// How many pairs are joined, how often the last of them occurs, and how long a phrase may get.
-const MOST_JOINS: usize = 1500;
-const LEAST_PAIRS: usize = 6;
-const MOST_STEPS: usize = 24;
+/// The maximum number of joins, the minimum frequency of a joined pair, and the maximum length of a phrase.
+const MAX_JOINS: usize = 1500;
+const MIN_PAIRS: usize = 6;
+const MAX_STEPS: usize = 24;
 
-/// Finds the phrases that save most, the most used first.
+/// Returns the phrases that save most, the most frequent first.
 fn phrases(sequences: &[Vec<u16>]) -> Vec<Vec<Step>> {
     let mut kept = candidates(sequences);
     let mut used = usage(&kept, sequences);
-    while kept.len() > MOST_PHRASES {
+    while kept.len() > MAX_PHRASES {
         let set: HashMap<&[u16], usize> =
             (0..).zip(&kept).map(|(at, phrase)| (phrase.as_slice(), at)).collect();
         let saving = |at: usize| used[at] * (cost_without(&kept[at], &set) - 1);
         let mut order: Vec<usize> = (0..kept.len()).collect();
         order.sort_by_key(|at| (std::cmp::Reverse(saving(*at)), *at));
-        let leave = (kept.len() / 20).max(1).min(kept.len() - MOST_PHRASES);
+        let leave = (kept.len() / 20).max(1).min(kept.len() - MAX_PHRASES);
         order.truncate(kept.len() - leave);
         kept = order.into_iter().map(|at| kept[at].clone()).collect();
         used = usage(&kept, sequences);
@@ -222,7 +223,7 @@ fn phrases(sequences: &[Vec<u16>]) -> Vec<Vec<Step>> {
     order.into_iter().map(|at| kept[at].iter().map(|identity| Step::of(*identity)).collect()).collect()
 }
 
-/// How many bytes a step takes by itself.
+/// Returns the encoded size of a single step.
 fn cost_alone(identity: u16) -> usize {
     match Step::of(identity) {
         Step::Field(..) | Step::Pattern(..) => 2,
@@ -230,7 +231,7 @@ fn cost_alone(identity: u16) -> usize {
     }
 }
 
-/// How many bytes a phrase takes where it is not in the table.
+/// Returns the encoded size of a phrase that is not in the table.
 fn cost_without(phrase: &[u16], kept: &HashMap<&[u16], usize>) -> usize {
     let (mut at, mut cost) = (0, 0);
     while at < phrase.len() {
@@ -242,7 +243,7 @@ fn cost_without(phrase: &[u16], kept: &HashMap<&[u16], usize>) -> usize {
     cost
 }
 
-/// Counts how often each phrase is cut from the sequences.
+/// Counts how often each phrase is used to encode the sequences.
 fn usage(phrases: &[Vec<u16>], sequences: &[Vec<u16>]) -> Vec<usize> {
     let mut next: HashMap<(usize, u16), usize> = HashMap::new();
     let mut ends = vec![None];
@@ -277,7 +278,7 @@ fn usage(phrases: &[Vec<u16>], sequences: &[Vec<u16>]) -> Vec<usize> {
     used
 }
 
-/// Joins the commonest pair over and over; every step and every join may be a phrase.
+/// Repeatedly joins the most frequent pair; every step and every join is a candidate.
 fn candidates(sequences: &[Vec<u16>]) -> Vec<Vec<u16>> {
     let mut phrases: Vec<Vec<u16>> = Vec::new();
     let mut numbers: HashMap<u16, u32> = HashMap::new();
@@ -291,8 +292,8 @@ fn candidates(sequences: &[Vec<u16>]) -> Vec<Vec<u16>> {
         };
         joined.push(sequence.iter().map(number).collect());
     }
-    for _ in 0..MOST_JOINS {
-        let Some((a, b)) = commonest_pair(&joined, &phrases) else { break };
+    for _ in 0..MAX_JOINS {
+        let Some((a, b)) = most_frequent_pair(&joined, &phrases) else { break };
         let new = phrases.len() as u32;
         phrases.push([phrases[a as usize].as_slice(), &phrases[b as usize]].concat());
         for sequence in joined.iter_mut().filter(|sequence| sequence.contains(&a)) {
@@ -304,13 +305,13 @@ fn candidates(sequences: &[Vec<u16>]) -> Vec<Vec<u16>> {
     phrases
 }
 
-fn commonest_pair(sequences: &[Vec<u32>], phrases: &[Vec<u16>]) -> Option<(u32, u32)> {
+fn most_frequent_pair(sequences: &[Vec<u32>], phrases: &[Vec<u16>]) -> Option<(u32, u32)> {
     let mut counts: HashMap<(u32, u32), usize> = HashMap::new();
     for pair in sequences.iter().flat_map(|sequence| sequence.windows(2)) {
         *counts.entry((pair[0], pair[1])).or_default() += 1;
     }
     let length = |at: u32| phrases[at as usize].len();
-    counts.retain(|(a, b), count| *count >= LEAST_PAIRS && length(*a) + length(*b) <= MOST_STEPS);
+    counts.retain(|(a, b), count| *count >= MIN_PAIRS && length(*a) + length(*b) <= MAX_STEPS);
     counts.into_iter().max_by_key(|(pair, count)| (*count, std::cmp::Reverse(*pair))).map(|(pair, _)| pair)
 }
 

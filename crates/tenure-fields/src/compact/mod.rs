@@ -1,10 +1,10 @@
-//! Field sets in fewer bytes than `FieldsV1`, in three forms: nested lists, nested lists with a table of
-//! strings, and bytes. The bytes are what a store keeps; the format is described in
-//! `docs/compact-fields.md`, and what is stored once must be readable for ever.
+//! Field sets in fewer bytes than `FieldsV1`, in three encodings: nested lists, nested lists with a string
+//! table, and binary. The binary encoding is used for storage; `docs/compact-fields.md` describes the format,
+//! and stored data must remain readable.
 
 pub mod binary;
+mod encoding;
 mod fingerprint;
-mod form;
 pub mod generate;
 pub mod nested_lists;
 mod record;
@@ -12,5 +12,5 @@ mod table;
 pub mod tables;
 
 pub use binary::{ManagerRecord, decode_object, encode_object};
-pub use form::Form;
+pub use encoding::Encoding;
 pub use table::{Part, Pattern, Table};

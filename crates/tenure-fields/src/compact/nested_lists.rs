@@ -1,5 +1,5 @@
-//! The text forms: the trie as nested lists, and the same with strings of a table in place of strings
-//! (`!` and a number). The second is JSON no more, so both are written and read here.
+//! The text encodings: the trie as nested lists, and the same with references to the strings of a table (`!`
+//! and a number). The latter is not JSON, so both have their own parser and formatter.
 
 use super::{Table, tables};
 use crate::{Error, FieldSet, PathElement};
@@ -10,7 +10,7 @@ use tenure_value::{
 
 mod read;
 
-/// The digits of a string's number, the most significant first.
+/// The digits of references, most significant first.
 const DIGITS: &[u8; 64] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
 
 /// Returns the set as nested lists.
@@ -20,12 +20,12 @@ pub fn to_text(set: &FieldSet) -> String {
     text(out)
 }
 
-/// Returns the set as nested lists with the strings of the table that is written.
+/// Returns the set as nested lists with references to the current table.
 pub fn to_text_with_table(set: &FieldSet) -> Result<String, Error> {
-    tables::written().map(|table| to_text_with(set, table))
+    tables::current().map(|table| to_text_with(set, table))
 }
 
-/// Returns the set as nested lists with the strings of a table.
+/// Returns the set as nested lists with references to a table.
 pub fn to_text_with(set: &FieldSet, table: &Table) -> String {
     let mut out = format!("[{}", table.version()).into_bytes();
     if !set.is_empty() {
@@ -35,17 +35,17 @@ pub fn to_text_with(set: &FieldSet, table: &Table) -> String {
     text(out)
 }
 
-/// Reads a set from nested lists.
+/// Parses a set from nested lists.
 pub fn parse(text: &str) -> Result<FieldSet, Error> {
     read::plain(text)
 }
 
-/// Reads a set from nested lists with the strings of the table they name.
+/// Parses a set from nested lists with references to the table that they name.
 pub fn parse_with_table(text: &str) -> Result<FieldSet, Error> {
     read::with_table(text, tables::table)
 }
 
-/// Reads a set from nested lists with the strings of this table.
+/// Parses a set from nested lists with references to this table.
 pub fn parse_with(text: &str, table: &Table) -> Result<FieldSet, Error> {
     read::with_table(text, |version| match version == table.version() {
         true => Ok(table),
@@ -53,7 +53,7 @@ pub fn parse_with(text: &str, table: &Table) -> Result<FieldSet, Error> {
     })
 }
 
-/// Whether a string is shorter as the number that it would have.
+/// Whether the reference to a string is shorter than the string.
 pub(super) fn shortens(number: usize, text: &str) -> bool {
     let mut quoted = Vec::new();
     json::write_text(text, Style::Plain, &mut quoted);
@@ -75,12 +75,12 @@ fn reference(number: usize) -> String {
     digits.into_iter().rev().collect()
 }
 
-/// Everything written is UTF-8, so nothing is ever replaced.
+/// The output is always UTF-8, so this conversion never replaces anything.
 fn text(out: Vec<u8>) -> String {
     String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Appends the items of a level behind its bracket, and closes it.
+/// Appends the items of a level after its opening bracket, and closes it.
 fn write_level(set: &FieldSet, table: Option<&Table>, out: &mut Vec<u8>) {
     for (at, node) in set.nodes().iter().enumerate() {
         if at > 0 {
@@ -115,7 +115,7 @@ fn write_level(set: &FieldSet, table: Option<&Table>, out: &mut Vec<u8>) {
 fn write_value(value: &Value, table: Option<&Table>, out: &mut Vec<u8>) {
     match value {
         Value::String(text) => write_string(text, table, out),
-        // A whole float keeps its fraction, so that it is read as a float again.
+        // An integral float keeps its fraction, so that it is parsed as a float.
         Value::Float(number) => out.extend_from_slice(format!("{number:?}").as_bytes()),
         Value::Array(items) => {
             out.push(b'[');
@@ -147,7 +147,7 @@ fn write_string(text: &str, table: Option<&Table>, out: &mut Vec<u8>) {
     write_text(text, table.and_then(|table| table.number_elsewhere(text)), out);
 }
 
-/// Appends a string, or its number where that is not longer.
+/// Appends a string, or its reference if that is not longer.
 fn write_text(text: &str, number: Option<u32>, out: &mut Vec<u8>) {
     let start = out.len();
     json::write_text(text, Style::Plain, out);
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_count_in_sixty_four_digits() {
+    fn references_use_base_sixty_four() {
         let expected = [(0, "!0"), (9, "!9"), (10, "!A"), (36, "!a"), (61, "!z"), (62, "!-"), (63, "!_")];
         for (number, text) in expected.into_iter().chain([(64, "!10"), (4095, "!__"), (4096, "!100")]) {
             assert_eq!(reference(number), text);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_string_is_written_out_where_its_reference_would_be_longer() {
+    fn a_string_is_not_referenced_if_the_reference_is_longer() {
         let table = Table::of_strings(
             1,
             (0..4096).map(|number| format!("filler-{number}")).chain(["x".to_owned(), "xy".to_owned()]),

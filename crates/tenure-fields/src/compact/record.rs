@@ -1,12 +1,12 @@
-//! Entries of `managedFields` as records of the compact form and back, whatever they say: an entry of an operation
-//! or a form of fields that only another release knows is kept as it is.
+//! Conversion between entries of `managedFields` and records of the binary encoding. An operation or
+//! `fieldsType` that only another release knows is preserved.
 
 use super::ManagerRecord;
 use crate::{Error, fields_v1};
 use tenure_value::{Text, Value};
 
 impl ManagerRecord {
-    /// Reads an entry of `managedFields`.
+    /// Converts an entry of `managedFields`.
     ///
     /// ```
     /// use tenure_fields::compact::ManagerRecord;
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_come_back_as_they_were() {
+    fn entries_round_trip() {
         for text in [
             "{}",
             r#"{"fieldsType":"FieldsV2","manager":"later","operation":"Guess"}"#,
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_entry_is_told() {
+    fn invalid_entries_are_rejected() {
         let error = |text: &str| ManagerRecord::from_value(&text.parse().unwrap()).unwrap_err().to_string();
         assert_eq!(error(r#"{"manager":1}"#), "manager: expected a string, found 1");
         assert!(error("[]").starts_with("managedFields: expected an entry"));

@@ -1,31 +1,32 @@
-//! All tables this release can read, and which one it writes. To add a table: generate its file, list it
-//! in `FILES` and in `tables/released.txt`; to write it, raise [`WRITTEN`] one release later.
+//! The tables that this release can decode, and the one it encodes with. To add a table, generate its file
+//! and list it in `FILES` and in `tables/released.txt`; to encode with it, raise [`CURRENT`] one release
+//! later.
 
 use super::Table;
 use crate::Error;
 use std::sync::OnceLock;
 use tenure_value::Text;
 
-/// The version of the table that is written; all others are only read.
-pub const WRITTEN: u32 = 1;
+/// The version of the table used for encoding; all others are only decoded.
+pub const CURRENT: u32 = 1;
 
-/// The newest version that the version byte of the binary form can name.
+/// The newest version that the version byte can represent.
 pub const NEWEST: u32 = 126;
 
-/// The files of all tables, from version 1 on.
+/// The files of all tables, starting with version 1.
 const FILES: [&str; 1] = [include_str!("tables/1.txt")];
 
-/// The content hashes of the tables that are released and so fixed, one a line: version and hash.
+/// The content hashes of the released tables, one per line: version and hash.
 pub const RELEASED: &str = include_str!("tables/released.txt");
 
 /// Returns all tables, in the order of their versions.
 pub fn all() -> &'static [Table] {
     static TABLES: OnceLock<Vec<Table>> = OnceLock::new();
-    // A test holds that every file is a table, so none is lost here.
+    // A test ensures that every file parses, so none is dropped here.
     TABLES.get_or_init(|| FILES.iter().flat_map(|file| Table::parse(file, Text::new_static)).collect())
 }
 
-/// Returns the table of a version.
+/// Returns the table with a version.
 pub fn table(version: u32) -> Result<&'static Table, Error> {
     let tables = all();
     let place = usize::try_from(version).ok().and_then(|version| version.checked_sub(1));
@@ -34,24 +35,27 @@ pub fn table(version: u32) -> Result<&'static Table, Error> {
         .ok_or(Error::UnknownTable { version, newest: tables.len() as u32 })
 }
 
-/// Returns the table that is written.
-pub fn written() -> Result<&'static Table, Error> {
-    table(WRITTEN)
+/// Returns the table used for encoding.
+pub fn current() -> Result<&'static Table, Error> {
+    table(CURRENT)
 }
 
-/// Finds what must not be released: versions that are not consecutive, a released table that is not what
-/// it was, and a written table that the release before could not read.
+/// Returns what prevents a release: versions that are not consecutive, a released table that has changed, and
+/// a current table that the previous release could not decode.
 ///
-/// The first table may be written by the release that introduces it: no release before it stored a
-/// compact form, so there is none to roll back to that would read one.
+/// The first table may be used by the release that introduces it: no earlier release stored compact
+/// encodings, so a rollback cannot encounter one.
 pub fn problems(tables: &[Table], written: u32, release: &str, released: &str) -> Vec<String> {
     let mut problems = Vec::new();
     for (expected, table) in (1..).zip(tables) {
         if table.version() != expected {
-            problems.push(format!("table {} stands in the place of version {expected}", table.version()));
+            problems.push(format!("table {} is listed as version {expected}", table.version()));
         }
         if order(table.introduced()) > order(release) {
-            problems.push(format!("table {expected} is of release {}, which is not out", table.introduced()));
+            problems.push(format!(
+                "table {expected} belongs to release {}, which is not released",
+                table.introduced()
+            ));
         }
         let known = released.lines().filter_map(|line| line.split_once(' '));
         let known = known.into_iter().find(|(version, _)| *version == table.version().to_string());
@@ -68,16 +72,16 @@ pub fn problems(tables: &[Table], written: u32, release: &str, released: &str) -
         }
     }
     match tables.iter().find(|table| table.version() == written) {
-        None => problems.push(format!("table {written} is to be written and does not exist")),
+        None => problems.push(format!("the current table {written} does not exist")),
         Some(table) if written > 1 && order(table.introduced()) >= order(release) => problems.push(format!(
-            "table {written} is written by the release that introduces it, {release}; the release before could not read it"
+            "table {written} is used by the release that introduces it, {release}; the previous release could not decode it"
         )),
         _ => {}
     }
     problems
 }
 
-/// The parts of a version number, for comparison.
+/// Returns the components of a version number, for comparison.
 fn order(release: &str) -> Vec<u64> {
     release.split(['.', '-', '+']).map_while(|part| part.parse().ok()).collect()
 }
@@ -100,7 +104,7 @@ mod tests {
     #[test]
     fn the_tables_of_this_release_may_be_released() {
         assert_eq!(all().len(), FILES.len());
-        assert_eq!(problems(all(), WRITTEN, env!("CARGO_PKG_VERSION"), RELEASED), [""; 0]);
+        assert_eq!(problems(all(), CURRENT, env!("CARGO_PKG_VERSION"), RELEASED), [""; 0]);
     }
 
     #[test]
@@ -110,7 +114,10 @@ mod tests {
         assert_eq!(problems(&two, 2, "0.3.0", &listed(&two)), [""; 0]);
         assert_eq!(problems(&two, 2, "0.10.0", &listed(&two)), [""; 0]);
         let early = problems(&two, 2, "0.2.0", &listed(&two));
-        assert!(early.len() == 1 && early[0].contains("the release before could not read it"), "{early:?}");
+        assert!(
+            early.len() == 1 && early[0].contains("the previous release could not decode it"),
+            "{early:?}"
+        );
         assert_eq!(problems(&two[..1], 1, "0.1.0", &listed(&two)), [""; 0], "the first table is exempt");
     }
 
@@ -129,15 +136,15 @@ mod tests {
     fn versions_are_consecutive() {
         let gap = tables(&[(1, "0.1.0"), (3, "0.2.0")]);
         let found = problems(&gap, 1, "0.3.0", &listed(&gap));
-        assert!(found.len() == 1 && found[0].contains("in the place of version 2"), "{found:?}");
+        assert!(found.len() == 1 && found[0].contains("listed as version 2"), "{found:?}");
     }
 
     #[test]
     fn a_table_of_a_later_release_is_named_in_the_error() {
-        let error = table(WRITTEN + 1).map(Table::version).unwrap_err();
+        let error = table(CURRENT + 1).map(Table::version).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "table 2 is unknown; this release reads the tables up to 1, a later one wrote this"
+            "unknown table 2; this release supports tables up to 1, the data was written by a later release"
         );
         assert!(table(0).is_err());
     }

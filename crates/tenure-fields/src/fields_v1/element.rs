@@ -1,5 +1,5 @@
-//! One member's name: a qualifier, a colon and the element. The values inside keys and set items are JSON
-//! within that name.
+//! Member names: a qualifier, a colon and the element. The values inside keys and set items are JSON within
+//! the name.
 
 use crate::{Error, PathElement};
 use tenure_value::{
@@ -7,17 +7,17 @@ use tenure_value::{
     json::{self, Style},
 };
 
-/// What a member of a level stands for.
+/// The meaning of a member name.
 pub(super) enum Member {
-    /// The path that ends at this level.
+    /// The path that ends at this level is in the set.
     Itself,
     /// A path element and what is below it.
     Element(PathElement),
-    /// A qualifier that some later version may know; it is ignored with all below it.
+    /// A qualifier of a later version, which is ignored with everything below it.
     Unknown,
 }
 
-/// Reads a member's name.
+/// Parses a member name.
 pub(super) fn read(name: &str) -> Result<Member, Error> {
     if name == "." {
         return Ok(Member::Itself);
@@ -31,7 +31,7 @@ pub(super) fn read(name: &str) -> Result<Member, Error> {
         b'k' => PathElement::Key(key(element).map_err(|problem| invalid(name, &problem))?),
         b'v' => PathElement::Value(value(element).map_err(|problem| invalid(name, &problem))?),
         b'i' => {
-            let problem = |_| invalid(name, "expected a whole number after i:");
+            let problem = |_| invalid(name, "expected an integer after i:");
             PathElement::Index(element.parse().map_err(problem)?)
         }
         _ => return Ok(Member::Unknown),
@@ -45,8 +45,8 @@ fn key(text: &str) -> Result<Object, String> {
     }
 }
 
-/// Reads the object of a key whose quotes still have their backslashes, if it is as most are: plain
-/// strings and whole numbers. `fields` is room to work in.
+/// Parses the object of a key whose quotes are still escaped, if it consists of plain strings and integers,
+/// as most do. `fields` is a buffer.
 pub(super) fn read_escaped_key(text: &str, fields: &mut Vec<(Text, Value)>) -> Option<Object> {
     fields.clear();
     let mut rest = text.strip_prefix('{')?;
@@ -68,14 +68,14 @@ pub(super) fn read_escaped_key(text: &str, fields: &mut Vec<(Text, Value)>) -> O
     }
 }
 
-/// Splits a plain string between quotes with backslashes from what follows.
+/// Splits a plain string between escaped quotes from the rest.
 fn escaped_string(text: &str) -> Option<(&str, &str)> {
     let text = text.strip_prefix("\\\"")?;
     let (string, after) = text.split_at(text.bytes().position(|byte| byte == b'\\')?);
     Some((string, after.strip_prefix("\\\"")?))
 }
 
-/// Splits a whole number of up to nine digits from what follows.
+/// Splits an integer of up to nine digits from the rest.
 fn short_number(text: &str) -> Option<(Value, &str)> {
     let (digits, after) = text.split_at(text.bytes().position(|byte| !byte.is_ascii_digit())?);
     let leading_zero = digits.len() > 1 && digits.starts_with('0');
@@ -93,7 +93,7 @@ fn value(text: &str) -> Result<Value, String> {
 
 /// Appends the text of a key or value element, without its qualifier.
 ///
-/// Strings are escaped for HTML but the names of keys are not, as in the texts of a kube-apiserver.
+/// Strings are escaped for HTML but the names of keys are not, as in kube-apiserver.
 pub(super) fn write_inner(element: &PathElement, out: &mut Vec<u8>) {
     match element {
         PathElement::Field(name) => out.extend_from_slice(name.as_bytes()),
@@ -121,8 +121,9 @@ fn write_value(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-/// Returns a value with its large whole floats as integers, if it has any. The fewest digits that tell a float
-/// from others are not its amount, and a reader that keeps 64-bit integers exact would find another element.
+/// Returns a value with its large integral floats as integers, if it has any. The shortest digits of such a
+/// float are not its exact value, so a parser that keeps 64-bit integers exact would find a different
+/// element.
 fn exact(value: &Value) -> Option<Value> {
     has_large_float(value).then(|| with_integers(value))
 }
@@ -147,7 +148,7 @@ fn with_integers(value: &Value) -> Value {
     }
 }
 
-/// Returns the integer that a float is, where not every whole number is a float and 64 bits hold it.
+/// Returns a float as an integer if it is beyond the range where all integers are floats and fits 64 bits.
 fn large_integer(float: f64) -> Option<Value> {
     const SPARSE: f64 = (1u64 << 53) as f64;
     if float.fract() != 0.0 || float.abs() < SPARSE {
@@ -166,7 +167,7 @@ fn write_string(text: &str, style: Style, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Whether a text stands in JSON as it is, in every style.
+/// Whether a string needs no escapes in JSON, in any style.
 pub(super) fn is_plain(text: &str) -> bool {
     const PLAIN: [bool; 256] = {
         let mut table = [false; 256];
@@ -180,7 +181,7 @@ pub(super) fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| PLAIN[usize::from(byte)])
 }
 
-/// Returns the letter before the colon.
+/// Returns the qualifier: the letter before the colon.
 pub(super) fn qualifier(element: &PathElement) -> u8 {
     match element {
         PathElement::Field(_) => b'f',

@@ -1,18 +1,17 @@
-//! The JSON text of a field set to the set, in one pass. Levels at one depth are often the same text (every
-//! container has the same fields), so a level that begins with the text of one just read is that one,
-//! shared.
+//! The parser of `FieldsV1`, in one pass. Levels at the same depth often have the same text (every container
+//! has the same fields), so a level whose text equals that of a recent one is shared.
 
 use super::{Order, element, element::Member};
-use crate::{Error, FieldSet, Node, PathElement, recent::Recent};
+use crate::{Error, FieldSet, Node, PathElement, memo::Memo};
 use std::ops::Range;
 use tenure_value::{Limits, Position, Text, Value, json};
 
-/// Reads a field set.
+/// Parses a field set.
 pub fn parse(text: &[u8]) -> Result<FieldSet, Error> {
     parse_ordered(text).map(|(set, _)| set)
 }
 
-/// Reads a field set, and says in which order its text has the members.
+/// Parses a field set, and returns the order of its members.
 pub fn parse_ordered(text: &[u8]) -> Result<(FieldSet, Order), Error> {
     let text = std::str::from_utf8(text).map_err(|error| Error::Syntax {
         problem: "invalid UTF-8; a field set is JSON text".to_owned(),
@@ -23,7 +22,7 @@ pub fn parse_ordered(text: &[u8]) -> Result<(FieldSet, Order), Error> {
         at: 0,
         depth: 0,
         nodes: Vec::new(),
-        recent: Recent::new(),
+        recent: Memo::new(),
         key: Vec::new(),
         order: Order::Elements,
     };
@@ -36,10 +35,10 @@ pub fn parse_ordered(text: &[u8]) -> Result<(FieldSet, Order), Error> {
     Ok((level.children, reader.order))
 }
 
-/// A level as read.
+/// A parsed level.
 #[derive(Clone)]
 struct Level {
-    /// Whether `.` was a member, or nothing was.
+    /// Whether `.` was a member, or the level was empty.
     included: bool,
     children: FieldSet,
 }
@@ -48,11 +47,11 @@ struct Reader<'t> {
     text: &'t str,
     at: usize,
     depth: usize,
-    /// The nodes of all levels that are being read, the innermost last.
+    /// The nodes of all open levels, innermost last.
     nodes: Vec<Node>,
-    /// The levels read last, by their text.
-    recent: Recent<Range<usize>, Level>,
-    /// The fields of a key that is being read.
+    /// The levels parsed last, by their text.
+    recent: Memo<Range<usize>, Level>,
+    /// A buffer for the fields of a key.
     key: Vec<(Text, Value)>,
     order: Order,
 }
@@ -75,7 +74,7 @@ impl<'t> Reader<'t> {
         Ok(Level { included: included || children.is_empty(), children })
     }
 
-    /// Reads the members of a level up to its closing brace, and says whether `.` is one.
+    /// Parses the members of a level up to its closing brace, and returns whether `.` is one.
     fn members(&mut self, base: usize) -> Result<bool, Error> {
         let mut included = false;
         self.space();
@@ -112,14 +111,14 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads the level below a member, or takes one of the same depth with the same text.
+    /// Parses the level below a member, or shares one at the same depth with the same text.
     fn below(&mut self) -> Result<Level, Error> {
         if self.rest().starts_with(b"{}") {
             self.at += 2;
             return Ok(Level { included: true, children: FieldSet::EMPTY });
         }
         let (start, rest, text) = (self.at, self.rest(), self.text.as_bytes());
-        // A whole object ends with its brace, so what begins with its text is the same object.
+        // An object ends with its closing brace, so text that starts with it is the same object.
         let same = |range: &Range<usize>| rest.starts_with(&text[range.clone()]);
         if let Some((range, level)) = self.recent.find(self.depth, same) {
             self.at += range.len();
@@ -132,7 +131,7 @@ impl<'t> Reader<'t> {
         Ok(level)
     }
 
-    /// Adds a node to the level that begins at `base`; of one element given twice the later level counts.
+    /// Adds a node to the level that starts at `base`. If an element occurs twice, the last one wins.
     fn push(&mut self, base: usize, element: PathElement, level: Level) {
         let node = Node { element, included: level.included, children: level.children };
         let level = &self.nodes[base..];
@@ -153,7 +152,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads a member's name.
+    /// Parses a member name.
     fn name(&mut self) -> Result<Member, Error> {
         self.expect(b'"', "a member's name")?;
         let start = self.at;
@@ -170,7 +169,7 @@ impl<'t> Reader<'t> {
         self.escaped_name(start)
     }
 
-    /// Reads a name from `start` that has escapes of JSON; the reader stands at the first.
+    /// Parses a name from `start` that contains JSON escapes; the reader is at the first one.
     fn escaped_name(&mut self, start: usize) -> Result<Member, Error> {
         let bytes = self.text.as_bytes();
         loop {
@@ -198,7 +197,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Skips the value of a member that counts for nothing.
+    /// Skips the value of an ignored member.
     fn skip_value(&mut self) -> Result<(), Error> {
         if self.rest().starts_with(b"{}") {
             self.at += 2;
@@ -206,7 +205,7 @@ impl<'t> Reader<'t> {
         }
         let start = self.at;
         let mut open = 0usize;
-        // Finds where the value ends; whether it is JSON is the parser's to say.
+        // Finds the end of the value; the JSON parser checks its syntax.
         while let Some(byte) = self.peek() {
             match byte {
                 b'"' => {

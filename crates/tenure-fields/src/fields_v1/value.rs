@@ -1,11 +1,11 @@
-//! A field set as part of a document. An object keeps its members by name, so the order of elements is
-//! restored on the way in.
+//! A field set as part of a document. The members of an object are sorted by name, so the order of elements
+//! is restored when parsing.
 
 use super::{element, element::Member};
 use crate::{Error, FieldSet, Node};
 use tenure_value::{Limits, Object, Text, Value};
 
-/// Reads a field set from the value of a `fieldsV1` member.
+/// Parses a field set from the value of a `fieldsV1` member.
 pub fn from_value(value: &Value) -> Result<FieldSet, Error> {
     level(value, 0).map(|(_, children)| children)
 }
@@ -49,7 +49,7 @@ fn level(value: &Value, depth: usize) -> Result<(bool, FieldSet), Error> {
     Ok((included || children.is_empty(), children))
 }
 
-/// Names the member whose value is wrong, where the error does not name one yet.
+/// Adds the member name to an error that has none.
 fn within(member: &str, error: Error) -> Error {
     match error {
         Error::Element { name, problem } if name == "fieldsV1" => {
@@ -73,7 +73,7 @@ fn object(set: &FieldSet, included: bool) -> Object {
         let mut name = vec![element::qualifier(&node.element), b':'];
         element::write_inner(&node.element, &mut name);
         let below = object(&node.children, node.included);
-        // The printer of values gives valid text, so nothing is ever replaced here.
+        // The printer writes valid UTF-8, so this conversion never replaces anything.
         members.push((Text::from(String::from_utf8_lossy(&name)), Value::Object(below)));
     }
     Object::from_unsorted(members)

@@ -1,37 +1,44 @@
-//! A field set to its JSON text. Names are escaped twice, once as JSON within the name and once as the
-//! name itself; the two escapings differ, so neither can be skipped.
+//! Formats field sets as JSON. Names are escaped twice, once as JSON within the name and once as the name
+//! itself; the two escapings differ, so both are needed.
 
 use super::{Order, element};
-use crate::{FieldSet, Node, PathElement, recent::Recent};
+use crate::{FieldSet, Node, PathElement, memo::Memo};
 use std::ops::Range;
 use tenure_value::json::{self, Style};
 
-/// Appends the set as JSON, members in the order of their names.
+/// Appends the set as JSON, with members in the order of their names.
 pub fn write(set: &FieldSet, out: &mut Vec<u8>) {
     write_in(set, Order::Names, out);
 }
 
-/// Appends the set as JSON, members in the order given.
+/// Appends the set as JSON, with members in the given order.
 pub fn write_in(set: &FieldSet, order: Order, out: &mut Vec<u8>) {
-    let mut writer = Writer { out, names: Vec::new(), escaped: Vec::new(), recent: Recent::new(), order };
+    let mut writer = Writer { out, names: Vec::new(), escaped: Vec::new(), recent: Memo::new(), order };
     writer.level(set, false, 0);
 }
 
-/// Returns the set as JSON, members in the order of their names.
+/// Returns the set as JSON, with members in the order of their names.
 pub fn to_vec(set: &FieldSet) -> Vec<u8> {
     let mut out = Vec::with_capacity(256);
     write(set, &mut out);
     out
 }
 
+/// Formats the set as `FieldsV1`.
+impl std::fmt::Debug for FieldSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&String::from_utf8_lossy(&to_vec(self)))
+    }
+}
+
 struct Writer<'o, 's> {
     out: &'o mut Vec<u8>,
-    /// The texts of elements that are not fields, as far as they are in use.
+    /// The texts of elements that are not fields.
     names: Vec<u8>,
-    /// Room for one name in escaped form.
+    /// A buffer for one escaped name.
     escaped: Vec<u8>,
-    /// Where the text of the levels written last stands, which levels that are the same memory copy.
-    recent: Recent<&'s Node, Range<usize>>,
+    /// The output ranges of the levels written last, which are copied for levels that share their memory.
+    recent: Memo<&'s Node, Range<usize>>,
     order: Order,
 }
 
@@ -75,7 +82,7 @@ impl<'s> Writer<'_, 's> {
         for (qualifier, range, node) in ordered {
             self.separate(&mut first);
             let names = std::mem::take(&mut self.names);
-            // The printer of values gives valid text.
+            // The printer writes valid UTF-8.
             self.name(qualifier, str::from_utf8(&names[range]).unwrap_or_default());
             self.names = names;
             self.below(node, depth);
@@ -97,7 +104,7 @@ impl<'s> Writer<'_, 's> {
             return;
         }
         self.out.extend_from_slice(&[b'"', qualifier]);
-        // The opening quote that comes with the text stands where the colon belongs.
+        // The opening quote that comes with the text is replaced by the colon.
         self.escaped.clear();
         json::write_text(text, Style::Kubernetes, &mut self.escaped);
         self.escaped[0] = b':';

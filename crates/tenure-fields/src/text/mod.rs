@@ -1,13 +1,13 @@
-//! Paths as text, in two forms.
+//! Paths as text, in two notations.
 //!
-//! The form of Kubernetes, which conflict messages show, is for people: names stand as they are, so
-//! `.metadata.labels.app.kubernetes.io/name` does not say where a name ends. It is printed by `Display` and
-//! read by [`Path::parse_in`](crate::Path::parse_in), which asks a type and a document.
+//! The notation of Kubernetes, as in conflict messages, is for humans: names are not quoted, so
+//! `.metadata.labels.app.kubernetes.io/name` does not show where a name ends. It is formatted by `Display`
+//! and parsed by [`Path::parse_in`](crate::Path::parse_in), which needs a type and optionally a document.
 //!
-//! The quoted form says the same without doubt: a name that is not a plain word stands in quotes, as in
-//! `.metadata.labels."app.kubernetes.io/name"`, and values are JSON. It is printed by
-//! [`Path::quoted`](crate::Path::quoted) and read by [`Path::parse`](crate::Path::parse), for which every text
-//! in the form of Kubernetes whose names are plain words is fine too.
+//! The quoted notation is unambiguous: a name that is not a plain word is quoted, as in
+//! `.metadata.labels."app.kubernetes.io/name"`, and values are JSON. It is formatted by
+//! [`Path::quoted`](crate::Path::quoted) and parsed by [`Path::parse`](crate::Path::parse), which also
+//! accepts the notation of Kubernetes if all names are plain words.
 
 mod parse;
 mod parse_in;

@@ -1,12 +1,12 @@
-//! Text to paths where the text alone says where each name ends: plain words and quoted names. Strings may
-//! be written as JSON writes them or as Go does, since conflict messages show the latter.
+//! Parses unambiguous paths: names are plain words or quoted. Strings may use the escapes of JSON or of Go,
+//! since conflict messages use the latter.
 
 use crate::{Error, Path, PathElement};
 use std::str::FromStr;
 use tenure_value::{Limits, Text, Value, json};
 
 impl Path {
-    /// Reads a path whose names are plain words or stand in quotes; the first dot may be left out.
+    /// Parses a path whose names are plain words or quoted; the first dot is optional.
     ///
     /// ```
     /// use tenure_fields::Path;
@@ -35,7 +35,7 @@ impl Path {
     }
 }
 
-/// Reads a path as [`Path::parse`] does.
+/// Parses a path as [`Path::parse`] does.
 impl FromStr for Path {
     type Err = Error;
 
@@ -44,7 +44,7 @@ impl FromStr for Path {
     }
 }
 
-/// A place in the text of a path.
+/// A position in the text of a path.
 pub(super) struct Cursor<'t> {
     pub(super) text: &'t str,
     pub(super) at: usize,
@@ -67,7 +67,7 @@ impl<'t> Cursor<'t> {
         Ok(PathElement::Field(self.name(&['.', '['])?))
     }
 
-    /// Reads a name in quotes, or one that ends before any of these characters.
+    /// Parses a name that is quoted or ends before any of these characters.
     pub(super) fn name(&mut self, ends: &[char]) -> Result<Text, Error> {
         if self.peek() == Some('"') {
             return self.string().map(Text::from);
@@ -81,7 +81,7 @@ impl<'t> Cursor<'t> {
         Ok(Text::new(&rest[..end]))
     }
 
-    /// Reads the step to a list's item, from its opening bracket on.
+    /// Parses the element of a list item, starting at its opening bracket.
     pub(super) fn bracket(&mut self) -> Result<PathElement, Error> {
         self.expect('[')?;
         if self.peek() == Some('=') {
@@ -120,7 +120,7 @@ impl<'t> Cursor<'t> {
         Err(self.wrong(format!("expected {character:?}")))
     }
 
-    /// Reads a value: JSON, except that strings may have Go's escapes.
+    /// Parses a value: JSON, except that strings may contain Go's escapes.
     fn value(&mut self, depth: usize) -> Result<Value, Error> {
         match self.peek() {
             Some('"') => self.string().map(Value::from),
@@ -147,7 +147,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Reads an object, which is JSON throughout.
+    /// Parses an object, which is JSON.
     fn object(&mut self) -> Result<Value, Error> {
         let rest = self.rest();
         let (mut open, mut quoted, mut escaped) = (0usize, false, false);
@@ -176,7 +176,7 @@ impl<'t> Cursor<'t> {
             .map_err(|error| self.wrong(format!("expected a value in JSON: {}", error.problem())))
     }
 
-    /// Reads a string in quotes.
+    /// Parses a quoted string.
     pub(super) fn string(&mut self) -> Result<String, Error> {
         self.expect('"')?;
         let mut string = String::new();
@@ -192,7 +192,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Reads what follows a backslash.
+    /// Parses an escape after its backslash.
     fn escape(&mut self) -> Result<char, Error> {
         let letter = self.peek().ok_or_else(|| self.wrong("expected a closing quote"))?;
         self.at += letter.len_utf8();
@@ -211,13 +211,13 @@ impl<'t> Cursor<'t> {
             _ => return Err(self.wrong("expected an escape of JSON or Go")),
         };
         let mut number = self.hexadecimal(digits)?;
-        // JSON writes what lies beyond the first plane as a pair.
+        // JSON encodes characters beyond the basic plane as surrogate pairs.
         if (0xD800..0xDC00).contains(&number) && self.rest().starts_with("\\u") {
             self.at += 2;
             let low = self.hexadecimal(4)?;
             number = 0x10000 + ((number - 0xD800) << 10) + (low.wrapping_sub(0xDC00) & 0x3FF);
         }
-        char::from_u32(number).ok_or_else(|| self.wrong("expected the number of a character"))
+        char::from_u32(number).ok_or_else(|| self.wrong("expected a Unicode code point"))
     }
 
     fn hexadecimal(&mut self, digits: usize) -> Result<u32, Error> {
@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_read_from_the_form_of_conflict_messages() {
+    fn paths_of_conflict_messages_are_parsed() {
         let field = |name: &str| PathElement::field(name);
         for (text, elements) in [
             ("", vec![]),
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path_is_refused_with_its_place() {
+    fn invalid_paths_are_rejected_with_the_position() {
         for (text, error) in [
             (".", r#"".", byte 1: expected a name; an empty one is written """#),
             (".a..b", r#"".a..b", byte 3: expected a name; an empty one is written """#),
@@ -293,7 +293,7 @@ mod tests {
             (r#".a[="\"#, r#"".a[=\"\\", byte 6: expected a closing quote"#),
             (r#".a[="\q"]"#, r#"".a[=\"\\q\"]", byte 7: expected an escape of JSON or Go"#),
             (r#".a[="\x4"]"#, r#"".a[=\"\\x4\"]", byte 7: expected 2 hexadecimal digits"#),
-            (r#".a[="\ud800"]"#, r#"".a[=\"\\ud800\"]", byte 11: expected the number of a character"#),
+            (r#".a[="\ud800"]"#, r#"".a[=\"\\ud800\"]", byte 11: expected a Unicode code point"#),
             (".a[={]", r#"".a[={]", byte 4: expected the closing brace of an object"#),
         ] {
             assert_eq!(Path::parse(text).map_err(|error| error.to_string()), Err(error.to_owned()), "{text}");

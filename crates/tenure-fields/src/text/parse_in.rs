@@ -1,18 +1,18 @@
-//! Text to paths where names may contain dots and brackets: the type, and a document where there is one, say
-//! which names there are. Readings are tried in turn, the likelier first, and the first that reads the whole
-//! text counts; their number is bounded, as nested maps could make it explode.
+//! Parses paths whose names may contain dots and brackets: the type, and the document if there is one,
+//! determine which names exist. Alternatives are tried in turn, the likelier first, and the first one that
+//! consumes the whole text wins; their number is limited, since nested maps could make it explode.
 
 use super::parse::Cursor;
 use crate::{Error, Path, PathElement, resolve};
 use tenure_schema::{ListTopology, Relation, Type, TypeRef, UnknownFields};
 use tenure_value::{Limits, Text, Value};
 
-/// How many steps are tried before a text counts as too ambiguous.
-const MOST_STEPS: usize = 10_000;
+/// The number of elements tried before a text counts as too ambiguous.
+const MAX_ATTEMPTS: usize = 10_000;
 
 impl Path {
-    /// Reads a path in the form of conflict messages, as one into a document of this type; a document, where
-    /// there is one, settles which names exist.
+    /// Parses a path in the notation of conflict messages, for a document of this type; the document, if
+    /// there is one, determines which names exist.
     ///
     /// ```
     /// use tenure_fields::Path;
@@ -34,19 +34,19 @@ impl Path {
 
 struct Search<'t> {
     text: &'t str,
-    /// The steps read so far.
+    /// The elements parsed so far.
     path: Vec<PathElement>,
     steps: usize,
-    /// How far any reading got, and what was wrong there.
+    /// The furthest position that was reached, and the problem there.
     furthest: Option<(usize, String)>,
 }
 
 impl<'t> Search<'t> {
-    /// Reads the text from an offset on, and says whether some reading reaches its end.
+    /// Parses the text from an offset on, and returns whether an alternative reaches its end.
     fn read(&mut self, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
         self.steps += 1;
-        if self.steps > MOST_STEPS || self.path.len() >= Limits::DEPTH {
-            return self.fail(at, "the path can be read in too many ways; put names in quotes");
+        if self.steps > MAX_ATTEMPTS || self.path.len() >= Limits::DEPTH {
+            return self.fail(at, "the path is too ambiguous; quote its names");
         }
         match self.text.as_bytes().get(at) {
             None => true,
@@ -66,7 +66,7 @@ impl<'t> Search<'t> {
 
     fn item(&mut self, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
         let Some(item) = of.item() else {
-            return self.fail(at, "there is no list here");
+            return self.fail(at, "expected a field; there is no list here");
         };
         let mut cursor = Cursor { text: self.text, at };
         match cursor.bracket() {
@@ -79,7 +79,7 @@ impl<'t> Search<'t> {
         }
     }
 
-    /// Takes a step and reads on; takes it back where that leads nowhere.
+    /// Adds an element and continues; removes it if that fails.
     fn step(&mut self, element: PathElement, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
         self.path.push(element);
         let found = self.read(at, of, value);
@@ -103,11 +103,11 @@ impl<'t> Search<'t> {
                 let value = value.and_then(|value| value.get(name));
                 self.step(PathElement::Field(Text::new(name)), end, below, value)
             }
-            None => self.fail(at, format!("there is no field {name:?} here")),
+            None => self.fail(at, format!("field {name:?} does not exist here")),
         }
     }
 
-    /// Tries a name in quotes.
+    /// Tries a quoted name.
     fn quoted(&mut self, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
         let mut cursor = Cursor { text: self.text, at };
         if cursor.peek() != Some('"') {
@@ -119,7 +119,7 @@ impl<'t> Search<'t> {
         self.step(PathElement::Field(Text::from(name)), cursor.at, below, value)
     }
 
-    /// Tries the names that the document has, the longest first.
+    /// Tries the names in the document, longest first.
     fn existing(&mut self, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
         let Some(Value::Object(object)) = value else { return false };
         let mut ends: Vec<usize> = object.iter().filter_map(|(name, _)| self.end_of(at, name)).collect();
@@ -127,7 +127,7 @@ impl<'t> Search<'t> {
         ends.into_iter().rev().any(|end| self.name(at, end, of, value))
     }
 
-    /// Tries the names that the type has, the longest first.
+    /// Tries the names in the type, longest first.
     fn declared(&mut self, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
         let Type::Struct(fields) = of.get() else { return false };
         let mut ends: Vec<usize> =
@@ -136,13 +136,13 @@ impl<'t> Search<'t> {
         ends.into_iter().rev().any(|end| self.name(at, end, of, value))
     }
 
-    /// Returns the end of a name, if it stands here as a whole.
+    /// Returns the end of a name if the text contains it at this position as a whole.
     fn end_of(&self, at: usize, name: &str) -> Option<usize> {
         let after = self.text.get(at..)?.strip_prefix(name)?;
         matches!(after.bytes().next(), None | Some(b'.' | b'[')).then_some(at + name.len())
     }
 
-    /// Tries names that nothing vouches for.
+    /// Tries names that are neither in the document nor in the type.
     fn cut(&mut self, at: usize, of: TypeRef<'_>) -> bool {
         let rest = self.text.get(at..).unwrap_or_default();
         let mut ends = rest.match_indices(['.', '[']).map(|(end, _)| end).chain([rest.len()]);
@@ -151,19 +151,19 @@ impl<'t> Search<'t> {
             Type::Map(_) => ends.any(|end| self.name(at, at + end, of, None)),
             Type::Struct(fields) if fields.unknown == UnknownFields::Foreign => {
                 let end = ends.next().unwrap_or_default();
-                self.fail(at, format!("there is no field {:?} here", &rest[..end]))
+                self.fail(at, format!("field {:?} does not exist here", &rest[..end]))
             }
             Type::Struct(_) | Type::Untyped => match ends.next() {
                 Some(0) | None => self.fail(at, "expected a name; an empty one is written \"\""),
                 Some(end) => self.name(at, at + end, of, None),
             },
-            Type::List(_) => self.fail(at, "there is a list here; an item is named in brackets"),
-            Type::Scalar(_) => self.fail(at, "there is nothing below a value without parts"),
+            Type::List(_) => self.fail(at, "expected an item of a list in brackets"),
+            Type::Scalar(_) => self.fail(at, "a scalar has no fields"),
         }
     }
 }
 
-/// Whether no path leads below a value of this type.
+/// Whether values of this type have no children.
 fn is_leaf(of: TypeRef<'_>) -> bool {
     match of.get() {
         Type::Scalar(_) => true,

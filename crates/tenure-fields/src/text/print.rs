@@ -1,10 +1,10 @@
-//! Paths to text. What Kubernetes prints follows Go: strings as Go quotes them, floats as `%v` shows them.
+//! Formats paths. The notation of Kubernetes follows Go: strings as `%q`, floats as `%v`.
 
 use crate::{Path, PathElement};
 use std::fmt::{self, Display, Formatter, Write};
 use tenure_value::Value;
 
-/// Prints the element as conflict messages do.
+/// Formats the element as conflict messages do.
 impl Display for PathElement {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -27,7 +27,7 @@ impl Display for PathElement {
     }
 }
 
-/// Prints the path as conflict messages do; the root is nothing.
+/// Formats the path as conflict messages do; the root is empty.
 impl Display for Path {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.elements().iter().try_for_each(|element| element.fmt(f))
@@ -46,7 +46,7 @@ fn write_value(value: &Value, f: &mut Formatter<'_>) -> fmt::Result {
             }
             f.write_char(']')
         }
-        // Entries follow each other with nothing in between: so it is recorded, and not meant to be read.
+        // Entries have no separator, as recorded from kube-apiserver.
         Value::Object(object) => object.iter().try_for_each(|(name, value)| {
             write!(f, "{name}=")?;
             write_value(value, f)
@@ -55,7 +55,7 @@ fn write_value(value: &Value, f: &mut Formatter<'_>) -> fmt::Result {
     }
 }
 
-/// Writes a float as Go's `%v`: an exponent of two digits at least, below 10⁻⁴ and from 10²¹ on.
+/// Formats a float as Go's `%v`: an exponent of at least two digits, below 10⁻⁴ and from 10²¹ on.
 fn write_float(number: f64, f: &mut Formatter<'_>) -> fmt::Result {
     let size = number.abs();
     if size == 0.0 || (1e-4..1e21).contains(&size) {
@@ -67,7 +67,7 @@ fn write_float(number: f64, f: &mut Formatter<'_>) -> fmt::Result {
     write!(f, "{digits}e{sign}{exponent:0>2}")
 }
 
-/// Writes a string as Go's `%q`.
+/// Formats a string as Go's `%q`.
 fn write_quoted(text: &str, f: &mut Formatter<'_>) -> fmt::Result {
     f.write_char('"')?;
     for character in text.chars() {
@@ -91,17 +91,18 @@ fn write_quoted(text: &str, f: &mut Formatter<'_>) -> fmt::Result {
     f.write_char('"')
 }
 
-/// Whether a character beyond ASCII has a shape of its own: letters, marks, digits, punctuation, symbols.
+/// Whether a non-ASCII character is printable: letters, marks, digits, punctuation, symbols.
 fn is_printable(character: char) -> bool {
-    // Behind a letter a mark stands as itself; what else is escaped has no shape.
+    // After a letter a mark is not escaped; every other character that Rust escapes is not printable.
     String::from_iter(['a', character]).escape_debug().skip(1).eq([character])
 }
 
-/// A path that prints in the quoted form.
+/// Formats a path in the quoted notation.
 pub struct Quoted<'p>(&'p Path);
 
 impl Path {
-    /// Prints the path so that [`Path::parse`] reads it without doubt: odd names in quotes, values as JSON.
+    /// Returns a formatter for the notation that [`Path::parse`] parses without ambiguity: unusual names are
+    /// quoted, values are JSON.
     ///
     /// ```
     /// use tenure_fields::{Path, PathElement};
@@ -136,7 +137,7 @@ impl Display for Quoted<'_> {
     }
 }
 
-/// A name that prints in quotes unless it is a plain word.
+/// Formats a name, in quotes unless it is a plain word.
 struct Word<'n>(&'n str);
 
 impl Display for Word<'_> {
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_print_as_kubernetes_prints_them() {
+    fn elements_format_as_in_kubernetes() {
         let value = |value: Value| printed(PathElement::Value(value));
         assert_eq!(printed(PathElement::field("app.kubernetes.io/name")), ".app.kubernetes.io/name");
         assert_eq!(printed(PathElement::Index(-1)), "[-1]");
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn the_quoted_form_puts_only_odd_names_in_quotes() {
+    fn only_unusual_names_are_quoted() {
         let path: Path = [
             PathElement::field("spec"),
             PathElement::field("a.b"),

@@ -1,10 +1,10 @@
-//! Any field set and any managers: odd strings, unicode, all numbers, nulls and nested keys.
+//! Generates arbitrary field sets and managers: unusual strings, Unicode, all numbers, nulls and nested keys.
 
 use proptest::{collection::vec, prelude::*};
 use tenure_fields::{FieldSet, Node, PathElement, compact::ManagerRecord};
 use tenure_value::{Object, Text, Value};
 
-/// Strings of the table, strings that resemble one another, and anything.
+/// Strings of the table, similar strings, and arbitrary ones.
 pub fn text() -> impl Strategy<Value = Text> {
     prop_oneof![
         prop::sample::select(vec![
@@ -78,7 +78,7 @@ fn level(nodes: Vec<(PathElement, bool, FieldSet)>) -> FieldSet {
     FieldSet::from_nodes(nodes)
 }
 
-/// Any set; levels recur in it, as they do in real ones.
+/// Arbitrary sets in which levels repeat, as in real ones.
 pub fn set() -> impl Strategy<Value = FieldSet> {
     let leaf = prop_oneof![
         Just(FieldSet::default()),
@@ -99,7 +99,7 @@ pub fn set() -> impl Strategy<Value = FieldSet> {
     })
 }
 
-/// Any entry of `managedFields`.
+/// Arbitrary entries of `managedFields`.
 pub fn record() -> impl Strategy<Value = ManagerRecord> {
     let operation = prop_oneof![Just(Text::new("Apply")), Just(Text::new("Update")), text()];
     let time = prop_oneof![

@@ -1,5 +1,5 @@
-//! The recorded managers of objects, where the folder of recordings is there: beside the repository, or
-//! where `TENURE_SHARED` says.
+//! The recorded managers of objects, if the folder of recordings exists: beside the repository, or at
+//! `TENURE_SHARED`.
 
 use std::{
     env, fs,
@@ -8,21 +8,21 @@ use std::{
 use tenure_fields::{compact::ManagerRecord, fields_v1};
 use tenure_value::{Limits, Text, Value, json};
 
-/// Returns the folder of recordings, if there is one.
+/// Returns the folder of recordings, if it exists.
 pub fn shared() -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let folder = env::var_os("TENURE_SHARED").map_or_else(beside, PathBuf::from);
     folder.is_dir().then_some(folder)
 }
 
-/// One recorded object's managers, and how many bytes their sets take as `FieldsV1`.
+/// The managers of a recorded object, and the size of their sets as `FieldsV1`.
 pub struct Recorded {
     pub records: Vec<ManagerRecord>,
     pub fields_v1: usize,
 }
 
-/// Returns the managers of every object in the recorded conversations; times, which recordings leave out,
-/// are some seconds apart.
+/// Returns the managers of every recorded object. Recordings have no times, so times some seconds apart are
+/// added.
 pub fn objects() -> Vec<Recorded> {
     let mut found = Vec::new();
     for folder in shared()
@@ -57,7 +57,8 @@ fn gather(value: &Value, found: &mut Vec<Recorded>) {
     }
 }
 
-/// Reads the entries of one object; nothing where one of them is no set, as some requests have on purpose.
+/// Returns the entries of one object; `None` if one of them has an invalid set, as some requests have on
+/// purpose.
 fn recorded(entries: &[Value]) -> Option<Recorded> {
     let mut recorded = Recorded { records: Vec::new(), fields_v1: 0 };
     let start = 1_794_708_869 + found_seconds(entries.len());
@@ -86,15 +87,15 @@ fn found_seconds(entries: usize) -> i64 {
     (entries as i64) * 100_003
 }
 
-/// A time of November 2026, seconds from its first day on.
+/// Formats a time in November 2026, by seconds since its first day.
 fn spelled(seconds: i64) -> String {
     let seconds = (seconds - 1_793_491_200).rem_euclid(30 * 86_400);
     let (day, hour, minute) = (seconds / 86_400 + 1, seconds / 3600 % 24, seconds / 60 % 60);
     format!("2026-11-{day:02}T{hour:02}:{minute:02}:{:02}Z", seconds % 60)
 }
 
-/// Returns two managers that hold the same of a Deployment.
-pub fn deployment_held_twice() -> Option<Vec<ManagerRecord>> {
+/// Returns two managers that own the same fields of a Deployment.
+pub fn deployment_with_two_owners() -> Option<Vec<ManagerRecord>> {
     let text = include_bytes!("../../../../bench/inputs/fieldpath/deployment-big.json");
     let record = |manager: &str| {
         Some(ManagerRecord {

@@ -1,4 +1,4 @@
-//! Input that was made to hurt gets an error that says where, within the limits and without a panic.
+//! Malicious input results in an error with a position, within the limits and without a panic.
 
 use crate::{arbitrary, corpus, fuzzed::compact};
 use proptest::{collection::vec, prelude::*};
@@ -7,7 +7,7 @@ use tenure_fields::{
     compact::{binary, nested_lists},
 };
 
-/// Codes of the layout, as `docs/compact-fields.md` gives them.
+/// Codes of the binary encoding, from `docs/compact-fields.md`.
 const FIELD_CHILDREN: u8 = 208 + 8;
 const TEXT_ITSELF: u8 = 232;
 const VALUE_ITSELF: u8 = 244;
@@ -18,44 +18,44 @@ const DONE: u8 = 252;
 
 fn refused(bytes: &[u8]) -> String {
     match binary::decode(bytes) {
-        Ok(set) => panic!("{bytes:?} was read as {set:?}"),
+        Ok(set) => panic!("{bytes:?} was decoded as {set:?}"),
         Err(error) => error.to_string(),
     }
 }
 
 #[test]
-fn what_cannot_be_read_is_named_with_its_place() {
+fn invalid_input_is_rejected_with_the_position() {
     let cases: &[(&[u8], &str)] = &[
-        (&[], "byte 0: nothing, expected a version byte"),
-        (&[0, DONE], "table 0 is unknown"),
-        (&[77, DONE], "table 77 is unknown; this release reads the tables up to 1, a later one wrote this"),
-        (&[127, DONE], "byte 0: found a version byte that only a later release knows"),
-        (&[129, 0], "byte 0: found the managers of an object, expected one set"),
-        (&[1], "byte 1: the document ends here"),
-        (&[1, DONE, DONE], "byte 2: bytes follow the end"),
-        (&[1, 255], "byte 1: code 255 has no meaning"),
-        (&[1, END], "the outermost level ends with its set alone"),
-        (&[1, REPEAT, 0], "byte 2: the level 0 before the last is repeated, and there are 0"),
-        (&[1, FIELD_CHILDREN, 0, DONE], "a level without nodes ends"),
-        (&[1, FIELD_CHILDREN + 7, 255], "the table has no string of this number"),
-        (&[1, TEXT_ITSELF, 0x80], "string 0 of the document is not there"),
-        (&[1, TEXT_ITSELF, 0xB0, 0xFF, 0x7F], "the table has no string 16383"),
-        (&[1, TEXT_ITSELF, 0xC4, b'x'], "a string shares more with the one before than that has"),
-        (&[1, TEXT_ITSELF, 0xBF], "code 191 begins no string"),
-        (&[1, TEXT_ITSELF, 2, 0xC3, 0x28], "byte 3: a string is not UTF-8"),
-        (&[1, TEXT_ITSELF, 5, b'a'], "5 bytes are announced, fewer are left"),
-        (&[1, TEXT_ITSELF, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F], "bytes are announced, fewer are left"),
-        (&[1, TEXT_ITSELF, b'b', TEXT_ITSELF, b'a', DONE], "stands behind"),
-        (&[1, TEXT_ITSELF, b'b', TEXT_ITSELF, b'b', DONE], "stands behind"),
-        (&[1, VALUE_ITSELF, 0xB7, 0x80, 0], "a number is cut off, longer than it need be or past 64 bits"),
-        (&[1, VALUE_ITSELF, 0xB9, 0, 0, 0, 0, 0, 0, 0xF8, 0x7F], "a float is not a finite number"),
+        (&[], "byte 0: empty input, expected a version byte"),
+        (&[0, DONE], "unknown table 0"),
         (
-            &[1, VALUE_ITSELF, 0xBA, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F],
-            "things are announced where 0 bytes are left",
+            &[77, DONE],
+            "unknown table 77; this release supports tables up to 1, the data was written by a later release",
         ),
-        (&[1, VALUE_ITSELF, 0xBB, 2, b'b', 0xB4, b'a', 0xB4], "not in the order of names"),
-        (&[1, 235, 99], "the table has no key pattern of this number"),
-        (&[1, 238, 0], "the node before has no key to be like"),
+        (&[127, DONE], "byte 0: found a reserved version byte, used only by later releases"),
+        (&[129, 0], "byte 0: found the managers of an object, expected one set"),
+        (&[1], "byte 1: unexpected end of the document"),
+        (&[1, DONE, DONE], "byte 2: unexpected bytes after the end"),
+        (&[1, 255], "byte 1: unknown code 255"),
+        (&[1, END], "the outermost level must end with the set"),
+        (&[1, REPEAT, 0], "byte 2: cannot repeat the level 0 before the last, there are 0"),
+        (&[1, FIELD_CHILDREN, 0, DONE], "a level must have at least one node"),
+        (&[1, FIELD_CHILDREN + 7, 255], "the table has no string with this number"),
+        (&[1, TEXT_ITSELF, 0x80], "the document has no string 0 yet"),
+        (&[1, TEXT_ITSELF, 0xB0, 0xFF, 0x7F], "the table has no string 16383"),
+        (&[1, TEXT_ITSELF, 0xC4, b'x'], "a string shares more bytes with the previous one than that one has"),
+        (&[1, TEXT_ITSELF, 0xBF], "code 191 does not start a string"),
+        (&[1, TEXT_ITSELF, 2, 0xC3, 0x28], "byte 3: a string is not UTF-8"),
+        (&[1, TEXT_ITSELF, 5, b'a'], "a length of 5 bytes exceeds the rest of the document"),
+        (&[1, TEXT_ITSELF, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F], "bytes exceeds the rest of the document"),
+        (&[1, TEXT_ITSELF, b'b', TEXT_ITSELF, b'a', DONE], "follows"),
+        (&[1, TEXT_ITSELF, b'b', TEXT_ITSELF, b'b', DONE], "follows"),
+        (&[1, VALUE_ITSELF, 0xB7, 0x80, 0], "a number is truncated, not minimal or exceeds 64 bits"),
+        (&[1, VALUE_ITSELF, 0xB9, 0, 0, 0, 0, 0, 0, 0xF8, 0x7F], "a float is not a finite number"),
+        (&[1, VALUE_ITSELF, 0xBA, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F], "exceeds the remaining 0 bytes"),
+        (&[1, VALUE_ITSELF, 0xBB, 2, b'b', 0xB4, b'a', 0xB4], "not in sorted order"),
+        (&[1, 235, 99], "the table has no key pattern with this number"),
+        (&[1, 238, 0], "the previous node has no key"),
     ];
     for (bytes, expected) in cases {
         let found = refused(bytes);
@@ -64,16 +64,13 @@ fn what_cannot_be_read_is_named_with_its_place() {
 }
 
 #[test]
-fn managers_that_cannot_be_read_are_refused() {
+fn invalid_managers_are_rejected() {
     for (bytes, expected) in [
         (&[1, DONE][..], "found one set, expected the managers of an object"),
-        (&[129, 200, 1], "things are announced"),
-        (&[129, 1, 0x80, b'm', 0, 2], "expected 0 for no set or 1 for one"),
-        (
-            &[129, 1, 0x04, b'm', 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F, DONE],
-            "outside of the years 0 to 9999",
-        ),
-        (&[129, 0, 0], "bytes follow the end"),
+        (&[129, 200, 1], "exceeds the remaining"),
+        (&[129, 1, 0x80, b'm', 0, 2], "expected 0 (no set) or 1 (a set)"),
+        (&[129, 1, 0x04, b'm', 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F, DONE], "between 0 and 9999"),
+        (&[129, 0, 0], "unexpected bytes after the end"),
     ] {
         let found = binary::decode_object(bytes).unwrap_err().to_string();
         assert!(found.contains(expected), "{bytes:?}: {found}");
@@ -81,7 +78,7 @@ fn managers_that_cannot_be_read_are_refused() {
 }
 
 #[test]
-fn nesting_past_the_limit_is_refused() {
+fn nesting_beyond_the_limit_is_rejected() {
     let mut bytes = vec![1];
     for _ in 0..100_000 {
         bytes.extend([TEXT_CHILDREN, b'a']);
@@ -98,8 +95,8 @@ fn nesting_past_the_limit_is_refused() {
 }
 
 #[test]
-fn levels_that_double_at_every_step_are_refused() {
-    // Each level holds the one before twice: forty of them would be a million million nodes.
+fn exponential_repetition_is_rejected() {
+    // Each level contains the previous one twice: forty of them would be 10¹² nodes.
     let mut bytes = vec![1];
     bytes.extend([TEXT_CHILDREN, b'a', TEXT_CHILDREN, b'a', TEXT_ITSELF, b'a', TEXT_ITSELF, b'b', END]);
     bytes.extend([TEXT_CHILDREN, b'b', REPEAT, 0, END]);
@@ -127,8 +124,8 @@ fn levels_that_double_at_every_step_are_refused() {
 }
 
 #[test]
-fn a_document_that_is_cut_or_changed_anywhere_is_read_or_refused() {
-    let object = corpus::deployment_held_twice().expect("the set can be read");
+fn truncated_or_corrupted_documents_never_panic() {
+    let object = corpus::deployment_with_two_owners().expect("the set can be read");
     let bytes = binary::encode_object(&object).unwrap();
     for length in 0..bytes.len() {
         assert!(binary::decode_object(&bytes[..length]).is_err(), "cut to {length}");
@@ -143,15 +140,15 @@ fn a_document_that_is_cut_or_changed_anywhere_is_read_or_refused() {
 }
 
 #[test]
-fn text_that_cannot_be_read_is_named_with_its_place() {
+fn invalid_text_is_rejected_with_the_position() {
     for (text, expected) in [
         ("", "expected a list"),
         ("[0", "found the end of the text"),
         ("[12,\"a\"]", "expected a number from 0 to 11"),
-        ("[0,1]", "found a integer, expected a string behind 0"),
-        ("[4,\"a\"]", "a comma and the list of what is below"),
+        ("[0,1]", "found a integer, expected a string after 0"),
+        ("[4,\"a\"]", "a comma and the list of children"),
         ("[4,\"a\",[]]", "expected elements in the list that 4 announces"),
-        ("[0,\"b\",0,\"a\"]", "not in their order"),
+        ("[0,\"b\",0,\"a\"]", "not sorted"),
         ("[0,!0]", "found '!', expected a string"),
         ("[0,\"a\"] x", "expected the end of the text"),
         ("[3,{\"a\":1,\"a\":2}]", "given twice"),
@@ -160,12 +157,12 @@ fn text_that_cannot_be_read_is_named_with_its_place() {
         assert!(found.contains(expected), "{text}: {found}");
     }
     for (text, expected) in [
-        ("[0,!0]", "table 0 is unknown"),
-        ("[\"a\"]", "expected the version of a table first"),
+        ("[0,!0]", "unknown table 0"),
+        ("[\"a\"]", "expected the version of a table"),
         ("[1,0,!zzzz]", "expected the number of one of the"),
         ("[1,0,!00]", "expected the number of one of the"),
         ("[1,0,!]", "expected the number of one of the"),
-        ("[1,]", "an element behind the comma"),
+        ("[1,]", "an element after the comma"),
         ("[1 0,\"a\"]", "a comma or the end of the list"),
     ] {
         let found =
@@ -175,10 +172,10 @@ fn text_that_cannot_be_read_is_named_with_its_place() {
 }
 
 #[test]
-fn the_saved_inputs_of_the_fuzz_target_are_read_or_refused() {
+fn saved_fuzz_inputs_never_panic() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/compact");
     let mut inputs = 0;
-    for entry in std::fs::read_dir(folder).expect("the saved inputs are there").flatten() {
+    for entry in std::fs::read_dir(folder).expect("the saved inputs exist").flatten() {
         let bytes = std::fs::read(entry.path()).expect("an input can be read");
         compact(&bytes);
 
@@ -191,14 +188,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn any_bytes_are_read_or_refused(mut bytes in vec(any::<u8>(), 0..200), version in prop::sample::select(vec![1u8, 129])) {
+    fn arbitrary_bytes_never_panic(mut bytes in vec(any::<u8>(), 0..200), version in prop::sample::select(vec![1u8, 129])) {
         compact(&bytes);
         bytes.insert(0, version);
         compact(&bytes);
     }
 
     #[test]
-    fn a_changed_document_is_read_or_refused(set in arbitrary::set(), changes in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
+    fn corrupted_documents_never_panic(set in arbitrary::set(), changes in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
         let mut bytes = binary::encode(&set).unwrap();
         for (at, byte) in changes {
             let at = at.index(bytes.len());
@@ -208,7 +205,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused(text in r#"[\[\]{}0-9,:!"a-c\\. -]{0,40}"#) {
+    fn arbitrary_text_never_panics(text in r#"[\[\]{}0-9,:!"a-c\\. -]{0,40}"#) {
         compact(text.as_bytes());
     }
 }

@@ -1,4 +1,4 @@
-//! The promises of the compact forms: what they cost, that they lose nothing, and what they refuse.
+//! The compact encodings: their size, their round trips, and the input they reject.
 
 mod arbitrary;
 mod corpus;

@@ -1,4 +1,4 @@
-//! Nothing is lost: any set and any managers come back from every form as they were.
+//! All encodings are lossless: arbitrary sets and managers round-trip.
 
 use crate::{arbitrary, corpus};
 use proptest::{collection::vec, prelude::*};
@@ -8,7 +8,7 @@ use tenure_fields::{
     fields_v1,
 };
 
-/// Sets compare numbers by amount; their text tells `1` from `1.0` too.
+/// Sets compare numbers by value; their text also distinguishes `1` from `1.0`.
 fn same(found: &FieldSet, expected: &FieldSet) {
     assert_eq!(found, expected);
     assert_eq!(nested_lists::to_text(found), nested_lists::to_text(expected));
@@ -18,22 +18,22 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn any_set_comes_back_from_every_form(set in arbitrary::set()) {
+    fn sets_round_trip_through_every_encoding(set in arbitrary::set()) {
         same(&nested_lists::parse(&nested_lists::to_text(&set)).unwrap(), &set);
         same(&nested_lists::parse_with_table(&nested_lists::to_text_with_table(&set).unwrap()).unwrap(), &set);
         same(&binary::decode(&binary::encode(&set).unwrap()).unwrap(), &set);
     }
 
     #[test]
-    fn any_managers_come_back(records in vec(arbitrary::record(), 0..5)) {
+    fn managers_round_trip(records in vec(arbitrary::record(), 0..5)) {
         let bytes = binary::encode_object(&records).unwrap();
         let found = binary::decode_object(&bytes).unwrap();
         prop_assert_eq!(&found, &records);
-        prop_assert_eq!(binary::encode_object(&found).unwrap(), bytes, "what was decoded is encoded the same");
+        prop_assert_eq!(binary::encode_object(&found).unwrap(), bytes, "decoded managers encode to the same bytes");
     }
 
     #[test]
-    fn an_encoder_is_not_disturbed_by_what_it_encoded_before(
+    fn an_encoder_is_independent_of_earlier_documents(
         first in arbitrary::set(),
         second in vec(arbitrary::record(), 0..3),
     ) {
@@ -44,7 +44,7 @@ proptest! {
     }
 
     #[test]
-    fn a_decoder_is_not_disturbed_by_what_it_decoded_before(first in arbitrary::set(), cut in 0..200usize, second in arbitrary::set()) {
+    fn a_decoder_is_independent_of_earlier_documents(first in arbitrary::set(), cut in 0..200usize, second in arbitrary::set()) {
         let mut decoder = binary::Decoder::default();
         let bytes = binary::encode(&first).unwrap();
         let _ = decoder.decode(bytes.get(..cut).unwrap_or(&bytes));
@@ -53,7 +53,7 @@ proptest! {
 }
 
 #[test]
-fn the_forms_keep_fields_v1_as_it_was() {
+fn encodings_preserve_fields_v1() {
     for text in include_str!("../samples/recorded.jsonl").lines() {
         let set = fields_v1::parse(text.as_bytes()).unwrap();
         let through = binary::decode(&binary::encode(&set).unwrap()).unwrap();
@@ -64,8 +64,8 @@ fn the_forms_keep_fields_v1_as_it_was() {
 }
 
 #[test]
-fn levels_that_managers_share_are_shared_in_memory() {
-    let Some(object) = corpus::deployment_held_twice() else { panic!("the set can be read") };
+fn levels_shared_by_managers_share_memory() {
+    let Some(object) = corpus::deployment_with_two_owners() else { panic!("the set can be read") };
     let bytes = binary::encode_object(&object).unwrap();
     let alone = binary::encode_object(&object[..1]).unwrap();
     assert!(bytes.len() < alone.len() + 20, "{} bytes for two, {} for one", bytes.len(), alone.len());
@@ -77,7 +77,7 @@ fn levels_that_managers_share_are_shared_in_memory() {
 }
 
 #[test]
-fn an_empty_set_and_no_managers_have_a_form() {
+fn empty_sets_and_empty_lists_of_managers_have_encodings() {
     let empty = FieldSet::default();
     assert_eq!(nested_lists::to_text(&empty), "[]");
     assert_eq!(nested_lists::to_text_with_table(&empty).unwrap(), "[1]");

@@ -1,5 +1,5 @@
-//! A second reader of the binary form, written from `docs/compact-fields.md` alone: it shares no code with
-//! the first and gives nested lists. It trusts its input, which the first reader's tests do not.
+//! A second decoder of the binary encoding, written from `docs/compact-fields.md` alone: it shares no code
+//! with the first and returns nested lists. It trusts its input.
 
 use crate::{arbitrary, corpus};
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use tenure_value::{Value, json};
 
 const FILE: &str = include_str!("../../src/compact/tables/1.txt");
 
-/// A section of the table's file.
+/// Returns a section of the table file.
 fn section(name: &str) -> Vec<&'static str> {
     let mut lines = FILE.lines().skip_while(|line| !(line.starts_with(name) && line.split(' ').count() == 2));
     let count: usize =
@@ -23,7 +23,7 @@ struct Second<'b> {
     phrases: Vec<&'static str>,
     literals: Vec<String>,
     levels: Vec<String>,
-    /// The open levels: the text so far, how many nodes, whether one has children, and the last key.
+    /// The open levels: the text so far, the number of nodes, whether one has children, and the last key.
     open: Vec<(String, usize, bool, Option<Vec<String>>)>,
 }
 
@@ -166,7 +166,7 @@ impl<'b> Second<'b> {
         self.key(shape, names, values);
     }
 
-    /// Ends the innermost level; returns the set where it was the outermost.
+    /// Ends the innermost level; returns the set if it was the outermost.
     fn end(&mut self) -> Option<String> {
         let (text, nodes, children, _) = self.open.pop().expect("an open level");
         if nodes > 1 || children {
@@ -273,7 +273,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn the_document_is_enough_to_read_any_set(set in arbitrary::set()) {
+    fn the_specification_suffices_to_decode_any_set(set in arbitrary::set()) {
         let bytes = binary::encode(&set).unwrap();
         let mut second = Second::new(&bytes);
         prop_assert_eq!(second.byte(), 1);
@@ -283,10 +283,10 @@ proptest! {
 }
 
 #[test]
-fn the_document_is_enough_to_read_the_managers_of_an_object() {
+fn the_specification_suffices_to_decode_managers() {
     let mut objects: Vec<_> =
         corpus::objects().into_iter().step_by(50).map(|object| object.records).collect();
-    objects.push(corpus::deployment_held_twice().expect("the set can be read"));
+    objects.push(corpus::deployment_with_two_owners().expect("the set can be read"));
     for records in objects {
         let bytes = binary::encode_object(&records).unwrap();
         let mut second = Second::new(&bytes);

@@ -1,4 +1,4 @@
-//! How many bytes the forms take: the design's example exactly, and recorded objects within the bar.
+//! Sizes of the encodings: the example of the original design exactly, and recorded objects within a target.
 
 use crate::corpus;
 use tenure_fields::{
@@ -8,7 +8,7 @@ use tenure_fields::{
 };
 use tenure_value::{Limits, Value, json};
 
-/// The worked example of the design: one set in its successive forms.
+/// The example of the original design: a set in several encodings.
 fn example() -> Value {
     json::parse(include_bytes!("example.json"), &Limits::TRUSTED).expect("the example is JSON")
 }
@@ -21,8 +21,8 @@ fn set(example: &Value) -> FieldSet {
     fields_v1::parse(text(example, "fieldsV1").as_bytes()).expect("the example's set can be read")
 }
 
-/// The design's table, with `mountPath` so many times: its text numbers the string once as the name of a key
-/// field (`!P`) and once as a field (`!Q`), the table as printed has it once.
+/// The string table of the design, with `mountPath` this many times: its text numbers the string once as the
+/// name of a key field (`!P`) and once as a field (`!Q`), but the printed table contains it once.
 fn table_of(example: &Value, mount_paths: usize) -> Vec<&str> {
     let strings = example.get("table").and_then(Value::as_array).expect("the example has a table");
     let times = |text: &str| if text == "mountPath" { mount_paths } else { 1 };
@@ -30,7 +30,7 @@ fn table_of(example: &Value, mount_paths: usize) -> Vec<&str> {
 }
 
 #[test]
-fn the_example_as_nested_lists_is_the_designs_text() {
+fn the_example_encodes_to_the_nested_lists_of_the_design() {
     let example = example();
     let expected = text(&example, "nestedLists");
     assert_eq!(nested_lists::to_text(&set(&example)), expected);
@@ -39,7 +39,7 @@ fn the_example_as_nested_lists_is_the_designs_text() {
 }
 
 #[test]
-fn the_example_with_its_own_table_is_the_designs_text() {
+fn the_example_encodes_to_the_table_references_of_the_design() {
     let example = example();
     let table = Table::of_strings(1, table_of(&example, 2));
     let expected = text(&example, "nestedListsWithTable");
@@ -49,11 +49,11 @@ fn the_example_with_its_own_table_is_the_designs_text() {
 }
 
 #[test]
-fn the_example_with_its_table_as_printed_differs_in_the_numbers_alone() {
+fn the_printed_table_of_the_design_only_changes_numbers() {
     let example = example();
     let table = Table::of_strings(1, table_of(&example, 1));
     let found = nested_lists::to_text_with(&set(&example), &table);
-    // Every number behind that of `mountPath` is one less, for the printed table has one string less.
+    // Every number after that of `mountPath` is one less, since the printed table has one string less.
     let mut after_sign = false;
     let renumbered = text(&example, "nestedListsWithTable").chars().map(|character| {
         let number = std::mem::replace(&mut after_sign, character == '!');
@@ -80,7 +80,7 @@ fn the_example_takes_at_most_220_bytes() {
     assert_eq!(nested_lists::parse_with_table(&with_table).unwrap(), set);
 }
 
-/// The bytes of the sets alone: those of the object without those of the same managers with empty sets.
+/// The size of the sets alone: the size of the object minus that of the same managers with empty sets.
 fn sets_alone(records: &[ManagerRecord]) -> usize {
     let emptied =
         |record: &ManagerRecord| ManagerRecord { fields: Some(FieldSet::default()), ..record.clone() };
@@ -102,12 +102,12 @@ fn recorded_objects_take_at_most_12_percent_of_their_fields_v1() {
         shares.push(bytes.len() as f64 / object.fields_v1 as f64);
     }
     if before == 0 {
-        println!("no recordings, nothing to measure");
+        println!("no recordings found, nothing to measure");
         return;
     }
     shares.sort_by(f64::total_cmp);
     let percent = |bytes: usize| 100.0 * bytes as f64 / before as f64;
-    println!("{} objects, {before} bytes as FieldsV1, table {}", shares.len(), tables::WRITTEN);
+    println!("{} objects, {before} bytes as FieldsV1, table {}", shares.len(), tables::CURRENT);
     println!(
         "whole objects {whole} bytes, {:.2} %; their sets {sets} bytes, {:.2} %",
         percent(whole),

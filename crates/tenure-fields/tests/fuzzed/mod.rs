@@ -1,10 +1,10 @@
-//! What must hold of any bytes: the bodies of the fuzz targets, run by an ordinary test as well.
+//! The bodies of the fuzz targets: properties of arbitrary input, also run by an ordinary test.
 
 use tenure_fields::{Path, fields_v1, fields_v1::Order};
 use tenure_schema::TypeRef;
 use tenure_value::{Limits, json};
 
-/// A text that is read as a field set is written and read again as the same set, and reads the same as part
+/// A text that parses as a field set formats and parses to the same set, and parses to the same set as part
 /// of a document.
 pub fn fields_v1(bytes: &[u8]) {
     let Ok((set, order)) = fields_v1::parse_ordered(bytes) else { return };
@@ -15,13 +15,13 @@ pub fn fields_v1(bytes: &[u8]) {
     if order == Order::Elements
         && let Ok(value) = json::parse(bytes, &Limits::default())
     {
-        // In the order of elements none is given twice, so there is only one way to read the text.
+        // In the order of elements none occurs twice, so the text has only one meaning.
         assert_eq!(fields_v1::from_value(&value).as_ref(), Ok(&set));
     }
     assert!(set.union(&set).ptr_eq(&set) && set.difference(&set).is_empty());
 }
 
-/// A text that is read as a path is read again from what is printed of it.
+/// A text that parses as a path parses to the same path from its formatted text.
 pub fn path(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Ok(path) = Path::parse(text) {

@@ -1,113 +1,107 @@
-//! The binary form: a version byte, then codes. A code is a phrase of the table or one step; what the
-//! steps of a code leave open follows it. `docs/compact-fields.md` gives the bytes; a change here that
-//! reads or writes others is a new layout and needs a new version byte.
+//! The binary encoding: a version byte, then codes. A code is a phrase of the table or a single step; the
+//! arguments of its steps follow. `docs/compact-fields.md` specifies the bytes; an incompatible change is a
+//! new layout and needs a new version byte.
 
 mod codes;
 mod object;
-mod phrases;
 mod read;
-mod ready;
-pub(crate) mod step;
 mod text;
 mod time;
 mod varint;
 mod write;
 
 pub use object::{ManagerRecord, decode_object, encode_object};
-pub use phrases::MOST_PHRASES;
-pub(crate) use phrases::Phrases;
-pub use step::{Shape, Step};
 pub(crate) use write::Writer;
 
 use super::{Table, tables};
 use crate::{Error, FieldSet};
-use read::{Reader, Room};
+use read::{DecodeBuffers, Reader};
 
-/// How much one document may hold when all that it repeats is written out: sixteen for each node, key
-/// field and value, and one for each byte of their strings.
-pub const MOST_CONTENT: u64 = 1 << 24;
+/// The maximum size of a document with all repetitions expanded: sixteen for each node, key field and value,
+/// and one for each byte of their strings.
+pub const MAX_CONTENT: u64 = 1 << 24;
 
-/// Encodes one set with the table that is written.
+/// Encodes a set with the current table.
 pub fn encode(set: &FieldSet) -> Result<Vec<u8>, Error> {
-    encode_with(set, tables::written()?)
+    encode_with(set, tables::current()?)
 }
 
-/// Encodes one set with a table.
+/// Encodes a set with a table.
 pub fn encode_with(set: &FieldSet, table: &Table) -> Result<Vec<u8>, Error> {
-    encode_in(set, table, &mut write::Room::default())
+    encode_in(set, table, &mut write::EncodeBuffers::default())
 }
 
-fn encode_in(set: &FieldSet, table: &Table, room: &mut write::Room) -> Result<Vec<u8>, Error> {
-    let mut writer = Writer::within(table, room);
+fn encode_in(set: &FieldSet, table: &Table, buffers: &mut write::EncodeBuffers) -> Result<Vec<u8>, Error> {
+    let mut writer = Writer::within(table, buffers);
     writer.byte(table.version() as u8);
     writer.set(set)?;
-    Ok(writer.finish(room))
+    Ok(writer.finish(buffers))
 }
 
-/// Encodes documents one after another, each in the memory that the one before needed.
+/// Encodes several documents with the same buffers.
 #[derive(Default)]
 pub struct Encoder {
-    room: write::Room,
+    buffers: write::EncodeBuffers,
 }
 
 impl Encoder {
-    /// Encodes one set with the table that is written.
+    /// Encodes a set with the current table.
     pub fn encode(&mut self, set: &FieldSet) -> Result<Vec<u8>, Error> {
-        encode_in(set, tables::written()?, &mut self.room)
+        encode_in(set, tables::current()?, &mut self.buffers)
     }
 
-    /// Encodes all managers of an object with the table that is written.
+    /// Encodes all managers of an object with the current table.
     pub fn encode_object(&mut self, records: &[ManagerRecord]) -> Result<Vec<u8>, Error> {
-        object::encode_object_in(records, tables::written()?, &mut self.room)
+        object::encode_object_in(records, tables::current()?, &mut self.buffers)
     }
 }
 
-/// Decodes one set.
+/// Decodes a set.
 pub fn decode(bytes: &[u8]) -> Result<FieldSet, Error> {
     Decoder::default().decode(bytes)
 }
 
-/// Decodes one set with a table, whatever table its version byte names.
+/// Decodes a set with a table, regardless of its version byte.
 pub fn decode_with(bytes: &[u8], table: &Table) -> Result<FieldSet, Error> {
     version(bytes, codes::OBJECT)?;
-    decode_in(bytes, table, &mut Room::default())
+    decode_in(bytes, table, &mut DecodeBuffers::default())
 }
 
-fn decode_in(bytes: &[u8], table: &Table, room: &mut Room) -> Result<FieldSet, Error> {
-    let mut reader = Reader::new(bytes, 1, table, room);
+fn decode_in(bytes: &[u8], table: &Table, buffers: &mut DecodeBuffers) -> Result<FieldSet, Error> {
+    let mut reader = Reader::new(bytes, 1, table, buffers);
     let set = reader.set().and_then(|set| reader.end().map(|()| set));
-    reader.finish(room, set)
+    reader.finish(buffers, set)
 }
 
-/// Decodes documents one after another, each in the memory that the one before needed.
+/// Decodes several documents with the same buffers.
 #[derive(Default)]
 pub struct Decoder {
-    room: Room,
+    buffers: DecodeBuffers,
 }
 
 impl Decoder {
-    /// Decodes one set.
+    /// Decodes a set.
     pub fn decode(&mut self, bytes: &[u8]) -> Result<FieldSet, Error> {
         let version = version(bytes, codes::OBJECT)?;
-        decode_in(bytes, tables::table(version)?, &mut self.room)
+        decode_in(bytes, tables::table(version)?, &mut self.buffers)
     }
 
     /// Decodes all managers of an object.
     pub fn decode_object(&mut self, bytes: &[u8]) -> Result<Vec<ManagerRecord>, Error> {
-        object::decode_object_in(bytes, &mut self.room)
+        object::decode_object_in(bytes, &mut self.buffers)
     }
 }
 
-/// Returns the table's version from the first byte, where the form's bit is as it should be.
+/// Returns the version of the table from the first byte, after checking the kind of document.
 fn version(bytes: &[u8], unwanted: u8) -> Result<u32, Error> {
     let problem = match bytes.first() {
-        None => "nothing, expected a version byte".to_owned(),
+        None => "empty input, expected a version byte".to_owned(),
         Some(byte) if byte & codes::OBJECT == unwanted => match unwanted {
             codes::OBJECT => "found the managers of an object, expected one set".to_owned(),
             _ => "found one set, expected the managers of an object".to_owned(),
         },
         Some(byte) if byte & !codes::OBJECT == codes::RESERVED_VERSION => {
-            "found a version byte that only a later release knows".to_owned()
+            "found a reserved version byte, used only by later releases".to_owned()
         }
         Some(byte) => return Ok(u32::from(byte & !codes::OBJECT)),
     };

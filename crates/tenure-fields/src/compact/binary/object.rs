@@ -1,9 +1,9 @@
-//! The whole-object form: all managers of an object in one document, so that what their sets share is
-//! written once. Each manager begins with a byte that says which of its parts are the common ones.
+//! The encoding of all managers of an object in one document, in which common parts of their sets are encoded
+//! once. Each manager starts with a byte that says which of its attributes have common values.
 
 use super::{
     Writer, codes,
-    read::{Failed, Reader, Room},
+    read::{DecodeBuffers, Failed, Reader},
     time, version, write,
 };
 use crate::{
@@ -12,56 +12,56 @@ use crate::{
 };
 use tenure_value::Text;
 
-/// One entry of an object's `managedFields`; what the entry does not have is empty.
+/// An entry of `managedFields`; missing attributes are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ManagerRecord {
     /// The manager's name.
     pub manager: Text,
     /// `Apply` or `Update`.
     pub operation: Text,
-    /// The version that the set is of, such as `apps/v1`.
+    /// The API version of the fields, such as `apps/v1`.
     pub api_version: Text,
-    /// When the entry changed last, as `2026-01-02T03:04:05Z`.
+    /// The time of the last change, as `2026-01-02T03:04:05Z`.
     pub time: Text,
-    /// The subresource it was written through, such as `status`.
+    /// The subresource that was written, such as `status`.
     pub subresource: Text,
-    /// The form that the API shows the set in, `FieldsV1`.
+    /// The value of `fieldsType`, `FieldsV1`.
     pub fields_type: Text,
-    /// The set; nothing where the entry has none, which is not the same as an empty set.
+    /// The fields; `None` if the entry has none, which differs from an empty set.
     pub fields: Option<FieldSet>,
 }
 
-/// The values of two bits of the first byte; the fourth says that a string follows.
+/// The values of a two-bit attribute of the first byte; the fourth value says that a string follows.
 const OPERATIONS: [&str; 3] = ["Apply", "Update", ""];
 const SUBRESOURCES: [&str; 3] = ["", "status", "scale"];
 const FOLLOWS: u8 = 3;
-/// Where the two bits of each part begin.
+/// The positions of the two-bit attributes.
 const OPERATION: u8 = 0;
 const TIME: u8 = 2;
 const SUBRESOURCE: u8 = 4;
-/// The bit of another apiVersion than that of the manager before.
+/// Set if the API version differs from that of the previous manager.
 const API_VERSION: u8 = 0x40;
-/// The bit of an entry that is not a set in the form `FieldsV1`.
+/// Set if the entry has no fields or another `fieldsType` than `FieldsV1`.
 const UNUSUAL: u8 = 0x80;
 const FIELDS_V1: &str = "FieldsV1";
 
-/// The values of the bits of the time; [`FOLLOWS`] is a text.
+/// The values of the time attribute; [`FOLLOWS`] is a string.
 const NO_TIME: u8 = 0;
 const LATER: u8 = 1;
 const EARLIER: u8 = 2;
 
-/// Encodes all managers of an object, with the table that is written.
+/// Encodes all managers of an object with the current table.
 pub fn encode_object(records: &[ManagerRecord]) -> Result<Vec<u8>, Error> {
-    encode_object_in(records, tables::written()?, &mut write::Room::default())
+    encode_object_in(records, tables::current()?, &mut write::EncodeBuffers::default())
 }
 
-/// Encodes all managers of an object with a table, in the room of another document.
+/// Encodes all managers of an object with a table, in reused buffers.
 pub(super) fn encode_object_in(
     records: &[ManagerRecord],
     table: &Table,
-    room: &mut write::Room,
+    buffers: &mut write::EncodeBuffers,
 ) -> Result<Vec<u8>, Error> {
-    let mut writer = Writer::within(table, room);
+    let mut writer = Writer::within(table, buffers);
     writer.byte(codes::OBJECT | table.version() as u8);
     writer.number(records.len() as u64);
     let (mut api_version, mut clock) = ("", time::BASE);
@@ -69,7 +69,7 @@ pub(super) fn encode_object_in(
         write_record(record, api_version, &mut clock, &mut writer)?;
         api_version = &record.api_version;
     }
-    Ok(writer.finish(room))
+    Ok(writer.finish(buffers))
 }
 
 fn write_record<'a>(
@@ -126,20 +126,24 @@ fn write_record<'a>(
 
 /// Decodes all managers of an object.
 pub fn decode_object(bytes: &[u8]) -> Result<Vec<ManagerRecord>, Error> {
-    decode_object_in(bytes, &mut Room::default())
+    decode_object_in(bytes, &mut DecodeBuffers::default())
 }
 
-/// Decodes all managers of an object in the room of another document.
-pub(super) fn decode_object_in(bytes: &[u8], room: &mut Room) -> Result<Vec<ManagerRecord>, Error> {
+/// Decodes all managers of an object in reused buffers.
+pub(super) fn decode_object_in(
+    bytes: &[u8],
+    buffers: &mut DecodeBuffers,
+) -> Result<Vec<ManagerRecord>, Error> {
     let table = tables::table(version(bytes, 0)?)?;
-    let mut reader = Reader::new(bytes, 1, table, room);
+    let mut reader = Reader::new(bytes, 1, table, buffers);
     let records = read_all(&mut reader);
-    reader.finish(room, records)
+    reader.finish(buffers, records)
 }
 
 fn read_all(reader: &mut Reader<'_>) -> Result<Vec<ManagerRecord>, Failed> {
     let count = reader.count()?;
-    // A manager takes two bytes at least, and far more in memory: room is made as they come.
+    // A manager takes at least two bytes encoded and far more in memory, so the capacity grows as they are
+    // decoded.
     let mut records: Vec<ManagerRecord> = Vec::with_capacity(count.min(16));
     let mut clock = time::BASE;
     for _ in 0..count {
@@ -177,7 +181,7 @@ fn read(api_version: Text, clock: &mut i64, reader: &mut Reader<'_>) -> Result<M
                 1 => (fields_type, true),
                 byte => {
                     return Err(
-                        reader.wrong_before(&format!("found {byte}, expected 0 for no set or 1 for one"))
+                        reader.wrong_before(&format!("found {byte}, expected 0 (no set) or 1 (a set)"))
                     );
                 }
             }
@@ -198,6 +202,6 @@ fn read_time(direction: u8, clock: &mut i64, reader: &mut Reader<'_>) -> Result<
             *clock = seconds;
             Ok(Text::from(text))
         }
-        None => Err(reader.wrong_before("a time is outside of the years 0 to 9999")),
+        None => Err(reader.wrong_before("the year of a time must be between 0 and 9999")),
     }
 }

@@ -1,65 +1,63 @@
-//! Bytes to field sets, in one pass that checks everything it reads. All levels being read stand on one
-//! stack of nodes; a level that closes becomes the children of the node below it.
+//! The decoder: one pass that checks everything it reads. The nodes of all open levels are on one stack; when
+//! a level ends, it becomes the children of its parent node.
 
-use super::{
-    MOST_CONTENT, codes,
-    ready::{Closed, Part as Ready, Run},
-    step::{Shape, Step},
-    text, varint,
-};
+use super::{MAX_CONTENT, codes, text, varint};
 use crate::{
     Error, FieldSet, Node, PathElement,
-    compact::{Table, table::Part},
+    compact::{
+        Table,
+        table::{CompleteLevel, Part, PhrasePart, Run, Shape, Step},
+    },
 };
 use tenure_value::{Limits, Object, Text, Value};
 
-/// Room that the reading of one document leaves for the next.
+/// Buffers that are reused from one document to the next.
 #[derive(Default)]
-pub(super) struct Room {
+pub(super) struct DecodeBuffers {
     seen: Vec<Text>,
-    levels: Vec<Closed>,
+    levels: Vec<CompleteLevel>,
     nodes: Vec<Node>,
     open: Vec<Level>,
     key: Vec<(Text, Value)>,
     joined: String,
 }
 
-/// Reading ended early; the reader holds the reason, which is too large to be handed up from every byte.
+/// Decoding failed. The error is stored in the reader, because it is too large to return from every byte.
 #[derive(Debug)]
 pub(super) struct Failed;
 
-/// Reads the sets of one document.
+/// Decodes the sets of one document.
 pub(super) struct Reader<'t> {
     bytes: &'t [u8],
     at: usize,
     table: &'t Table,
     failure: Option<Error>,
     seen: Vec<Text>,
-    /// The levels that may be repeated, by number.
-    levels: Vec<Closed>,
+    /// The levels that can be repeated, by number.
+    levels: Vec<CompleteLevel>,
     nodes: Vec<Node>,
     open: Vec<Level>,
-    /// The fields of the key being read, and a string being put together.
+    /// Buffers for the fields of a key and for a string under construction.
     key: Vec<(Text, Value)>,
     joined: String,
-    /// The set that was read last.
+    /// The last complete set.
     root: FieldSet,
     content: u64,
 }
 
-/// A level being read.
+/// An open level.
 struct Level {
-    /// Where its nodes begin.
+    /// The start of its nodes.
     base: usize,
-    /// What the document held when it began.
+    /// The size of the document before the level.
     content: u64,
-    /// The place of the last node's name among the table's strings, from 1; 0 where it is none.
+    /// The rank of the last node's name in the table, from 1; 0 if it has none.
     rank: u32,
-    /// How many levels are inside one another below it.
+    /// The number of nested levels below it.
     height: usize,
 }
 
-/// Whether more steps of the set are to come.
+/// Whether the set continues.
 #[derive(PartialEq, Eq)]
 enum Progress {
     More,
@@ -67,10 +65,16 @@ enum Progress {
 }
 
 impl<'t> Reader<'t> {
-    /// Begins behind the version byte, or wherever the first set does.
-    pub(super) fn new(bytes: &'t [u8], at: usize, table: &'t Table, room: &mut Room) -> Reader<'t> {
-        let Room { mut seen, mut levels, mut nodes, mut open, key, joined } = std::mem::take(room);
-        // Most documents need no more than this, and growing step by step would cost more than reading them.
+    /// Starts after the version byte, or at the first set.
+    pub(super) fn new(
+        bytes: &'t [u8],
+        at: usize,
+        table: &'t Table,
+        buffers: &mut DecodeBuffers,
+    ) -> Reader<'t> {
+        let DecodeBuffers { mut seen, mut levels, mut nodes, mut open, key, joined } =
+            std::mem::take(buffers);
+        // Enough for most documents; growing step by step would cost more than decoding.
         seen.reserve(8);
         levels.reserve(16);
         nodes.reserve(16);
@@ -79,20 +83,24 @@ impl<'t> Reader<'t> {
         Reader { bytes, at, table, failure, seen, levels, nodes, open, key, joined, root, content: 0 }
     }
 
-    /// Gives the room back, and says what came of the reading.
-    pub(super) fn finish<T>(mut self, room: &mut Room, read: Result<T, Failed>) -> Result<T, Error> {
+    /// Returns the buffers, and the result of decoding.
+    pub(super) fn finish<T>(
+        mut self,
+        buffers: &mut DecodeBuffers,
+        read: Result<T, Failed>,
+    ) -> Result<T, Error> {
         self.seen.clear();
         self.levels.clear();
         self.nodes.clear();
         self.open.clear();
         self.key.clear();
         let Reader { seen, levels, nodes, open, key, joined, .. } = self;
-        *room = Room { seen, levels, nodes, open, key, joined };
-        let unknown = || Error::Compact { at: self.at, problem: "the document cannot be read".to_owned() };
+        *buffers = DecodeBuffers { seen, levels, nodes, open, key, joined };
+        let unknown = || Error::Compact { at: self.at, problem: "the document is invalid".to_owned() };
         read.map_err(|Failed| self.failure.unwrap_or_else(unknown))
     }
 
-    /// Reads a set.
+    /// Decodes a set.
     pub(super) fn set(&mut self) -> Result<FieldSet, Failed> {
         self.nodes.clear();
         self.open.clear();
@@ -111,8 +119,8 @@ impl<'t> Reader<'t> {
                     self.step(step)?
                 }
             };
-            if self.content > MOST_CONTENT {
-                return Err(self.fail(Error::TooLarge { limit: MOST_CONTENT }));
+            if self.content > MAX_CONTENT {
+                return Err(self.fail(Error::TooLarge { limit: MAX_CONTENT }));
             }
             if progress == Progress::Complete {
                 return Ok(std::mem::take(&mut self.root));
@@ -121,17 +129,17 @@ impl<'t> Reader<'t> {
     }
 
     #[inline]
-    fn phrase(&mut self, parts: &'t [Ready]) -> Result<Progress, Failed> {
+    fn phrase(&mut self, parts: &'t [PhrasePart]) -> Result<Progress, Failed> {
         let at = self.at - 1;
         let mut rest = parts.iter();
         while let Some(part) = rest.next() {
             match part {
-                Ready::Run(run) => self.run(run)?,
-                Ready::Level(level, set) => self.level(level, set)?,
-                Ready::Step(step) => {
+                PhrasePart::Run(run) => self.run(run)?,
+                PhrasePart::Level(level, set) => self.level(level, set)?,
+                PhrasePart::Step(step) => {
                     if self.step(*step)? == Progress::Complete {
                         if rest.len() > 0 {
-                            return Err(self.wrong(at, "the set ends within a phrase"));
+                            return Err(self.wrong(at, "the set ends inside a phrase"));
                         }
                         return Ok(Progress::Complete);
                     }
@@ -141,7 +149,7 @@ impl<'t> Reader<'t> {
         Ok(Progress::More)
     }
 
-    /// Adds nodes that are complete to the innermost level.
+    /// Adds complete nodes to the innermost level.
     #[inline]
     fn run(&mut self, run: &'t Run) -> Result<(), Failed> {
         let depth = self.open.len();
@@ -171,7 +179,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Closes the level that was opened last, which is this one.
+    /// Completes the level that was just opened with this one.
     #[inline]
     fn level(&mut self, level: &'t Run, set: &FieldSet) -> Result<(), Failed> {
         self.open.pop();
@@ -187,10 +195,10 @@ impl<'t> Reader<'t> {
     #[cold]
     fn disordered(&mut self, element: &PathElement) -> Failed {
         let before = self.nodes.last().map(|node| format!("{:?}", node.element)).unwrap_or_default();
-        self.wrong(self.at, &format!("{element:?} stands behind {before}, which comes after it"))
+        self.wrong(self.at, &format!("{element:?} follows {before}, but must precede it"))
     }
 
-    /// Reads the rest of a step that is written by itself.
+    /// Decodes the arguments of a single step.
     fn alone(&mut self, code: u8) -> Result<Step, Failed> {
         let shape = |first: u8| Shape::ALL[usize::from((code - first) % 3)];
         Ok(match code {
@@ -201,7 +209,7 @@ impl<'t> Reader<'t> {
                 let number =
                     u16::try_from(number).ok().filter(|number| self.table.pattern(*number).is_some());
                 let number =
-                    number.ok_or_else(|| self.wrong(at, "the table has no key pattern of this number"))?;
+                    number.ok_or_else(|| self.wrong(at, "the table has no key pattern with this number"))?;
                 Step::Pattern(number, shape(codes::PATTERN))
             }
             codes::KEY_LIKE..codes::KEY => Step::KeyLike(shape(codes::KEY_LIKE)),
@@ -211,7 +219,7 @@ impl<'t> Reader<'t> {
             codes::END => Step::End,
             codes::REPEAT => Step::Repeat,
             codes::DONE => Step::Done,
-            _ => return Err(self.wrong(self.at - 1, &format!("code {code} has no meaning"))),
+            _ => return Err(self.wrong(self.at - 1, &format!("unknown code {code}"))),
         })
     }
 
@@ -220,7 +228,7 @@ impl<'t> Reader<'t> {
         match step {
             Step::Field(number, shape) => self.field(number, shape),
             Step::End if self.open.len() > 1 => self.close(),
-            Step::End => Err(self.wrong(self.at, "the outermost level ends with its set alone")),
+            Step::End => Err(self.wrong(self.at, "the outermost level must end with the set")),
             Step::Done => {
                 while self.close()? == Progress::More {}
                 Ok(Progress::Complete)
@@ -257,13 +265,13 @@ impl<'t> Reader<'t> {
     fn field(&mut self, number: u16, shape: Shape) -> Result<Progress, Failed> {
         let table = self.table;
         let Some(name) = table.string(number.into()) else {
-            return Err(self.wrong(self.at, "the table has no string of this number"));
+            return Err(self.wrong(self.at, "the table has no string with this number"));
         };
         self.content += name.len() as u64;
         self.push(PathElement::Field(name.clone()), shape, table.rank(number.into()))
     }
 
-    /// Adds a node to the innermost level, and begins the level below it.
+    /// Adds a node to the innermost level, and opens the level below it.
     #[inline]
     fn push(&mut self, element: PathElement, shape: Shape, rank: u32) -> Result<Progress, Failed> {
         let Some(level) = self.open.last_mut() else { return Err(self.wrong(self.at, "no level is open")) };
@@ -290,24 +298,28 @@ impl<'t> Reader<'t> {
         Ok(Progress::More)
     }
 
-    /// Closes the innermost level.
+    /// Completes the innermost level.
     fn close(&mut self) -> Result<Progress, Failed> {
         let Some(level) = self.open.pop() else { return Err(self.wrong(self.at, "no level is open")) };
         let numbered = match self.nodes.get(level.base..).unwrap_or_default() {
             [] if self.open.is_empty() => false,
-            [] => return Err(self.wrong(self.at, "a level without nodes ends, expected one at least")),
+            [] => return Err(self.wrong(self.at, "a level must have at least one node")),
             [only] => !only.children.is_empty(),
             _ => true,
         };
         let set = FieldSet::from_sorted(self.nodes.drain(level.base..));
         let height = level.height + 1;
         if numbered {
-            self.levels.push(Closed { set: set.clone(), content: self.content - level.content, height });
+            self.levels.push(CompleteLevel {
+                set: set.clone(),
+                content: self.content - level.content,
+                height,
+            });
         }
         Ok(self.attach(set, height))
     }
 
-    /// Puts a level below the node that it belongs to; the outermost is the set.
+    /// Adds a level below its node; the outermost one is the set.
     fn attach(&mut self, set: FieldSet, height: usize) -> Progress {
         match (self.open.last_mut(), self.nodes.last_mut()) {
             (Some(level), Some(node)) => {
@@ -322,19 +334,19 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Makes the innermost level one that was read before.
+    /// Completes the innermost level with an earlier one.
     fn repeat(&mut self) -> Result<Progress, Failed> {
         let at = self.at;
         let back = self.number()?;
         match self.open.pop() {
             Some(level) if level.base == self.nodes.len() => {}
-            _ => return Err(self.wrong(at, "a level with nodes of its own repeats another")),
+            _ => return Err(self.wrong(at, "a level that has nodes cannot repeat another")),
         }
         let place =
             usize::try_from(back).ok().and_then(|back| self.levels.len().checked_sub(back)?.checked_sub(1));
         let Some(level) = place.and_then(|place| self.levels.get(place)) else {
             let problem =
-                format!("the level {back} before the last is repeated, and there are {}", self.levels.len());
+                format!("cannot repeat the level {back} before the last, there are {}", self.levels.len());
             return Err(self.wrong(at, &problem));
         };
         if self.open.len() + level.height > Limits::DEPTH {
@@ -362,7 +374,7 @@ impl<'t> Reader<'t> {
                     let at = self.at;
                     let whole = i64::try_from(self.number()?);
                     Value::Int(
-                        whole.map_err(|_| self.wrong(at, "a number of a key pattern is past 63 bits"))?,
+                        whole.map_err(|_| self.wrong(at, "a number of a key pattern exceeds 63 bits"))?,
                     )
                 }
             };
@@ -371,12 +383,12 @@ impl<'t> Reader<'t> {
         Ok(Object::from_sorted(self.key.drain(..)))
     }
 
-    /// Reads the values of a key with the fields of the key before.
+    /// Decodes the values of a key with the fields of the previous key.
     fn key_like(&mut self) -> Result<Object, Failed> {
         let base = self.open.last().map_or(0, |level| level.base);
         let before = match self.nodes.get(base..).and_then(<[Node]>::last) {
             Some(Node { element: PathElement::Key(key), .. }) => key.clone(),
-            _ => return Err(self.wrong(self.at, "the node before has no key to be like")),
+            _ => return Err(self.wrong(self.at, "the previous node has no key")),
         };
         let mut fields = Vec::with_capacity(before.len());
         for (name, _) in &before {
@@ -386,7 +398,7 @@ impl<'t> Reader<'t> {
         Ok(Object::from_sorted(fields))
     }
 
-    /// Reads named values.
+    /// Decodes named values.
     fn fields(&mut self, depth: usize) -> Result<Object, Failed> {
         let count = self.count()?;
         let mut fields: Vec<(Text, Value)> = Vec::with_capacity(count);
@@ -394,7 +406,7 @@ impl<'t> Reader<'t> {
             let at = self.at;
             let name = self.text()?;
             if fields.last().is_some_and(|(before, _)| *before >= name) {
-                return Err(self.wrong(at, &format!("the field {name:?} is not in the order of names")));
+                return Err(self.wrong(at, &format!("the field {name:?} is not in sorted order")));
             }
             self.content += 16;
             fields.push((name, self.value(depth)?));
@@ -419,7 +431,7 @@ impl<'t> Reader<'t> {
             codes::WHOLE => Value::unsigned(self.number()?),
             codes::NEGATIVE => match i64::try_from(self.number()?) {
                 Ok(amount) => Value::Int(!amount),
-                Err(_) => return Err(self.wrong(at, "a negative number is past 64 bits")),
+                Err(_) => return Err(self.wrong(at, "a negative number exceeds 64 bits")),
             },
             codes::FLOAT => {
                 match self.take(8)?.try_into().ok().map(f64::from_le_bytes).and_then(Value::float) {
@@ -439,7 +451,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// Reads a string.
+    /// Decodes a string.
     #[inline]
     pub(super) fn text(&mut self) -> Result<Text, Failed> {
         let at = self.at;
@@ -472,7 +484,7 @@ impl<'t> Reader<'t> {
             }
             codes::UUID => match self.take(16)?.try_into() {
                 Ok(bytes) => self.remember(Text::from(text::uuid_text(bytes))),
-                Err(_) => return Err(self.wrong(at, "a UUID is cut off")),
+                Err(_) => return Err(self.wrong(at, "a UUID is truncated")),
             },
             codes::LIKE_FAR => {
                 let same = self.number()?;
@@ -484,7 +496,7 @@ impl<'t> Reader<'t> {
                 let same = place / codes::LIKE_REST_MOST + codes::LIKE_LEAST;
                 self.like(at, same as u64, (place % codes::LIKE_REST_MOST + 1) as u64)?
             }
-            _ => return Err(self.wrong(at, &format!("code {code} begins no string"))),
+            _ => return Err(self.wrong(at, &format!("code {code} does not start a string"))),
         };
         self.content += text.len() as u64;
         Ok(text)
@@ -496,7 +508,7 @@ impl<'t> Reader<'t> {
         Ok(self.remember(text))
     }
 
-    /// Takes so many bytes of a string.
+    /// Takes the bytes of a string.
     #[inline]
     fn utf8(&mut self, length: u64) -> Result<&'t str, Failed> {
         let at = self.at;
@@ -507,7 +519,7 @@ impl<'t> Reader<'t> {
         let rest = self.utf8(rest)?;
         let before = self.seen.last().map_or("", |text| text.as_str());
         let Some(same) = usize::try_from(same).ok().and_then(|same| before.get(..same)) else {
-            return Err(self.wrong(at, "a string shares more with the one before than that has"));
+            return Err(self.wrong(at, "a string shares more bytes with the previous one than that one has"));
         };
         self.joined.clear();
         self.joined.push_str(same);
@@ -526,7 +538,7 @@ impl<'t> Reader<'t> {
 
     fn seen(&mut self, at: usize, number: u64) -> Result<Text, Failed> {
         let text = usize::try_from(number).ok().and_then(|number| self.seen.get(number)).cloned();
-        text.ok_or_else(|| self.wrong(at, &format!("string {number} of the document is not there")))
+        text.ok_or_else(|| self.wrong(at, &format!("the document has no string {number} yet")))
     }
 
     fn of_table(&mut self, at: usize, number: u64) -> Result<Text, Failed> {
@@ -541,7 +553,7 @@ impl<'t> Reader<'t> {
                 self.at += 1;
                 Ok(*byte)
             }
-            None => Err(self.wrong(self.at, "the document ends here, expected more")),
+            None => Err(self.wrong(self.at, "unexpected end of the document")),
         }
     }
 
@@ -552,18 +564,18 @@ impl<'t> Reader<'t> {
                 self.at += length;
                 Ok(number)
             }
-            None => Err(self.wrong(self.at, "a number is cut off, longer than it need be or past 64 bits")),
+            None => Err(self.wrong(self.at, "a number is truncated, not minimal or exceeds 64 bits")),
         }
     }
 
-    /// Reads how many things follow; each of them takes a byte at least.
+    /// Decodes a count; every item takes at least one byte.
     pub(super) fn count(&mut self) -> Result<usize, Failed> {
         let at = self.at;
         let count = self.number()?;
         let left = self.bytes.len() - self.at;
         match usize::try_from(count) {
             Ok(count) if count <= left => Ok(count),
-            _ => Err(self.wrong(at, &format!("{count} things are announced where {left} bytes are left"))),
+            _ => Err(self.wrong(at, &format!("a count of {count} exceeds the remaining {left} bytes"))),
         }
     }
 
@@ -574,16 +586,23 @@ impl<'t> Reader<'t> {
                 self.at += bytes.len();
                 Ok(bytes)
             }
-            None => Err(self.wrong(self.at, &format!("{length} bytes are announced, fewer are left"))),
+            None => {
+                Err(self
+                    .wrong(self.at, &format!("a length of {length} bytes exceeds the rest of the document")))
+            }
         }
     }
 
-    /// Makes sure that nothing follows.
+    /// Checks that the document ends here.
     pub(super) fn end(&mut self) -> Result<(), Failed> {
-        if self.at == self.bytes.len() { Ok(()) } else { Err(self.wrong(self.at, "bytes follow the end")) }
+        if self.at == self.bytes.len() {
+            Ok(())
+        } else {
+            Err(self.wrong(self.at, "unexpected bytes after the end"))
+        }
     }
 
-    /// Says what is wrong with what was read last.
+    /// Reports a problem with the last byte.
     #[cold]
     pub(super) fn wrong_before(&mut self, problem: &str) -> Failed {
         self.wrong(self.at.saturating_sub(1), problem)
@@ -601,7 +620,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Whether one element comes before another; quick for keys of one string, which most are.
+/// Whether an element comes before another, with a fast path for keys of one string.
 #[inline]
 fn ascends(before: &PathElement, element: &PathElement) -> bool {
     if let (PathElement::Key(a), PathElement::Key(b)) = (before, element)

@@ -1,26 +1,26 @@
-//! Strings inside the binary form: by number where the table or the document has them, like the literal
-//! before where they begin as it does, or in full. Reader and writer number the literals of a document
-//! alike: each that has two bytes or more, in the order of appearance.
+//! Strings of the binary encoding: as a reference to the table or to an earlier literal of the document, as a
+//! literal that shares a prefix with the previous one, or in full. Encoder and decoder number the literals of
+//! a document in the same way: each one of two or more bytes, in document order.
 
 use super::{codes, varint};
 use crate::compact::{
     Table,
-    fingerprint::{self, Numbers},
+    fingerprint::{self, HashIndex},
 };
 
-/// The literals that a document has so far.
+/// The literals of a document so far.
 #[derive(Default)]
-pub(super) struct Seen<'a> {
+pub(super) struct Literals<'a> {
     texts: Vec<&'a str>,
-    numbers: Numbers,
+    numbers: HashIndex,
 }
 
-impl<'a> Seen<'a> {
-    /// Forgets all literals, so that others may be borrowed; collecting keeps the memory.
-    pub(super) fn emptied<'b>(mut self) -> Seen<'b> {
+impl<'a> Literals<'a> {
+    /// Removes all literals so that others can be borrowed; the memory is kept.
+    pub(super) fn emptied<'b>(mut self) -> Literals<'b> {
         self.texts.clear();
         self.numbers.clear();
-        Seen { texts: self.texts.into_iter().map(|_| "").collect(), numbers: self.numbers }
+        Literals { texts: self.texts.into_iter().map(|_| "").collect(), numbers: self.numbers }
     }
 
     /// Appends a string, and returns its hash.
@@ -45,7 +45,7 @@ impl<'a> Seen<'a> {
         hash
     }
 
-    /// Appends a string that is not in the table and has this hash.
+    /// Appends a string with this hash that is not in the table.
     #[inline]
     pub(super) fn write_foreign(&mut self, text: &'a str, hash: u64, out: &mut Vec<u8>) {
         match self.numbers.find(hash, |number| self.texts[number as usize] == text) {
@@ -65,7 +65,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Appends a number in two bytes where its page is one of the eight, and behind a code of its own where not.
+/// Appends a number in two bytes if it is on one of the eight pages, otherwise after a code of its own.
 fn paged(number: u32, pages: u8, far: u8, out: &mut Vec<u8>) {
     if number < u32::from(codes::PAGES) << 8 {
         out.extend_from_slice(&[pages + (number >> 8) as u8, number as u8]);
@@ -104,16 +104,16 @@ fn literal(text: &str, before: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Returns how many bytes both begin with, whole characters only.
+/// Returns the length of the common prefix in whole characters.
 fn shared(text: &str, before: &str) -> usize {
     let same = text.bytes().zip(before.bytes()).take_while(|(a, b)| a == b).count();
     (0..=same).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default()
 }
 
-/// Where a UUID has its dashes.
+/// The positions of the dashes of a UUID.
 const DASHES: [usize; 4] = [8, 13, 18, 23];
 
-/// Returns the bytes of a UUID written in lower case.
+/// Returns the bytes of a lowercase UUID.
 fn uuid(text: &str) -> Option<[u8; 16]> {
     let text: &[u8; 36] = text.as_bytes().try_into().ok()?;
     let mut bytes = [0; 16];
@@ -131,7 +131,7 @@ fn uuid(text: &str) -> Option<[u8; 16]> {
     (digits == 32).then_some(bytes)
 }
 
-/// Returns the text of a UUID.
+/// Formats a UUID.
 pub(super) fn uuid_text(bytes: &[u8; 16]) -> String {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut text = String::with_capacity(36);
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_uuid_in_lower_case_is_sixteen_bytes() {
+    fn a_lowercase_uuid_is_sixteen_bytes() {
         let text = "0a9d2b9e-779e-11e7-b422-42010a8001be";
         assert_eq!(uuid(text).map(|bytes| uuid_text(&bytes)).as_deref(), Some(text));
         for other in [
@@ -165,15 +165,15 @@ mod tests {
     }
 
     #[test]
-    fn what_two_strings_share_ends_between_characters() {
+    fn a_common_prefix_ends_at_a_character_boundary() {
         assert_eq!(shared("größe", "gröse"), "grö".len());
-        assert_eq!(shared("ä", "ö"), 0, "their first bytes are the same");
+        assert_eq!(shared("ä", "ö"), 0, "only their first bytes are equal");
     }
 
     #[test]
-    fn a_string_takes_the_fewest_bytes_its_form_allows() {
+    fn a_string_takes_the_fewest_bytes() {
         let table = Table::of_strings(1, ["spec"]);
-        let mut seen = Seen::default();
+        let mut seen = Literals::default();
         let mut written = |text| {
             let mut out = Vec::new();
             seen.write(text, &table, &mut out);

@@ -1,23 +1,23 @@
-//! Times of managers as seconds. Only the one spelling that Kubernetes writes, `2026-01-02T03:04:05Z`, is
-//! taken; every other text is kept as text, so nothing is lost.
+//! Times of managers as seconds. Only the format that Kubernetes writes, `2026-01-02T03:04:05Z`, is
+//! converted; every other text is preserved as a string.
 
 use std::ops::Range;
 use tenure_value::time::{Precision, Timestamp};
 
-/// The times whose year has four digits.
+/// The times with a four-digit year.
 const YEARS: Range<i64> = -62_167_219_200..253_402_300_800;
 
-/// The time from which the first manager's is counted: 2025-01-01T00:00:00Z.
+/// The time that the first manager is relative to: 2025-01-01T00:00:00Z.
 pub(super) const BASE: i64 = 1_735_689_600;
 
-/// Returns the seconds since 1970 of a time in its usual spelling.
+/// Returns the Unix time of a timestamp in the usual format.
 pub(super) fn seconds(text: &str) -> Option<i64> {
     let time = Timestamp::parse(text, Precision::Seconds)?;
-    // Another spelling of the same time comes out otherwise.
+    // A time in any other format would not format to the same text.
     (spelled(time.seconds)? == text).then_some(time.seconds)
 }
 
-/// Returns the usual spelling of a time, from the year 0 to the year 9999.
+/// Formats a time between the years 0 and 9999.
 pub(super) fn spelled(seconds: i64) -> Option<String> {
     YEARS.contains(&seconds).then(|| Timestamp { seconds, nanos: 0 }.format(Precision::Seconds))
 }
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_usual_spelling_is_seconds_and_back() {
+    fn the_usual_format_round_trips() {
         for (text, expected) in [
             ("1970-01-01T00:00:00Z", 0),
             ("2025-01-01T00:00:00Z", BASE),
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn other_spellings_stay_text() {
+    fn other_formats_are_not_converted() {
         for text in [
             "",
             "TIME",

@@ -1,4 +1,4 @@
-//! Whole numbers in seven bits a byte, the low ones first; a number has one spelling, the shortest.
+//! Variable-length integers with seven bits per byte, low bits first. Only the shortest encoding is valid.
 
 /// Appends a number.
 #[inline]
@@ -10,8 +10,8 @@ pub(super) fn write(mut number: u64, out: &mut Vec<u8>) {
     out.push(number as u8);
 }
 
-/// Reads a number, and returns it with how many bytes it took; nothing where it is cut off, longer than
-/// it need be or past 64 bits.
+/// Decodes a number and returns it with its length; `None` if it is truncated, not minimal or exceeds 64
+/// bits.
 #[inline]
 pub(super) fn read(bytes: &[u8]) -> Option<(u64, usize)> {
     let first = *bytes.first()?;
@@ -35,12 +35,12 @@ pub(super) fn read(bytes: &[u8]) -> Option<(u64, usize)> {
     None
 }
 
-/// Folds a signed number so that small amounts of either sign are small.
+/// Zigzag-encodes a signed number, so that small absolute values are small.
 pub(super) fn fold(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)) as u64
 }
 
-/// Undoes [`fold`].
+/// The inverse of [`fold`].
 pub(super) fn unfold(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_has_one_spelling() {
+    fn every_number_has_one_encoding() {
         for number in [0, 1, 127, 128, 300, 1 << 14, 1 << 35, u64::MAX - 1, u64::MAX] {
             let mut bytes = Vec::new();
             write(number, &mut bytes);
@@ -58,13 +58,13 @@ mod tests {
             bytes.pop();
             assert_eq!(read(&bytes), None, "cut off");
         }
-        assert_eq!(read(&[0x80, 0]), None, "longer than it need be");
-        assert_eq!(read(&[0xFF; 10]), None, "past 64 bits");
-        assert_eq!(read(&[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2]), None, "past 64 bits");
+        assert_eq!(read(&[0x80, 0]), None, "not minimal");
+        assert_eq!(read(&[0xFF; 10]), None, "exceeds 64 bits");
+        assert_eq!(read(&[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2]), None, "exceeds 64 bits");
     }
 
     #[test]
-    fn signs_are_folded_and_unfolded() {
+    fn signed_numbers_round_trip() {
         for number in [0, 1, -1, 2, -2, i64::MAX, i64::MIN] {
             assert_eq!(unfold(fold(number)), number);
         }

@@ -1,70 +1,65 @@
-//! Field sets to bytes. The steps of a set are collected first, as a level that turns out to be one
-//! written before is taken back and repeated; then the longest phrases of the table are cut from them.
+//! The encoder. It first collects the steps of a set, since a level that equals an earlier one is replaced by
+//! a reference; then it splits the steps into the longest phrases of the table.
 
-use super::{
-    MOST_CONTENT, codes,
-    step::{MOST_FIELDS, Shape, Step},
-    text::Seen,
-    varint,
-};
+use super::{MAX_CONTENT, codes, text::Literals, varint};
 use crate::{
     Error, FieldSet, Node, PathElement,
     compact::{
         Table,
-        fingerprint::{self, Numbers, mix},
-        table::Part,
+        fingerprint::{self, HashIndex, mix},
+        table::{MAX_FIELDS, Part, Shape, Step},
     },
 };
 use tenure_value::{Limits, Object, Value};
 
-/// A repeated level is worth its reference from this many steps and bytes on.
-const REPEAT_LEAST: usize = 3;
+/// A level with at least this many steps and bytes is worth a reference.
+const MIN_REPEATED: usize = 3;
 
-/// Room that the writing of one document leaves for the next.
+/// Buffers that are reused from one document to the next.
 #[derive(Default)]
-pub(crate) struct Room {
-    steps: Vec<Collected>,
+pub(crate) struct EncodeBuffers {
+    steps: Vec<PendingStep>,
     open: Vec<u8>,
-    seen: Seen<'static>,
-    levels: Vec<Written<'static>>,
-    by_hash: Numbers,
-    by_address: Numbers,
+    seen: Literals<'static>,
+    levels: Vec<WrittenLevel<'static>>,
+    by_hash: HashIndex,
+    by_address: HashIndex,
 }
 
-/// Writes the sets of one document.
+/// Encodes the sets of one document.
 pub(crate) struct Writer<'a> {
     table: &'a Table,
     out: Vec<u8>,
-    /// The steps of the set being written, and what they leave open.
-    steps: Vec<Collected>,
+    /// The steps of the current set, and their encoded arguments.
+    steps: Vec<PendingStep>,
     open: Vec<u8>,
-    seen: Seen<'a>,
-    /// The levels that may be repeated, found by hash, and by address where sets share them.
-    levels: Vec<Written<'a>>,
-    by_hash: Numbers,
-    by_address: Numbers,
-    /// How many levels were numbered.
+    seen: Literals<'a>,
+    /// The levels that can be repeated, found by hash, and by address if sets share them.
+    levels: Vec<WrittenLevel<'a>>,
+    by_hash: HashIndex,
+    by_address: HashIndex,
+    /// The number of numbered levels.
     numbered: u32,
     content: u64,
 }
 
-/// A step that waits to be written.
+/// A step that is not written yet.
 #[derive(Clone, Copy)]
-pub(crate) struct Collected {
+pub(crate) struct PendingStep {
     pub(super) identity: u16,
-    /// Where its part of what the steps leave open ends.
+    /// Where its arguments end.
     end: u32,
 }
 
-impl Collected {
+impl PendingStep {
     #[inline(always)]
-    pub(super) fn of(step: Step, end: usize) -> Collected {
-        Collected { identity: step.identity(), end: end as u32 }
+    pub(super) fn of(step: Step, end: usize) -> PendingStep {
+        PendingStep { identity: step.identity(), end: end as u32 }
     }
 }
 
-/// A level that was written out.
-struct Written<'a> {
+/// A level that was written.
+struct WrittenLevel<'a> {
     set: &'a FieldSet,
     number: u32,
     hash: u64,
@@ -73,7 +68,7 @@ struct Written<'a> {
     worth_repeating: bool,
 }
 
-/// Where a writer stood when a level began.
+/// The state of the writer when a level started.
 struct Mark {
     steps: usize,
     open: usize,
@@ -82,31 +77,32 @@ struct Mark {
 }
 
 impl<'a> Writer<'a> {
-    /// Begins a document.
+    /// Starts a document.
     pub(crate) fn new(table: &'a Table) -> Writer<'a> {
-        Writer::within(table, &mut Room::default())
+        Writer::within(table, &mut EncodeBuffers::default())
     }
 
-    /// Begins a document in the room of another.
-    pub(crate) fn within(table: &'a Table, room: &mut Room) -> Writer<'a> {
-        let Room { mut steps, mut open, seen, levels, by_hash, by_address } = std::mem::take(room);
+    /// Starts a document with reused buffers.
+    pub(crate) fn within(table: &'a Table, buffers: &mut EncodeBuffers) -> Writer<'a> {
+        let EncodeBuffers { mut steps, mut open, seen, levels, by_hash, by_address } =
+            std::mem::take(buffers);
         let (out, seen, mut levels) = (Vec::with_capacity(128), seen.emptied(), emptied(levels));
-        // Most sets need no more than this, and growing step by step would cost more than writing them.
+        // Enough for most sets; growing step by step would cost more than encoding.
         steps.reserve(96);
         open.reserve(96);
         levels.reserve(16);
         Writer { table, out, steps, open, seen, levels, by_hash, by_address, numbered: 0, content: 0 }
     }
 
-    /// Returns the document, and gives the room back.
-    pub(crate) fn finish(self, room: &mut Room) -> Vec<u8> {
+    /// Returns the document and the buffers.
+    pub(crate) fn finish(self, buffers: &mut EncodeBuffers) -> Vec<u8> {
         let Writer { out, mut steps, mut open, seen, levels, mut by_hash, mut by_address, .. } = self;
         steps.clear();
         open.clear();
         by_hash.clear();
         by_address.clear();
         let (seen, levels) = (seen.emptied(), emptied(levels));
-        *room = Room { steps, open, seen, levels, by_hash, by_address };
+        *buffers = EncodeBuffers { steps, open, seen, levels, by_hash, by_address };
         out
     }
 
@@ -133,7 +129,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Collects the steps of a set, as identities, for counting phrases.
+    /// Returns the steps of a set as identities, to count phrases.
     pub(crate) fn steps_of(&mut self, set: &'a FieldSet) -> Result<Vec<u16>, Error> {
         self.collect(set)?;
         self.open.clear();
@@ -156,10 +152,10 @@ impl<'a> Writer<'a> {
 
     #[inline(always)]
     fn step(&mut self, step: Step) {
-        self.steps.push(Collected::of(step, self.open.len()));
+        self.steps.push(PendingStep::of(step, self.open.len()));
     }
 
-    /// Collects the steps of a level and returns the level's hash.
+    /// Collects the steps of a level and returns its hash.
     fn level(&mut self, set: &'a FieldSet, depth: usize) -> Result<u64, Error> {
         if depth > Limits::DEPTH {
             return Err(Error::TooDeep { limit: Limits::DEPTH });
@@ -191,25 +187,25 @@ impl<'a> Writer<'a> {
             before = Some(&node.element);
         }
         self.close(set, hash, shared, &mark);
-        if self.content > MOST_CONTENT {
-            return Err(Error::TooLarge { limit: MOST_CONTENT });
+        if self.content > MAX_CONTENT {
+            return Err(Error::TooLarge { limit: MAX_CONTENT });
         }
         Ok(hash)
     }
 
-    /// Closes a level, or takes its steps back where it repeats an earlier one.
+    /// Completes a level, or removes its steps if it repeats an earlier one.
     #[inline]
     fn close(&mut self, set: &'a FieldSet, hash: u64, shared: Option<u64>, mark: &Mark) {
         if matches!(set.nodes(), [node] if node.children.is_empty()) {
             return self.step(Step::End);
         }
-        let worth_repeating = self.steps.len() - mark.steps + self.open.len() - mark.open >= REPEAT_LEAST;
+        let worth_repeating = self.steps.len() - mark.steps + self.open.len() - mark.open >= MIN_REPEATED;
         let levels = &self.levels;
         match self.by_hash.find(hash, |place| levels[place as usize].set == set) {
             Some(place) if worth_repeating => {
                 self.steps.truncate(mark.steps);
                 self.open.truncate(mark.open);
-                // All levels inside were known too, so only their numbers are to be taken back.
+                // All levels inside are known too, so only their numbers are removed.
                 self.numbered = mark.numbered;
                 return self.repeat(levels[place as usize].number);
             }
@@ -221,20 +217,20 @@ impl<'a> Writer<'a> {
                     self.by_address.insert(address, place);
                 }
                 let content = self.content - mark.content;
-                self.levels.push(Written { set, number: self.numbered, hash, content, worth_repeating });
+                self.levels.push(WrittenLevel { set, number: self.numbered, hash, content, worth_repeating });
             }
         }
         self.numbered += 1;
         self.step(Step::End);
     }
 
-    /// Collects the step that makes a level one that was written before.
+    /// Collects the step that repeats an earlier level.
     fn repeat(&mut self, number: u32) {
         varint::write(u64::from(self.numbered - 1 - number), &mut self.open);
         self.step(Step::Repeat);
     }
 
-    /// Collects the step of a node and returns the node's hash without its children.
+    /// Collects the step of a node and returns the hash of the node without its children.
     #[inline]
     fn node(&mut self, node: &'a Node, before: Option<&'a PathElement>) -> Result<u64, Error> {
         let shape = Shape::of(node.included, !node.children.is_empty());
@@ -255,15 +251,15 @@ impl<'a> Writer<'a> {
         Ok(mix(hash, step.identity().into()))
     }
 
-    /// Returns the step of a field, and its hash where the step alone does not tell it.
+    /// Returns the step of a field, and its hash if the step alone does not identify it.
     #[inline]
     fn field(&mut self, name: &'a str, shape: Shape) -> (Step, u64) {
-        if let Some(number) = self.table.number_of_own(name).filter(|number| *number < MOST_FIELDS.into()) {
+        if let Some(number) = self.table.number_of_own(name).filter(|number| *number < MAX_FIELDS.into()) {
             return (Step::Field(number as u16, shape), 0);
         }
         let hash = fingerprint::text(name);
         match self.table.number_hashed(name, hash) {
-            Some(number) if number < MOST_FIELDS.into() => return (Step::Field(number as u16, shape), 0),
+            Some(number) if number < MAX_FIELDS.into() => return (Step::Field(number as u16, shape), 0),
             None if name.len() > 1 => self.seen.write_foreign(name, hash, &mut self.open),
             _ => drop(self.seen.write(name, self.table, &mut self.open)),
         }
@@ -310,7 +306,7 @@ impl<'a> Writer<'a> {
         Ok((if like { Step::KeyLike(shape) } else { Step::Key(shape) }, hash))
     }
 
-    /// Finds the first pattern that a key fits.
+    /// Finds the first pattern that matches a key.
     fn pattern_of(&self, key: &Object) -> Option<u16> {
         let (first, _) = key.fields().first()?;
         let number = self.table.number_of_own(first).or_else(|| self.table.number(first))?;
@@ -321,12 +317,12 @@ impl<'a> Writer<'a> {
                     && key
                         .iter()
                         .zip(&pattern.fields)
-                        .all(|((name, value), (wanted, part))| name == wanted && part.fits(value))
+                        .all(|((name, value), (wanted, part))| name == wanted && part.matches(value))
             })
         })
     }
 
-    /// Collects what a value leaves open and returns its hash.
+    /// Collects the encoding of a value and returns its hash.
     fn value(&mut self, value: &'a Value, depth: usize) -> Result<u64, Error> {
         if depth > Limits::DEPTH {
             return Err(Error::TooDeep { limit: Limits::DEPTH });
@@ -374,11 +370,11 @@ impl<'a> Writer<'a> {
         Ok(hash)
     }
 
-    /// Writes the collected steps: the longest phrases, and by itself what begins none.
+    /// Writes the collected steps as the longest possible phrases, and others as single steps.
     fn flush(&mut self) {
         let (mut at, mut open) = (0, 0);
         while at < self.steps.len() {
-            let length = match self.table.phrases.longest(&self.steps[at..]) {
+            let length = match self.table.phrases.longest(self.steps[at..].iter().map(|step| step.identity)) {
                 Some((code, length)) => {
                     self.out.push(code);
                     length
@@ -400,8 +396,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Empties a list that borrows, so that it may borrow from another; collecting keeps its memory.
-fn emptied<'a>(mut levels: Vec<Written<'_>>) -> Vec<Written<'a>> {
+/// Removes all levels so that others can be borrowed; the memory is kept.
+fn emptied<'a>(mut levels: Vec<WrittenLevel<'_>>) -> Vec<WrittenLevel<'a>> {
     if levels.capacity() == 0 {
         return Vec::new();
     }
@@ -421,7 +417,7 @@ fn same_names(key: &Object, other: &Object) -> bool {
     key.len() == other.len() && key.iter().zip(other.iter()).all(|((a, _), (b, _))| a == b)
 }
 
-/// Appends the code of one step.
+/// Appends the code of a single step.
 fn alone(step: Step, out: &mut Vec<u8>) {
     let code = match step {
         Step::End => codes::END,

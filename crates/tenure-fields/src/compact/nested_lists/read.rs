@@ -1,11 +1,11 @@
-//! Nested lists to a field set, in one pass: JSON, and `!` with a number in the place of any string where
-//! there is a table.
+//! The parser of nested lists, in one pass: JSON, with `!` and a number in place of any string if there is a
+//! table.
 
 use super::DIGITS;
 use crate::{Error, FieldSet, Node, PathElement, compact::Table};
 use tenure_value::{Limits, Object, Position, Text, Value, json};
 
-/// Reads nested lists without references.
+/// Parses nested lists without references.
 pub(super) fn plain(text: &str) -> Result<FieldSet, Error> {
     let mut reader = Reader { text, at: 0, table: None };
     reader.expect(b'[', "a list")?;
@@ -14,7 +14,7 @@ pub(super) fn plain(text: &str) -> Result<FieldSet, Error> {
     Ok(set)
 }
 
-/// Reads nested lists that begin with the version of a table.
+/// Parses nested lists that start with the version of a table.
 pub(super) fn with_table<'s>(
     text: &str,
     table: impl FnOnce(u32) -> Result<&'s Table, Error>,
@@ -26,13 +26,12 @@ pub(super) fn with_table<'s>(
         Value::Int(version) => u32::try_from(version).ok(),
         _ => None,
     };
-    let version =
-        version.ok_or_else(|| reader.wrong(start, "expected the version of a table first".to_owned()))?;
+    let version = version.ok_or_else(|| reader.wrong(start, "expected the version of a table".to_owned()))?;
     reader.table = Some(table(version)?);
     if reader.peek() != Some(b']') {
         reader.expect(b',', "a comma or the end of the list")?;
         if reader.peek() == Some(b']') {
-            return Err(reader.unexpected("an element behind the comma"));
+            return Err(reader.unexpected("an element after the comma"));
         }
     }
     let set = reader.level(1)?;
@@ -47,7 +46,7 @@ struct Reader<'t, 's> {
 }
 
 impl Reader<'_, '_> {
-    /// Reads the items of a level behind its bracket, and the closing one.
+    /// Parses the items of a level after its opening bracket, and the closing bracket.
     fn level(&mut self, depth: usize) -> Result<FieldSet, Error> {
         if depth > Limits::DEPTH {
             return Err(Error::TooDeep { limit: Limits::DEPTH });
@@ -61,10 +60,9 @@ impl Reader<'_, '_> {
             let start = self.start();
             let node = self.node(depth)?;
             if nodes.last().is_some_and(|before| before.element >= node.element) {
-                return Err(self.wrong(
-                    start,
-                    "the elements of a list are not in their order, or one is given twice".to_owned(),
-                ));
+                return Err(
+                    self.wrong(start, "the elements of a list are not sorted or not unique".to_owned())
+                );
             }
             nodes.push(node);
             match self.peek() {
@@ -92,15 +90,15 @@ impl Reader<'_, '_> {
             (2, Value::Int(index)) => PathElement::Index(index),
             (3, Value::Object(key)) => PathElement::Key(key),
             (kind, other) => {
-                let expected = ["a string", "", "a whole number", "an object"][kind as usize];
+                let expected = ["a string", "", "an integer", "an object"][kind as usize];
                 return Err(self
-                    .wrong(start, format!("found a {}, expected {expected} behind {number}", other.kind())));
+                    .wrong(start, format!("found a {}, expected {expected} after {number}", other.kind())));
             }
         };
         let mut children = FieldSet::default();
         if number >= 4 {
-            self.expect(b',', "a comma and the list of what is below")?;
-            self.expect(b'[', "the list of what is below")?;
+            self.expect(b',', "a comma and the list of children")?;
+            self.expect(b'[', "the list of children")?;
             let start = self.start();
             children = self.level(depth + 1)?;
             if children.is_empty() {
@@ -139,7 +137,7 @@ impl Reader<'_, '_> {
                 })?;
                 fields.sort_by(|a, b| a.0.cmp(&b.0));
                 if fields.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-                    return Err(self.wrong(start, "a name is given twice in one object".to_owned()));
+                    return Err(self.wrong(start, "duplicate name in an object".to_owned()));
                 }
                 Ok(Value::Object(Object::from_sorted(fields)))
             }
@@ -147,7 +145,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads things between commas up to the closing bracket.
+    /// Parses comma-separated items up to the closing bracket.
     fn items(
         &mut self,
         close: u8,
@@ -215,7 +213,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads a number, `true`, `false` or `null`.
+    /// Parses a number, `true`, `false` or `null`.
     fn scalar(&mut self) -> Result<Value, Error> {
         let start = self.at;
         let rest = self.text.as_bytes().get(start..).unwrap_or_default();
@@ -235,13 +233,13 @@ impl Reader<'_, '_> {
         json::parse(text.as_bytes(), &Limits::default()).map_err(|error| self.wrong(start, error.problem()))
     }
 
-    /// Skips blanks, and returns where the next thing begins.
+    /// Skips white space, and returns the position.
     fn start(&mut self) -> usize {
         self.peek();
         self.at
     }
 
-    /// Skips blanks, and returns the next byte.
+    /// Skips white space, and returns the next byte.
     fn peek(&mut self) -> Option<u8> {
         while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.text.as_bytes().get(self.at) {
             self.at += 1;

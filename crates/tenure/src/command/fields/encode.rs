@@ -8,7 +8,7 @@ use crate::{
 };
 use clap::Args;
 use std::path::PathBuf;
-use tenure_fields::compact::{Form, ManagerRecord, encode_object};
+use tenure_fields::compact::{Encoding, ManagerRecord, encode_object};
 use tenure_value::{Value, json};
 
 /// Convert managed fields to another encoding.
@@ -28,7 +28,7 @@ pub struct Options {
     file: PathBuf,
     /// The form to write: fields-v1, nested-lists, string-table or binary.
     #[arg(long, value_parser = form, value_name = "FORM", default_value = "binary")]
-    form: Form,
+    form: Encoding,
     /// The manager whose fields to convert.
     #[arg(long, value_name = "NAME")]
     manager: Option<String>,
@@ -44,8 +44,8 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let bytes = encode(&input, options.form).map_err(failed)?;
     let shown = options.hex || terminal.audience == Audience::Person;
     match (options.form, shown) {
-        (Form::Binary, true) => terminal.print(format!("0x{}\n", hexadecimal(&bytes)))?,
-        (Form::Binary, false) => terminal.print(bytes)?,
+        (Encoding::Binary, true) => terminal.print(format!("0x{}\n", hexadecimal(&bytes)))?,
+        (Encoding::Binary, false) => terminal.print(bytes)?,
         _ => {
             terminal.print(bytes)?;
             terminal.print("\n")?;
@@ -54,11 +54,11 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     Ok(Outcome::Done)
 }
 
-fn encode(input: &Input, form: Form) -> Result<Vec<u8>, String> {
+fn encode(input: &Input, form: Encoding) -> Result<Vec<u8>, String> {
     let encoded = match (input, form) {
         (Input::Set(set), form) => form.encode(set),
-        (Input::Managers(records), Form::Binary) => encode_object(records),
-        (Input::Managers(records), Form::FieldsV1) => {
+        (Input::Managers(records), Encoding::Binary) => encode_object(records),
+        (Input::Managers(records), Encoding::FieldsV1) => {
             let entries = Value::array(records.iter().map(ManagerRecord::to_value));
             Ok(json::to_vec(&entries))
         }

@@ -4,7 +4,7 @@ use crate::{Error, document::read_bytes, place::Place};
 use std::path::Path;
 use tenure_fields::{
     FieldSet,
-    compact::{Form, ManagerRecord, decode_object},
+    compact::{Encoding, ManagerRecord, decode_object},
 };
 use tenure_value::{Limits, Value, yaml};
 
@@ -31,7 +31,7 @@ impl Input {
         }
         match text.first() {
             None => Err("it is empty; give an object, a field set or one of its compact forms".into()),
-            Some(b'[') => match Form::NestedLists.decode(text).or_else(|_| Form::StringTable.decode(text)) {
+            Some(b'[') => match Encoding::NestedLists.decode(text).or_else(|_| Encoding::StringTable.decode(text)) {
                 Ok(set) => Ok(Input::Set(set)),
                 Err(error) => Input::document(text).map_err(|_| message(error)),
             },
@@ -44,7 +44,7 @@ impl Input {
         let managers = bytes.first().is_some_and(|version| version & 0x80 != 0);
         match managers {
             true => decode_object(bytes).map(Input::Managers),
-            false => Form::Binary.decode(bytes).map(Input::Set),
+            false => Encoding::Binary.decode(bytes).map(Input::Set),
         }
         .map_err(|error| error.to_string())
     }
@@ -105,19 +105,19 @@ mod tests {
 
     #[test]
     fn every_form_is_detected() {
-        let set = Form::FieldsV1.decode(br#"{"f:spec":{".":{},"f:ports":{"k:{\"port\":80}":{"f:name":{}}}}}"#).unwrap();
-        for form in Form::ALL {
+        let set = Encoding::FieldsV1.decode(br#"{"f:spec":{".":{},"f:ports":{"k:{\"port\":80}":{"f:name":{}}}}}"#).unwrap();
+        for form in Encoding::ALL {
             let Ok(Input::Set(read)) = Input::parse(&form.encode(&set).unwrap()) else { panic!("{form}") };
             assert_eq!(read, set, "{form}");
         }
-        for form in Form::ALL {
+        for form in Encoding::ALL {
             let Ok(Input::Set(read)) = Input::parse(&form.encode(&FieldSet::default()).unwrap()) else {
                 panic!("{form}")
             };
             assert!(read.is_empty(), "{form}");
         }
         let hexadecimal: String =
-            Form::Binary.encode(&set).unwrap().iter().map(|byte| format!("{byte:02x}")).collect();
+            Encoding::Binary.encode(&set).unwrap().iter().map(|byte| format!("{byte:02x}")).collect();
         assert!(matches!(Input::parse(format!("0x{hexadecimal}\n").as_bytes()), Ok(Input::Set(read)) if read == set));
     }
 

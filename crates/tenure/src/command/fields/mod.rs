@@ -7,7 +7,7 @@ mod size;
 
 use crate::{Error, Outcome, terminal::Terminal};
 use clap::{Args, Subcommand};
-use tenure_fields::compact::Form;
+use tenure_fields::compact::Encoding;
 
 /// Convert managed fields between encodings, and measure their size.
 #[derive(Args)]
@@ -39,6 +39,6 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
 }
 
 /// Parses the name of a form.
-fn form(name: &str) -> Result<Form, String> {
+fn form(name: &str) -> Result<Encoding, String> {
     name.parse().map_err(|error: tenure_fields::Error| error.to_string())
 }

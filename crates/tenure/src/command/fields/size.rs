@@ -11,7 +11,7 @@ use clap::Args;
 use std::{fmt::Write, path::PathBuf};
 use tenure_fields::{
     FieldSet,
-    compact::{Form, ManagerRecord, encode_object},
+    compact::{Encoding, ManagerRecord, encode_object},
 };
 use tenure_value::{Value, json};
 
@@ -62,9 +62,9 @@ impl Sizes {
         let message = |error: tenure_fields::Error| error.to_string();
         let managed = json::to_vec(entries).len();
         // Everything in an entry except its fields has the same size in the text forms.
-        let total = |form: Form| -> Result<usize, String> {
+        let total = |form: Encoding| -> Result<usize, String> {
             let sets = records.iter().filter_map(|record| record.fields.as_ref());
-            let sizes = sets.map(|set: &FieldSet| Ok((Form::FieldsV1.encode(set)?.len(), form.encode(set)?.len())));
+            let sizes = sets.map(|set: &FieldSet| Ok((Encoding::FieldsV1.encode(set)?.len(), form.encode(set)?.len())));
             let sizes = sizes.collect::<Result<Vec<_>, _>>().map_err(message)?;
             Ok(sizes.into_iter().fold(managed, |sum, (before, after)| sum.saturating_sub(before) + after))
         };
@@ -72,8 +72,8 @@ impl Sizes {
             object: json::to_vec(value).len(),
             managers: records.len(),
             fields_v1: managed,
-            nested_lists: total(Form::NestedLists)?,
-            string_table: total(Form::StringTable)?,
+            nested_lists: total(Encoding::NestedLists)?,
+            string_table: total(Encoding::StringTable)?,
             binary: binary(&records)?,
         })
     }

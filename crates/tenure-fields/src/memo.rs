@@ -1,29 +1,29 @@
-//! What was done last at each depth of a walk, so that it is not done again for a level that is the same.
-//! Field sets repeat themselves (every container has the same fields), and they do so at one depth.
+//! The last results at each depth of a traversal, to avoid recomputing them for equal levels. Field sets
+//! repeat themselves (every container has the same fields) at the same depth.
 
-/// How many results are kept for each depth; a few, as items have a few fields with something below.
+/// The number of results kept for each depth; items have only a few fields with children.
 const KEPT: usize = 4;
 
-/// The last results of each depth, by what they were made from.
-pub(crate) struct Recent<K, R> {
+/// The last results at each depth, by their input.
+pub(crate) struct Memo<K, R> {
     depths: Vec<[Option<(K, R)>; KEPT]>,
 }
 
-impl<K, R> Recent<K, R> {
-    pub(crate) fn new() -> Recent<K, R> {
-        Recent { depths: Vec::new() }
+impl<K, R> Memo<K, R> {
+    pub(crate) fn new() -> Memo<K, R> {
+        Memo { depths: Vec::new() }
     }
 
-    /// Returns what was made from the same before, at this depth.
+    /// Returns the earlier result for the same input at this depth.
     pub(crate) fn find(&mut self, depth: usize, mut same: impl FnMut(&K) -> bool) -> Option<&(K, R)> {
         let kept = self.depths.get_mut(depth)?;
         let at = kept.iter().position(|entry| entry.as_ref().is_some_and(|(from, _)| same(from)))?;
-        // What was useful now goes last.
+        // Move the entry to the end, as the last to be evicted.
         kept[..=at].rotate_right(1);
         kept[0].as_ref()
     }
 
-    /// Keeps a result.
+    /// Stores a result.
     pub(crate) fn keep(&mut self, depth: usize, from: K, result: R) {
         if self.depths.len() <= depth {
             self.depths.resize_with(depth + 1, || [const { None }; KEPT]);
@@ -39,8 +39,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_found_stays_longer() {
-        let mut recent = Recent::new();
+    fn found_results_are_evicted_last() {
+        let mut recent = Memo::new();
         for number in 0..KEPT {
             recent.keep(1, number, ());
             assert!(recent.find(1, |kept| *kept == 0).is_some());

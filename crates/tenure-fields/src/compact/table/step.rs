@@ -1,14 +1,14 @@
-//! The alphabet of the binary form: one step adds a node to the level being written, or closes levels. A
-//! phrase of the table is a run of steps; what a step still needs to know follows the phrase's code.
+//! Steps, the alphabet of the binary encoding: a step adds a node to the current level, or closes levels. A
+//! phrase of the table is a sequence of steps; their arguments follow the code of the phrase.
 
-use crate::compact::Table;
+use super::Table;
 
-/// What of a node is in the set, in the order of the numbers 0, 4 and 8 of the nested lists.
+/// Which paths of a node are in the set, in the order of the numbers 0, 4 and 8 of the nested lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Shape {
+pub(crate) enum Shape {
     /// The path that ends here.
     Itself,
-    /// Paths that lead further.
+    /// Paths below.
     Children,
     /// Both.
     Both,
@@ -18,7 +18,7 @@ impl Shape {
     /// All three, in order.
     pub const ALL: [Shape; 3] = [Shape::Itself, Shape::Children, Shape::Both];
 
-    /// Returns the shape of a node; a node without children is itself in the set.
+    /// Returns the shape of a node; a node without children is always in the set itself.
     pub(crate) fn of(included: bool, has_children: bool) -> Shape {
         match (included, has_children) {
             (_, false) => Shape::Itself,
@@ -37,7 +37,7 @@ impl Shape {
         self != Shape::Itself
     }
 
-    fn sign(self) -> char {
+    fn symbol(self) -> char {
         match self {
             Shape::Itself => '.',
             Shape::Children => '>',
@@ -48,37 +48,37 @@ impl Shape {
 
 /// One step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Step {
+pub(crate) enum Step {
     /// Closes the level.
     End,
-    /// Makes the level one that was written before, and closes it; how many levels back follows.
+    /// Repeats an earlier level and ends the current one; the distance follows.
     Repeat,
-    /// Closes all levels of the set.
+    /// Ends all levels of the set.
     Done,
     /// A field whose name follows.
     Text(Shape),
-    /// A keyed item with the key fields of the item before it in its level; their values follow.
+    /// A keyed item with the key fields of the previous item in its level; the values follow.
     KeyLike(Shape),
     /// A keyed item; its key fields and their values follow.
     Key(Shape),
     /// An item of a set; its value follows.
     Value(Shape),
-    /// An item by its place, which follows.
+    /// An item by its index, which follows.
     Index(Shape),
-    /// A keyed item that fits a pattern of the table; what the pattern leaves open follows.
+    /// A keyed item that matches a pattern of the table; the open values of the pattern follow.
     Pattern(u16, Shape),
     /// A field whose name is a string of the table.
     Field(u16, Shape),
 }
 
-/// The first identity of the steps with a pattern, and of those with a field.
+/// The first identities of steps with a pattern and of steps with a field.
 const PATTERNS: u16 = 18;
-const FIELDS: u16 = PATTERNS + 3 * MOST_PATTERNS;
+const FIELDS: u16 = PATTERNS + 3 * MAX_PATTERNS;
 
-/// How many patterns a table may have.
-pub const MOST_PATTERNS: u16 = 256;
-/// How many of a table's strings, from its first, can be a field in two bytes.
-pub const MOST_FIELDS: u16 = 2048;
+/// The maximum number of patterns of a table.
+pub(crate) const MAX_PATTERNS: u16 = 256;
+/// The number of strings of a table, from the first, that can be a field in two bytes.
+pub(crate) const MAX_FIELDS: u16 = 2048;
 
 impl Step {
     /// Returns the number by which phrases are searched.
@@ -112,7 +112,7 @@ impl Step {
         }
     }
 
-    /// Returns the step of a number.
+    /// Returns the step with an identity.
     #[inline]
     pub(crate) fn of(identity: u16) -> Step {
         let shape = Shape::ALL[usize::from(identity % 3)];
@@ -130,25 +130,25 @@ impl Step {
         }
     }
 
-    /// Writes the step as the table's file does.
+    /// Formats the step in the notation of table files.
     pub(crate) fn notation(self, table: &Table) -> String {
         match self {
             Step::End => "^".to_owned(),
             Step::Repeat => "*".to_owned(),
             Step::Done => "$".to_owned(),
-            Step::Text(shape) => format!("{}?", shape.sign()),
-            Step::KeyLike(shape) => format!("{}#~", shape.sign()),
-            Step::Key(shape) => format!("{}#?", shape.sign()),
-            Step::Value(shape) => format!("{}=", shape.sign()),
-            Step::Index(shape) => format!("{}@", shape.sign()),
-            Step::Pattern(pattern, shape) => format!("{}#{pattern}", shape.sign()),
+            Step::Text(shape) => format!("{}?", shape.symbol()),
+            Step::KeyLike(shape) => format!("{}#~", shape.symbol()),
+            Step::Key(shape) => format!("{}#?", shape.symbol()),
+            Step::Value(shape) => format!("{}=", shape.symbol()),
+            Step::Index(shape) => format!("{}@", shape.symbol()),
+            Step::Pattern(pattern, shape) => format!("{}#{pattern}", shape.symbol()),
             Step::Field(string, shape) => {
-                format!("{}{}", shape.sign(), table.string(string.into()).map_or("", |text| text.as_str()))
+                format!("{}{}", shape.symbol(), table.string(string.into()).map_or("", |text| text.as_str()))
             }
         }
     }
 
-    /// Reads a step of the table's file.
+    /// Parses a step in the notation of table files.
     pub(crate) fn parse(text: &str, table: &Table) -> Option<Step> {
         let mut characters = text.chars();
         let shape = match characters.next()? {
@@ -173,7 +173,7 @@ impl Step {
                 ),
                 None => {
                     let number = table.number(rest).and_then(|number| u16::try_from(number).ok());
-                    Step::Field(number.filter(|number| *number < MOST_FIELDS)?, shape)
+                    Step::Field(number.filter(|number| *number < MAX_FIELDS)?, shape)
                 }
             },
         })
@@ -185,8 +185,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_is_found_again_by_its_number() {
-        for identity in 0..FIELDS + 3 * MOST_FIELDS {
+    fn steps_round_trip_through_their_identity() {
+        for identity in 0..FIELDS + 3 * MAX_FIELDS {
             assert_eq!(Step::of(identity).identity(), identity);
         }
     }

@@ -1,10 +1,10 @@
-//! Sets against places within types: whether a set has any path at a place of a type.
+//! Whether a set contains a path at a given path of a type.
 
 use crate::{FieldSet, PathElement};
 use tenure_schema::{TypePath, TypeStep};
 
 impl FieldSet {
-    /// Whether a path of the set leads to a place within a type, or through it.
+    /// Whether the set contains a path that matches a type path or starts with it.
     ///
     /// ```
     /// use tenure_fields::fields_v1;
@@ -38,7 +38,7 @@ mod tests {
     use tenure_schema::Schema;
 
     #[test]
-    fn a_set_reaches_the_places_that_it_holds_or_holds_parts_of() {
+    fn a_set_reaches_type_paths_at_and_above_its_paths() {
         let text = br#"{"f:metadata":{"f:labels":{"f:app":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"a\"}":{".":{},"f:command":{}}}}}"#;
         let set = fields_v1::parse(text).unwrap();
         let pod = Schema::builtin().kind("v1", "Pod").unwrap();

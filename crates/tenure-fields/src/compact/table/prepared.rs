@@ -1,85 +1,86 @@
-//! Phrases made ready for reading: runs of sibling nodes that a phrase says completely are built once, with
-//! all that is below them, and every document that uses the phrase shares them.
+//! Phrases prepared for decoding: sequences of sibling nodes that a phrase describes completely are built
+//! once, with their descendants, and shared by every decoded set that uses the phrase.
 
-use super::step::Step;
-use crate::{FieldSet, Node, PathElement, compact::Table};
+use super::{Table, step::Step};
+use crate::{FieldSet, Node, PathElement};
 
-/// A level that was read, as far as it matters for repeating it.
+/// A decoded level, with what is needed to repeat it.
 #[derive(Clone)]
-pub(crate) struct Closed {
+pub(crate) struct CompleteLevel {
     pub(crate) set: FieldSet,
-    /// What it holds when all that it repeats is written out.
+    /// Its size with all repetitions expanded.
     pub(crate) content: u64,
-    /// How many levels are inside one another, itself included.
+    /// The number of nested levels, itself included.
     pub(crate) height: usize,
 }
 
 /// A part of a phrase.
 #[derive(Clone)]
-pub(crate) enum Part {
-    /// Sibling nodes that need nothing more.
+pub(crate) enum PhrasePart {
+    /// Complete sibling nodes.
     Run(Run),
-    /// The whole level that the step before opens.
+    /// The complete level that the previous step opens.
     Level(Run, FieldSet),
-    /// A step that needs more, or opens or closes a level that the phrase does not hold whole.
+    /// A step with arguments, or one that opens or closes a level that the phrase does not contain
+    /// completely.
     Step(Step),
 }
 
-/// Sibling nodes with all that is below them.
+/// Sibling nodes with their descendants.
 #[derive(Clone, Default)]
 pub(crate) struct Run {
     pub(crate) nodes: Vec<Node>,
-    /// The places of the first and the last name among the table's strings.
+    /// The ranks of the first and the last name in the table.
     pub(crate) first: u32,
     pub(crate) last: u32,
     pub(crate) content: u64,
-    /// How many levels are inside one another below the nodes.
+    /// The number of nested levels below the nodes.
     pub(crate) height: usize,
-    /// The levels below that are numbered, in the order of closing.
-    pub(crate) levels: Vec<Closed>,
+    /// The numbered levels below, in the order in which they end.
+    pub(crate) levels: Vec<CompleteLevel>,
 }
 
-/// Makes a phrase ready.
-pub(crate) fn ready(phrase: &[Step], table: &Table) -> Vec<Part> {
+/// Prepares a phrase.
+pub(crate) fn prepare(phrase: &[Step], table: &Table) -> Vec<PhrasePart> {
     let mut parts = Vec::new();
     let mut rest = phrase;
     while let Some((step, after)) = rest.split_first() {
         let mut run = Run::default();
-        let behind = siblings(rest, table, &mut run);
+        let remaining = siblings(rest, table, &mut run);
         if run.nodes.is_empty() {
-            parts.push(Part::Step(*step));
+            parts.push(PhrasePart::Step(*step));
             rest = after;
             continue;
         }
-        rest = behind;
-        match (parts.last(), behind.split_first()) {
-            (Some(Part::Step(opening)), Some((Step::End, after))) if opening.opens() => {
+        rest = remaining;
+        match (parts.last(), remaining.split_first()) {
+            (Some(PhrasePart::Step(opening)), Some((Step::End, after))) if opening.opens() => {
                 let mut level = Run::default();
                 let set = level.close(run);
-                parts.push(Part::Level(level, set));
+                parts.push(PhrasePart::Level(level, set));
                 rest = after;
             }
-            _ => parts.push(Part::Run(run)),
+            _ => parts.push(PhrasePart::Run(run)),
         }
     }
     parts
 }
 
-/// Takes the complete nodes that the steps begin with, and returns the steps behind them.
+/// Collects the complete nodes at the start of the steps, and returns the remaining steps.
 fn siblings<'s>(steps: &'s [Step], table: &Table, run: &mut Run) -> &'s [Step] {
     let mut rest = steps;
     while let Some((Step::Field(number, shape), after)) = rest.split_first() {
         let number = usize::from(*number);
         let (Some(name), rank) = (table.string(number), table.rank(number)) else { break };
-        // A table whose phrases are out of order is found out when they are read step by step.
+        // If the phrases of a table are not sorted, decoding them step by step reports it.
         if rank <= run.last {
             break;
         }
         let mut below = Run::default();
-        let mut behind = after;
+        let mut remaining = after;
         if shape.has_children() {
             match siblings(after, table, &mut below).split_first() {
-                Some((Step::End, closed)) if !below.nodes.is_empty() => behind = closed,
+                Some((Step::End, closed)) if !below.nodes.is_empty() => remaining = closed,
                 _ => break,
             }
         }
@@ -92,13 +93,13 @@ fn siblings<'s>(steps: &'s [Step], table: &Table, run: &mut Run) -> &'s [Step] {
             included: shape.included(),
             children,
         });
-        rest = behind;
+        rest = remaining;
     }
     rest
 }
 
 impl Run {
-    /// Takes what is below a node, and returns its level.
+    /// Adds the children of a node, and returns their level.
     fn close(&mut self, mut below: Run) -> FieldSet {
         let numbered = match below.nodes.as_slice() {
             [] => return FieldSet::default(),
@@ -111,7 +112,7 @@ impl Run {
         self.height = self.height.max(height);
         self.levels.append(&mut below.levels);
         if numbered {
-            self.levels.push(Closed { set: set.clone(), content, height });
+            self.levels.push(CompleteLevel { set: set.clone(), content, height });
         }
         set
     }

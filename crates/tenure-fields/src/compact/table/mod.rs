@@ -1,12 +1,18 @@
-//! A table of strings that need not be written out, with what the binary form builds on them: patterns of
-//! keys and phrases of steps. A table is data in a file; once released it never changes, since what was
-//! written with it is read with it for ever.
+//! A table of strings that are encoded as references, with the key patterns and phrases of the binary
+//! encoding. A table is a data file; once released it never changes, since data encoded with it must remain
+//! readable.
 
-use super::{
-    binary::{MOST_PHRASES, Phrases, Step, step::MOST_PATTERNS},
-    fingerprint::{self, Numbers},
-};
+mod phrases;
+mod prepared;
+mod step;
+
+pub(crate) use phrases::MAX_PHRASES;
+pub(super) use prepared::{CompleteLevel, PhrasePart, Run};
+pub(crate) use step::{MAX_FIELDS, MAX_PATTERNS, Shape, Step};
+
+use super::fingerprint::{self, HashIndex};
 use crate::Error;
+use phrases::Phrases;
 use tenure_value::{Text, Value};
 
 /// A versioned table of strings, key patterns and phrases.
@@ -15,41 +21,41 @@ pub struct Table {
     version: u32,
     introduced: Text,
     strings: Vec<Text>,
-    /// The place of each string in the order of all, from 1.
+    /// The rank of each string in sorted order, from 1.
     ranks: Vec<u32>,
-    numbers: Numbers,
-    /// Where the strings' bytes begin in memory, and by distance from there the number plus one of the string
-    /// that begins so: a name that a reader took from the table is known again by its address.
+    numbers: HashIndex,
+    /// The lowest address of the strings' bytes, and for each offset from there the number plus one of the
+    /// string that starts at it: a name that was decoded with the table is recognized by its address.
     origin: usize,
     by_distance: Vec<u16>,
-    /// The second numbers of strings that are listed twice, behind their first.
+    /// The second numbers of strings that occur twice, with their first numbers.
     again: Vec<(u32, u32)>,
     patterns: Vec<Pattern>,
-    /// The patterns whose first key field is this string, by string.
+    /// For each string, the patterns whose first key field it is.
     patterns_of: Vec<Vec<u16>>,
     pub(super) phrases: Phrases,
 }
 
-/// The shape of a key: its fields in order, each with what is known of its value.
+/// The pattern of a key: its fields in order, each with what is known about its value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Pattern {
-    /// Each field's name, and its value.
+    /// The name and the value of each field.
     pub fields: Vec<(Text, Part)>,
 }
 
-/// What a pattern says of a key field's value.
+/// What a pattern specifies about the value of a key field.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Part {
-    /// It is this string.
+    /// This string.
     Constant(Text),
-    /// It is a string, which follows.
+    /// A string, encoded separately.
     Text,
-    /// It is a whole number from 0 up, which follows.
+    /// A non-negative integer, encoded separately.
     Whole,
 }
 
 impl Part {
-    pub(super) fn fits(&self, value: &Value) -> bool {
+    pub(super) fn matches(&self, value: &Value) -> bool {
         match (self, value) {
             (Part::Constant(constant), Value::String(text)) => constant == text,
             (Part::Text, Value::String(_)) => true,
@@ -92,13 +98,14 @@ impl std::fmt::Debug for Table {
 }
 
 impl Table {
-    /// Makes a table of strings alone.
+    /// Creates a table of strings without patterns and phrases.
     ///
-    /// A string that is given twice has two numbers: the first where it is the name of a key field, the
-    /// second elsewhere. The design's own example counts so; generated tables give each string once.
+    /// A string that occurs twice has two numbers: the first is used for names of key fields, the second
+    /// elsewhere. Only the example of the original design does this; generated tables contain each string
+    /// once.
     pub fn of_strings<T: Into<Text>>(version: u32, strings: impl IntoIterator<Item = T>) -> Table {
         let strings: Vec<Text> = strings.into_iter().map(Into::into).collect();
-        let mut numbers = Numbers::default();
+        let mut numbers = HashIndex::default();
         let mut again = Vec::new();
         for (number, text) in strings.iter().enumerate() {
             let hash = fingerprint::text(text);
@@ -129,18 +136,18 @@ impl Table {
         }
     }
 
-    /// Says which release of Tenure brings the table.
+    /// Sets the release of Tenure that introduces the table.
     pub fn introduced_by(mut self, release: impl Into<Text>) -> Table {
         self.introduced = release.into();
         self
     }
 
-    /// Adds the patterns, whose names are strings of the table; those that do not fit are left out.
+    /// Adds patterns, whose names must be strings of the table; others are dropped.
     pub fn with_patterns(mut self, patterns: impl IntoIterator<Item = Pattern>) -> Table {
         for pattern in patterns {
             let first = pattern.fields.first().and_then(|(name, _)| self.number(name));
             if let Some(first) = first
-                && self.patterns.len() < MOST_PATTERNS.into()
+                && self.patterns.len() < MAX_PATTERNS.into()
             {
                 self.patterns_of[first as usize].push(self.patterns.len() as u16);
                 self.patterns.push(pattern);
@@ -149,18 +156,18 @@ impl Table {
         self
     }
 
-    /// Adds the phrases, in the order of their codes.
-    pub fn with_phrases(mut self, phrases: &[Vec<Step>]) -> Table {
+    /// Adds phrases, in the order of their codes.
+    pub(crate) fn with_phrases(mut self, phrases: &[Vec<Step>]) -> Table {
         self.phrases = Phrases::new(phrases, &self);
         self
     }
 
-    /// Returns the table's version.
+    /// Returns the version of the table.
     pub fn version(&self) -> u32 {
         self.version
     }
 
-    /// Returns the release of Tenure that brought the table.
+    /// Returns the release of Tenure that introduced the table.
     pub fn introduced(&self) -> &str {
         &self.introduced
     }
@@ -170,13 +177,13 @@ impl Table {
         &self.strings
     }
 
-    /// Returns the string of a number.
+    /// Returns the string with a number.
     #[inline]
     pub fn string(&self, number: usize) -> Option<&Text> {
         self.strings.get(number)
     }
 
-    /// Returns the number of a string; the first, where it has two.
+    /// Returns the number of a string; the first if it has two.
     pub fn number(&self, text: &str) -> Option<u32> {
         self.number_hashed(text, fingerprint::text(text))
     }
@@ -188,7 +195,7 @@ impl Table {
         Some(again.map_or(number, |(_, second)| *second))
     }
 
-    /// Returns the number of a string that is the table's own, known by its address.
+    /// Returns the number of a string that belongs to the table, recognized by its address.
     #[inline]
     pub(super) fn number_of_own(&self, text: &str) -> Option<u32> {
         let distance = (text.as_ptr() as usize).wrapping_sub(self.origin);
@@ -201,7 +208,7 @@ impl Table {
         self.numbers.find(hash, |number| self.strings[number as usize] == text)
     }
 
-    /// Returns the place of a string in the order of all, from 1.
+    /// Returns the rank of a string in sorted order, from 1.
     #[inline]
     pub(super) fn rank(&self, number: usize) -> u32 {
         self.ranks.get(number).copied().unwrap_or_default()
@@ -218,13 +225,13 @@ impl Table {
         &self.patterns
     }
 
-    /// Returns the numbers of the patterns that begin with a string.
+    /// Returns the numbers of the patterns that start with a string.
     #[inline]
     pub(super) fn patterns_of(&self, first: u32) -> &[u16] {
         self.patterns_of.get(first as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the phrases, as the table's file writes them.
+    /// Returns the phrases in the notation of the table file.
     pub fn phrases(&self) -> Vec<String> {
         let phrase = |code: usize| {
             let steps = self.phrases.steps(code as u8).unwrap_or_default();
@@ -233,7 +240,7 @@ impl Table {
         (0..self.phrases.len()).map(phrase).collect()
     }
 
-    /// Returns the table's file without its first lines: what the content hash is taken of.
+    /// Returns the table file without its header, which is the input of the content hash.
     fn content(&self) -> String {
         let mut lines = vec![format!("strings {}", self.strings.len())];
         lines.extend(self.strings.iter().map(Text::to_string));
@@ -244,22 +251,22 @@ impl Table {
         lines.join("\n") + "\n"
     }
 
-    /// Returns the hash of the table's content, as its file and the list of released tables give it.
+    /// Returns the hash of the table's content, as in its file and in the list of released tables.
     pub fn hash(&self) -> String {
         format!("{:032x}", fingerprint::content(&self.content()))
     }
 
-    /// Returns the table's file.
+    /// Returns the table file.
     pub fn to_file(&self) -> String {
         let Table { version, introduced, .. } = self;
         format!("version {version}\nintroduced {introduced}\nhash {}\n{}", self.hash(), self.content())
     }
 
-    /// Reads a table's file; the strings are taken as `text` makes them.
+    /// Parses a table file; strings are created with `text`.
     pub fn parse<'t>(file: &'t str, text: impl Fn(&'t str) -> Text) -> Result<Table, Error> {
         let mut lines = Lines { lines: file.lines(), at: 0 };
         let version = lines.after("version")?;
-        let version = version.parse().map_err(|_| lines.wrong("a whole number as version"))?;
+        let version = version.parse().map_err(|_| lines.wrong("an integer as version"))?;
         let introduced = lines.after("introduced")?;
         let hash = lines.after("hash")?;
         let strings = lines.section("strings")?;
@@ -269,7 +276,7 @@ impl Table {
         let phrases = lines.section("phrases")?;
         let steps = |phrase: &str| phrase.split(' ').map(|step| Step::parse(step, &table)).collect();
         let phrases = phrases.into_iter().map(steps).collect::<Option<Vec<Vec<Step>>>>();
-        let phrases = phrases.filter(|phrases| phrases.len() <= MOST_PHRASES);
+        let phrases = phrases.filter(|phrases| phrases.len() <= MAX_PHRASES);
         table =
             table.with_phrases(&phrases.ok_or_else(|| lines.wrong("at most 208 phrases of known steps"))?);
         if table.hash() != hash {
@@ -279,16 +286,19 @@ impl Table {
     }
 }
 
-/// The widest stretch of memory that strings are known by address in; a table's file is far smaller.
-const WIDEST: usize = 1 << 18;
+/// The maximum address range for recognizing strings by address; table files are far smaller.
+const MAX_ADDRESS_RANGE: usize = 1 << 18;
 
-/// Finds where each string begins in memory; nothing where they do not lie close together.
+/// Returns the offset of each string in memory; empty if they are not close together.
 fn distances(strings: &[Text]) -> (usize, Vec<u16>) {
     let address = |text: &Text| text.as_ptr() as usize;
     let origin = strings.iter().map(address).min().unwrap_or_default();
     let width = strings.iter().map(address).max().map_or(0, |last| last - origin + 1);
-    // Strings that are kept within their own 23 bytes move with the table, so their address says nothing.
-    if width > WIDEST || strings.len() >= u16::MAX.into() || strings.iter().any(|text| !is_outside(text)) {
+    // Inline strings move with the table, so their address is not stable.
+    if width > MAX_ADDRESS_RANGE
+        || strings.len() >= u16::MAX.into()
+        || strings.iter().any(|text| !is_outside(text))
+    {
         return (0, Vec::new());
     }
     let mut by_distance = vec![0; width];
@@ -298,13 +308,13 @@ fn distances(strings: &[Text]) -> (usize, Vec<u16>) {
     (origin, by_distance)
 }
 
-/// Whether a string's bytes lie outside of the value itself.
+/// Whether the bytes of a string are outside of the value itself.
 fn is_outside(text: &Text) -> bool {
     let value = std::ptr::from_ref(text) as usize;
     !(value..value + size_of::<Text>()).contains(&(text.as_ptr() as usize))
 }
 
-/// The lines of a table's file, and how many were read.
+/// The lines of a table file, and the number of lines read.
 struct Lines<'t> {
     lines: std::str::Lines<'t>,
     at: usize,
@@ -323,7 +333,7 @@ impl<'t> Lines<'t> {
 
     fn section(&mut self, word: &str) -> Result<Vec<&'t str>, Error> {
         let count = self.after(word)?;
-        let count: usize = count.parse().map_err(|_| self.wrong("how many lines follow"))?;
+        let count: usize = count.parse().map_err(|_| self.wrong("the number of lines"))?;
         let mut section = Vec::new();
         for _ in 0..count {
             section.push(self.next().ok_or_else(|| self.wrong("another line of the section"))?);

@@ -1,45 +1,45 @@
-//! The phrases of a table: for the reader, the steps of each code; for the writer, the longest phrase
-//! that begins a run of steps, found by walking a trie.
+//! The phrases of a table: for decoding, the steps of each code; for encoding, a trie that finds the longest
+//! phrase at the start of a sequence of steps.
 
 use super::{
-    ready::{Part, ready},
+    Table,
+    prepared::{PhrasePart, prepare},
     step::Step,
-    write::Collected,
 };
-use crate::compact::{Table, fingerprint::Numbers};
+use crate::compact::fingerprint::HashIndex;
 
-/// How many phrases a table may have: the codes below the ones with a meaning of their own.
-pub const MOST_PHRASES: usize = 208;
+/// The maximum number of phrases of a table: the codes below those of single steps.
+pub(crate) const MAX_PHRASES: usize = 208;
 
 /// The phrases of a table, by code.
 #[derive(Clone, Default)]
 pub(crate) struct Phrases {
     steps: Vec<Step>,
-    /// Where each phrase begins in `steps`; one more than there are phrases.
+    /// The start of each phrase in `steps`, and the end of the last one.
     starts: Vec<u32>,
-    /// What each phrase is to the reader.
-    ready: Vec<Vec<Part>>,
-    /// The state after the first step, by the step's identity; 0 where no phrase begins so.
+    /// Each phrase prepared for decoding.
+    prepared: Vec<Vec<PhrasePart>>,
+    /// The trie state after the first step, by the identity of the step; 0 if no phrase starts with it.
     first: Vec<u16>,
-    /// The state after a state and a step.
-    next: Numbers,
+    /// The trie state after a state and a step.
+    next: HashIndex,
     /// The code of the phrase that ends in each state.
     codes: Vec<Option<u8>>,
 }
 
 fn edge(state: u16, identity: u16) -> u64 {
-    // An odd factor keeps different edges different.
+    // An odd factor keeps different edges distinct.
     ((u64::from(state) << 16 | u64::from(identity)).wrapping_mul(0x9E37_79B9_7F4A_7C15)).rotate_left(28)
 }
 
 impl Phrases {
-    /// Takes the phrases in the order of their codes; those that do not fit are left out.
+    /// Creates the phrases in the order of their codes; those beyond the maximum are dropped.
     pub(crate) fn new(phrases: &[Vec<Step>], table: &Table) -> Phrases {
         let mut all = Phrases { starts: vec![0], codes: vec![None], ..Phrases::default() };
-        for (code, phrase) in phrases.iter().take(MOST_PHRASES).enumerate() {
+        for (code, phrase) in phrases.iter().take(MAX_PHRASES).enumerate() {
             all.steps.extend_from_slice(phrase);
             all.starts.push(all.steps.len() as u32);
-            all.ready.push(ready(phrase, table));
+            all.prepared.push(prepare(phrase, table));
             all.add(code as u8, phrase);
         }
         all
@@ -78,7 +78,7 @@ impl Phrases {
         self.next.find(edge(state, identity), |_| true).map(|state| state as u16)
     }
 
-    /// Returns how many phrases there are.
+    /// Returns the number of phrases.
     pub(crate) fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
@@ -91,23 +91,24 @@ impl Phrases {
         self.steps.get(start as usize..end as usize)
     }
 
-    /// Returns the parts of a code, made ready for reading.
+    /// Returns the parts of a phrase, prepared for decoding.
     #[inline]
-    pub(crate) fn parts(&self, code: u8) -> Option<&[Part]> {
-        self.ready.get(usize::from(code)).map(Vec::as_slice)
+    pub(crate) fn parts(&self, code: u8) -> Option<&[PhrasePart]> {
+        self.prepared.get(usize::from(code)).map(Vec::as_slice)
     }
 
-    /// Finds the longest phrase that the steps begin with, and how many steps it has.
+    /// Finds the longest phrase at the start of a sequence of steps, given by their identities, and its
+    /// number of steps.
     #[inline]
-    pub(crate) fn longest(&self, steps: &[Collected]) -> Option<(u8, usize)> {
+    pub(crate) fn longest(&self, mut steps: impl Iterator<Item = u16>) -> Option<(u8, usize)> {
         let mut found = None;
-        let mut state = self.begin(steps.first()?.identity)?;
+        let mut state = self.begin(steps.next()?)?;
         let mut length = 1;
         loop {
             if let Some(code) = self.codes[usize::from(state)] {
                 found = Some((code, length));
             }
-            let Some(next) = steps.get(length).and_then(|step| self.after(state, step.identity)) else {
+            let Some(next) = steps.next().and_then(|identity| self.after(state, identity)) else {
                 return found;
             };
             state = next;
@@ -119,16 +120,14 @@ impl Phrases {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compact::binary::step::Shape;
+    use crate::compact::table::step::Shape;
 
     #[test]
-    fn the_longest_phrase_is_found() {
+    fn the_longest_matching_phrase_is_found() {
         let [a, b, c] = [1, 2, 3].map(|string| Step::Field(string, Shape::Itself));
         let phrases = [vec![a], vec![a, b, c], vec![b, c, Step::End], vec![Step::End]];
         let phrases = Phrases::new(&phrases, &Table::of_strings(1, ["a", "b", "c", "d"]));
-        let found = |steps: &[Step]| {
-            phrases.longest(&steps.iter().map(|step| Collected::of(*step, 0)).collect::<Vec<_>>())
-        };
+        let found = |steps: &[Step]| phrases.longest(steps.iter().map(|step| step.identity()));
         assert_eq!(found(&[a, b, c, Step::End]), Some((1, 3)));
         assert_eq!(found(&[a, b, b]), Some((0, 1)));
         assert_eq!(found(&[b, c, Step::End]), Some((2, 3)));
