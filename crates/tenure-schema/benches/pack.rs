@@ -1,4 +1,4 @@
-//! What the built-in types cost to load and to use, beside reading the same facts as JSON.
+//! The cost of loading and using the built-in types, compared with parsing the same data as JSON.
 
 use criterion::Criterion;
 use std::{collections::HashSet, hint::black_box, time::Duration};
@@ -7,7 +7,7 @@ use tenure_value::{Limits, json};
 
 const FACTS: &[u8] = include_bytes!("../../tenure-pack/data/kubernetes-1.36.json");
 
-/// Walks every type that a Deployment is made of, each once.
+/// Visits every type of a Deployment once.
 fn resolve(root: TypeRef) -> usize {
     let mut seen = HashSet::from([root.id()]);
     let mut waiting = vec![root];

@@ -1,46 +1,46 @@
-//! An audit of merge keys: which lists are merged by a key that two legal entries may share. Such a list
-//! is where a patch loses an entry or changes the wrong one, unless the client sends better keys.
+//! An audit of merge keys: lists that are merged by a key that two valid entries may share. In such a list a
+//! patch can lose an entry or change the wrong one, unless the client sends better keys.
 
 use crate::{Field, Key, List, ListTopology, Schema, Type, TypeId, TypePath, TypeRef, TypeStep};
 use std::{collections::HashMap, fmt};
 use tenure_value::Text;
 
-/// A merged list whose key cannot tell two legal entries apart.
+/// A merged list whose merge key does not identify its entries uniquely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WeakKey {
-    /// The type that has the list, by its name, or by a kind and the way to it where it has none.
+    /// The name of the type that has the list; for an unnamed type, its kind and path.
     pub parent: Text,
-    /// The list's field.
+    /// The field of the list.
     pub field: Text,
-    /// The key it is merged by.
+    /// The merge key.
     pub merge_key: Option<Text>,
-    /// The keys by which entries are told apart on apply; none where the list is one value or a set.
+    /// The list map keys that identify entries on apply; empty for atomic lists and sets.
     pub map_keys: Box<[Text]>,
-    /// Better keys, if there are some.
+    /// Better keys, if known.
     pub recommended_keys: Box<[Text]>,
-    /// Why the key is weak, all that is known.
+    /// All known reasons why the key is weak.
     pub reasons: Vec<Weakness>,
 }
 
 /// Why a merge key is weak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Weakness {
-    /// The entries are objects and there is no key at all.
+    /// The entries are objects without any key.
     NoKey,
-    /// On apply, entries are told apart by more fields than the key.
+    /// The list map keys contain more fields than the merge key.
     MapKeysSayMore,
-    /// On apply, the list is one value: nothing says that a key stands for one entry only.
+    /// The list is atomic on apply, so the key is not declared to be unique.
     NotDeclaredUnique,
-    /// An entry may be without the key.
+    /// The key is optional.
     KeyMayBeMissing,
-    /// More fields than the map keys are recommended.
+    /// More fields than the list map keys are recommended.
     MapKeysAreWeakToo,
-    /// Kubernetes accepts two entries with the same map keys.
+    /// Kubernetes accepts two entries with the same list map keys.
     Repeats,
 }
 
-/// Lists in which Kubernetes accepts two entries with the same map keys. Of the containers of a pod it is
-/// recorded; ephemeral ones are checked by the same rules; pull secrets are known from reports.
+/// Lists in which Kubernetes accepts two entries with the same list map keys. For containers of a pod this is
+/// recorded; ephemeral containers follow the same rules; pull secrets are known from bug reports.
 const REPEATS: [(&str, &str); 5] = [
     ("io.k8s.api.core.v1.Container", "env"),
     ("io.k8s.api.core.v1.Container", "ports"),
@@ -49,14 +49,15 @@ const REPEATS: [(&str, &str); 5] = [
     ("io.k8s.api.core.v1.PodSpec", "imagePullSecrets"),
 ];
 
-/// Lists every merged list of the schema whose key cannot tell two legal entries apart, by type and field.
+/// Returns every merged list of the schema whose key does not identify its entries uniquely, by type and
+/// field.
 ///
 /// ```
 /// use tenure_schema::{Schema, audit};
 ///
 /// let weak = audit::weak_keys(Schema::builtin());
 /// let ports = weak.iter().find(|weak| weak.parent.ends_with("ServiceSpec")).unwrap();
-/// assert_eq!(ports.to_string(), "io.k8s.api.core.v1.ServiceSpec.ports by port, better port+protocol: map keys say more");
+/// assert_eq!(ports.to_string(), "io.k8s.api.core.v1.ServiceSpec.ports by port, better port+protocol: list map keys are more specific");
 /// ```
 pub fn weak_keys(schema: &Schema) -> Vec<WeakKey> {
     let places = Places::of(schema);
@@ -79,7 +80,7 @@ fn examine(places: &Places, parent: TypeRef, field: &Field, list: &List, of: Typ
     let mut reasons = Vec::new();
     match (&patch.merge_key, &list.topology) {
         (Some(key), _) => reasons.extend(weaknesses(key, list, item)),
-        // All of the list's own keys count where there is no merge key.
+        // Without a merge key, all list map keys count.
         (None, ListTopology::Keyed(keys)) => {
             let missing = |key: &Key| key.default.is_none() && may_be_missing(&key.name, item);
             reasons.extend(keys.iter().any(missing).then_some(Weakness::KeyMayBeMissing));
@@ -123,7 +124,7 @@ fn may_be_missing(key: &Text, item: TypeRef) -> bool {
     item.field(key).is_none_or(|field| !field.required && field.slot.default.is_none())
 }
 
-/// How types are called that have no name: by a kind and the way from it.
+/// Names for unnamed types: a kind and the path from it.
 struct Places(HashMap<TypeId, Text>);
 
 impl Places {
@@ -160,18 +161,18 @@ impl Places {
 impl fmt::Display for Weakness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Weakness::NoKey => "there is no key",
-            Weakness::MapKeysSayMore => "map keys say more",
-            Weakness::NotDeclaredUnique => "nothing says that the key is unique",
-            Weakness::KeyMayBeMissing => "an entry may be without the key",
-            Weakness::MapKeysAreWeakToo => "map keys are as weak",
-            Weakness::Repeats => "entries with the same map keys are accepted",
+            Weakness::NoKey => "no merge key",
+            Weakness::MapKeysSayMore => "list map keys are more specific",
+            Weakness::NotDeclaredUnique => "the key is not declared unique",
+            Weakness::KeyMayBeMissing => "the key is optional",
+            Weakness::MapKeysAreWeakToo => "list map keys are not unique either",
+            Weakness::Repeats => "entries with equal list map keys are accepted",
         })
     }
 }
 
 impl WeakKey {
-    /// Returns what entries are matched by, as `port` or `port+protocol`; `nothing` where there is no key.
+    /// Returns the keys that match entries, as `port` or `port+protocol`; `nothing` if there are none.
     pub fn keys(&self) -> String {
         match &self.merge_key {
             Some(key) => key.to_string(),

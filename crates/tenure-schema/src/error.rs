@@ -1,23 +1,23 @@
-//! What can be wrong with a schema. Every message names the place as `type.field[].field`, what is there
-//! and what would be right.
+//! Schema errors. Every message contains the path as `type.field[].field`, what was found and what was
+//! expected.
 
 use tenure_value::Kind;
 
-/// Why types could not be compiled.
+/// Why types cannot be compiled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaError {
-    /// A `x-kubernetes-*` marker that does not exist, or a known one spelled otherwise.
-    #[error("{at}: there is no marker {name:?}; {hint}")]
+    /// An unknown or misspelled `x-kubernetes-*` marker.
+    #[error("{at}: unknown marker {name:?}; {hint}")]
     UnknownMarker {
         /// The type and field.
         at: String,
         /// The marker as written.
         name: String,
-        /// What to write instead.
+        /// What to use instead.
         hint: String,
     },
-    /// A marker with a value that it cannot have.
+    /// An invalid value of a marker.
     #[error("{at}: {name} is {found}; {expected}")]
     MarkerValue {
         /// The type and field.
@@ -26,99 +26,97 @@ pub enum SchemaError {
         name: &'static str,
         /// The value as JSON.
         found: String,
-        /// Which values are right.
+        /// The valid values.
         expected: String,
     },
-    /// A keyword of OpenAPI whose value is of the wrong shape.
-    #[error("{at}: {keyword} is {found}; it should be {expected}")]
+    /// A keyword of OpenAPI with a value of the wrong type.
+    #[error("{at}: {keyword} must be {expected}, got {found}")]
     Keyword {
         /// The type and field.
         at: String,
         /// The keyword.
         keyword: &'static str,
-        /// What is there.
+        /// What was found.
         found: Kind,
-        /// What should be.
+        /// What was expected.
         expected: &'static str,
     },
-    /// A `type` that OpenAPI does not have.
-    #[error("{at}: there is no type {name:?}; types are object, array, string, integer, number and boolean")]
+    /// An unknown `type`.
+    #[error("{at}: unknown type {name:?}; expected object, array, string, integer, number or boolean")]
     UnknownType {
         /// The type and field.
         at: String,
         /// The type as written.
         name: String,
     },
-    /// A reference to a definition that the document does not hold.
-    #[error(
-        "{at}: {to:?} refers to nothing; a reference has the form {form:?} and names a definition of the document"
-    )]
+    /// A reference to a definition that does not exist.
+    #[error("{at}: reference {to:?} does not exist; expected {form:?} with a definition of the document")]
     UnknownReference {
         /// The type and field.
         at: String,
         /// The reference as written.
         to: String,
-        /// The form of a right one.
+        /// The format of a valid reference.
         form: String,
     },
-    /// Definitions that refer to each other and never to a type.
-    #[error("{at}: {to:?} refers to itself; one of the definitions on the way must be a type")]
+    /// Definitions that only refer to each other.
+    #[error("{at}: {to:?} refers to itself; one of the definitions in the cycle must be a type")]
     ReferenceCycle {
         /// The type and field.
         at: String,
         /// The definition.
         to: String,
     },
-    /// A list key that the items do not have.
-    #[error("{at}: {key:?} is to tell the items apart, but they have no such field")]
+    /// A list map key that is not a field of the items.
+    #[error("{at}: list map key {key:?} is not a field of the items")]
     ForeignKey {
         /// The type and field.
         at: String,
         /// The key.
         key: String,
     },
-    /// A name that leads nowhere from a place within a type.
-    #[error("{at}{}there is no field {name:?}; {hint}", if .at.is_empty() { "" } else { ": " })]
+    /// A field that does not exist.
+    #[error("{at}{}unknown field {name:?}; {hint}", if .at.is_empty() { "" } else { ": " })]
     NoField {
-        /// The place; empty for the type itself.
+        /// The path; empty at the root.
         at: String,
         /// The name.
         name: String,
-        /// What may be meant.
+        /// A suggestion.
         hint: String,
     },
-    /// Types nested in each other beyond the limit.
+    /// Types nested beyond the limit.
     #[error(
         "{at}: types are nested more than {limit} deep; give the inner ones a definition and refer to it"
     )]
     TooDeep {
         /// The type and field.
         at: String,
-        /// How deep types may be nested.
+        /// The maximum depth.
         limit: usize,
     },
-    /// A document that holds no schemas where its format has them.
+    /// A document without schemas.
     #[error("{what} has no {place:?}; {expected}")]
     NoSchemas {
         /// The kind of document.
         what: &'static str,
-        /// Where schemas should be.
+        /// Where schemas are expected.
         place: &'static str,
-        /// What would be right.
+        /// What was expected.
         expected: &'static str,
     },
-    /// A definition of custom resources that lacks what names them.
+    /// A CustomResourceDefinition without a required name.
     #[error(
-        "{at}: there is no string {name:?}; a definition has spec.group, spec.names.kind and a name for every version"
+        "{at}: {name} must be a string; a definition needs spec.group, spec.names.kind and a name for every version"
     )]
     Definition {
-        /// Where in the definition.
+        /// The path in the definition.
         at: String,
         /// The field.
         name: &'static str,
     },
-    /// A pack that was damaged or written by another version.
-    #[error("the pack cannot be read: {what}; write it again with the pack command of this version")]
+    /// A pack that is damaged or has another version.
+    #[error("invalid schema pack: {what}; generate it again with this version")]
     Pack {
         /// What is wrong.
         what: String,

@@ -1,12 +1,12 @@
-//! The topology of types: which parts of a document merge, by what key, and which stand or fall as one.
+//! The topology of types: which parts of a document merge, by which keys, and which are atomic.
 //!
-//! A [`Schema`] is a flat table of types, numbered, with every reference resolved; nothing that walks a
-//! document under a type looks at OpenAPI again. Walk with a [`TypeRef`]: it is `Copy`, and every step
-//! down (a field, an item, a map's value) gives the next one.
+//! A [`Schema`] is a flat table of types with all references resolved; code that traverses a document with a
+//! type does not need OpenAPI. Use a [`TypeRef`] for this: it is `Copy`, and every step down (a field, an
+//! item, a map value) returns the next one.
 //!
-//! The types of the built-in kinds are a pack inside the crate (feature `builtin`, on by default), `Schema::builtin`; a
-//! type of it is decoded when first used. [`openapi`] compiles types from documents, [`crd`] from definitions of custom
-//! resources.
+//! The types of the built-in kinds are embedded (feature `builtin`, on by default) as `Schema::builtin`; each
+//! type is decoded on first use. [`openapi`] compiles types from OpenAPI documents, [`crd`] from
+//! CustomResourceDefinitions.
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
@@ -15,7 +15,6 @@ pub mod audit;
 pub mod builtin;
 pub mod crd;
 mod error;
-mod fields;
 pub mod merging;
 pub mod openapi;
 mod outline;
@@ -24,18 +23,15 @@ mod schema;
 mod spelling;
 mod topology;
 mod type_path;
-mod type_ref;
 
 pub use error::SchemaError;
-pub use fields::Fields;
 pub use outline::Outline;
-pub use schema::{Schema, SchemaBuilder};
+pub use schema::{Schema, SchemaBuilder, TypeRef};
 pub use topology::{
-    Field, Key, List, ListTopology, Map, PatchMarks, PatchStrategy, Relation, Scalar, ScalarKind, Slot,
-    Struct, Type, TypeId, UnknownFields,
+    Field, Fields, Key, List, ListTopology, Map, PatchMarks, PatchStrategy, Relation, Scalar, ScalarKind,
+    Slot, Struct, Type, TypeId, UnknownFields,
 };
 pub use type_path::{Located, TypePath, TypeStep};
-pub use type_ref::TypeRef;
 
 /// The examples of the README are tests.
 #[cfg(all(doctest, feature = "builtin"))]

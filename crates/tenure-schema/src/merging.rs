@@ -1,23 +1,23 @@
-//! How the lists and maps of a type merge on apply, in words, and what a change of the type changes about it.
+//! How the lists and maps of a type merge on apply, and how a change of the type affects this.
 
 use crate::{Key, ListTopology, Relation, Type, TypeId, TypePath, TypeRef, TypeStep};
 use std::{collections::HashSet, fmt};
 
-/// How a list or a map merges.
+/// How a list or map merges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Manner {
-    /// It is owned and replaced as a whole.
+    /// Owned and replaced as a whole.
     Whole,
-    /// Its items are owned one by one.
+    /// Items are owned individually.
     Set,
-    /// Its entries are identified by keys and owned part by part.
+    /// Entries are identified by keys and owned field by field.
     Keyed(Box<[Key]>),
-    /// Its fields are owned one by one.
+    /// Fields are owned individually.
     ByField,
 }
 
 impl Manner {
-    /// Returns how the values of a type merge; nothing for scalars, and where the value alone decides.
+    /// Returns how the values of a type merge; `None` for scalars, and if it depends on the value.
     pub fn of(ty: TypeRef<'_>) -> Option<Manner> {
         let by_relation = |relation| match relation {
             Relation::Atomic => Manner::Whole,
@@ -50,10 +50,10 @@ impl fmt::Display for Manner {
     }
 }
 
-/// A list or a map that merges in another way under a new type.
+/// A list or map that merges differently under a new type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Where it stands.
+    /// Its path.
     pub path: TypePath,
     /// How it merged.
     pub before: Manner,
@@ -62,17 +62,17 @@ pub struct Change {
 }
 
 impl Change {
-    /// Returns the consequence for those who own it or parts of it.
+    /// Returns the consequence for the owners.
     pub fn consequence(&self) -> &'static str {
         match (&self.before, &self.after) {
             (_, Manner::Whole) => {
-                "owners of a part own all of it from their next apply, and two of them conflict"
+                "owners of a part will own all of it after their next apply, and two of them will conflict"
             }
             (Manner::Whole, _) => {
-                "the owner of all of it owns every part that exists; parts that others add stay"
+                "the owner of all of it will own every existing part; parts added by others are kept"
             }
             _ => {
-                "entries are identified by other fields; ownership by the old keys is replaced at the next apply"
+                "entries are identified by other fields; ownership by the old keys is replaced on the next apply"
             }
         }
     }
@@ -80,19 +80,11 @@ impl Change {
 
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} was {} and is {} from now on: {}",
-            self.path,
-            self.before,
-            self.after,
-            self.consequence()
-        )
+        write!(f, "{} was {} and is now {}: {}", self.path, self.before, self.after, self.consequence())
     }
 }
 
-/// Returns every list and map of both types that merges in another way under the new one, each once, where it is
-/// met first.
+/// Returns every list and map of both types that merges differently under the new one, each once.
 ///
 /// ```
 /// use tenure_schema::{crd, merging};
@@ -104,7 +96,7 @@ impl fmt::Display for Change {
 /// let (old, new) = (widget("")?, widget(r#", "x-kubernetes-list-type": "set""#)?);
 /// let kind = |schema| tenure_schema::Schema::kind(schema, "g/v1", "K").ok_or("no kind");
 /// let changes = merging::changes(kind(&old)?, kind(&new)?);
-/// assert!(changes[0].to_string().starts_with(".tags was replaced as a whole and is merged as a set from now on"));
+/// assert!(changes[0].to_string().starts_with(".tags was replaced as a whole and is now merged as a set"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn changes(old: TypeRef<'_>, new: TypeRef<'_>) -> Vec<Change> {
@@ -114,7 +106,7 @@ pub fn changes(old: TypeRef<'_>, new: TypeRef<'_>) -> Vec<Change> {
 }
 
 struct Comparison {
-    /// Pairs of types met before: types may contain themselves.
+    /// Visited pairs of types, since types may be recursive.
     seen: HashSet<(TypeId, TypeId)>,
     changes: Vec<Change>,
 }
@@ -160,8 +152,8 @@ fn is_leaf(of: TypeRef<'_>) -> bool {
     matches!(of.get(), Type::Scalar(_) | Type::Untyped)
 }
 
-/// Returns how the values merge that both types allow; where one type says nothing, the value decides: an object
-/// merges by field, a list is replaced.
+/// Returns how values of both types merge. If one type is unknown, it depends on the value: an object merges
+/// by field, a list is replaced.
 fn manners(old: TypeRef<'_>, new: TypeRef<'_>) -> Option<(Manner, Manner)> {
     let deduced = |typed: TypeRef<'_>| match typed.get() {
         Type::List(_) => Manner::Whole,

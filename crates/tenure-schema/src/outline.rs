@@ -1,4 +1,4 @@
-//! A type in plain words, a line for each field, for people and for tests.
+//! Describes a type in plain words, with a line for each field, for humans and for tests.
 
 use crate::{
     Field, List, ListTopology, PatchMarks, Relation, Scalar, ScalarKind, Slot, Type, TypeRef, UnknownFields,
@@ -9,17 +9,17 @@ use std::{
 };
 use tenure_value::{Text, json};
 
-/// How many lists and maps directly inside each other are told; a list may be its own item.
+/// The maximum nesting of lists and maps in one line; a list may be its own item.
 const NESTING: usize = 8;
 
-/// A type as text; see [`TypeRef::outline`].
+/// The description of a type; see [`TypeRef::outline`].
 pub struct Outline<'s> {
     of: TypeRef<'s>,
     depth: usize,
 }
 
 impl<'s> TypeRef<'s> {
-    /// Returns the type in plain words: itself in one line, then its fields, as deep as is asked for.
+    /// Describes the type: the type itself in one line, then its fields, down to a depth.
     ///
     /// ```
     /// let port = tenure_schema::Schema::builtin().named("io.k8s.api.core.v1.HostAlias").unwrap();
@@ -40,7 +40,7 @@ impl Display for Outline<'_> {
     }
 }
 
-/// Writes the fields below a type, through lists and maps.
+/// Writes the fields of a type, through lists and maps.
 fn fields(of: TypeRef, depth: usize, indent: usize, f: &mut Formatter<'_>) -> fmt::Result {
     let inner = (0..NESTING).try_fold(of, |of, _| match of.get() {
         Type::Map(map) => ControlFlow::Continue(of.slot(&map.value)),
@@ -109,7 +109,7 @@ impl Display for Joined<'_> {
     }
 }
 
-/// A type in a few words, without its fields.
+/// The description of a type without its fields.
 struct Words<'s>(TypeRef<'s>, usize);
 
 impl Display for Words<'_> {

@@ -1,6 +1,6 @@
-//! Which name is probably meant by one that does not exist.
+//! Suggestions for misspelled names.
 
-/// How many letters a name may be off and still be taken for another.
+/// The maximum edit distance of a suggestion.
 const NEAR: usize = 4;
 
 /// Returns the candidate that a name is probably a misspelling of.
@@ -9,9 +9,9 @@ pub(crate) fn nearest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>)
     (distance <= NEAR.min(nearest.len().div_ceil(2))).then_some(nearest)
 }
 
-/// Counts the letters to change, add or leave out between two names.
+/// Returns the edit distance between two names.
 fn distance(from: &str, to: &str) -> usize {
-    // Names from outside may be long; past this length they are near to nothing.
+    // Names from outside may be long; beyond this length nothing is similar.
     if from.len() > 64 {
         return from.len();
     }
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distance_counts_changed_added_and_left_out_letters() {
+    fn distance_counts_replaced_inserted_and_deleted_letters() {
         let cases = [
             ("", "", 0),
             ("abc", "abc", 0),
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_taken_for_one_that_shares_half_of_it() {
+    fn suggestions_share_at_least_half_of_the_name() {
         let fields = || ["ports", "ip", "containers"].into_iter();
         assert_eq!(nearest("port", fields()), Some("ports"));
         assert_eq!(nearest("contianers", fields()), Some("containers"));

@@ -1,22 +1,22 @@
-//! Places within a type, and the way to one: `.spec.ports[].name`, `.metadata.labels.*`. A place is not a
-//! path of a document: it names all items of a list and all values of a map at once.
+//! Paths within a type: `.spec.ports[].name`, `.metadata.labels.*`. Unlike a path in a document, a type path
+//! denotes all items of a list and all values of a map.
 
 use crate::{Field, SchemaError, Type, TypeRef, spelling};
 use std::fmt;
 use tenure_value::{Limits, Text};
 
-/// One step down from a type.
+/// A step of a type path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TypeStep {
-    /// To a field.
+    /// A field.
     Field(Text),
-    /// To the items of a list.
+    /// The items of a list.
     Item,
-    /// To the values of a map.
+    /// The values of a map.
     Value,
 }
 
-/// The way from a type to a place within it, shown as `.spec.ports[].name`.
+/// A path within a type, formatted as `.spec.ports[].name`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TypePath(Vec<TypeStep>);
 
@@ -26,7 +26,7 @@ impl TypePath {
         &self.0
     }
 
-    /// Returns this path with one step more.
+    /// Returns this path extended by one step.
     pub fn with(&self, step: TypeStep) -> TypePath {
         TypePath(self.0.iter().cloned().chain([step]).collect())
     }
@@ -42,26 +42,26 @@ impl fmt::Display for TypePath {
     }
 }
 
-/// A place within a type.
+/// A position within a type.
 #[derive(Clone, Debug)]
 pub struct Located<'s> {
-    /// The way to it.
+    /// Its path.
     pub path: TypePath,
-    /// The field that it is, where the last step was one.
+    /// The field, if the last step is one.
     pub field: Option<&'s Field>,
-    /// What stands there.
+    /// Its type.
     pub of: TypeRef<'s>,
 }
 
 impl<'s> TypeRef<'s> {
-    /// Finds the place that names lead to, such as `spec.containers.ports`. Lists are entered by themselves; a
-    /// name below a map, or `*`, stands for all of its values.
+    /// Resolves a path such as `spec.containers.ports`. Lists are entered implicitly; a name below a map, or
+    /// `*`, denotes all of its values.
     ///
     /// ```
     /// let pod = tenure_schema::Schema::builtin().kind("v1", "Pod").unwrap();
     /// let ports = pod.locate("spec.containers.ports").unwrap();
     /// assert_eq!(ports.path.to_string(), ".spec.containers[].ports");
-    /// assert!(pod.locate("spec.container").unwrap_err().to_string().contains("\"containers\" may be meant"));
+    /// assert!(pod.locate("spec.container").unwrap_err().to_string().contains("did you mean \"containers\"?"));
     /// ```
     pub fn locate(self, names: &str) -> Result<Located<'s>, SchemaError> {
         let mut at = Located { path: TypePath::default(), field: None, of: self };
@@ -85,7 +85,7 @@ impl<'s> TypeRef<'s> {
 }
 
 impl<'s> Located<'s> {
-    /// Goes on to the items, where this is a list; a list of lists is entered whole.
+    /// Continues with the items if this is a list; nested lists are entered completely.
     fn into_items(self) -> Located<'s> {
         let mut at = self;
         // A list may be its own item.
@@ -111,9 +111,9 @@ impl<'s> Located<'s> {
     fn hint(&self, name: &str) -> String {
         let names = || self.of.fields().map(|(field, _)| field.name.as_str());
         match spelling::nearest(name, names()) {
-            Some(nearest) => format!("{nearest:?} may be meant"),
-            None if names().next().is_none() => "there is nothing below it".to_owned(),
-            None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
+            Some(nearest) => format!("did you mean {nearest:?}?"),
+            None if names().next().is_none() => "it has no fields".to_owned(),
+            None => format!("it has {}", names().collect::<Vec<_>>().join(", ")),
         }
     }
 }

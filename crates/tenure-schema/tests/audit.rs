@@ -3,28 +3,28 @@
 use tenure_schema::{ListTopology, Schema, Type, audit, crd, openapi};
 use tenure_value::{Limits, json};
 
-fn told(schema: &Schema) -> Vec<String> {
+fn descriptions(schema: &Schema) -> Vec<String> {
     audit::weak_keys(schema).iter().map(ToString::to_string).collect()
 }
 
 #[test]
-fn weak_keys_of_the_built_in_types_are_known() {
+fn weak_keys_of_the_built_in_types() {
     let expected = [
-        "io.k8s.api.batch.v1.JobStatus.conditions by type: nothing says that the key is unique",
-        "io.k8s.api.core.v1.Container.env by name: entries with the same map keys are accepted",
-        "io.k8s.api.core.v1.Container.ports by containerPort, better containerPort+protocol: map keys say more; entries with the same map keys are accepted",
-        "io.k8s.api.core.v1.EphemeralContainer.env by name: entries with the same map keys are accepted",
-        "io.k8s.api.core.v1.EphemeralContainer.ports by containerPort, better containerPort+protocol: map keys say more; entries with the same map keys are accepted",
-        "io.k8s.api.core.v1.NodeStatus.addresses by type, better type+address: map keys are as weak",
-        "io.k8s.api.core.v1.PodSpec.imagePullSecrets by name: entries with the same map keys are accepted",
-        "io.k8s.api.core.v1.PodSpec.topologySpreadConstraints by topologyKey, better topologyKey+whenUnsatisfiable: map keys say more",
-        "io.k8s.api.core.v1.PodStatus.hostIPs by ip: nothing says that the key is unique",
-        "io.k8s.api.core.v1.ServiceAccount.secrets by name: an entry may be without the key",
-        "io.k8s.api.core.v1.ServiceSpec.ports by port, better port+protocol: map keys say more",
-        "io.k8s.api.flowcontrol.v1.FlowSchemaStatus.conditions by type: an entry may be without the key",
-        "io.k8s.api.flowcontrol.v1.PriorityLevelConfigurationStatus.conditions by type: an entry may be without the key",
+        "io.k8s.api.batch.v1.JobStatus.conditions by type: the key is not declared unique",
+        "io.k8s.api.core.v1.Container.env by name: entries with equal list map keys are accepted",
+        "io.k8s.api.core.v1.Container.ports by containerPort, better containerPort+protocol: list map keys are more specific; entries with equal list map keys are accepted",
+        "io.k8s.api.core.v1.EphemeralContainer.env by name: entries with equal list map keys are accepted",
+        "io.k8s.api.core.v1.EphemeralContainer.ports by containerPort, better containerPort+protocol: list map keys are more specific; entries with equal list map keys are accepted",
+        "io.k8s.api.core.v1.NodeStatus.addresses by type, better type+address: list map keys are not unique either",
+        "io.k8s.api.core.v1.PodSpec.imagePullSecrets by name: entries with equal list map keys are accepted",
+        "io.k8s.api.core.v1.PodSpec.topologySpreadConstraints by topologyKey, better topologyKey+whenUnsatisfiable: list map keys are more specific",
+        "io.k8s.api.core.v1.PodStatus.hostIPs by ip: the key is not declared unique",
+        "io.k8s.api.core.v1.ServiceAccount.secrets by name: the key is optional",
+        "io.k8s.api.core.v1.ServiceSpec.ports by port, better port+protocol: list map keys are more specific",
+        "io.k8s.api.flowcontrol.v1.FlowSchemaStatus.conditions by type: the key is optional",
+        "io.k8s.api.flowcontrol.v1.PriorityLevelConfigurationStatus.conditions by type: the key is optional",
     ];
-    assert_eq!(told(Schema::builtin()), expected);
+    assert_eq!(descriptions(Schema::builtin()), expected);
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn recommended_keys_start_with_the_merge_key_and_name_fields_of_the_entries() {
 }
 
 #[test]
-fn lists_of_objects_without_a_key_and_keys_that_may_be_missing_are_found_in_any_schema() {
+fn lists_without_a_key_and_optional_keys_are_found() {
     let document = br#"{"components": {"schemas": {"T": {"properties": {
         "names": {"type": "array", "items": {"type": "string"}, "x-kubernetes-patch-strategy": "merge"},
         "none": {"type": "array", "items": {"properties": {"a": {}}}, "x-kubernetes-patch-strategy": "merge"},
@@ -68,12 +68,12 @@ fn lists_of_objects_without_a_key_and_keys_that_may_be_missing_are_found_in_any_
         "strict": {"type": "array", "items": {"required": ["a"], "properties": {"a": {"type": "string"}}},
             "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "a"}}}}}}"#;
     let schema = openapi::compile_v3(&json::parse(document, &Limits::TRUSTED).unwrap()).unwrap();
-    let expected = ["T.loose by a: an entry may be without the key", "T.none by nothing: there is no key"];
-    assert_eq!(told(&schema), expected);
+    let expected = ["T.loose by a: the key is optional", "T.none by nothing: no merge key"];
+    assert_eq!(descriptions(&schema), expected);
 }
 
 #[test]
-fn lists_of_custom_resources_are_named_by_their_kind_and_place() {
+fn lists_of_custom_resources_are_named_by_kind_and_path() {
     let definition = br#"{"spec": {"group": "example.com", "names": {"kind": "Widget"}, "versions": [{"name": "v1",
         "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object", "properties": {
             "good": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["a", "b"],
@@ -85,8 +85,8 @@ fn lists_of_custom_resources_are_named_by_their_kind_and_place() {
             "set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "object"}}}}}}}}]}}"#;
     let schema = crd::compile(&json::parse(definition, &Limits::TRUSTED).unwrap()).unwrap();
     let expected = [
-        "example.com/v1 Widget.spec.loose by a+b: an entry may be without the key",
-        "example.com/v1 Widget.spec.set by nothing: there is no key",
+        "example.com/v1 Widget.spec.loose by a+b: the key is optional",
+        "example.com/v1 Widget.spec.set by nothing: no merge key",
     ];
-    assert_eq!(told(&schema), expected);
+    assert_eq!(descriptions(&schema), expected);
 }

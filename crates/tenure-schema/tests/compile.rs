@@ -1,4 +1,4 @@
-//! What OpenAPI and definitions of custom resources say, compiled and told in plain words.
+//! Types compiled from OpenAPI and CustomResourceDefinitions, compared by their outlines.
 
 use tenure_schema::{Schema, SchemaError, crd, openapi};
 use tenure_value::{Limits, Value, json};
@@ -7,20 +7,20 @@ fn parse(text: &str) -> Value {
     json::parse(text.as_bytes(), &Limits::TRUSTED).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// Compiles a schema that stands alone.
+/// Compiles a standalone schema.
 fn one(text: &str) -> Result<String, SchemaError> {
     let (schema, root) = openapi::compile_one(&parse(text))?;
     Ok(schema.at(root).outline(9).to_string())
 }
 
-/// Compiles definitions and tells the one named `T`.
+/// Compiles definitions and describes the one named `T`.
 fn definitions(text: &str) -> Result<String, SchemaError> {
     let document = format!(r#"{{"components": {{"schemas": {text}}}}}"#);
     let schema = openapi::compile_v3(&parse(&document))?;
     Ok(schema.named("T").map(|of| of.outline(3).to_string()).unwrap_or_default())
 }
 
-/// Compiles the schema of a custom resource's spec and tells it.
+/// Compiles the schema of the spec of a custom resource and describes it.
 fn custom(spec: &str) -> Result<String, SchemaError> {
     let schema = parse(&format!(r#"{{"type": "object", "properties": {{"spec": {spec}}}}}"#));
     let schema = crd::compile_version(&schema, "example.com/v1", "Widget")?;
@@ -29,7 +29,7 @@ fn custom(spec: &str) -> Result<String, SchemaError> {
 }
 
 #[test]
-fn every_shape_has_its_type() {
+fn every_schema_compiles_to_its_type() {
     let cases = [
         (r#"{"type": "string"}"#, "string"),
         (r#"{"type": "string", "format": "byte", "enum": ["a", "b"]}"#, r#"string (byte) of "a"|"b""#),
@@ -85,7 +85,7 @@ fn every_shape_has_its_type() {
 }
 
 #[test]
-fn lists_are_told_apart_by_the_newer_markers_else_by_the_older() {
+fn list_types_follow_the_newer_markers_before_the_older() {
     let of = |markers: &str, items: &str| {
         let list = format!(r#"{{"type": "array", "items": {items}{markers}}}"#);
         let text =
@@ -138,7 +138,7 @@ fn lists_are_told_apart_by_the_newer_markers_else_by_the_older() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_type_and_field() {
+fn errors_name_the_type_and_field() {
     let in_field = |field: &str| {
         definitions(&format!(r#"{{"T": {{"type": "object", "properties": {{"f": {field}}}}}}}"#))
             .unwrap_err()
@@ -152,11 +152,11 @@ fn what_is_wrong_is_named_with_its_type_and_field() {
     let cases = [
         (
             list(r#""x-kubernetes-list-type": "associative""#),
-            r#"T.f: x-kubernetes-list-type is "associative"; it is one of atomic, set, map"#,
+            r#"T.f: x-kubernetes-list-type is "associative"; it must be one of atomic, set, map"#,
         ),
         (
             list(r#""x-kubernetes-list-type": 1"#),
-            "T.f: x-kubernetes-list-type is 1; it is one of atomic, set, map",
+            "T.f: x-kubernetes-list-type is 1; it must be one of atomic, set, map",
         ),
         (
             list(r#""x-kubernetes-list-type": "map""#),
@@ -168,59 +168,56 @@ fn what_is_wrong_is_named_with_its_type_and_field() {
         ),
         (
             list(r#""x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": []"#),
-            "T.f: x-kubernetes-list-map-keys is []; it is a list of names of fields",
+            "T.f: x-kubernetes-list-map-keys is []; it must be a list of field names",
         ),
         (
             list(r#""x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["b"]"#),
-            r#"T.f: "b" is to tell the items apart, but they have no such field"#,
+            r#"T.f: list map key "b" is not a field of the items"#,
         ),
         (
             list(r#""x-kubenetes-list-type": "atomic""#),
-            r#"T.f: there is no marker "x-kubenetes-list-type"; it is written "x-kubernetes-list-type""#,
+            r#"T.f: unknown marker "x-kubenetes-list-type"; use "x-kubernetes-list-type""#,
         ),
         (
             list(r#""listMapKey": "a""#),
-            r#"T.f: there is no marker "listMapKey"; it is written "x-kubernetes-list-map-keys""#,
+            r#"T.f: unknown marker "listMapKey"; use "x-kubernetes-list-map-keys""#,
         ),
         (
             list(r#""x-kubernetes-list-map-key": "a""#),
-            r#"T.f: there is no marker "x-kubernetes-list-map-key"; it is written "x-kubernetes-list-map-keys""#,
+            r#"T.f: unknown marker "x-kubernetes-list-map-key"; use "x-kubernetes-list-map-keys""#,
         ),
-        (
-            list(r#""listType": "atomic""#),
-            r#"T.f: there is no marker "listType"; it is written "x-kubernetes-list-type""#,
-        ),
+        (list(r#""listType": "atomic""#), r#"T.f: unknown marker "listType"; use "x-kubernetes-list-type""#),
         (
             list(r#""patchMergeKey": "a""#),
-            r#"T.f: there is no marker "patchMergeKey"; it is written "x-kubernetes-patch-merge-key""#,
+            r#"T.f: unknown marker "patchMergeKey"; use "x-kubernetes-patch-merge-key""#,
         ),
         (
             list(r#""x-kubernetes-lits-type": "atomic""#),
-            r#"T.f: there is no marker "x-kubernetes-lits-type"; "x-kubernetes-list-type" may be meant"#,
+            r#"T.f: unknown marker "x-kubernetes-lits-type"; did you mean "x-kubernetes-list-type"?"#,
         ),
         (
             list(r#""x-kubernetes-patch-strategy": "merged""#),
-            r#"T.f: x-kubernetes-patch-strategy is "merged"; it is merge, replace, retainKeys, or merge,retainKeys"#,
+            r#"T.f: x-kubernetes-patch-strategy is "merged"; it must be merge, replace, retainKeys, or merge,retainKeys"#,
         ),
         (
             list(r#""x-kubernetes-patch-strategy": "merge,replace""#),
-            r#"T.f: x-kubernetes-patch-strategy is "merge,replace"; a field is merged or replaced, not both"#,
+            r#"T.f: x-kubernetes-patch-strategy is "merge,replace"; it must not contain both merge and replace"#,
         ),
         (
             list(r#""x-kubernetes-patch-strategy": "merge,merge""#),
-            r#"T.f: x-kubernetes-patch-strategy is "merge,merge"; it says the same thing twice"#,
+            r#"T.f: x-kubernetes-patch-strategy is "merge,merge"; it contains a duplicate"#,
         ),
         (
             list(r#""x-kubernetes-patch-merge-key": "a", "x-kubernetes-recommended-patch-merge-key": "b,a""#),
-            r#"T.f: x-kubernetes-recommended-patch-merge-key is "b,a"; the merge key, "a", comes first in it"#,
+            r#"T.f: x-kubernetes-recommended-patch-merge-key is "b,a"; it must start with the merge key "a""#,
         ),
         (
             list(r#""x-kubernetes-recommended-patch-merge-key": "a,""#),
-            r#"T.f: x-kubernetes-recommended-patch-merge-key is "a,"; it is names of fields with commas between them"#,
+            r#"T.f: x-kubernetes-recommended-patch-merge-key is "a,"; it must be a comma-separated list of field names"#,
         ),
         (
             list(r#""x-kubernetes-recommended-patch-merge-key": "a,a""#),
-            r#"T.f: x-kubernetes-recommended-patch-merge-key is "a,a"; it names a field twice"#,
+            r#"T.f: x-kubernetes-recommended-patch-merge-key is "a,a"; it contains a duplicate"#,
         ),
         (
             list(r#""x-kubernetes-map-type": "atomic""#),
@@ -228,11 +225,11 @@ fn what_is_wrong_is_named_with_its_type_and_field() {
         ),
         (
             in_field(r#"{"type": "object", "x-kubernetes-map-type": "apart"}"#),
-            r#"T.f: x-kubernetes-map-type is "apart"; it is one of granular, atomic, separate"#,
+            r#"T.f: x-kubernetes-map-type is "apart"; it must be one of granular, atomic, separate"#,
         ),
         (
             in_field(r#"{"type": "object", "structType": "atomic"}"#),
-            r#"T.f: there is no marker "structType"; it is written "x-kubernetes-map-type""#,
+            r#"T.f: unknown marker "structType"; use "x-kubernetes-map-type""#,
         ),
         (
             in_field(r#"{"type": "string", "x-kubernetes-list-type": "set"}"#),
@@ -240,25 +237,25 @@ fn what_is_wrong_is_named_with_its_type_and_field() {
         ),
         (
             in_field(r#"{"x-kubernetes-int-or-string": "yes"}"#),
-            r#"T.f: x-kubernetes-int-or-string is "yes"; it is true or left out"#,
+            r#"T.f: x-kubernetes-int-or-string is "yes"; it must be true or absent"#,
         ),
         (
             in_field(r#"{"type": "text"}"#),
-            r#"T.f: there is no type "text"; types are object, array, string, integer, number and boolean"#,
+            r#"T.f: unknown type "text"; expected object, array, string, integer, number or boolean"#,
         ),
-        (in_field(r#"{"type": 7}"#), "T.f: type is integer; it should be a string"),
+        (in_field(r#"{"type": 7}"#), "T.f: type must be a string, got integer"),
         (
             in_field(r#"{"type": "array", "items": {"properties": []}}"#),
-            "T.f[]: properties is list; it should be an object of fields",
+            "T.f[]: properties must be an object of fields, got list",
         ),
         (
             in_field(r#"{"additionalProperties": {"enum": "a", "type": "string"}}"#),
-            "T.f.*: enum is string; it should be a list of values",
+            "T.f.*: enum must be a list of values, got string",
         ),
-        (in_field("null"), "T.f: the schema is null; it should be an object"),
+        (in_field("null"), "T.f: the schema must be an object, got null"),
         (
             in_field(r##"{"$ref": "#/definitions/T"}"##),
-            r##"T.f: "#/definitions/T" refers to nothing; a reference has the form "#/components/schemas/NAME" and names a definition of the document"##,
+            r##"T.f: reference "#/definitions/T" does not exist; expected "#/components/schemas/NAME" with a definition of the document"##,
         ),
     ];
     for (found, expected) in cases {
@@ -267,11 +264,11 @@ fn what_is_wrong_is_named_with_its_type_and_field() {
     let alias =
         r##"{"T": {"$ref": "#/components/schemas/U", "mapType": "atomic"}, "U": {"type": "object"}}"##;
     let error = definitions(alias).unwrap_err().to_string();
-    assert_eq!(error, r#"T: there is no marker "mapType"; it is written "x-kubernetes-map-type""#);
+    assert_eq!(error, r#"T: unknown marker "mapType"; use "x-kubernetes-map-type""#);
 }
 
 #[test]
-fn a_reference_stands_for_its_definition_under_the_markers_beside_it() {
+fn markers_beside_a_reference_override_those_of_its_target() {
     let found = definitions(
         r##"{"T": {"properties": {
                 "alias": {"$ref": "#/components/schemas/Alias"},
@@ -298,7 +295,7 @@ object
 }
 
 #[test]
-fn types_may_contain_themselves_but_references_must_end_somewhere() {
+fn types_may_be_recursive_but_references_must_not_be_cyclic() {
     let tree = r##"{"T": {"properties": {
         "children": {"type": "array", "items": {"$ref": "#/components/schemas/T"}},
         "whole": {"$ref": "#/components/schemas/T", "x-kubernetes-map-type": "atomic"}}}}"##;
@@ -326,7 +323,7 @@ fn nesting_is_limited_with_an_error() {
 }
 
 #[test]
-fn version_two_refers_by_its_own_prefix_and_its_quantities_are_quantities() {
+fn openapi_v2_has_its_own_reference_prefix_and_quantities() {
     let schema = openapi::compile_v2(&parse(
         r##"{"swagger": "2.0", "definitions": {
             "Limits": {"type": "object", "properties": {
@@ -340,18 +337,18 @@ fn version_two_refers_by_its_own_prefix_and_its_quantities_are_quantities() {
     let limits = schema.kind("v1", "Limits").unwrap();
     assert_eq!(limits.outline(1).to_string(), "object\n  cpu: quantity\n  port: integer or string\n");
     let error = openapi::compile_v2(&parse("{}")).unwrap_err().to_string();
-    assert_eq!(error, "the document has no \"definitions\"; its types are compiled from there");
+    assert_eq!(error, "the document has no \"definitions\"; its types are expected there");
 }
 
 #[test]
-fn the_kinds_of_a_definition_must_be_named_in_full() {
+fn group_version_kinds_must_be_complete() {
     let error = definitions(r#"{"T": {"x-kubernetes-group-version-kind": [{"kind": "T"}]}}"#).unwrap_err();
     let expected = r#"T: x-kubernetes-group-version-kind is [{"kind":"T"}]; it is a list of objects with group, version and kind"#;
     assert_eq!(error.to_string(), expected);
 }
 
 #[test]
-fn custom_resources_merge_by_their_list_types_in_patches_too() {
+fn list_types_of_custom_resources_apply_to_patches() {
     let found = custom(
         r#"{"type": "object", "required": ["size"], "properties": {
             "colours": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
@@ -411,7 +408,7 @@ fn every_version_of_a_definition_is_compiled_with_its_own_schema() {
     assert!(has("example.com/v2", "b") && !has("example.com/v2", "a"));
     assert!(has("example.com/v3", "metadata"));
 
-    // Metadata is that of built-in objects, whole.
+    // Metadata has the complete type of built-in objects.
     let of = |schema: &Schema, version: &str, kind: &str| {
         schema.kind(version, kind).unwrap().below("metadata").unwrap().outline(9).to_string()
     };
@@ -419,18 +416,18 @@ fn every_version_of_a_definition_is_compiled_with_its_own_schema() {
 }
 
 #[test]
-fn a_definition_without_names_is_refused() {
+fn a_definition_without_names_is_rejected() {
     let error = |text: &str| crd::compile(&parse(text)).unwrap_err().to_string();
-    let rest = "a definition has spec.group, spec.names.kind and a name for every version";
-    assert_eq!(error("{}"), format!("spec: there is no string \"group\"; {rest}"));
+    let rest = "a definition needs spec.group, spec.names.kind and a name for every version";
+    assert_eq!(error("{}"), format!("spec: group must be a string; {rest}"));
     assert_eq!(
         error(r#"{"spec": {"group": "g", "names": {"kind": "K"}, "versions": [{}]}}"#),
-        format!("spec.versions[0]: there is no string \"name\"; {rest}")
+        format!("spec.versions[0]: name must be a string; {rest}")
     );
 }
 
 #[test]
-fn a_pack_holds_what_was_compiled_and_damage_is_an_error() {
+fn packs_round_trip_and_damage_is_an_error() {
     let schema = openapi::compile_v3(&parse(
         r##"{"components": {"schemas": {"T": {"required": ["f"], "properties": {
             "f": {"type": "array", "items": {"$ref": "#/components/schemas/T"}, "x-kubernetes-list-type": "map",
@@ -452,7 +449,7 @@ fn a_pack_holds_what_was_compiled_and_damage_is_an_error() {
     for (at, flip) in (0..bytes.len()).flat_map(|at| [1, 0x7f, 0x80, 0xff].map(|flip| (at, flip))) {
         let mut damaged = bytes.clone();
         damaged[at] ^= flip;
-        // Most damage is seen; what is not seen still gives types that can be walked.
+        // Most damage is detected; otherwise the types can still be traversed.
         if let Ok(schema) = Schema::from_pack(damaged) {
             schema.types().for_each(|of| drop(of.outline(2).to_string()));
         }

@@ -1,4 +1,4 @@
-//! The examples run.
+//! Runs the examples.
 
 #[path = "../examples/list_keys.rs"]
 mod list_keys;

@@ -1,4 +1,4 @@
-//! The fuzz target over its saved corpus and over what comes of changing it, as an ordinary test.
+//! Runs the fuzz target over its corpus and mutations of it, as an ordinary test.
 
 #[path = "fuzz_bodies/schema.rs"]
 mod schema;
@@ -17,7 +17,7 @@ fn corpus() -> Vec<Vec<u8>> {
     files.collect()
 }
 
-/// The same cases every time: looking for new ones is the fuzz target's work.
+/// A deterministic runner: new cases are found by the fuzz target.
 fn runner() -> TestRunner {
     let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     TestRunner::new_with_rng(
@@ -27,14 +27,14 @@ fn runner() -> TestRunner {
 }
 
 #[test]
-fn every_file_of_the_corpus_is_answered() {
+fn corpus_files_never_panic() {
     let corpus = corpus();
     assert!(corpus.len() >= 10);
     corpus.iter().for_each(|bytes| schema::run(bytes));
 }
 
 #[test]
-fn changed_bytes_are_answered() {
+fn mutated_bytes_never_panic() {
     let change = (select(corpus()), any::<prop::sample::Index>(), any::<u8>(), any::<prop::sample::Index>());
     runner()
         .run(&change, |(mut bytes, at, byte, end)| {
@@ -47,10 +47,10 @@ fn changed_bytes_are_answered() {
         .unwrap();
 }
 
-/// Changes the tree rather than the text, so that most results are still JSON: keywords meet values of
-/// other keywords.
+/// Mutates the document rather than the text, so that most results are still JSON and keywords get values of other
+/// keywords.
 #[test]
-fn changed_trees_are_answered() {
+fn mutated_documents_never_panic() {
     let trees: Vec<Value> =
         corpus().iter().filter_map(|bytes| json::parse(bytes, &Limits::TRUSTED).ok()).collect();
     let parts: Vec<Value> = trees.iter().flat_map(|tree| parts_of(tree, 9)).collect();
@@ -74,7 +74,7 @@ fn parts_of(tree: &Value, depth: usize) -> Vec<Value> {
     std::iter::once(tree.clone()).chain(inner).collect()
 }
 
-/// Puts the part somewhere into the tree, on the way that the seed says.
+/// Replaces a value of the document, selected by the seed.
 fn replaced(tree: &Value, seed: u64, part: &Value) -> Value {
     let next = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
     let pick = (seed >> 33) as usize;

@@ -1,4 +1,4 @@
-//! How a change of a type changes how its lists and maps merge.
+//! How a change of a type affects the merging of its lists and maps.
 
 use tenure_schema::{
     Schema, crd,
@@ -20,7 +20,7 @@ fn schema(spec: &str) -> Schema {
     crd::compile(&text.parse().unwrap()).unwrap()
 }
 
-fn told(old: &str, new: &str) -> Vec<String> {
+fn described(old: &str, new: &str) -> Vec<String> {
     let (old, new) = (schema(old), schema(new));
     let kind = |schema| Schema::kind(schema, "g/v1", "K").unwrap();
     let short = |change: &Change| format!("{}: {} -> {}", change.path, change.before, change.after);
@@ -28,7 +28,7 @@ fn told(old: &str, new: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_change_of_merging_is_told_and_nothing_else() {
+fn exactly_the_changes_of_merging_are_reported() {
     let atomic = list("");
     let keyed = list(r#", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]"#);
     let both = list(r#", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name", "zone"]"#);
@@ -55,12 +55,12 @@ fn every_change_of_merging_is_told_and_nothing_else() {
         (&keyed, &anything.to_owned(), vec![".spec: merged by name -> replaced as a whole"]),
         (&atomic, &object(""), vec![]),
     ] {
-        assert_eq!(told(old, new), expected, "from {old} to {new}");
+        assert_eq!(described(old, new), expected, "from {old} to {new}");
     }
 }
 
 #[test]
-fn types_that_contain_themselves_come_to_an_end() {
+fn recursive_types_terminate() {
     let definition = Schema::builtin().kind("apiextensions.k8s.io/v1", "CustomResourceDefinition").unwrap();
     assert_eq!(changes(definition, definition), []);
 }

@@ -1,5 +1,5 @@
-//! Schemas out of recorded conversations and vectors: what a kube-apiserver refused is refused here with
-//! the same words, what it accepted compiles. The folder `shared` beside the workspace is optional.
+//! Schemas from recorded conversations and vectors: schemas that kube-apiserver rejected are rejected with the same
+//! messages, all others compile. The folder `shared` beside the workspace is optional.
 
 use std::{fs, path::Path};
 use tenure_schema::{
@@ -21,7 +21,7 @@ fn shared(path: &str) -> Option<std::path::PathBuf> {
     path.exists().then_some(path)
 }
 
-/// Calls back for every step of every recorded conversation.
+/// Calls a function with every step of every recorded conversation.
 fn for_each_step(mut visit: impl FnMut(&Value)) {
     let folders = [Some(Path::new(WORKSPACE).join("conformance/scenarios")), shared("conformance/fuzz")];
     for folder in folders.into_iter().flatten() {
@@ -39,7 +39,7 @@ fn for_each_step(mut visit: impl FnMut(&Value)) {
     }
 }
 
-/// Returns the causes of a refusal that lie in the schema, but for those that take a validator of values.
+/// Returns the causes of a rejection that concern the schema, except for those that need a validator of values.
 fn recorded_causes(step: &Value) -> Vec<(String, String, String)> {
     let causes = step.at(["expect", "body", "details", "causes"]).and_then(Value::as_array);
     let text = |cause: &Value, name| cause.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
@@ -52,7 +52,7 @@ fn recorded_causes(step: &Value) -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn definitions_are_refused_and_accepted_as_recorded() {
+fn definitions_are_rejected_and_accepted_as_recorded() {
     let (mut accepted, mut refused) = (0, 0);
     for_each_step(|step| {
         let Some(body) = step.get("body") else { return };
@@ -79,7 +79,7 @@ fn definitions_are_refused_and_accepted_as_recorded() {
     assert!(accepted > 20 && refused >= 8, "{accepted} accepted, {refused} refused");
 }
 
-/// What patches and applies look at in a field.
+/// Describes the properties of a field that matter for patch and apply.
 fn merging(field: &Field, of: TypeRef) -> String {
     let topology = match of.get() {
         Type::List(list) => match &list.topology {
@@ -100,7 +100,7 @@ fn merging(field: &Field, of: TypeRef) -> String {
 }
 
 #[test]
-fn openapi_of_a_server_compiles_to_what_the_pack_holds() {
+fn openapi_of_a_server_compiles_to_the_types_of_the_pack() {
     let Some(path) = shared("vectors/smp/openapi-v3.json") else { return };
     let schema = openapi::compile_v3(&read(&path)).unwrap();
     let tell = |of: TypeRef| of.fields().map(|(field, below)| merging(field, below)).collect::<Vec<_>>();

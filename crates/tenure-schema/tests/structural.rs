@@ -1,4 +1,4 @@
-//! Which schemas of custom resources are refused, with which words.
+//! Which schemas of custom resources are rejected, with which messages.
 
 use tenure_schema::crd::{Rule, check_structural, check_structural_at};
 use tenure_value::{Limits, Value, json};
@@ -7,7 +7,7 @@ fn parse(text: &str) -> Value {
     json::parse(text.as_bytes(), &Limits::TRUSTED).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// Checks a schema and returns what is wrong with it, one line each; Tenure's own rules are marked.
+/// Returns the violations of a schema, one line each; rules of Tenure are marked.
 fn check(schema: &str) -> Vec<String> {
     let violations = check_structural_at(&parse(schema), "");
     let line = |violation: &tenure_schema::crd::Violation| match violation.rule {
@@ -30,7 +30,7 @@ const KEYED: &str = r#", "x-kubernetes-list-type": "map", "x-kubernetes-list-map
 const SET: &str = r#", "x-kubernetes-list-type": "set""#;
 
 #[test]
-fn sound_schemas_are_not_refused() {
+fn valid_schemas_are_accepted() {
     let sound = [
         r#"{"type": "object"}"#,
         r#"{"type": "object", "x-kubernetes-preserve-unknown-fields": true}"#,
@@ -59,7 +59,7 @@ fn sound_schemas_are_not_refused() {
 }
 
 #[test]
-fn lists_need_what_tells_their_items_apart() {
+fn keyed_lists_and_sets_need_identifiable_items() {
     let object = r#"{"type": "object", "required": ["k"], "properties": {"k": {"type": "string"}}}"#;
     let cases = [
         (
@@ -152,7 +152,7 @@ fn lists_need_what_tells_their_items_apart() {
 }
 
 #[test]
-fn lists_that_kubernetes_accepts_and_cannot_apply_are_refused_by_a_rule_of_our_own() {
+fn lists_that_kubernetes_cannot_apply_are_rejected_by_our_own_rule() {
     let found = list(SET, r#"{"type": "object", "x-kubernetes-map-type": "atomic"}"#);
     assert_eq!(found.len(), 1);
     assert!(
@@ -173,13 +173,13 @@ fn lists_that_kubernetes_accepts_and_cannot_apply_are_refused_by_a_rule_of_our_o
     assert_eq!(
         found,
         [
-            "(Tenure) .properties[x].items.properties[k].type: Invalid value: null: items are told apart by this property, so it must be of a scalar type"
+            "(Tenure) .properties[x].items.properties[k].type: Invalid value: null: this property identifies items, so it must have a scalar type"
         ]
     );
 }
 
 #[test]
-fn every_value_has_a_type_that_is_said_once() {
+fn every_type_is_declared_exactly_once() {
     let cases = [
         (check("{}"), ".type: Required value: must not be empty at the root"),
         (
@@ -260,7 +260,7 @@ fn every_value_has_a_type_that_is_said_once() {
 }
 
 #[test]
-fn metadata_is_left_to_the_server() {
+fn metadata_is_implicit() {
     let more = ".properties[metadata]: Forbidden: must not specify anything other than name and generateName, but metadata is implicitly specified";
     let cases = [
         (
@@ -306,7 +306,7 @@ fn metadata_is_left_to_the_server() {
 }
 
 #[test]
-fn keywords_that_custom_resources_do_not_have_are_refused() {
+fn unsupported_keywords_are_rejected() {
     let cases = [
         (r#"{"type": "string", "$ref": "x"}"#, ".properties[x].$ref: Forbidden: $ref is not supported"),
         (
@@ -332,13 +332,13 @@ fn keywords_that_custom_resources_do_not_have_are_refused() {
 }
 
 #[test]
-fn a_schema_that_says_what_it_may_not_say_is_not_looked_at_further() {
+fn a_schema_with_unsupported_keywords_is_not_checked_further() {
     let found = check(r#"{"properties": {"x": {"type": "string", "$ref": "y"}, "z": {}}}"#);
     assert_eq!(found, [".properties[x].$ref: Forbidden: $ref is not supported"]);
 }
 
 #[test]
-fn paths_start_where_the_caller_says() {
+fn paths_start_at_the_given_root() {
     assert_eq!(check_structural(&parse("{}"))[0].path, "openAPIV3Schema.type");
     assert_eq!(check_structural(&parse("[]"))[0].path, "openAPIV3Schema");
     let at = check_structural_at(&parse("{}"), "spec.validation.openAPIV3Schema");

@@ -151,7 +151,7 @@ fn invalid_text_is_rejected_with_the_position() {
         ("[0,\"b\",0,\"a\"]", "not sorted"),
         ("[0,!0]", "found '!', expected a string"),
         ("[0,\"a\"] x", "expected the end of the text"),
-        ("[3,{\"a\":1,\"a\":2}]", "given twice"),
+        ("[3,{\"a\":1,\"a\":2}]", "duplicate name"),
     ] {
         let found = nested_lists::parse(text).map(|set| format!("{set:?}")).unwrap_err().to_string();
         assert!(found.contains(expected), "{text}: {found}");

@@ -1,9 +1,9 @@
-//! Compiles the types of custom resources from their definitions. A definition is taken as it is stored;
-//! whether it may be stored at all is [`check_structural`]'s question.
+//! Compiles the types of custom resources from CustomResourceDefinitions. A definition is compiled as stored;
+//! [`check_structural`] checks whether it may be stored.
 //!
-//! Beside what its schema says, a custom resource has apiVersion, kind and metadata with the types that
-//! built-in objects have, and so has every `x-kubernetes-embedded-resource` in it. Lists with keys and
-//! sets carry the patch markers that their list type amounts to.
+//! Besides the fields of its schema, a custom resource has apiVersion, kind and metadata with the types of
+//! built-in objects, and so does every `x-kubernetes-embedded-resource` in it. Keyed lists and sets get the
+//! patch markers that correspond to their list type.
 
 mod openapi_rules;
 mod structural_rules;
@@ -59,15 +59,14 @@ pub fn compile_version(schema: &Value, api_version: &str, kind: &str) -> Result<
     compiler.finish()
 }
 
-/// Checks that the `openAPIV3Schema` of a version is structural and that its lists can work.
+/// Checks that the `openAPIV3Schema` of a version is structural and that its lists can be merged.
 ///
-/// Defaults are not checked against their types here, nor are rules and bounds of values: that takes a
-/// validator of values.
+/// Defaults are not validated here, nor are validation rules and bounds: that requires a validator of values.
 pub fn check_structural(schema: &Value) -> Vec<Violation> {
     check_structural_at(schema, "openAPIV3Schema")
 }
 
-/// Does the same, with paths that start where the caller says, such as `spec.validation.openAPIV3Schema`.
+/// Like [`check_structural`], with paths that start at `root`, such as `spec.validation.openAPIV3Schema`.
 pub fn check_structural_at(schema: &Value, root: &str) -> Vec<Violation> {
     let path = Path::Root(root);
     let mut report = Report::default();

@@ -1,12 +1,11 @@
-//! What the schema of a custom resource may say at all: the keywords that are left out of OpenAPI, and the
-//! markers of lists and maps with what they need beside them. A schema that breaks these rules is not
-//! looked at further.
+//! The keywords that the schema of a custom resource may use, and the requirements of list and map markers. A
+//! schema that violates these rules is not checked further.
 
 use super::violation::{Path, Report};
 use crate::openapi::marks::{EMBEDDED_RESOURCE, LIST_MAP_KEYS, LIST_TYPE, MAP_TYPE, PRESERVE_UNKNOWN};
 use tenure_value::{Object, Value};
 
-/// Keywords that must be absent, and what is said of them.
+/// Keywords that must be absent, and their messages.
 const UNSUPPORTED: [(&str, &str); 7] = [
     ("$schema", "$schema is not supported"),
     ("id", "id is not supported"),
@@ -19,7 +18,7 @@ const UNSUPPORTED: [(&str, &str); 7] = [
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
-/// Where a node stands.
+/// The position of a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Position {
     Root,
@@ -27,7 +26,7 @@ pub(super) enum Position {
     Elsewhere,
 }
 
-/// Checks a node and all below it.
+/// Checks a node and its descendants.
 pub(super) fn check(node: &Value, path: &Path, position: Position, report: &mut Report) {
     let Some(node) = node.as_object() else {
         return report.invalid(path, node, "must be an object");
@@ -125,7 +124,7 @@ fn check_markers(node: &Object, path: &Path, report: &mut Report) {
     }
 }
 
-/// Whether the node has the type that a marker is for; reports it if not.
+/// Checks that a node has the type that a marker requires, and reports it otherwise.
 fn check_type(node: &Object, of: &str, marker: &str, path: &Path, report: &mut Report) -> bool {
     let right = format!("must be {of} if {marker} is specified");
     match node.get("type") {
@@ -197,7 +196,7 @@ fn check_key(item: &Object, key: &str, field: &Value, path: &Path, report: &mut 
         report.unworkable(
             &path.child("type"),
             &found,
-            "items are told apart by this property, so it must be of a scalar type",
+            "this property identifies items, so it must have a scalar type",
         );
     }
 }
@@ -243,7 +242,7 @@ pub(super) fn is_true(node: &Object, name: &str) -> bool {
     node.get(name).and_then(Value::as_bool) == Some(true)
 }
 
-/// Whether a value counts as absent to Kubernetes.
+/// Whether Kubernetes treats a value as absent.
 pub(super) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,

@@ -1,5 +1,5 @@
-//! What makes a schema structural: every value's type is said once, outside of `allOf`, `anyOf`, `oneOf`
-//! and `not`; what stands inside of these only restricts what is said outside.
+//! Structural schemas: the type of every value is declared exactly once, outside of `allOf`, `anyOf`, `oneOf`
+//! and `not`; schemas inside of these only restrict it.
 
 use super::{
     openapi_rules::{is_empty, is_true, properties},
@@ -10,7 +10,7 @@ use crate::openapi::marks::{
 };
 use tenure_value::{Object, Value};
 
-/// Where a node stands; the message for a missing type depends on it.
+/// The position of a node, on which the message for a missing type depends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     Root,
@@ -20,7 +20,7 @@ enum Level {
 
 const JUNCTORS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 
-/// What only the outside may say, and how the inside is told so.
+/// Keywords that are only allowed outside of logical junctors, and their messages.
 const OUTSIDE_ONLY: [(&str, &str); 13] = [
     ("type", "must be empty to be structural"),
     ("additionalProperties", "must be undefined to be structural"),
@@ -37,11 +37,11 @@ const OUTSIDE_ONLY: [(&str, &str); 13] = [
     ("x-kubernetes-validations", "must be empty to be structural"),
 ];
 
-/// What may stand in the metadata of a whole object besides its type and words for people.
+/// The only fields and keywords allowed in the metadata of an object.
 const METADATA_FIELDS: [&str; 2] = ["name", "generateName"];
 const METADATA_KEYWORDS: [&str; 5] = ["type", "properties", "default", "description", "title"];
 
-/// Checks a whole schema; the violations are sorted as a kube-apiserver sorts them.
+/// Checks a schema; violations are sorted as in kube-apiserver.
 pub(super) fn check(schema: &Object, path: &Path, report: &mut Report) {
     let start = report.0.len();
     check_node(schema, Level::Root, path, report);
@@ -121,7 +121,7 @@ fn check_own_type(node: &Object, word: &str, level: Level, path: &Path, report: 
     }
 }
 
-/// Checks what a whole object says of its apiVersion, kind and metadata.
+/// Checks the declarations of apiVersion, kind and metadata of an object.
 fn check_identity(node: &Object, level: Level, path: &Path, report: &mut Report) {
     let embedded = is_true(node, EMBEDDED_RESOURCE);
     let fields = properties(node);
@@ -170,7 +170,7 @@ fn check_identity(node: &Object, level: Level, path: &Path, report: &mut Report)
     }
 }
 
-/// Walks what stands directly under the junctors of a node.
+/// Visits the direct children of the junctors of a node.
 fn under_junctors<'n>(node: &'n Object, mut visit: impl FnMut(&'static str, Option<usize>, &'n Object)) {
     for junctor in JUNCTORS {
         let schemas = node.get(junctor).and_then(Value::as_array).into_iter().flatten();
@@ -190,9 +190,9 @@ fn joined<'p>(path: &'p Path<'p>, junctor: &'p str, index: Option<usize>) -> Pat
     }
 }
 
-/// Checks what stands under the junctors of a node that says types itself.
+/// Checks the children of the junctors of a node outside of junctors.
 fn check_restrictions(node: &Object, path: &Path, report: &mut Report) {
-    // The one place where types stand inside: the two of an int-or-string, directly or within allOf.
+    // The one exception: the two types of an int-or-string, directly or within allOf.
     let says_both = is_true(node, INT_OR_STRING) && is_int_or_string(node);
     let first = node.get("allOf").and_then(Value::as_array).and_then(|all| all.first()?.as_object());
     let says_both_within = is_true(node, INT_OR_STRING) && first.is_some_and(is_int_or_string);
@@ -217,7 +217,7 @@ fn is_int_or_string(node: &Object) -> bool {
     }
 }
 
-/// Checks a node that stands inside of a junctor.
+/// Checks a node inside of a junctor.
 fn check_inside(node: &Object, path: &Path, report: &mut Report) {
     under_junctors(node, |junctor, index, inner| check_inside(inner, &joined(path, junctor, index), report));
     if let Some(items) = node.get("items").and_then(Value::as_object) {
@@ -241,8 +241,8 @@ fn check_inside(node: &Object, path: &Path, report: &mut Report) {
     }
 }
 
-/// Checks that whatever the junctors at the root restrict is described outside of them. A kube-apiserver asks that of no
-/// other junctors, and definitions in use rely on it.
+/// Checks that everything restricted by junctors at the root is declared outside of them. kube-apiserver does
+/// not check this for other junctors, and existing definitions rely on that.
 fn check_complete(root: &Object, path: &Path, report: &mut Report) {
     under_junctors(root, |junctor, index, inner| {
         check_described(inner, root, &joined(path, junctor, index), path, report);

@@ -1,37 +1,37 @@
-//! What a definition's schema breaks, in the words of a kube-apiserver: a path, a reason and a message
-//! that a server can hand to its client unchanged.
+//! Violations of schema rules, with the messages of kube-apiserver: a path, a reason and a message that a
+//! server can return unchanged.
 
 use std::fmt;
 use tenure_value::{Value, json};
 
-/// A rule that a schema breaks, and where.
+/// A violated rule, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The place, such as `spec.validation.openAPIV3Schema.properties[spec].properties[ports].items.type`.
+    /// The path, such as `spec.validation.openAPIV3Schema.properties[spec].properties[ports].items.type`.
     pub path: String,
-    /// What kind of wrong it is.
+    /// The reason.
     pub reason: Reason,
-    /// The reason, the value and what would be right, such as `Required value: must be specified`.
+    /// The complete message, such as `Required value: must be specified`.
     pub message: String,
-    /// Whose rule it is.
+    /// The origin of the rule.
     pub rule: Rule,
 }
 
-/// What kind of wrong a value is.
+/// The reason of a violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// Something is missing.
+    /// A value is missing.
     Required,
-    /// A value cannot be.
+    /// A value is invalid.
     Invalid,
-    /// A value is none of the allowed ones.
+    /// A value is not one of the supported ones.
     NotSupported,
-    /// Something must not be here.
+    /// A value is not allowed here.
     Forbidden,
 }
 
 impl Reason {
-    /// Returns the word for the cause in a Status.
+    /// Returns the reason of a status cause.
     pub fn as_str(self) -> &'static str {
         match self {
             Reason::Required => "FieldValueRequired",
@@ -42,12 +42,12 @@ impl Reason {
     }
 }
 
-/// Whose rule a violation breaks.
+/// The origin of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rule {
-    /// Kubernetes refuses such a definition too.
+    /// Kubernetes rejects such a definition too.
     Kubernetes,
-    /// Kubernetes accepts it, and then every apply fails.
+    /// Kubernetes accepts it, but then every apply fails.
     Tenure,
 }
 
@@ -57,7 +57,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// A place in a schema; it points to the one above, so that nothing is written until something is wrong.
+/// A path in a schema. It refers to its parent, so nothing is formatted until there is a violation.
 #[derive(Clone, Copy)]
 pub(super) enum Path<'p> {
     Root(&'p str),
@@ -91,7 +91,7 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// Collects violations as they are found.
+/// Collects violations.
 #[derive(Default)]
 pub(super) struct Report(pub Vec<Violation>);
 
@@ -118,7 +118,7 @@ impl Report {
         );
     }
 
-    /// Adds what only Tenure refuses.
+    /// Adds a violation of a rule of Tenure.
     pub fn unworkable(&mut self, path: &Path, found: &Value, right: &str) {
         self.invalid(path, found, right);
         if let Some(last) = self.0.last_mut() {

@@ -1,6 +1,5 @@
-//! The compiler from OpenAPI nodes to types. Definitions wait in a queue and are referred to by the
-//! number reserved for them, so recursion through references costs no stack; only nodes written inside
-//! each other do, and their depth is limited.
+//! The compiler from OpenAPI to types. Definitions are queued and referred to by the id reserved for them, so
+//! recursion through references needs no stack; only inline nesting does, and its depth is limited.
 
 use super::{
     custom::{self, CustomResources, Required},
@@ -15,7 +14,7 @@ use crate::{
 use std::collections::HashMap;
 use tenure_value::{Object, Text, Value};
 
-/// How deep nodes may be nested in one definition.
+/// The maximum nesting depth within a definition.
 const DEPTH: usize = 128;
 
 /// The definitions that a document refers to.
@@ -45,7 +44,7 @@ impl<'d> Definitions<'d> {
         Definitions { schemas: &[], prefix: "#/$defs/" }
     }
 
-    /// Finds what a reference names.
+    /// Finds the target of a reference.
     fn find(&self, reference: &str, place: &Place) -> Result<(&'d Text, &'d Value), SchemaError> {
         let found = reference.strip_prefix(self.prefix).and_then(|name| {
             let at = self.schemas.binary_search_by(|(candidate, _)| candidate.as_str().cmp(name)).ok()?;
@@ -62,7 +61,7 @@ impl<'d> Definitions<'d> {
     }
 }
 
-/// A definition under the markers beside the reference to it.
+/// A definition with the markers beside the reference to it.
 type Referred<'d> = (&'d Text, ShapeMarks);
 
 /// Compiles nodes into the types of one schema.
@@ -70,11 +69,11 @@ pub(crate) struct Compiler<'d> {
     definitions: Definitions<'d>,
     builder: SchemaBuilder,
     referred: HashMap<Referred<'d>, TypeId>,
-    /// What was referred to and is not compiled yet.
+    /// Definitions that are referred to and not compiled yet.
     queue: Vec<(Referred<'d>, &'d Object, TypeId)>,
-    /// Types without a name, each kept once.
+    /// Unnamed types, deduplicated.
     nameless: HashMap<Type, TypeId>,
-    /// What every custom resource has, where these are compiled.
+    /// The common fields of custom resources, if these are compiled.
     custom: Option<CustomResources>,
 }
 
@@ -90,7 +89,7 @@ impl<'d> Compiler<'d> {
         }
     }
 
-    /// Makes a compiler of custom resources, which refer to no definitions.
+    /// Creates a compiler of custom resources, which have no definitions.
     pub fn of_custom_resources() -> Compiler<'d> {
         let mut compiler = Compiler::new(Definitions::none());
         compiler.custom = Some(CustomResources::new(&mut compiler.builder));
@@ -115,20 +114,20 @@ impl<'d> Compiler<'d> {
         };
         let mut of = match of {
             Type::Struct(of) => of,
-            // Nothing is known of it, or it is a map: every other field is kept.
+            // Nothing is known about it, or it is a map: all other fields are preserved.
             _ => Struct { unknown: UnknownFields::Preserved, ..Struct::default() },
         };
         if let Some(custom) = &self.custom {
             custom.add_identity(&mut of, Required::No);
         }
-        // An object is never owned as a whole: its metadata has owners of its own.
+        // An object is never atomic: its metadata has its own owners.
         of.relation = Relation::Granular;
         let id = self.builder.add(Type::Struct(of));
         self.builder.kind(api_version, kind, id);
         Ok(id)
     }
 
-    /// Compiles every definition, names it and registers the kinds it is the type of.
+    /// Compiles all definitions, and registers their names and kinds.
     pub fn all_definitions(&mut self) -> Result<(), SchemaError> {
         for (name, node) in self.definitions.schemas {
             let place = Place::Type(name);
@@ -141,7 +140,7 @@ impl<'d> Compiler<'d> {
         self.work_off()
     }
 
-    /// Compiles a node that is no definition and returns its type's number.
+    /// Compiles a node outside of the definitions and returns the id of its type.
     pub fn root(&mut self, node: &'d Value, name: &str) -> Result<TypeId, SchemaError> {
         let slot = self.slot(node, &Place::Type(name))?;
         self.work_off()?;
@@ -178,7 +177,7 @@ impl<'d> Compiler<'d> {
         Ok(())
     }
 
-    /// Returns the number of a definition, compiled now or later; follows definitions that only refer.
+    /// Returns the id of a definition, compiled now or later; follows definitions that are only references.
     fn definition(
         &mut self,
         name: &'d Text,
@@ -207,7 +206,7 @@ impl<'d> Compiler<'d> {
         Ok(id)
     }
 
-    /// Compiles a position.
+    /// Compiles a slot.
     fn slot(&mut self, node: &'d Value, place: &Place) -> Result<Slot, SchemaError> {
         if place.depth() > DEPTH {
             return Err(SchemaError::TooDeep { at: place.to_string(), limit: DEPTH });
@@ -231,13 +230,13 @@ impl<'d> Compiler<'d> {
         Ok(Slot { of, nullable, default: default.filter(|default| !default.is_null()).cloned() })
     }
 
-    /// Returns the number of a type without a name, the same for the same type.
+    /// Returns the id of an unnamed type; equal types have the same id.
     fn nameless(&mut self, of: Type) -> TypeId {
         let builder = &mut self.builder;
         *self.nameless.entry(of).or_insert_with_key(|of| builder.add(of.clone()))
     }
 
-    /// Compiles a node that refers to nothing.
+    /// Compiles a node that is not a reference.
     fn of(&mut self, node: &'d Object, beside: ShapeMarks, place: &Place) -> Result<Type, SchemaError> {
         marks::check_names(node, place)?;
         let marks = beside.over(ShapeMarks::read(node, place)?);
@@ -270,7 +269,7 @@ impl<'d> Compiler<'d> {
             let relation = marks.relation.unwrap_or_default();
             return Ok(Type::Map(Map { value: self.slot(schema, &Place::MapValue(place))?, relation }));
         }
-        // Of an object that declares nothing, nothing is known but that it is one.
+        // An object without declared fields is only known to be an object.
         let opaque = !preserves && additional.is_none() && !node.contains("properties");
         let required = required(node, place)?;
         let fields = properties
@@ -336,8 +335,7 @@ impl<'d> Compiler<'d> {
         Ok(List { item, topology })
     }
 
-    /// Derives how items are told apart from the markers of strategic merge patch, where there are no
-    /// newer ones.
+    /// Derives the list type from the markers of strategic merge patch if there are no newer ones.
     fn derived_topology(
         &self,
         patch: &PatchMarks,
@@ -348,7 +346,7 @@ impl<'d> Compiler<'d> {
             (true, Some(key)) => self.keyed(std::slice::from_ref(key), items, place),
             (true, None) => {
                 let item = self.resolved(items, &Place::Item(place))?;
-                // Items that are objects or lists have no order of their own to be a set by.
+                // Items that are objects or lists cannot form a set.
                 match shape(item, &Place::Item(place))? {
                     Shape::Scalar(_) => Ok(ListTopology::Set),
                     _ => Ok(ListTopology::Atomic),
@@ -358,7 +356,7 @@ impl<'d> Compiler<'d> {
         }
     }
 
-    /// Looks up the keys in the items, for what an item without one of them counts as.
+    /// Looks up the keys in the items, to find their defaults.
     fn keyed(&self, keys: &[Text], items: &'d Value, place: &Place) -> Result<ListTopology, SchemaError> {
         let item = self.resolved(items, &Place::Item(place))?;
         let keys = keys.iter().map(|key| self.key(key, item, place));
@@ -380,7 +378,7 @@ impl<'d> Compiler<'d> {
         Ok(Key { name: key.clone(), default: default.filter(|default| !default.is_null()).cloned() })
     }
 
-    /// Follows references from a node to one that refers to nothing.
+    /// Follows references to a node that is not one.
     fn resolved(&self, node: &'d Value, place: &Place) -> Result<&'d Object, SchemaError> {
         let mut node = object(node, place)?;
         for _ in 0..=self.definitions.schemas.len() {

@@ -1,5 +1,5 @@
-//! What custom resources have beyond what their schemas say: every one is an object with apiVersion, kind
-//! and the metadata that all objects share, and so is every resource embedded in one.
+//! The implicit fields of custom resources: every one has apiVersion, kind and metadata, and so does every
+//! embedded resource.
 
 use crate::{
     Field, ListTopology, PatchMarks, PatchStrategy, Scalar, ScalarKind, Schema, SchemaBuilder, Slot, Struct,
@@ -9,13 +9,13 @@ use tenure_value::Text;
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
-/// The types of the fields that every resource has.
+/// The types of the implicit fields.
 pub(super) struct CustomResources {
     text: TypeId,
     object_meta: TypeId,
 }
 
-/// Whether a resource must say its apiVersion and kind; outside of other objects the request says them.
+/// Whether apiVersion and kind are required; for the outermost object they follow from the request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Required {
     Yes,
@@ -23,7 +23,7 @@ pub(super) enum Required {
 }
 
 impl CustomResources {
-    /// Copies the type of metadata from the built-in types, so that a schema stands on its own.
+    /// Copies the type of metadata from the built-in types, so that the schema is self-contained.
     pub fn new(builder: &mut SchemaBuilder) -> CustomResources {
         let text = Scalar { kind: ScalarKind::String, format: Text::default(), values: Box::default() };
         let object_meta = match Schema::builtin().named(OBJECT_META) {
@@ -33,7 +33,7 @@ impl CustomResources {
         CustomResources { text: builder.add(Type::Scalar(text)), object_meta }
     }
 
-    /// Puts apiVersion, kind and metadata in the place of what the schema says about them.
+    /// Replaces the declarations of apiVersion, kind and metadata.
     pub fn add_identity(&self, of: &mut Struct, required: Required) {
         let field = |name: &str, of: TypeId, required: bool| Field {
             name: Text::new(name),
@@ -54,14 +54,15 @@ impl CustomResources {
     }
 }
 
-/// Gives a list the patch markers that its list type amounts to. Kubernetes has none for custom resources
-/// and refuses to patch them strategically; with these, lists with keys and sets merge as they do on apply.
+/// Returns the patch markers that correspond to a list type. Kubernetes has none for custom resources and
+/// does not support strategic merge patch for them; with these, keyed lists and sets merge as on apply.
 pub(super) fn patch_marks(topology: &ListTopology) -> PatchMarks {
     let merge = PatchStrategy { merge: true, ..PatchStrategy::default() };
     match topology {
         ListTopology::Atomic => PatchMarks::default(),
         ListTopology::Set => PatchMarks { strategy: merge, ..PatchMarks::default() },
-        // Where several keys tell entries apart, one of them alone must not: the list's own keys count.
+        // If several keys identify entries, a single one must not be the merge key: the list map keys are
+        // used.
         ListTopology::Keyed(keys) => PatchMarks {
             strategy: merge,
             merge_key: keys.first().filter(|_| keys.len() == 1).map(|key| key.name.clone()),

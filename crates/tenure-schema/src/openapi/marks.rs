@@ -1,5 +1,5 @@
-//! Reads the `x-kubernetes-*` markers of one schema node. Nothing is guessed: a marker or a value that
-//! Kubernetes does not have is an error, since a misspelled one changes how lists merge without a sound.
+//! Parses the `x-kubernetes-*` markers of a schema node. Unknown markers and values are errors, because a
+//! misspelled marker would silently change how lists merge.
 
 use super::place::Place;
 use crate::{PatchMarks, PatchStrategy, Relation, SchemaError, spelling};
@@ -16,9 +16,9 @@ pub(crate) const PRESERVE_UNKNOWN: &str = "x-kubernetes-preserve-unknown-fields"
 pub(crate) const EMBEDDED_RESOURCE: &str = "x-kubernetes-embedded-resource";
 pub(crate) const GROUP_VERSION_KIND: &str = "x-kubernetes-group-version-kind";
 
-/// Every marker there is, and what is left of it without prefix, dashes and capitals. The last three say
-/// nothing about topology and are left to those who read the raw schema: rules of validation, unions, and
-/// fields that may be selected by.
+/// All markers, with their normalized names (without prefix, dashes and capitals). The last three do not
+/// affect the topology and are left to users of the raw schema: validation rules, unions and selectable
+/// fields.
 const MARKERS: [(&str, &str); 13] = [
     (LIST_TYPE, "listtype"),
     (LIST_MAP_KEYS, "listmapkeys"),
@@ -35,10 +35,10 @@ const MARKERS: [(&str, &str); 13] = [
     ("x-kubernetes-selectable-fields", "selectablefields"),
 ];
 
-/// Other words under which markers are found in sources and documents.
+/// Other names of markers in sources and documentation.
 const OTHER_SPELLINGS: [(&str, &str); 2] = [(LIST_MAP_KEYS, "listmapkey"), (MAP_TYPE, "structtype")];
 
-/// How `x-kubernetes-list-type` says the items of a list are told apart.
+/// The value of `x-kubernetes-list-type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ListType {
     Atomic,
@@ -46,7 +46,7 @@ pub(crate) enum ListType {
     Map,
 }
 
-/// The markers that shape a type; beside a reference they stand above those of the type referred to.
+/// The markers that determine a type; those beside a reference override those of its target.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct ShapeMarks {
     pub list_type: Option<ListType>,
@@ -63,7 +63,7 @@ impl ShapeMarks {
         })
     }
 
-    /// Returns these markers, and those of the type referred to where there is none here.
+    /// Returns these markers, with those of the referenced type as defaults.
     pub fn over(self, below: ShapeMarks) -> ShapeMarks {
         ShapeMarks {
             list_type: self.list_type.or(below.list_type),
@@ -79,11 +79,11 @@ const LIST_TYPES: [(&str, ListType); 3] =
 const MAP_TYPES: [(&str, Relation); 3] = [
     ("granular", Relation::Granular),
     ("atomic", Relation::Atomic),
-    // The older word for granular.
+    // The older name of granular.
     ("separate", Relation::Granular),
 ];
 
-/// Reads the markers of strategic merge patch.
+/// Parses the markers of strategic merge patch.
 pub(crate) fn patch_marks(node: &Object, place: &Place) -> Result<PatchMarks, SchemaError> {
     let merge_key = text(node, PATCH_MERGE_KEY, place)?;
     let recommended_keys = match text(node, RECOMMENDED_KEYS, place)? {
@@ -102,14 +102,14 @@ fn patch_strategy(node: &Object, place: &Place) -> Result<PatchStrategy, SchemaE
             "merge" => &mut strategy.merge,
             "replace" => &mut strategy.replace,
             "retainKeys" => &mut strategy.retain_keys,
-            _ => return wrong("it is merge, replace, retainKeys, or merge,retainKeys"),
+            _ => return wrong("it must be merge, replace, retainKeys, or merge,retainKeys"),
         };
         if std::mem::replace(flag, true) {
-            return wrong("it says the same thing twice");
+            return wrong("it contains a duplicate");
         }
     }
     match strategy.merge && strategy.replace {
-        true => wrong("a field is merged or replaced, not both"),
+        true => wrong("it must not contain both merge and replace"),
         false => Ok(strategy),
     }
 }
@@ -122,20 +122,20 @@ fn recommended_keys(
     let wrong = |expected: &str| Err(wrong_value(RECOMMENDED_KEYS, place, &written.clone().into(), expected));
     let keys: Box<[Text]> = written.split(',').map(|key| Text::new(key.trim())).collect();
     if keys.iter().any(|key| key.is_empty()) {
-        return wrong("it is names of fields with commas between them");
+        return wrong("it must be a comma-separated list of field names");
     }
     if keys.iter().enumerate().any(|(at, key)| keys[..at].contains(key)) {
-        return wrong("it names a field twice");
+        return wrong("it contains a duplicate");
     }
     match (merge_key, keys.first()) {
         (Some(merge_key), Some(first)) if merge_key != first => {
-            wrong(&format!("the merge key, {merge_key:?}, comes first in it"))
+            wrong(&format!("it must start with the merge key {merge_key:?}"))
         }
         _ => Ok(keys),
     }
 }
 
-/// Refuses markers that do not exist, whatever their value.
+/// Rejects unknown markers, whatever their value.
 pub(crate) fn check_names(node: &Object, place: &Place) -> Result<(), SchemaError> {
     match node.iter().find_map(|(name, _)| marker_hint(name).map(|hint| (name, hint))) {
         Some((name, hint)) => {
@@ -145,17 +145,17 @@ pub(crate) fn check_names(node: &Object, place: &Place) -> Result<(), SchemaErro
     }
 }
 
-/// Returns what to write instead of a keyword that looks like a marker and is none.
+/// Returns what to use instead of an unknown marker.
 fn marker_hint(name: &str) -> Option<String> {
     if MARKERS.iter().any(|(marker, _)| *marker == name) {
         return None;
     }
     let mut spellings = MARKERS.iter().chain(&OTHER_SPELLINGS);
     match spellings.find(|(_, spelling)| bare(name).eq(spelling.bytes())) {
-        Some((marker, _)) => Some(format!("it is written {marker:?}")),
+        Some((marker, _)) => Some(format!("use {marker:?}")),
         None if name.starts_with("x-ku") => {
             Some(match spelling::nearest(name, MARKERS.iter().map(|(marker, _)| *marker)) {
-                Some(marker) => format!("{marker:?} may be meant"),
+                Some(marker) => format!("did you mean {marker:?}?"),
                 None => format!("markers are {}", MARKERS.map(|(marker, _)| marker).join(", ")),
             })
         }
@@ -163,7 +163,7 @@ fn marker_hint(name: &str) -> Option<String> {
     }
 }
 
-/// Strips what spellings of one marker differ in: the prefix, dashes and capitals.
+/// Normalizes a marker name: without prefix, dashes and capitals.
 fn bare(name: &str) -> impl Iterator<Item = u8> {
     let name = name.strip_prefix("x-").unwrap_or(name);
     let name = match name.split_once('-') {
@@ -173,12 +173,12 @@ fn bare(name: &str) -> impl Iterator<Item = u8> {
     name.bytes().filter(|byte| *byte != b'-').map(|byte| byte.to_ascii_lowercase())
 }
 
-/// Reads a marker that is a boolean or absent.
+/// Parses a marker that is a boolean or absent.
 pub(crate) fn flag(node: &Object, name: &'static str, place: &Place) -> Result<bool, SchemaError> {
     match node.get(name) {
         None => Ok(false),
         Some(Value::Bool(flag)) => Ok(*flag),
-        Some(other) => Err(wrong_value(name, place, other, "it is true or left out")),
+        Some(other) => Err(wrong_value(name, place, other, "it must be true or absent")),
     }
 }
 
@@ -194,7 +194,7 @@ fn word<T: Copy>(
         Some((_, meaning)) => Ok(Some(*meaning)),
         None => {
             let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
-            Err(wrong_value(name, place, value, &format!("it is one of {}", words.join(", "))))
+            Err(wrong_value(name, place, value, &format!("it must be one of {}", words.join(", "))))
         }
     }
 }
@@ -203,7 +203,7 @@ fn text(node: &Object, name: &'static str, place: &Place) -> Result<Option<Text>
     match node.get(name) {
         None => Ok(None),
         Some(Value::String(text)) if !text.is_empty() => Ok(Some(text.clone())),
-        Some(other) => Err(wrong_value(name, place, other, "it is a string that is not empty")),
+        Some(other) => Err(wrong_value(name, place, other, "it must be a non-empty string")),
     }
 }
 
@@ -214,11 +214,11 @@ fn texts(node: &Object, name: &'static str, place: &Place) -> Result<Option<Box<
     });
     match texts {
         Some(texts) if !texts.is_empty() => Ok(Some(texts)),
-        _ => Err(wrong_value(name, place, value, "it is a list of names of fields")),
+        _ => Err(wrong_value(name, place, value, "it must be a list of field names")),
     }
 }
 
-/// Makes the error for a marker's value, shortened where it is long.
+/// Returns the error for the value of a marker, truncated if it is long.
 pub(crate) fn wrong_value(name: &'static str, place: &Place, found: &Value, expected: &str) -> SchemaError {
     let mut found = json::to_string(found);
     if found.len() > 80 {
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bare_form_of_every_marker_is_its_own() {
+    fn normalized_marker_names_are_correct() {
         for (marker, spelling) in MARKERS {
             assert!(bare(marker).eq(spelling.bytes()), "{marker}");
             assert_eq!(marker_hint(marker), None);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn keywords_of_others_are_not_taken_for_markers() {
+    fn unrelated_keywords_are_not_markers() {
         for keyword in ["type", "description", "x-go-name", "x-order", "maxLength", "", "x-", "-"] {
             assert_eq!(marker_hint(keyword), None, "{keyword}");
         }

@@ -1,18 +1,18 @@
-//! Compiles types from OpenAPI documents. Version 2 and version 3 differ in where definitions stand and
-//! how they are referred to; everything else is one compiler.
+//! Compiles types from OpenAPI documents. Versions 2 and 3 differ in the location of definitions and the
+//! format of references; the rest of the compiler is shared.
 //!
-//! What OpenAPI says becomes, in short:
+//! The mapping in short:
 //!
 //! | in the document | type |
 //! |---|---|
 //! | `properties` | struct |
 //! | `type: object` with `additionalProperties` alone | map |
-//! | `type: object` and no more | atomic struct without fields that keeps what it is given |
+//! | `type: object` and no more | atomic struct without declared fields that preserves unknown fields |
 //! | `type: array` | list; `x-kubernetes-list-type`, else the patch markers, else atomic |
 //! | `type: string` and so on | scalar |
 //! | `x-kubernetes-int-or-string`, `format: int-or-string`, `oneOf` integer and string | scalar, int-or-string |
 //! | `oneOf` string and number | scalar, quantity |
-//! | `$ref`, `allOf` with one reference | what it refers to, under the markers that stand beside it |
+//! | `$ref`, `allOf` with one reference | its target, with the markers beside it |
 //! | none of these | untyped |
 
 pub(crate) mod compiler;
@@ -54,8 +54,7 @@ pub fn compile_v2(document: &Value) -> Result<Schema, SchemaError> {
     compile_document(document.get("definitions"), "definitions", "#/definitions/")
 }
 
-/// Compiles a schema that stands alone and returns the number of its type; what it refers to is looked
-/// for under its own `$defs`.
+/// Compiles a standalone schema and returns the id of its type; references are resolved in its own `$defs`.
 pub fn compile_one(schema: &Value) -> Result<(Schema, TypeId), SchemaError> {
     let definitions = match schema.get("$defs") {
         Some(definitions) => Definitions::new(definitions, "$defs", "#/$defs/")?,
@@ -74,7 +73,7 @@ fn compile_document(
     let schemas = schemas.ok_or(SchemaError::NoSchemas {
         what: "the document",
         place,
-        expected: "its types are compiled from there",
+        expected: "its types are expected there",
     })?;
     let mut compiler = Compiler::new(Definitions::new(schemas, place, prefix)?);
     compiler.all_definitions()?;

@@ -1,5 +1,5 @@
-//! Where in a document the compiler stands, for messages. A place points to the one above it, so that
-//! nothing is written until something is wrong.
+//! Positions in a document for messages. A position refers to its parent, so nothing is formatted until there
+//! is an error.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub(crate) enum Place<'p> {
 }
 
 impl Place<'_> {
-    /// Returns how many positions there are above this one.
+    /// Returns the number of ancestors.
     pub fn depth(&self) -> usize {
         match self {
             Place::Type(_) => 0,
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_written_as_type_and_path() {
+    fn positions_format_as_type_and_path() {
         let of = Place::Type("PodSpec");
         let field = Place::Field(&of, "containers");
         let item = Place::Item(&field);

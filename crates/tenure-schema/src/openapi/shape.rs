@@ -1,5 +1,5 @@
-//! What a single node says of itself, before anything below it is looked at: its shape, what it refers
-//! to, whether it may be null. Documents say the same thing in several ways; they meet here.
+//! The shape of a single node without its children: its kind, its reference, whether it is nullable. OpenAPI
+//! has several notations for the same thing; they are unified here.
 
 use super::{
     marks::{self, ListType, ShapeMarks},
@@ -8,7 +8,7 @@ use super::{
 use crate::{Scalar, ScalarKind, SchemaError};
 use tenure_value::{Array, Object, Text, Value};
 
-/// What a node describes.
+/// The shape of a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     Object,
@@ -17,10 +17,10 @@ pub(super) enum Shape {
     Unknown,
 }
 
-/// The definition that OpenAPI v2 writes as a mere string, though numbers are quantities too.
+/// The definition that OpenAPI v2 declares as a string, although quantities may be numbers too.
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 
-/// Reads the shape of a node that refers to nothing.
+/// Returns the shape of a node that is not a reference.
 pub(super) fn shape(node: &Object, place: &Place) -> Result<Shape, SchemaError> {
     if marks::flag(node, marks::INT_OR_STRING, place)?
         || node.get("format").and_then(Value::as_str) == Some("int-or-string")
@@ -44,7 +44,7 @@ pub(super) fn shape(node: &Object, place: &Place) -> Result<Shape, SchemaError> 
     })
 }
 
-/// Reads a node that says what it holds by other words than `type`.
+/// Returns the shape of a node without `type`.
 fn shape_without_type(node: &Object) -> Shape {
     if node.contains("properties") || node.contains("additionalProperties") {
         return Shape::Object;
@@ -68,14 +68,14 @@ fn shape_without_type(node: &Object) -> Shape {
 fn type_word<'d>(node: &'d Object, place: &Place) -> Result<Option<&'d str>, SchemaError> {
     match node.get("type") {
         None => Ok(None),
-        // An absent type comes out of Kubernetes' own types so.
+        // The Go types of Kubernetes serialize a missing type as an empty string.
         Some(Value::String(word)) if word.is_empty() => Ok(None),
         Some(Value::String(_) | Value::Array(_)) => Ok(type_words(node).0),
         Some(other) => Err(wrong_keyword(place, "type", other, "a string")),
     }
 }
 
-/// Returns the one type a node names, if it names one, and whether it names `"null"` too.
+/// Returns the type of a node if it has exactly one, and whether it also has `"null"`.
 fn type_words(node: &Object) -> (Option<&str>, bool) {
     match node.get("type") {
         Some(Value::String(word)) => (Some(word), false),
@@ -91,7 +91,7 @@ fn type_words(node: &Object) -> (Option<&str>, bool) {
     }
 }
 
-/// Reads whether `null` is a value of a node.
+/// Whether a node is nullable.
 pub(super) fn is_nullable(node: &Object, place: &Place) -> Result<bool, SchemaError> {
     match node.get("nullable") {
         None => Ok(type_words(node).1),
@@ -100,14 +100,14 @@ pub(super) fn is_nullable(node: &Object, place: &Place) -> Result<bool, SchemaEr
     }
 }
 
-/// Returns what a node refers to, if it describes nothing itself.
+/// Returns the reference of a node, if it is one.
 pub(super) fn reference<'d>(node: &'d Object, place: &Place) -> Result<Option<&'d str>, SchemaError> {
     let of = |node: &'d Object| match node.get("$ref") {
         None => Ok(None),
         Some(Value::String(reference)) => Ok(Some(reference.as_str())),
         Some(other) => Err(wrong_keyword(place, "$ref", other, "a string")),
     };
-    // A reference with something beside it has to be wrapped in version 3.
+    // In version 3 a reference with siblings must be wrapped.
     match (of(node)?, node.get("allOf").and_then(Value::as_array).map(Array::items)) {
         (Some(reference), _) => Ok(Some(reference)),
         (None, Some([Value::Object(only)])) => of(only),
@@ -115,7 +115,7 @@ pub(super) fn reference<'d>(node: &'d Object, place: &Place) -> Result<Option<&'
     }
 }
 
-/// Returns the names of the fields that must be there.
+/// Returns the names of the required fields.
 pub(super) fn required<'d>(node: &'d Object, place: &Place) -> Result<&'d [Value], SchemaError> {
     match node.get("required") {
         None => Ok(&[]),
@@ -124,7 +124,7 @@ pub(super) fn required<'d>(node: &'d Object, place: &Place) -> Result<&'d [Value
     }
 }
 
-/// Reads a value without parts.
+/// Parses a scalar.
 pub(super) fn scalar(kind: ScalarKind, node: &Object, place: &Place) -> Result<Scalar, SchemaError> {
     let format = match node.get("format") {
         None => Text::default(),
@@ -139,7 +139,7 @@ pub(super) fn scalar(kind: ScalarKind, node: &Object, place: &Place) -> Result<S
     Ok(Scalar { kind, format, values })
 }
 
-/// Refuses markers on types that they say nothing about.
+/// Rejects markers on types that they do not apply to.
 pub(super) fn check_placement(
     shape: Shape,
     marks: &ShapeMarks,
@@ -150,8 +150,7 @@ pub(super) fn check_placement(
         let found = node.get(name).cloned().unwrap_or_default();
         Err(marks::wrong_value(name, place, &found, &format!("it belongs on {belongs}")))
     };
-    // Bytes are a list of numbers to the types of Kubernetes and a string to OpenAPI, which then carries
-    // the marker that says nothing new.
+    // Bytes are a list in Go and a string in OpenAPI, which still has the marker without effect.
     let bytes = matches!(shape, Shape::Scalar(_)) && marks.list_type == Some(ListType::Atomic);
     if shape != Shape::Array && marks.list_type.is_some() && !bytes {
         return misplaced(marks::LIST_TYPE, "a list");
@@ -165,12 +164,12 @@ pub(super) fn check_placement(
     Ok(())
 }
 
-/// Takes a node as the object that every schema is.
+/// Returns a node as an object, which every schema must be.
 pub(super) fn object<'d>(node: &'d Value, place: &Place) -> Result<&'d Object, SchemaError> {
     node.as_object().ok_or_else(|| wrong_keyword(place, "the schema", node, "an object"))
 }
 
-/// Makes the error for a keyword of the wrong shape.
+/// Returns the error for a keyword of the wrong type.
 pub(super) fn wrong_keyword(
     place: &Place,
     keyword: &'static str,

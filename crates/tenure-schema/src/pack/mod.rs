@@ -1,27 +1,25 @@
-//! The pack: a schema as bytes from which single types can be decoded. Whatever changes here changes the
-//! bytes, so [`MAGIC`] changes with it and the built-in pack is written again.
+//! The pack: a binary format for schemas from which single types can be decoded. A change of the format
+//! changes [`MAGIC`], and the built-in pack must be generated again.
 //!
 //! ```text
 //! magic            8 bytes
-//! counts           u32 each, little endian: texts, types, names, kinds
-//! text offsets     u32 × (texts + 1), from the start of the text area
+//! counts           u32 each, little endian: strings, types, names, kinds
+//! string offsets   u32 × (strings + 1), from the start of the string area
 //! type offsets     u32 × (types + 1), from the start of the type area
-//! names            (u32 text, u32 type) × names, sorted by text
-//! kinds            (u32 text, u32 type) × kinds, sorted by text
-//! text area        UTF-8
-//! type area        one record per type; numbers are LEB128, texts and types are written as their numbers
+//! names            (u32 string, u32 type) × names, sorted by string
+//! kinds            (u32 string, u32 type) × kinds, sorted by string
+//! string area      UTF-8
+//! type area        one record per type; numbers are LEB128, strings and types are indices
 //! ```
 
 mod read;
-mod write;
 
 pub(crate) use read::Pack;
-pub(crate) use write::write;
 
-const MAGIC: &[u8; 8] = b"tenure\x001";
+pub(crate) const MAGIC: &[u8; 8] = b"tenure\x001";
 
 /// The first byte of a type's record.
-mod tag {
+pub(crate) mod tag {
     pub const STRUCT: u8 = 0;
     pub const MAP: u8 = 1;
     pub const LIST: u8 = 2;
@@ -29,15 +27,15 @@ mod tag {
     pub const UNTYPED: u8 = 4;
 }
 
-/// How a list's items are told apart.
-mod list {
+/// The topology of a list.
+pub(crate) mod list {
     pub const ATOMIC: u8 = 0;
     pub const SET: u8 = 1;
     pub const KEYED: u8 = 2;
 }
 
 /// The first byte of a value.
-mod value {
+pub(crate) mod value {
     pub const NULL: u8 = 0;
     pub const FALSE: u8 = 1;
     pub const TRUE: u8 = 2;
@@ -49,8 +47,8 @@ mod value {
     pub const OBJECT: u8 = 8;
 }
 
-/// Bits of the byte that says which parts follow and which flags are set.
-mod flag {
+/// Flags, and bits that say which parts follow.
+pub(crate) mod flag {
     pub const ATOMIC: u8 = 1;
     pub const PRESERVES_UNKNOWN: u8 = 2;
     pub const EMBEDDED_RESOURCE: u8 = 4;
@@ -66,8 +64,8 @@ mod flag {
     pub const MERGE_KEY: u8 = 8;
 }
 
-/// The kinds of scalar, in the order of their numbers.
-const SCALARS: [crate::ScalarKind; 6] = {
+/// The kinds of scalars, by their code.
+pub(crate) const SCALARS: [crate::ScalarKind; 6] = {
     use crate::ScalarKind::*;
     [Boolean, Integer, Number, String, IntOrString, Quantity]
 };

@@ -1,5 +1,5 @@
-//! Reads single types out of a pack. Opening looks at the header only; everything behind it is reached
-//! by checked offsets, so that a damaged pack gives an error and never a panic.
+//! Decodes single types of a pack. Opening only parses the header; everything else is accessed by checked
+//! offsets, so a damaged pack results in an error and never in a panic.
 
 use super::{MAGIC, SCALARS, flag, list, tag, value};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 use std::{borrow::Cow, ops::Range};
 use tenure_value::{Limits, Object, Text, Value};
 
-/// How deep a default value may be nested.
+/// The maximum nesting depth of a default value.
 const DEPTH: usize = Limits::DEPTH;
 
 const HEADER: usize = MAGIC.len() + 4 * 4;
@@ -27,16 +27,16 @@ pub(crate) struct Pack {
 type Index = Box<[(Text, TypeId)]>;
 
 impl Pack {
-    /// Takes the bytes of a pack and reads its header.
+    /// Parses the header of a pack.
     pub fn open(bytes: Cow<'static, [u8]>) -> Result<Pack, SchemaError> {
         if !bytes.starts_with(MAGIC) {
-            return Err(damaged("it does not start as a pack of this version does"));
+            return Err(damaged("it has another version"));
         }
         let count = |at: usize| number_at(&bytes, MAGIC.len() + 4 * at);
         let (texts, types, names, kinds) = (count(0)?, count(1)?, count(2)?, count(3)?);
         let pack = Pack { texts, types, names, kinds, bytes };
         if pack.text_area() > pack.bytes.len() {
-            return Err(damaged("it ends within its tables"));
+            return Err(damaged("it is truncated in its tables"));
         }
         Ok(pack)
     }
@@ -70,7 +70,7 @@ impl Pack {
         let range = self.range(self.type_table(), id.0, types)?;
         let mut record = Record { pack: self, rest: self.bytes.get(range).ok_or_else(cut_short)? };
         let of = record.of()?;
-        if record.rest.is_empty() { Ok(of) } else { Err(damaged("a type is longer than it should be")) }
+        if record.rest.is_empty() { Ok(of) } else { Err(damaged("a type is too long")) }
     }
 
     fn text_table(&self) -> usize {
@@ -104,11 +104,11 @@ impl Pack {
 
     fn text(&self, number: u32) -> Result<Text, SchemaError> {
         if number >= self.texts {
-            return Err(damaged("a text is missing"));
+            return Err(damaged("a string is missing"));
         }
         let range = self.range(self.text_table(), number, self.text_area())?;
         let bytes = self.bytes.get(range).ok_or_else(cut_short)?;
-        std::str::from_utf8(bytes).map(Text::new).map_err(|_| damaged("a text is not UTF-8"))
+        std::str::from_utf8(bytes).map(Text::new).map_err(|_| damaged("a string is not UTF-8"))
     }
 
     fn type_id(&self, number: u32) -> Result<TypeId, SchemaError> {
@@ -125,7 +125,7 @@ impl Pack {
     }
 }
 
-/// What is left of a type's record.
+/// The rest of the record of a type.
 struct Record<'p> {
     pack: &'p Pack,
     rest: &'p [u8],
@@ -146,12 +146,12 @@ impl Record<'_> {
             tag::SCALAR => Type::Scalar(Scalar {
                 kind: *SCALARS
                     .get(usize::from(self.byte()?))
-                    .ok_or_else(|| damaged("a scalar is of no known kind"))?,
+                    .ok_or_else(|| damaged("unknown kind of scalar"))?,
                 format: self.text()?,
                 values: self.many(|record| record.value(DEPTH))?,
             }),
             tag::UNTYPED => Type::Untyped,
-            _ => return Err(damaged("a type is of no known shape")),
+            _ => return Err(damaged("unknown kind of type")),
         })
     }
 
@@ -162,7 +162,7 @@ impl Record<'_> {
             _ => UnknownFields::Preserved,
         };
         let fields = self.many(Record::field)?;
-        // Fields are found by bisection.
+        // Fields are found by binary search.
         if !fields.windows(2).all(|pair| pair[0].name < pair[1].name) {
             return Err(damaged("the fields of a type are out of order"));
         }
@@ -200,7 +200,7 @@ impl Record<'_> {
                 let flags = record.byte()?;
                 Ok(Key { name, default: record.default(flags)? })
             })?),
-            _ => return Err(damaged("a list is of no known kind")),
+            _ => return Err(damaged("unknown kind of list")),
         })
     }
 
@@ -239,7 +239,7 @@ impl Record<'_> {
                 let fields = self.many(|record| Ok((record.text()?, record.value(below)?)))?;
                 Value::Object(Object::from_unsorted(fields.into_vec()))
             }
-            _ => return Err(damaged("a value is of no known kind")),
+            _ => return Err(damaged("unknown kind of value")),
         })
     }
 
@@ -248,7 +248,7 @@ impl Record<'_> {
         one: impl Fn(&mut Self) -> Result<T, SchemaError>,
     ) -> Result<Box<[T]>, SchemaError> {
         let count = self.number32()? as usize;
-        // Whatever is counted takes a byte at least, so a larger count is a lie not worth memory.
+        // Every item takes at least one byte, so a larger count is invalid and must not allocate.
         if count > self.rest.len() {
             return Err(cut_short());
         }
@@ -301,5 +301,5 @@ fn damaged(what: &str) -> SchemaError {
 }
 
 fn cut_short() -> SchemaError {
-    damaged("it is cut short")
+    damaged("it is truncated")
 }

@@ -1,10 +1,10 @@
-//! What must hold for any bytes taken as a schema: an answer comes, and what compiles can be walked, told,
-//! audited, packed and read again as the same.
+//! Properties of arbitrary input: it is compiled or rejected, and compiled schemas can be traversed, described,
+//! audited, encoded and decoded.
 
 use tenure_schema::{Schema, audit, crd, openapi};
 use tenure_value::{Limits, Value, json};
 
-/// Tries the bytes as everything that the crate reads.
+/// Parses the bytes as every input of the crate.
 pub fn run(data: &[u8]) {
     if let Ok(schema) = Schema::from_pack(data.to_vec()) {
         walk(&schema);
@@ -42,8 +42,8 @@ fn check(schema: &Schema) {
     walk(schema);
     let bytes = schema.to_pack();
     match Schema::from_pack(bytes.clone()) {
-        Ok(read) => assert!(read.to_pack() == bytes, "the pack changed when read and written"),
-        Err(error) => panic!("what was packed cannot be read: {error}"),
+        Ok(read) => assert!(read.to_pack() == bytes, "the pack does not round-trip"),
+        Err(error) => panic!("an encoded pack cannot be decoded: {error}"),
     }
 }
 

@@ -37,7 +37,7 @@ fn kinds_of_definitions_are_shown_too() {
     let said = tenure(&["schema", "show", "widgets.spec.parts", "--schema", "widget-crd-keyed.yaml"]).ends(0);
     assert!(said.text().contains("a list keyed by name"), "{}", said.text());
     let said = tenure(&["schema", "show", "Widget.spec.sise", "--schema", "widget-crd.yaml"]).ends(1);
-    assert!(said.err.contains("\"size\" may be meant"), "{}", said.err);
+    assert!(said.err.contains("did you mean \"size\"?"), "{}", said.err);
     let said = tenure(&["schema", "show", "Widget"]).ends(1);
     assert!(said.err.contains("--schema FILE"), "{}", said.err);
 }

@@ -1,32 +1,34 @@
-//! The types themselves, as data: what OpenAPI says of a type, reduced to what merging, ownership,
-//! defaulting and validation need. Fields are sorted by name, as the fields of a document are, so that
-//! type and document are walked in step.
+//! Types as data: the parts of OpenAPI that merging, ownership, defaulting and validation need. Fields are
+//! sorted by name, like the fields of a document, so that both can be traversed together.
 
-use crate::Fields;
+mod fields;
+
+pub use fields::Fields;
+
 use tenure_value::{Text, Value};
 
-/// The number of a type within its [`Schema`](crate::Schema).
+/// The id of a type within its [`Schema`](crate::Schema).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TypeId(pub(crate) u32);
 
-/// The shape of a part of a document, and how it merges.
+/// The type of a part of a document, and how it merges.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
-    /// Named fields, each of its own type.
+    /// An object with declared fields.
     Struct(Struct),
-    /// Any names, values of one type.
+    /// An object with arbitrary names and values of one type.
     Map(Map),
-    /// Items of one type.
+    /// A list with items of one type.
     List(List),
     /// A boolean, number or string.
     Scalar(Scalar),
-    /// Nothing is known: the topology is deduced from the value. An object is granular, each of its
-    /// fields untyped in turn; a list is atomic; anything else is a scalar.
+    /// Unknown: the topology follows from the value. An object is granular with untyped fields; a list is
+    /// atomic; anything else is a scalar.
     Untyped,
 }
 
 impl Type {
-    /// Visits the positions within this type.
+    /// Visits the slots of this type.
     pub(crate) fn for_each_slot(&mut self, mut visit: impl FnMut(&mut Slot)) {
         match self {
             Type::Struct(of) => of.fields.iter_mut().for_each(|field| visit(&mut field.slot)),
@@ -37,39 +39,39 @@ impl Type {
     }
 }
 
-/// Whether the parts of an object have owners of their own.
+/// Whether the parts of an object are owned individually.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Relation {
-    /// Each part is owned and merged on its own.
+    /// Parts are owned and merged individually.
     #[default]
     Granular,
-    /// The whole is owned and replaced as one.
+    /// The object is owned and replaced as a whole.
     Atomic,
 }
 
-/// What becomes of fields that a struct does not name.
+/// How undeclared fields of a struct are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UnknownFields {
-    /// They are errors or are dropped, as the caller decides.
+    /// As errors, or dropped, as the caller decides.
     #[default]
     Foreign,
-    /// They are kept, as untyped values. So it is under `x-kubernetes-preserve-unknown-fields`, where
-    /// `additionalProperties` stands beside `properties`, and in a built-in object of which nothing but
-    /// `type: object` is known (`RawExtension`, `FieldsV1`). The latter is atomic: a kube-apiserver records
-    /// the manager of a ControllerRevision's `data` as `f:data` with nothing below it.
+    /// Preserved as untyped values. This applies with `x-kubernetes-preserve-unknown-fields`, with
+    /// `additionalProperties` beside `properties`, and to built-in objects declared only as `type: object`
+    /// (`RawExtension`, `FieldsV1`). The latter are atomic: kube-apiserver records the manager of a
+    /// ControllerRevision's `data` as `f:data` with nothing below it.
     Preserved,
 }
 
-/// An object with named fields.
+/// An object with declared fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Struct {
     /// The fields, sorted by name.
     pub fields: Fields,
-    /// Whether the fields have owners of their own.
+    /// Whether the fields are owned individually.
     pub relation: Relation,
-    /// What becomes of fields not named here.
+    /// How undeclared fields are treated.
     pub unknown: UnknownFields,
-    /// Whether this is a whole object with apiVersion, kind and metadata inside another.
+    /// Whether this is an embedded object with apiVersion, kind and metadata.
     pub embedded_resource: bool,
 }
 
@@ -80,52 +82,52 @@ impl Struct {
     }
 }
 
-/// A named position in a struct.
+/// A field of a struct.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Field {
     /// The field's name.
     pub name: Text,
-    /// What stands there.
+    /// The type and default of its value.
     pub slot: Slot,
-    /// Whether the field must be there.
+    /// Whether the field is required.
     pub required: bool,
     /// How strategic merge patch treats it.
     pub patch: PatchMarks,
 }
 
-/// A position that holds a value: a struct's field, a list's item, a map's value.
+/// A place for a value: a field of a struct, an item of a list, a value of a map.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
     /// The type of the value.
     pub of: TypeId,
-    /// Whether `null` is a value here rather than an absence.
+    /// Whether `null` is a value here rather than the absence of one.
     pub nullable: bool,
-    /// What stands here when nothing was given.
+    /// The default value.
     pub default: Option<Value>,
 }
 
 /// An object with arbitrary names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Map {
-    /// What each name holds.
+    /// The values.
     pub value: Slot,
-    /// Whether the entries have owners of their own.
+    /// Whether the entries are owned individually.
     pub relation: Relation,
 }
 
 /// A list of items.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct List {
-    /// What each place holds.
+    /// The items.
     pub item: Slot,
-    /// How items are told apart.
+    /// How items are identified.
     pub topology: ListTopology,
 }
 
-/// How the items of a list are told apart, and so whether they have owners of their own.
+/// How the items of a list are identified, and so whether they are owned individually.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ListTopology {
-    /// They are not: the list is replaced as one.
+    /// They are not: the list is replaced as a whole.
     Atomic,
     /// By their value.
     Set,
@@ -133,38 +135,38 @@ pub enum ListTopology {
     Keyed(Box<[Key]>),
 }
 
-/// A field that tells the items of a keyed list apart.
+/// A field that identifies the items of a keyed list.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     /// The field's name.
     pub name: Text,
-    /// What an item without the field counts as.
+    /// The default of the field, for items without it.
     pub default: Option<Value>,
 }
 
-/// A value without parts.
+/// A boolean, number or string.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Scalar {
-    /// Which values are meant.
+    /// The kind of values.
     pub kind: ScalarKind,
-    /// OpenAPI's `format`, such as `int32`, `date-time` or `byte`; empty when there is none.
+    /// The `format` of OpenAPI, such as `int32`, `date-time` or `byte`; empty if there is none.
     pub format: Text,
-    /// The values allowed; empty when all are.
+    /// The allowed values; empty if all are allowed.
     pub values: Box<[Value]>,
 }
 
-/// The kinds of scalar that schemas tell apart.
+/// Kinds of scalars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScalarKind {
     /// `true` or `false`.
     Boolean,
-    /// A whole number.
+    /// An integer.
     Integer,
     /// Any number.
     Number,
     /// A string.
     String,
-    /// A whole number or a string.
+    /// An integer or a string.
     IntOrString,
     /// A string or any number (resource quantities).
     Quantity,
@@ -173,12 +175,12 @@ pub enum ScalarKind {
 /// How strategic merge patch treats a field.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PatchMarks {
-    /// What a patch does with the field.
+    /// How a patch treats the field.
     pub strategy: PatchStrategy,
     /// The field by which list items are matched.
     pub merge_key: Option<Text>,
-    /// The fields by which a client that knows `$patchMergeKey` should match items, the merge key first;
-    /// empty where the merge key says enough or there is none.
+    /// The fields by which a client that supports `$patchMergeKey` should match items, starting with the
+    /// merge key; empty if the merge key suffices or there is none.
     pub recommended_keys: Box<[Text]>,
 }
 
@@ -187,8 +189,8 @@ pub struct PatchMarks {
 pub struct PatchStrategy {
     /// Lists merge instead of being replaced.
     pub merge: bool,
-    /// A map is replaced instead of being merged (`replace` written out).
+    /// A map is replaced instead of being merged (an explicit `replace`).
     pub replace: bool,
-    /// Calculated patches carry `$retainKeys`.
+    /// Calculated patches contain `$retainKeys`.
     pub retain_keys: bool,
 }

@@ -1,13 +1,22 @@
-//! Writes a schema as a pack. Texts are numbered in the order of their first use, so that the same types
-//! give the same bytes.
+//! Encodes a schema as a pack. Strings are numbered in the order of their first use, so equal schemas result
+//! in equal bytes.
 
-use super::{MAGIC, SCALARS, flag, list, tag, value};
-use crate::{Field, List, ListTopology, PatchMarks, Relation, Schema, Slot, Struct, Type, UnknownFields};
+use super::Schema;
+use crate::{
+    pack::{MAGIC, SCALARS, flag, list, tag, value},
+    topology::{Field, List, ListTopology, PatchMarks, Relation, Slot, Struct, Type, UnknownFields},
+};
 use std::collections::HashMap;
 use tenure_value::{Text, Value};
 
-/// Returns the bytes of the pack.
-pub(crate) fn write(schema: &Schema) -> Vec<u8> {
+impl Schema {
+    /// Encodes the schema as a pack; equal schemas result in equal bytes.
+    pub fn to_pack(&self) -> Vec<u8> {
+        encode(self)
+    }
+}
+
+fn encode(schema: &Schema) -> Vec<u8> {
     let mut writer = Writer::default();
     let mut type_offsets = vec![0];
     for of in schema.types() {

@@ -1,7 +1,16 @@
-//! The table of types. A type is looked at by reference and lives as long as its schema; one that comes
-//! from a pack is decoded when first looked at, which is why every type sits in a cell of its own.
+//! The table of types. Types are accessed by reference and live as long as their schema; a type of a pack is
+//! decoded on first access, so every type has its own cell.
 
-use crate::{SchemaError, Type, TypeId, TypeRef, pack::Pack};
+mod pack_writer;
+mod type_ref;
+
+pub use type_ref::TypeRef;
+
+use crate::{
+    error::SchemaError,
+    pack::Pack,
+    topology::{Type, TypeId},
+};
 use std::{borrow::Cow, cmp::Ordering, collections::BTreeMap, sync::OnceLock};
 use tenure_value::Text;
 
@@ -11,40 +20,22 @@ pub struct Schema {
     types: Box<[OnceLock<Type>]>,
     names: OnceLock<Index>,
     kinds: OnceLock<Index>,
-    /// Where types and indexes come from that are not in their cells yet.
+    /// The source of types and indexes that are not decoded yet.
     pack: Option<Pack>,
 }
 
-/// Names and what they stand for, sorted by name.
+/// Names with their types, sorted by name.
 type Index = Box<[(Text, TypeId)]>;
 
 impl Schema {
-    /// Returns the types of the built-in kinds of Kubernetes.
-    ///
-    /// ```
-    /// use tenure_schema::Schema;
-    ///
-    /// let deployment = Schema::builtin().kind("apps/v1", "Deployment").unwrap();
-    /// assert!(deployment.field("spec").is_some());
-    /// ```
-    #[cfg(feature = "builtin")]
-    pub fn builtin() -> &'static Schema {
-        crate::builtin::schema()
-    }
-
-    /// Reads a pack that [`Schema::to_pack`] wrote, and checks all of it.
+    /// Decodes a pack created by [`Schema::to_pack`], and checks all of it.
     pub fn from_pack(bytes: impl Into<Cow<'static, [u8]>>) -> Result<Schema, SchemaError> {
         let pack = Pack::open(bytes.into())?;
         pack.check()?;
         Ok(Schema::over(pack))
     }
 
-    /// Writes the schema as a pack: the same types give the same bytes.
-    pub fn to_pack(&self) -> Vec<u8> {
-        crate::pack::write(self)
-    }
-
-    /// Puts empty cells before a pack whose content is known to be sound.
+    /// Creates a schema over a pack that is known to be valid.
     pub(crate) fn over(pack: Pack) -> Schema {
         Schema {
             types: (0..pack.type_count()).map(|_| OnceLock::new()).collect(),
@@ -69,22 +60,23 @@ impl Schema {
         TypeRef::new(self, id)
     }
 
-    /// Walks the kinds, as `"group/version Kind"`, in order.
+    /// Iterates over the kinds in order, as `"group/version Kind"`.
     pub fn kinds(&self) -> impl Iterator<Item = (&Text, TypeRef<'_>)> {
         self.kind_index().iter().map(|(name, id)| (name, self.at(*id)))
     }
 
-    /// Walks the named types in order.
+    /// Iterates over the named types in order.
     pub fn names(&self) -> impl Iterator<Item = (&Text, TypeRef<'_>)> {
         self.name_index().iter().map(|(name, id)| (name, self.at(*id)))
     }
 
-    /// Walks all types, named or not, in the order of their numbers.
+    /// Iterates over all types, named or not, in the order of their ids.
     pub fn types(&self) -> impl ExactSizeIterator<Item = TypeRef<'_>> {
         (0..self.types.len() as u32).map(|number| self.at(TypeId(number)))
     }
 
-    /// Returns the name of a type's definition, if it has one; a search, meant for messages.
+    /// Returns the name of the definition of a type, if it has one. This is a linear search, meant for
+    /// messages.
     pub fn name_of(&self, id: TypeId) -> Option<&Text> {
         self.name_index().iter().find(|(_, named)| *named == id).map(|(name, _)| name)
     }
@@ -96,8 +88,7 @@ impl Schema {
         }
     }
 
-    /// Decodes a type of the pack. A pack is checked before it gets here, so nothing is lost by the
-    /// answer for one that cannot be decoded.
+    /// Decodes a type of the pack. Packs are checked before, so the fallback is never used.
     #[cold]
     fn decode(&self, id: TypeId) -> Type {
         self.pack.as_ref().and_then(|pack| pack.decode(id).ok()).unwrap_or(Type::Untyped)
@@ -126,7 +117,7 @@ fn compare_kind(name: &[u8], api_version: &[u8], kind: &str) -> Ordering {
     })
 }
 
-/// Collects types into a [`Schema`]; a number may be reserved before its type is known, for recursion.
+/// Builds a [`Schema`]; an id can be reserved before its type is known, for recursive types.
 #[derive(Debug, Default)]
 pub struct SchemaBuilder {
     types: Vec<Type>,
@@ -135,13 +126,13 @@ pub struct SchemaBuilder {
 }
 
 impl SchemaBuilder {
-    /// Reserves a number; the type is untyped until it is set.
+    /// Reserves an id; its type is untyped until it is set.
     pub fn reserve(&mut self) -> TypeId {
         self.types.push(Type::Untyped);
         TypeId(self.types.len() as u32 - 1)
     }
 
-    /// Sets the type of a reserved number.
+    /// Sets the type of a reserved id.
     pub fn set(&mut self, id: TypeId, of: Type) {
         self.types[id.0 as usize] = of;
     }
@@ -153,22 +144,22 @@ impl SchemaBuilder {
         id
     }
 
-    /// Returns the type of a number as set so far.
+    /// Returns the type of an id as set so far.
     pub fn get(&self, id: TypeId) -> &Type {
         &self.types[id.0 as usize]
     }
 
-    /// Gives a type its name.
+    /// Sets the name of a type.
     pub fn name(&mut self, name: impl Into<Text>, id: TypeId) {
         self.names.insert(name.into(), id);
     }
 
-    /// Makes a type that of a kind.
+    /// Registers a type as the type of a kind.
     pub fn kind(&mut self, api_version: &str, kind: &str, id: TypeId) {
         self.kinds.insert(format!("{api_version} {kind}").into(), id);
     }
 
-    /// Copies a type of another schema, and all that it refers to, and returns its number here.
+    /// Copies a type of another schema with all types that it refers to, and returns its id here.
     pub fn import(&mut self, of: TypeRef<'_>) -> TypeId {
         let mut copied = BTreeMap::new();
         let mut waiting = Vec::new();
@@ -213,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_compared_as_if_their_parts_were_joined() {
+    fn kinds_compare_like_their_joined_names() {
         let parts = ["", "a", "ab", "b", "a b", " ", "v1", "apps/v1"];
         for (api_version, kind) in parts.iter().flat_map(|a| parts.map(|b| (*a, b))) {
             let joined = format!("{api_version} {kind}");

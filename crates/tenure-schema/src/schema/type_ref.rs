@@ -1,6 +1,7 @@
-//! The handle with which a document is walked under its type: two words, copied at every step down.
+//! A handle for traversing a document with its type: two words, copied at every step down.
 
-use crate::{Field, Schema, Slot, Type, TypeId, UnknownFields};
+use super::Schema;
+use crate::topology::{Field, Slot, Type, TypeId, UnknownFields};
 use tenure_value::Text;
 
 /// A type within its schema.
@@ -17,7 +18,7 @@ impl<'s> TypeRef<'s> {
         TypeRef { schema: Some(schema), id }
     }
 
-    /// Returns the handle of a value about which nothing is known.
+    /// Returns the handle of a value of unknown type.
     pub fn untyped() -> TypeRef<'s> {
         TypeRef { schema: None, id: UNTYPED }
     }
@@ -27,22 +28,23 @@ impl<'s> TypeRef<'s> {
         self.schema.map_or(&Type::Untyped, |schema| schema.get(self.id))
     }
 
-    /// Returns the number of the type, by which two handles of one schema are compared.
+    /// Returns the id of the type, by which two handles of a schema are compared.
     pub fn id(self) -> TypeId {
         self.id
     }
 
-    /// Returns the schema this type belongs to; none for [`TypeRef::untyped`].
+    /// Returns the schema of this type; `None` for [`TypeRef::untyped`].
     pub fn schema(self) -> Option<&'s Schema> {
         self.schema
     }
 
-    /// Returns the name of the type's definition, if it has one; a search, meant for messages.
+    /// Returns the name of the definition of the type, if it has one. This is a linear search, meant for
+    /// messages.
     pub fn name(self) -> Option<&'s Text> {
         self.schema.and_then(|schema| schema.name_of(self.id))
     }
 
-    /// Returns the type of what stands at a position of this type.
+    /// Returns the type of a slot of this type.
     pub fn slot(self, slot: &Slot) -> TypeRef<'s> {
         TypeRef { schema: self.schema, id: slot.of }
     }
@@ -55,7 +57,7 @@ impl<'s> TypeRef<'s> {
         }
     }
 
-    /// Walks the declared fields with their types, in order; none unless this is a struct.
+    /// Iterates over the declared fields with their types in order; empty unless this is a struct.
     pub fn fields(self) -> impl ExactSizeIterator<Item = (&'s Field, TypeRef<'s>)> {
         let fields: &'s [Field] = match self.get() {
             Type::Struct(of) => &of.fields,
@@ -64,8 +66,8 @@ impl<'s> TypeRef<'s> {
         fields.iter().map(move |field| (field, self.slot(&field.slot)))
     }
 
-    /// Returns the type below a name: a struct's field, a map's value; untyped where unknown fields are
-    /// kept or nothing is known; nothing where the name is foreign to this type.
+    /// Returns the type of a field of a struct or of a map value; untyped if unknown fields are preserved or
+    /// the type is unknown; `None` if the type has no such field.
     pub fn below(self, name: &str) -> Option<TypeRef<'s>> {
         match self.get() {
             Type::Struct(of) => match of.field(name) {
@@ -79,7 +81,7 @@ impl<'s> TypeRef<'s> {
         }
     }
 
-    /// Returns the type of a list's items; untyped where nothing is known.
+    /// Returns the type of the items of a list; untyped if the type is unknown.
     pub fn item(self) -> Option<TypeRef<'s>> {
         match self.get() {
             Type::List(of) => Some(self.slot(&of.item)),

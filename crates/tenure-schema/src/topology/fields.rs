@@ -1,7 +1,7 @@
-//! The fields of a struct, found by name. Every write looks up hundreds of them, so the prefixes of the names
-//! stand apart as numbers, which are compared without touching the fields.
+//! The fields of a struct, found by name. Every write looks up hundreds of them, so the sort prefixes of the
+//! names are stored separately and compared without access to the fields.
 
-use crate::Field;
+use super::Field;
 use std::ops::Deref;
 use tenure_value::private::sort_prefix;
 
@@ -9,7 +9,7 @@ use tenure_value::private::sort_prefix;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Fields {
     fields: Box<[Field]>,
-    /// The beginning of each field's name.
+    /// The sort prefix of each name.
     prefixes: Box<[u64]>,
 }
 
@@ -19,7 +19,7 @@ impl Fields {
     pub fn find(&self, name: &str) -> Option<&Field> {
         let wanted = sort_prefix(name);
         let mut at = self.prefixes.partition_point(|other| *other < wanted);
-        // Names that begin alike stand together, and few do.
+        // Names with equal prefixes are adjacent, and few.
         while self.prefixes.get(at) == Some(&wanted) {
             let field = self.fields.get(at)?;
             if field.name == name {
@@ -30,19 +30,19 @@ impl Fields {
         None
     }
 
-    /// Returns the fields as a list, to be changed.
+    /// Returns the fields as a vector, to be changed.
     pub fn into_vec(self) -> Vec<Field> {
         self.fields.into_vec()
     }
 
-    /// Lends every field for a change that leaves its name alone.
+    /// Returns mutable references to the fields; their names must not change.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Field> {
         self.fields.iter_mut()
     }
 }
 
 impl From<Vec<Field>> for Fields {
-    /// Takes fields in any order.
+    /// Creates the fields from any order.
     fn from(mut fields: Vec<Field>) -> Fields {
         if !fields.is_sorted_by(|before, after| before.name <= after.name) {
             fields.sort_by(|before, after| before.name.cmp(&after.name));
@@ -81,7 +81,7 @@ mod tests {
     use crate::{PatchMarks, Slot, TypeId};
 
     #[test]
-    fn every_field_is_found_and_no_other_name() {
+    fn all_fields_are_found_and_no_other_names() {
         let names =
             ["terminationMessagePolicy", "a", "terminationMessagePath", "", "terminationGrace", "name"];
         let slot = Slot { of: TypeId(0), nullable: false, default: None };
