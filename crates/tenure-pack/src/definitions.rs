@@ -1,16 +1,15 @@
-//! Reads definitions as the PyPI package `kubernetes-validate` publishes them: OpenAPI under `$defs`, with
-//! optional fields written as `[T, "null"]`, no defaults, and enums only where `kind` and `apiVersion` are
-//! pinned to their one value.
+//! Converts the definitions published in the PyPI package `kubernetes-validate`: OpenAPI under `$defs`, with
+//! optional fields as `[T, "null"]`, without defaults, and with enums only for `kind` and `apiVersion`.
 
 use crate::{PackError, REFERENCE};
 use tenure_value::{Object, Text, Value};
 
 const PUBLISHED_REFERENCE: &str = "#/$defs/";
 
-/// What says nothing about topology, or says it of the published form alone.
-const LEFT_OUT: [&str; 2] = ["description", "enum"];
+/// Keywords that do not affect the topology, or that are specific to the published definitions.
+const IGNORED: [&str; 2] = ["description", "enum"];
 
-/// What a server gives and the published definitions leave out.
+/// Keywords that a server publishes and the published definitions lack.
 const ONLY_RECORDED: [&str; 3] = ["default", "enum", "format"];
 
 const INT_OR_STRING: &str = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
@@ -19,8 +18,8 @@ const INT_OR_STRING: &str = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
 pub(crate) fn schemas(definitions: &Value) -> Result<Object, PackError> {
     let found = definitions.get("$defs").and_then(Value::as_object).ok_or_else(|| PackError::Source {
         at: "the definitions".into(),
-        what: "there are no \"$defs\"".into(),
-        expected: "definitions stand there by name",
+        what: "\"$defs\" is missing".into(),
+        expected: "it must contain the definitions by name",
     })?;
     let schemas = found.iter().map(|(name, of)| {
         let schema = match name.as_str() {
@@ -32,15 +31,15 @@ pub(crate) fn schemas(definitions: &Value) -> Result<Object, PackError> {
     Ok(Object::from_sorted(schemas.collect::<Vec<_>>()))
 }
 
-/// Rewrites one schema and those within it.
+/// Converts a schema and its children.
 fn node(of: &Value) -> Value {
     let Some(words) = of.as_object() else { return of.clone() };
-    let kept = words.iter().filter(|(word, _)| !LEFT_OUT.contains(&word.as_str()));
+    let kept = words.iter().filter(|(word, _)| !IGNORED.contains(&word.as_str()));
     let fields = kept.filter_map(|(word, value)| {
         let value = match (word.as_str(), value) {
             ("properties", Value::Object(properties)) => each(properties, node).into(),
             ("items" | "additionalProperties", Value::Object(_)) => node(value),
-            // Every struct is closed in the published form; that is what a struct is.
+            // All structs are closed in the published definitions, which is the default here.
             ("additionalProperties", Value::Bool(false)) => return None,
             ("oneOf", Value::Array(choices)) => Value::array(choices.iter().map(node)),
             ("type", Value::Array(words)) => {
@@ -50,7 +49,7 @@ fn node(of: &Value) -> Value {
                 Some(name) => format!("{REFERENCE}{name}").into(),
                 None => value.clone(),
             },
-            // Types that every group version shares are of no kind of their own.
+            // Types shared by all group versions have no kind.
             ("x-kubernetes-group-version-kind", Value::Array(kinds)) if kinds.len() > 1 => return None,
             _ => value.clone(),
         };
@@ -63,7 +62,7 @@ fn each(object: &Object, change: impl Fn(&Value) -> Value) -> Object {
     Object::from_sorted(object.iter().map(|(name, value)| (name.clone(), change(value))).collect::<Vec<_>>())
 }
 
-/// Returns the published types with what only the recorded ones say.
+/// Returns the published types, completed by keywords that only the recorded ones have.
 pub(crate) fn complete(published: &Object, recorded: &Object) -> Object {
     let schemas = each_named(published, |name, schema| match recorded.get(name) {
         Some(known) => complete_node(schema, known),
@@ -119,7 +118,7 @@ mod tests {
         "a.C": {"type": "object", "properties": {}, "x-kubernetes-group-version-kind": [{"kind": "C"}, {"kind": "D"}]}}}"##;
 
     #[test]
-    fn published_definitions_are_brought_into_the_form_of_a_server() {
+    fn published_definitions_are_converted_to_openapi() {
         let found = schemas(&parse(PUBLISHED)).unwrap();
         let expected = parse(
             r##"{"io.k8s.apimachinery.pkg.util.intstr.IntOrString": {"format": "int-or-string"},
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_server_says_is_kept() {
+    fn keywords_that_only_a_server_publishes_are_kept() {
         let published = schemas(&parse(PUBLISHED)).unwrap();
         let recorded = parse(
             r#"{"a.B": {"properties": {"labels": {"additionalProperties": {"default": "", "type": "string"}},
@@ -149,8 +148,8 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_definitions_is_refused() {
+    fn a_file_without_definitions_is_rejected() {
         let error = schemas(&parse("{}")).unwrap_err().to_string();
-        assert_eq!(error, "the definitions: there are no \"$defs\"; definitions stand there by name");
+        assert_eq!(error, "the definitions: \"$defs\" is missing; it must contain the definitions by name");
     }
 }

@@ -1,10 +1,10 @@
-//! Reads recorded facts: one entry per type with short words for what OpenAPI says in long ones. A word
-//! that is not in the table is an error, so that nothing recorded gets lost.
+//! Converts recorded facts: one entry per type with abbreviated OpenAPI keywords. An unknown keyword is an
+//! error, so that nothing recorded is lost.
 
 use crate::{PackError, REFERENCE};
 use tenure_value::{Object, Value};
 
-/// The words that are OpenAPI's, or have one there.
+/// The keywords, with their names in OpenAPI.
 const WORDS: [(&str, &str); 11] = [
     ("default", "default"),
     ("enum", "enum"),
@@ -19,7 +19,7 @@ const WORDS: [(&str, &str); 11] = [
     ("unions", "x-kubernetes-unions"),
 ];
 
-/// The words for the shape of a type.
+/// The abbreviations for kinds of types.
 const NODES: [(&str, Option<&str>); 5] = [
     ("object", Some("object")),
     ("map", Some("object")),
@@ -32,8 +32,8 @@ const NODES: [(&str, Option<&str>); 5] = [
 pub(crate) fn schemas(facts: &Value) -> Result<Object, PackError> {
     let types = facts.get("types").and_then(Value::as_object).ok_or_else(|| PackError::Source {
         at: "the facts".into(),
-        what: "there are no \"types\"".into(),
-        expected: "facts hold \"types\" and \"kinds\", each an object",
+        what: "\"types\" is missing".into(),
+        expected: "facts must contain the objects \"types\" and \"kinds\"",
     })?;
     let converted: Result<Vec<_>, PackError> =
         types.iter().map(|(name, of)| Ok((name.clone(), node(of, name)?.into()))).collect();
@@ -43,7 +43,7 @@ pub(crate) fn schemas(facts: &Value) -> Result<Object, PackError> {
 fn node(of: &Value, at: &str) -> Result<Object, PackError> {
     let wrong = |what: String, expected| Err(PackError::Source { at: at.into(), what, expected });
     let Some(words) = of.as_object() else {
-        return wrong(format!("a type is {}", of.kind()), "it is an object of words");
+        return wrong(format!("a type is {}", of.kind()), "it must be an object");
     };
     let mut node = Object::default();
     for (word, value) in words.iter() {
@@ -55,21 +55,23 @@ fn node(of: &Value, at: &str) -> Result<Object, PackError> {
             ("fields", Value::Object(_)) if words.contains("anyFields") => node,
             ("fields", Value::Object(fields)) => node.with("properties", properties(fields, at)?),
             ("anyFields" | "any", Value::Bool(true)) => node,
-            // Types that every group version shares are of no kind of their own.
+            // Types shared by all group versions have no kind.
             ("gvk", Value::Array(_)) => node.with("x-kubernetes-group-version-kind", value.clone()),
             ("gvk", Value::String(_)) => node,
             ("node", Value::String(shape)) => match NODES.iter().find(|(word, _)| word == shape) {
                 Some((_, Some(of))) => node.with("type", *of),
                 Some((_, None)) => node,
-                None => return wrong(format!("node is {shape:?}"), "it is object, map, list, scalar or any"),
+                None => {
+                    return wrong(
+                        format!("node is {shape:?}"),
+                        "it must be object, map, list, scalar or any",
+                    );
+                }
             },
             (word, value) => match WORDS.iter().find(|(known, _)| *known == word) {
                 Some((_, keyword)) => node.with(*keyword, value.clone()),
                 None => {
-                    return wrong(
-                        format!("{word:?} is {value:?}"),
-                        "this word is not known with such a value",
-                    );
+                    return wrong(format!("{word:?} is {value:?}"), "unknown keyword or value");
                 }
             },
         };
@@ -95,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_are_written_out_in_the_words_of_openapi() {
+    fn facts_are_converted_to_openapi() {
         let schemas = read(
             r#"{"types": {"a.B": {"node": "object", "required": ["c"], "fields": {
                 "c": {"node": "list", "items": {"ref": "a.D", "default": {}}, "listType": "map", "listMapKeys": ["n"]},
@@ -106,11 +108,8 @@ mod tests {
     }
 
     #[test]
-    fn a_word_without_meaning_is_named_with_its_place() {
+    fn an_unknown_keyword_is_reported_with_its_path() {
         let error = read(r#"{"types": {"a.B": {"node": "object", "fields": {"c": {"colour": "red"}}}}}"#);
-        assert_eq!(
-            error.unwrap_err().to_string(),
-            "a.B.c: \"colour\" is \"red\"; this word is not known with such a value"
-        );
+        assert_eq!(error.unwrap_err().to_string(), "a.B.c: \"colour\" is \"red\"; unknown keyword or value");
     }
 }

@@ -1,5 +1,5 @@
-//! Writes the pack of built-in types. Sources in different forms are brought into one OpenAPI v3 document,
-//! which is compiled like any other; nothing here knows how types are compiled or packed.
+//! Generates the pack of built-in types. All sources are converted to one OpenAPI v3 document, which is
+//! compiled like any other; this crate does not know how types are compiled or encoded.
 //!
 //! ```text
 //! facts (facts.rs) ────────────────┐
@@ -7,7 +7,7 @@
 //! definitions (definitions.rs) ────┘
 //! ```
 //!
-//! To write the built-in pack again, from the facts alone or with the types that a server hides by default:
+//! To generate the built-in pack, from the facts alone or with the types that a server hides by default:
 //!
 //! ```text
 //! cargo run -p tenure-pack -- --schema crates/tenure-pack/data/kubernetes-1.36.json \
@@ -18,7 +18,7 @@
 //!     --definitions kubernetes_validate/kubernetes-json-schema/v1.36.0-local/_definitions.json --out all.pack
 //! ```
 //!
-//! Of a version without recorded facts the definitions alone make a pack, without defaults and enums.
+//! For a version without recorded facts, the definitions alone result in a pack without defaults and enums.
 
 mod definitions;
 mod facts;
@@ -29,27 +29,27 @@ pub use recommended::TABLE as RECOMMENDED_KEYS;
 use tenure_schema::{Schema, SchemaError, openapi};
 use tenure_value::{Object, Value};
 
-/// Why a source cannot be brought into an OpenAPI document.
+/// Why a source cannot be converted to OpenAPI.
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PackError {
-    /// Something in the source has no meaning to this command.
+    /// An unknown or invalid part of a source.
     #[error("{at}: {what}; {expected}")]
     Source {
         /// The type, field or file.
         at: String,
-        /// What is there.
+        /// What was found.
         what: String,
-        /// What would be right.
+        /// What was expected.
         expected: &'static str,
     },
-    /// The document that came out of the source does not compile.
+    /// The converted document does not compile.
     #[error(transparent)]
     Schema(#[from] SchemaError),
 }
 
-/// Compiles facts, completed by definitions where there are some: types that only the definitions have
-/// are added, defaults and enums that only the facts have are kept.
+/// Compiles facts, completed by definitions if there are any: types that only the definitions have are added,
+/// defaults and enums that only the facts have are kept.
 pub fn compile(facts: Option<&Value>, definitions: Option<&Value>) -> Result<Schema, PackError> {
     let recorded = facts.map(facts::schemas).transpose()?;
     let published = definitions.map(definitions::schemas).transpose()?;
@@ -63,5 +63,5 @@ pub fn compile(facts: Option<&Value>, definitions: Option<&Value>) -> Result<Sch
     Ok(openapi::compile_v3(&document)?)
 }
 
-/// The prefix of references in the document that sources are brought into.
+/// The prefix of references in the converted document.
 const REFERENCE: &str = "#/components/schemas/";

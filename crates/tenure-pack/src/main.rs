@@ -1,4 +1,4 @@
-//! Writes the pack of built-in types into a file.
+//! Generates the pack of built-in types.
 
 use std::{env, error::Error, fs, process::ExitCode};
 use tenure_value::{Limits, Value, json};
@@ -39,13 +39,13 @@ fn arguments(mut given: impl Iterator<Item = String>) -> Result<Arguments, Strin
             "--schema" => arguments.facts = Some(file()?),
             "--definitions" => arguments.definitions = Some(file()?),
             "--out" => arguments.out = file()?,
-            _ => return Err(format!("there is no option {name:?}\n\n{USAGE}")),
+            _ => return Err(format!("unknown option {name:?}\n\n{USAGE}")),
         }
     }
     let has_source = arguments.facts.is_some() || arguments.definitions.is_some();
     match has_source && !arguments.out.is_empty() {
         true => Ok(arguments),
-        false => Err(format!("a source and --out are needed\n\n{USAGE}")),
+        false => Err(format!("a source and --out are required\n\n{USAGE}")),
     }
 }
 

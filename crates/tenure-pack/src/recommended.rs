@@ -1,10 +1,11 @@
-//! Recommended merge keys: the fields by which a client that can say so should match the entries of a
-//! list. They follow from the map keys where these are more than the merge key; the rest is a table.
+//! Recommended merge keys: the fields by which a client that supports them should match the entries of a
+//! list. They follow from the list map keys if these contain more than the merge key; the others are in a
+//! table.
 
 use crate::PackError;
 use tenure_value::{Object, Value};
 
-/// The lists that have no key, or too weak a one, and the fields that tell their entries apart.
+/// Lists without a key, or with one that is not unique, and the fields that identify their entries.
 pub const TABLE: [(&str, &str, &str); 5] = [
     ("io.k8s.api.core.v1.NodeSelectorTerm", "matchExpressions", "key,operator"),
     ("io.k8s.api.core.v1.NodeSpec", "taints", "key,effect"),
@@ -21,7 +22,7 @@ pub(crate) fn mark(schemas: &Object) -> Result<Object, PackError> {
     let mut marked = Object::from_sorted(derived.collect::<Vec<_>>());
     for (name, field, keys) in TABLE {
         let schema = marked.get(name).filter(|schema| schema.at(["properties", field]).is_some());
-        // A source of another version may not have the type; a type without the field was renamed.
+        // A source of another version may lack the type; a type without the field indicates a rename.
         match (schema, marked.contains(name)) {
             (Some(schema), _) => {
                 let schema = with_property(schema, field, |property| property.with(MARKER, keys));
@@ -30,8 +31,8 @@ pub(crate) fn mark(schemas: &Object) -> Result<Object, PackError> {
             (None, true) => {
                 return Err(PackError::Source {
                     at: name.into(),
-                    what: format!("there is no field {field:?}"),
-                    expected: "the table of recommended keys names fields that exist",
+                    what: format!("unknown field {field:?}"),
+                    expected: "the table of recommended keys must contain existing fields",
                 });
             }
             (None, false) => {}
@@ -48,7 +49,7 @@ fn mark_derived(schema: &Value) -> Value {
     })
 }
 
-/// Returns the merge key and the map keys beyond it, if there are some.
+/// Returns the merge key followed by the other list map keys, if there are any.
 fn derived_keys(property: &Value) -> Option<String> {
     let merge_key = property.get("x-kubernetes-patch-merge-key")?.as_str()?;
     let map_keys = property.get("x-kubernetes-list-map-keys")?.as_array()?;

@@ -1,4 +1,4 @@
-//! The pack inside tenure-schema is what the command writes from the facts, and says what they say.
+//! The pack in tenure-schema is up to date with the facts, and complete.
 
 use std::collections::BTreeMap;
 use tenure_schema::{ListTopology, Relation, ScalarKind, Schema, Type, TypeRef, UnknownFields, builtin};
@@ -9,7 +9,7 @@ fn facts() -> Value {
 }
 
 #[test]
-fn the_pack_is_what_the_command_writes() {
+fn the_pack_is_up_to_date() {
     let written = tenure_pack::compile(Some(&facts()), None).unwrap().to_pack();
     assert!(
         written == builtin::PACK,
@@ -19,12 +19,12 @@ fn the_pack_is_what_the_command_writes() {
 }
 
 #[test]
-fn all_of_the_pack_can_be_read_and_written_again() {
+fn the_pack_round_trips() {
     let schema = Schema::from_pack(builtin::PACK).unwrap();
     assert!(schema.to_pack() == builtin::PACK);
 }
 
-/// Counts what the facts say of every type and every position in it.
+/// Counts the properties of all types in the facts.
 fn count_facts(node: &Value, counts: &mut BTreeMap<String, usize>) {
     let Some(words) = node.as_object() else { return };
     let mut count = |what: String| *counts.entry(what).or_default() += 1;
@@ -39,7 +39,7 @@ fn count_facts(node: &Value, counts: &mut BTreeMap<String, usize>) {
             ("enum", Value::Array(values)) => count(format!("enum of {}", values.len())),
             ("required", Value::Array(names)) => names.iter().for_each(|_| count("required".into())),
             ("mapType", Value::String(relation)) if relation == "atomic" => count("atomic".into()),
-            // What is in it is not known, so it is held as one.
+            // Its content is unknown, so it is atomic.
             ("anyFields", _) => {
                 count("any fields".into());
                 count("atomic".into());
@@ -57,7 +57,7 @@ fn count_facts(node: &Value, counts: &mut BTreeMap<String, usize>) {
     }
 }
 
-/// Counts the same in compiled types; a named type is counted once, a nameless one where it stands.
+/// Counts the same in compiled types; a named type is counted once, an unnamed one at every use.
 fn count_type(of: TypeRef, counts: &mut BTreeMap<String, usize>) {
     let mut count = |what: String| *counts.entry(what).or_default() += 1;
     let mut slots = Vec::new();
@@ -132,13 +132,13 @@ fn count_type(of: TypeRef, counts: &mut BTreeMap<String, usize>) {
     }
 }
 
-/// A volume's claim is the one place that refers to a type and makes it granular.
+/// The claim of a volume is the only reference that makes its type granular.
 fn is_claim_reference(of: TypeRef) -> bool {
     matches!(of.get(), Type::Struct(_))
 }
 
 #[test]
-fn types_lists_and_keys_are_as_many_as_in_the_facts() {
+fn compiled_types_have_the_counts_of_the_facts() {
     let facts = facts();
     let mut expected = BTreeMap::new();
     let types = facts.get("types").and_then(Value::as_object).unwrap();
@@ -150,7 +150,7 @@ fn types_lists_and_keys_are_as_many_as_in_the_facts() {
     assert_eq!(counts, expected);
     assert_eq!(schema.names().count(), types.len());
 
-    // The figures themselves, so that a change of the facts is seen too.
+    // The exact numbers, to detect changes of the facts.
     let figures = [("list map", 59), ("list set", 16), ("list atomic", 292), ("strategy merge", 53)];
     for (what, figure) in figures {
         assert_eq!(counts.get(what), Some(&figure), "{what}");
@@ -188,7 +188,7 @@ fn a_reference_may_make_its_type_granular() {
 }
 
 #[test]
-fn keys_carry_what_an_item_without_them_counts_as() {
+fn keys_have_the_defaults_of_their_fields() {
     let spec = Schema::builtin().named("io.k8s.api.core.v1.ServiceSpec").unwrap();
     let Type::List(ports) = spec.below("ports").unwrap().get() else { panic!("ports is a list") };
     let ListTopology::Keyed(keys) = &ports.topology else { panic!("ports is keyed") };
@@ -196,7 +196,7 @@ fn keys_carry_what_an_item_without_them_counts_as() {
     assert_eq!(keys, [("port", Some(Value::Int(0))), ("protocol", Some("TCP".into()))]);
 }
 
-/// Published definitions are large and not part of the repository; `TENURE_DEFINITIONS` names a file of them.
+/// Published definitions are large and not part of the repository; `TENURE_DEFINITIONS` names a file.
 #[test]
 fn published_definitions_add_types_and_change_none() {
     let Some(file) = std::env::var_os("TENURE_DEFINITIONS") else { return };
@@ -213,9 +213,9 @@ fn published_definitions_add_types_and_change_none() {
     assert!(completed.names().count() >= Schema::builtin().names().count());
 }
 
-/// The folder of recordings beside the workspace is optional; where it is, the copy here must be of it.
+/// The folder of recordings beside the workspace is optional; if it exists, the copy here must be up to date.
 #[test]
-fn the_facts_are_those_that_were_recorded() {
+fn the_facts_are_up_to_date_with_the_recordings() {
     let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/facts/schema.json");
     if let Ok(text) = std::fs::read(recorded) {
         assert!(json::parse(&text, &Limits::TRUSTED).unwrap() == facts(), "{recorded} has changed");

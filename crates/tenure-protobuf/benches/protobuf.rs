@@ -1,4 +1,4 @@
-//! Protobuf beside JSON: reading a big Deployment, and writing a list of 10,000 pods.
+//! Protobuf compared with JSON: decoding a big Deployment, and encoding a list of 10,000 pods.
 
 #![allow(missing_docs)]
 
@@ -12,7 +12,7 @@ use tenure_value::{Limits, Value, json};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const BIG: &str = include_str!("../../../bench/inputs/smp/deployment-big.original.json");
-/// What a server fills in for a pod that says no more than its image.
+/// The defaulted spec of a pod.
 const SPEC: &str = r#"{"containers":[{"image":"nginx:1.25","imagePullPolicy":"IfNotPresent","name":"c","resources":{},
     "terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"}],"dnsPolicy":"ClusterFirst",
     "enableServiceLinks":true,"preemptionPolicy":"PreemptLowerPriority","priority":0,"restartPolicy":"Always",
@@ -27,7 +27,7 @@ const MANAGERS: &str = r#"[{"apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1"
 
 fn pods(number: usize, managers: Option<&Value>) -> Value {
     let pod = |at: usize| {
-        // Parsed anew, so that no two pods share memory.
+        // Parsed for each pod, so that no two pods share memory.
         let spec: Value = SPEC.parse().expect("the spec is JSON");
         let metadata = [
             ("name", Value::from(format!("pod-{at:05}"))),

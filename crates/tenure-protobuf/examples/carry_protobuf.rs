@@ -1,9 +1,10 @@
-//! A proxy that carries JSON conversations as protobuf, to replay recorded ones that way: bodies of built-in kinds go
-//! to the server as protobuf, and answers are asked for in protobuf and given back as JSON.
+//! A proxy that translates JSON requests to protobuf, to replay recorded conversations in protobuf: bodies of
+//! built-in kinds are sent to the server as protobuf, and responses are requested in protobuf and returned as
+//! JSON.
 //!
-//! `cargo run -p tenure-server --example carry_protobuf -- 127.0.0.1:8081 127.0.0.1:8080` listens on the first address
-//! and speaks to the server at the second. A body that protobuf cannot carry whole (an unknown field, a value of a
-//! wrong type, an empty list) goes as it is.
+//! `cargo run -p tenure-protobuf --example carry_protobuf -- 127.0.0.1:8081 127.0.0.1:8080` listens on the
+//! first address and forwards to the server at the second. A body that protobuf cannot represent completely
+//! (an unknown field, a value of a wrong type, an empty list) is sent as is.
 
 use std::{
     env,
@@ -18,10 +19,10 @@ use tenure_value::{Limits, Value, json};
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 const JSON: &str = "application/json";
-/// How many requests, bodies and answers were seen, and how many of the latter two went as protobuf.
+/// The number of requests, and of bodies and responses that were sent as protobuf.
 pub static COUNTS: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
 
-/// A request or an answer.
+/// A request or a response.
 struct Message {
     first: String,
     headers: Vec<(String, String)>,
@@ -55,7 +56,7 @@ impl Message {
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args().skip(1);
     let (Some(listen), Some(server)) = (arguments.next(), arguments.next()) else {
-        return Err("two addresses are needed: where to listen, and the server's".into());
+        return Err("expected two addresses: the one to listen on, and that of the server".into());
     };
     for stream in TcpListener::bind(listen)?.incoming() {
         let (stream, server) = (stream?, server.clone());
@@ -64,13 +65,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                 eprintln!("{error}");
             }
             let [seen, bodies, answers] = COUNTS.each_ref().map(|count| count.load(Relaxed));
-            println!("{seen} requests, {bodies} bodies and {answers} answers in protobuf");
+            println!("{seen} requests, {bodies} bodies and {answers} responses in protobuf");
         });
     }
     Ok(())
 }
 
-/// Carries one request and its answer.
+/// Forwards one request and its response.
 pub fn carry(mut client: TcpStream, server: &str) -> io::Result<()> {
     let mut request = read(&mut client)?;
     let method = request.first.split(' ').next().unwrap_or_default().to_string();
@@ -102,7 +103,7 @@ pub fn carry(mut client: TcpStream, server: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns a list with its items, which protobuf does not tell from none.
+/// Returns a list with its items, since protobuf does not distinguish an empty list from none.
 fn with_items(value: Value) -> Value {
     let kind = value.get("kind").and_then(Value::as_str).unwrap_or_default();
     match value.as_object() {
@@ -113,7 +114,7 @@ fn with_items(value: Value) -> Value {
     }
 }
 
-/// Returns a body as protobuf if that says all that the body says.
+/// Returns a body as protobuf if that is lossless.
 fn as_protobuf(body: &[u8]) -> Option<Vec<u8>> {
     let (value, duplicates) = json::parse_checked(body, &Limits::default()).ok()?;
     let bytes = protobuf::encode(&value).ok()?;
@@ -121,7 +122,7 @@ fn as_protobuf(body: &[u8]) -> Option<Vec<u8>> {
     (duplicates.is_empty() && is_within(&value, &again)).then(|| bytes.to_vec())
 }
 
-/// Whether everything that is in one value is in the other.
+/// Whether one value contains everything of the other.
 fn is_within(value: &Value, other: &Value) -> bool {
     match (value, other) {
         (Value::Object(fields), Value::Object(_)) => {

@@ -1,9 +1,9 @@
-//! Messages made of parts that have been encoded already: an event around an object, a list around its items. The parts
-//! are shared by many answers; only what stands around them is written for each.
+//! Messages composed of encoded parts: an event around an object, a list around its items. The parts are
+//! shared by many responses; only what surrounds them is encoded for each.
 
 use super::{
     encode::{Encoder, TAIL, encode},
-    error::{Error, Fault},
+    error::{Error, ErrorKind},
     plan::Plans,
     wire::{LENGTH, Writer},
 };
@@ -11,16 +11,16 @@ use bytes::Bytes;
 use tenure_apply::Managers;
 use tenure_value::Value;
 
-/// The number that the items have in every list.
+/// The field number of the items of every list.
 const ITEMS: u32 = 2;
 
-/// Writes a document that names its kind as an item of a list, ready to stand between others.
+/// Encodes a document with its kind as an item of a list.
 pub fn item(document: &Value) -> Result<Bytes, Error> {
-    item_held(document, None)
+    item_with_managers(document, None)
 }
 
-/// Writes the same with the document's managers, which are not in its tree.
-pub fn item_held(document: &Value, managers: Option<&Managers>) -> Result<Bytes, Error> {
+/// Encodes the same with the managers of the document, which are stored separately.
+pub fn item_with_managers(document: &Value, managers: Option<&Managers>) -> Result<Bytes, Error> {
     let mut encoder = Encoder::new(Plans::recall());
     encoder.managers = managers;
     encoder.out.key(ITEMS, LENGTH);
@@ -30,8 +30,9 @@ pub fn item_held(document: &Value, managers: Option<&Managers>) -> Result<Bytes,
     Ok(encoder.finish())
 }
 
-/// Writes what stands before and after items of so many bytes in a list; `list` has everything but the items.
-pub fn list_around(list: &Value, items: usize) -> Result<(Bytes, Bytes), Error> {
+/// Encodes the bytes before and after the items of a list, which take `items` bytes; `list` has everything
+/// but the items.
+pub fn list_envelope(list: &Value, items: usize) -> Result<(Bytes, Bytes), Error> {
     let mut own = Encoder::new(Plans::default());
     own.bare(list)?;
     let mut head = Encoder::new(Plans::default());
@@ -42,8 +43,8 @@ pub fn list_around(list: &Value, items: usize) -> Result<(Bytes, Bytes), Error> 
     Ok((head.out.finish().into(), Bytes::from_static(TAIL)))
 }
 
-/// Writes a frame of a watch around an object that is encoded as a document of its own.
-pub fn event_of(word: &str, document: &[u8]) -> Result<Bytes, Error> {
+/// Encodes a watch frame around an object that is already encoded.
+pub fn event_from_encoded(word: &str, document: &[u8]) -> Result<Bytes, Error> {
     let mut own = Writer::default();
     own.key(1, LENGTH);
     own.varint(document.len() as u64);
@@ -54,13 +55,13 @@ pub fn event_of(word: &str, document: &[u8]) -> Result<Bytes, Error> {
     head.varint((own.len() + document.len()) as u64);
     let head = head.finish();
     let length = u32::try_from(head.len() + own.len() + document.len())
-        .map_err(|_| Fault::Bytes(u32::MAX as usize))?;
+        .map_err(|_| ErrorKind::Bytes(u32::MAX as usize))?;
     Ok([&length.to_be_bytes(), &head[..], &own, document].concat().into())
 }
 
-/// Writes a frame of a watch: its length in four bytes, and an event with the object.
+/// Encodes a watch frame: its length in four bytes, and an event with the object.
 pub fn event(word: &str, object: &Value) -> Result<Bytes, Error> {
-    event_of(word, &encode(object)?)
+    event_from_encoded(word, &encode(object)?)
 }
 
 #[cfg(test)]
@@ -76,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_make_the_same_bytes_as_the_whole() {
+    fn composed_messages_equal_messages_encoded_at_once() {
         let pods: Vec<Value> = (0..40).map(|at| pod(&format!("pod-{at}"))).collect();
         let metadata: Value =
             r#"{"resourceVersion":"7","continue":"x","remainingItemCount":3}"#.parse().unwrap();
@@ -88,16 +89,16 @@ mod tests {
         for count in [0, 1, 40] {
             let list = around.as_object().unwrap().with("items", Value::array(pods[..count].iter().cloned()));
             let items: Vec<Bytes> = pods[..count].iter().map(|pod| item(pod).unwrap()).collect();
-            let (head, tail) = list_around(&around, items.iter().map(Bytes::len).sum()).unwrap();
+            let (head, tail) = list_envelope(&around, items.iter().map(Bytes::len).sum()).unwrap();
             assert_eq!([head, items.concat().into(), tail].concat(), encode(&list.into()).unwrap());
         }
         let document = encode(&pods[0]).unwrap();
-        assert_eq!(event_of("ADDED", &document).unwrap(), event("ADDED", &pods[0]).unwrap());
+        assert_eq!(event_from_encoded("ADDED", &document).unwrap(), event("ADDED", &pods[0]).unwrap());
     }
 
     #[test]
-    fn a_kind_without_a_message_is_refused() {
+    fn a_kind_without_a_message_is_rejected() {
         let other: Value = r#"{"apiVersion":"example.com/v1","kind":"Widget"}"#.parse().unwrap();
-        assert!(item(&other).is_err() && list_around(&other, 0).is_err());
+        assert!(item(&other).is_err() && list_envelope(&other, 0).is_err());
     }
 }

@@ -1,22 +1,23 @@
-//! Bytes to document. Limits hold before anything is made: a length is checked against the bytes there are, and
-//! depth and number of values are counted on the way. Fields that the table does not know are skipped. Finished
-//! values wait on stacks that all open messages share, and each object or list takes its share in one allocation.
+//! The decoder. Limits are checked before memory is allocated: a length is checked against the remaining
+//! bytes, and depth and number of values are counted. Fields that are not in the table are skipped. Complete
+//! values are on stacks shared by all open messages, and each object or list takes its part in one
+//! allocation.
 
 use super::{
     MAGIC,
-    error::{Error, Fault},
+    error::{Error, ErrorKind},
     scalar,
-    table::{Field, Form, Layout, Message, MessageId, Place, Presence, Shape, Table},
+    table::{Cardinality, Field, FieldType, Layout, Message, MessageId, Presence, Table, WireField},
     wire::{Payload, Reader},
 };
 use std::{collections::BTreeMap, mem::take};
 use tenure_meta::{base64, time::Precision};
 use tenure_value::{Limits, Object, Text, Value, json, private::Stack};
 
-/// Reads a document: the prefix, the envelope with its kind, and the object, which is as its JSON form would be.
+/// Decodes a document: the prefix, the envelope with its kind, and the object, as its JSON encoding would be.
 pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Value, Error> {
     if bytes.len() > limits.bytes {
-        return Err(Fault::Bytes(limits.bytes).into());
+        return Err(ErrorKind::Bytes(limits.bytes).into());
     }
     let mut decoder = Decoder {
         table: Table::builtin(),
@@ -32,13 +33,13 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Value, Error> {
     decoder.document(bytes, 0).map_err(|error| *error)
 }
 
-/// An error on its way up; boxed, as the way is hot and the error is not.
+/// A boxed error, to keep results small on the hot path.
 type Boxed = Box<Error>;
 
-impl From<Fault> for Boxed {
+impl From<ErrorKind> for Boxed {
     #[cold]
-    fn from(fault: Fault) -> Boxed {
-        Box::new(fault.into())
+    fn from(kind: ErrorKind) -> Boxed {
+        Box::new(kind.into())
     }
 }
 
@@ -47,20 +48,20 @@ struct Decoder<'a> {
     limits: &'a Limits,
     plain: Plain,
     nodes: usize,
-    /// The slots of the finished fields of all messages that are being read, the innermost last.
+    /// The slots of the complete fields of all open messages, innermost last.
     slots: Vec<u8>,
     /// The values of those fields.
     values: Stack<Finished>,
-    /// The items of all lists that are being read.
+    /// The items of all open lists.
     items: Stack<Value>,
-    /// The entries of all maps that are being read.
+    /// The entries of all open maps.
     entries: Vec<(Text, Value)>,
-    /// Where the fields of one object are among its values, in the order of their names.
+    /// The positions of the fields of one object among its values, in the order of their names.
     order: Vec<u8>,
 }
 
-/// All bytes as text, in which those that are not ASCII are others: a string that is ASCII, as nearly all are, is taken from
-/// here and needs no check of its own, which costs several times as much.
+/// All bytes as text, with non-ASCII bytes replaced: an ASCII string, as nearly all are, is taken from here
+/// without a check of its own, which would cost several times as much.
 struct Plain {
     text: String,
     /// The address of the first byte.
@@ -73,24 +74,24 @@ impl Plain {
         Plain { text: String::from_utf8(ascii).unwrap_or_default(), start: bytes.as_ptr().addr() }
     }
 
-    /// Returns bytes of the document as text.
+    /// Returns bytes of the document as a string.
     #[inline]
-    fn text<'a>(&'a self, bytes: &'a [u8]) -> Result<&'a str, Fault> {
+    fn text<'a>(&'a self, bytes: &'a [u8]) -> Result<&'a str, ErrorKind> {
         let start = self.offset(bytes);
         match self.text.get(start..start.wrapping_add(bytes.len())) {
             Some(text) if is_ascii(bytes) => Ok(text),
-            _ => std::str::from_utf8(bytes).map_err(|_| Fault::Utf8),
+            _ => std::str::from_utf8(bytes).map_err(|_| ErrorKind::Utf8),
         }
     }
 
-    /// Returns where bytes of the document stand in it.
+    /// Returns the offset of bytes of the document.
     #[inline]
     fn offset(&self, bytes: &[u8]) -> usize {
         bytes.as_ptr().addr().wrapping_sub(self.start)
     }
 }
 
-/// Whether all bytes are ASCII, eight at a time.
+/// Whether all bytes are ASCII, checked eight at a time.
 #[inline]
 fn is_ascii(bytes: &[u8]) -> bool {
     const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
@@ -110,11 +111,11 @@ fn is_ascii(bytes: &[u8]) -> bool {
     all & HIGH == 0
 }
 
-/// A finished field.
+/// A complete field.
 enum Finished {
     Value(Value),
-    /// Where a string stands in the plain text, and its length. It is made where it stays: a value that is moved right after
-    /// it was written in parts makes the processor wait.
+    /// The offset and length of a string in the plain text. The string is constructed in its final place:
+    /// moving a value right after writing it in parts stalls the processor.
     Text(u32, u32),
 }
 
@@ -137,26 +138,26 @@ impl Finished {
     }
 }
 
-/// A list or a map whose end has not been seen: its items come one by one.
+/// A list or map that is not complete: its items come one by one.
 #[derive(Clone, Copy)]
 struct Open {
     slot: u8,
-    shape: Shape,
-    /// Where its items begin on their stack.
+    shape: Cardinality,
+    /// The start of its items on the stack.
     start: usize,
 }
 
-/// A message that is being read, or one that is embedded in it.
+/// An open message, or one that is embedded in it.
 struct Within<'s> {
     message: &'static Message,
     layout: &'static Layout,
-    /// The slots that have come, of the message with all that is embedded in it.
+    /// The slots seen so far, of the message and everything embedded in it.
     seen: &'s mut u64,
     open: Option<Open>,
     depth: usize,
 }
 
-/// Whether a field came before in its message.
+/// Whether a field occurred before in its message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Occurrence {
     First,
@@ -165,19 +166,19 @@ enum Occurrence {
 
 impl Decoder<'_> {
     fn document(&mut self, bytes: &[u8], depth: usize) -> Result<Value, Boxed> {
-        let envelope = Envelope::read(bytes.strip_prefix(MAGIC).ok_or(Fault::NoPrefix)?)?;
+        let envelope = Envelope::read(bytes.strip_prefix(MAGIC).ok_or(ErrorKind::NoPrefix)?)?;
         let Envelope { api_version, kind, raw } = envelope;
         let (id, _) = self
             .table
             .kind(api_version, kind)
-            .ok_or_else(|| Fault::Kind { api_version: api_version.into(), kind: kind.into() })?;
+            .ok_or_else(|| ErrorKind::Kind { api_version: api_version.into(), kind: kind.into() })?;
         let object = self.message(id, raw, depth)?.with("kind", kind);
         Ok(if api_version.is_empty() { object } else { object.with("apiVersion", api_version) }.into())
     }
 
     fn message(&mut self, id: MessageId, bytes: &[u8], depth: usize) -> Result<Object, Boxed> {
         if depth >= self.limits.depth {
-            return Err(Fault::Depth(self.limits.depth).into());
+            return Err(ErrorKind::Depth(self.limits.depth).into());
         }
         let Some(message) = self.table.get(id) else { return Ok(Object::default()) };
         let base = self.slots.len();
@@ -185,7 +186,7 @@ impl Decoder<'_> {
         Ok(self.close_object(message, base))
     }
 
-    /// Reads the fields of a message, or of one that is embedded in it.
+    /// Decodes the fields of a message, or of one that is embedded in it.
     fn layout(
         &mut self,
         message: &'static Message,
@@ -197,7 +198,7 @@ impl Decoder<'_> {
         let Some(layout) = message.layouts.get(usize::from(which)) else { return Ok(()) };
         let mut within = Within { message, layout, seen, open: None, depth };
         let mut reader = Reader(bytes);
-        // Two ways, so that what most fields are is never put together from parts in memory.
+        // Two paths, so that the common case never assembles a field in memory.
         loop {
             if let Some((number, payload)) = reader.short() {
                 self.field(&mut within, number, payload)?;
@@ -209,7 +210,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// Reads a field that is not short; false if there is none.
+    /// Decodes a field that is not short; false at the end.
     #[inline(never)]
     fn long_field(&mut self, within: &mut Within<'_>, reader: &mut Reader<'_>) -> Result<bool, Boxed> {
         match reader.next_field()? {
@@ -226,14 +227,14 @@ impl Decoder<'_> {
             return Ok(());
         };
         let field = match place {
-            Place::Field(field) => field,
-            Place::Embedded(which) => return self.layout(message, *which, payload.bytes()?, seen, depth),
+            WireField::Field(field) => field,
+            WireField::Embedded(which) => return self.layout(message, *which, payload.bytes()?, seen, depth),
         };
-        let read = if field.shape == Shape::One {
+        let read = if field.shape == Cardinality::One {
             let (bit, before) = (1 << (field.slot & 63), **seen);
             **seen |= bit;
-            match (field.form, payload) {
-                (Form::Text, Payload::Bytes(bytes @ [_, ..])) => self.text(field.slot, bytes),
+            match (field.field_type, payload) {
+                (FieldType::Text, Payload::Bytes(bytes @ [_, ..])) => self.text(field.slot, bytes),
                 _ => {
                     let again = before & bit != 0;
                     let occurrence = if again { Occurrence::Again } else { Occurrence::First };
@@ -246,7 +247,7 @@ impl Decoder<'_> {
                 other => {
                     self.close(other);
                     let start = match field.shape {
-                        Shape::Map => self.entries.len(),
+                        Cardinality::Map => self.entries.len(),
                         _ => self.items.len(),
                     };
                     Open { slot: field.slot, shape: field.shape, start }
@@ -254,8 +255,8 @@ impl Decoder<'_> {
             };
             *open = Some(list);
             match field.shape {
-                Shape::Map => self.entry(field.form, payload, depth + 1),
-                _ => self.item(field.form, payload, list, depth + 1),
+                Cardinality::Map => self.entry(field.field_type, payload, depth + 1),
+                _ => self.item(field.field_type, payload, list, depth + 1),
             }
         };
         read.map_err(|error| {
@@ -264,12 +265,12 @@ impl Decoder<'_> {
         })
     }
 
-    /// Makes a list or a map of the items that were read for it, and a field of that.
+    /// Builds a list or map from its items, and adds it as a field.
     #[inline]
     fn close(&mut self, open: Option<Open>) {
         let Some(Open { slot, shape, start }) = open else { return };
         let value = match shape {
-            Shape::Map => {
+            Cardinality::Map => {
                 let entries = self.entries.get(start..).unwrap_or_default();
                 let ascending = entries.windows(2).all(|pair| matches!(pair, [a, b] if a.0 < b.0));
                 let entries = self.entries.drain(start..);
@@ -284,14 +285,14 @@ impl Decoder<'_> {
         self.push(slot, || value);
     }
 
-    /// Adds a finished field.
+    /// Adds a complete field.
     #[inline(always)]
     fn push(&mut self, slot: u8, value: impl FnOnce() -> Value) {
         self.slots.push(slot);
         self.values.push(|| Finished::Value(value()));
     }
 
-    /// Makes an object of the fields from `base` on, which came in the order of their numbers.
+    /// Builds an object from the fields from `base` on, which come in the order of their numbers.
     fn close_object(&mut self, message: &'static Message, base: usize) -> Object {
         let slots = self.slots.get(base..).unwrap_or_default();
         let (mut found, mut ascending, mut repeated) = (0u64, true, false);
@@ -342,7 +343,8 @@ impl Decoder<'_> {
         }
     }
 
-    /// Makes an object some fields of which came more than once: lists and maps go on, of others the last stays.
+    /// Builds an object in which fields occur more than once: lists and maps are concatenated, of others the
+    /// last one wins.
     #[cold]
     fn close_repeated(&mut self, message: &'static Message, base: usize) -> Object {
         let mut pieces: BTreeMap<u8, Vec<Value>> = BTreeMap::new();
@@ -351,11 +353,11 @@ impl Decoder<'_> {
         }
         for (slot, mut pieces) in pieces {
             let value = match message.field(slot).map(|field| field.shape) {
-                Some(Shape::List) => {
+                Some(Cardinality::List) => {
                     let items = pieces.iter().filter_map(Value::as_array).flat_map(|items| items.iter());
                     Value::array(items.cloned())
                 }
-                Some(Shape::Map) => {
+                Some(Cardinality::Map) => {
                     let entries = pieces.iter().filter_map(Value::as_object).flat_map(|map| map.iter());
                     Value::object(entries.map(|(key, value)| (key.clone(), value.clone())))
                 }
@@ -368,7 +370,7 @@ impl Decoder<'_> {
         self.close_object(message, base)
     }
 
-    /// Reads a field that is a string and not empty, as most are.
+    /// Decodes a non-empty string, which most fields are.
     #[inline(always)]
     fn text(&mut self, slot: u8, bytes: &[u8]) -> Result<(), Boxed> {
         self.count()?;
@@ -380,12 +382,12 @@ impl Decoder<'_> {
             self.values.push(|| Finished::Text(start, length));
             return Ok(());
         }
-        let text = scalar::text(std::str::from_utf8(bytes).map_err(|_| Fault::Utf8)?);
+        let text = scalar::text(std::str::from_utf8(bytes).map_err(|_| ErrorKind::Utf8)?);
         self.push(slot, || Value::String(text));
         Ok(())
     }
 
-    /// Reads a field of one value.
+    /// Decodes a field with a single value.
     fn single(
         &mut self,
         field: &Field,
@@ -393,28 +395,28 @@ impl Decoder<'_> {
         occurrence: Occurrence,
         depth: usize,
     ) -> Result<(), Boxed> {
-        if let (Form::Message(id), Payload::Bytes(bytes)) = (field.form, payload) {
+        if let (FieldType::Message(id), Payload::Bytes(bytes)) = (field.field_type, payload) {
             self.count()?;
             let object = self.message(id, bytes, depth + 1)?;
             self.push(field.slot, || Value::Object(object));
             return Ok(());
         }
-        // Many texts and flags are there and empty.
-        let empty = field.presence == Presence::Quiet
+        // Many strings and booleans are present but empty.
+        let empty = field.presence == Presence::OmitZero
             && matches!(
-                (field.form, payload),
-                (Form::Text, Payload::Bytes([]))
-                    | (Form::Bool | Form::Int32 | Form::Int64, Payload::Varint(0))
+                (field.field_type, payload),
+                (FieldType::Text, Payload::Bytes([]))
+                    | (FieldType::Bool | FieldType::Int32 | FieldType::Int64, Payload::Varint(0))
             );
-        let value = if empty { Value::Null } else { self.one(field.form, payload, depth)? };
+        let value = if empty { Value::Null } else { self.one(field.field_type, payload, depth)? };
         let kept = match field.presence {
-            Presence::Quiet => !is_zero(&value),
-            Presence::Optional | Presence::Shown | Presence::Null => !value.is_null(),
+            Presence::OmitZero => !is_zero(&value),
+            Presence::Optional | Presence::ShowZero | Presence::Null => !value.is_null(),
         };
         if kept {
             self.push(field.slot, || value);
         } else if occurrence == Occurrence::Again {
-            // What came before no longer holds.
+            // The new value replaces the previous one.
             self.push(field.slot, || Value::Null);
         }
         Ok(())
@@ -424,33 +426,41 @@ impl Decoder<'_> {
     #[inline]
     fn count(&mut self) -> Result<(), Boxed> {
         self.nodes += 1;
-        if self.nodes > self.limits.nodes { Err(Fault::Nodes(self.limits.nodes).into()) } else { Ok(()) }
+        if self.nodes > self.limits.nodes { Err(ErrorKind::Nodes(self.limits.nodes).into()) } else { Ok(()) }
     }
 
-    fn item(&mut self, form: Form, payload: Payload<'_>, list: Open, depth: usize) -> Result<(), Boxed> {
-        // Numbers may come one by one or all in one field.
-        if let (Form::Bool | Form::Int32 | Form::Int64, Payload::Bytes(packed)) = (form, payload) {
+    fn item(
+        &mut self,
+        field_type: FieldType,
+        payload: Payload<'_>,
+        list: Open,
+        depth: usize,
+    ) -> Result<(), Boxed> {
+        // Numbers may be packed into one field.
+        if let (FieldType::Bool | FieldType::Int32 | FieldType::Int64, Payload::Bytes(packed)) =
+            (field_type, payload)
+        {
             let mut reader = Reader(packed);
             while !reader.0.is_empty() {
                 let number = Payload::Varint(reader.varint()?);
-                let value = self.one(form, number, depth)?;
+                let value = self.one(field_type, number, depth)?;
                 self.items.push(|| value);
             }
             return Ok(());
         }
-        let read = match (form, payload) {
-            (Form::Message(id), Payload::Bytes(bytes)) => self.count().and_then(|()| {
+        let read = match (field_type, payload) {
+            (FieldType::Message(id), Payload::Bytes(bytes)) => self.count().and_then(|()| {
                 let object = self.message(id, bytes, depth + 1)?;
                 self.items.push(|| Value::Object(object));
                 Ok(())
             }),
-            _ => self.one(form, payload, depth).map(|value| self.items.push(|| value)),
+            _ => self.one(field_type, payload, depth).map(|value| self.items.push(|| value)),
         };
         read.map_err(|error| Box::new(error.within(&format!("[{}]", self.items.len() - list.start))))
     }
 
-    /// Reads an entry of a map: a message of a key and a value, each of which may be left out when zero.
-    fn entry(&mut self, form: Form, payload: Payload<'_>, depth: usize) -> Result<(), Boxed> {
+    /// Decodes a map entry: a message with a key and a value, each of which may be omitted if it is zero.
+    fn entry(&mut self, field_type: FieldType, payload: Payload<'_>, depth: usize) -> Result<(), Boxed> {
         let (mut key, mut content): (&[u8], _) = (&[], None);
         let mut reader = Reader(payload.bytes()?);
         while let Some((number, payload)) = reader.next_field()? {
@@ -460,13 +470,13 @@ impl Decoder<'_> {
                 _ => {}
             }
         }
-        let content = content.unwrap_or(match form {
-            Form::Bool | Form::Int32 | Form::Int64 => Payload::Varint(0),
-            Form::Double => Payload::Fixed64(0),
+        let content = content.unwrap_or(match field_type {
+            FieldType::Bool | FieldType::Int32 | FieldType::Int64 => Payload::Varint(0),
+            FieldType::Double => Payload::Fixed64(0),
             _ => Payload::Bytes(&[]),
         });
         let key = scalar::text(self.plain.text(key)?);
-        match self.one(form, content, depth) {
+        match self.one(field_type, content, depth) {
             Ok(value) => {
                 self.entries.push((key, value));
                 Ok(())
@@ -475,36 +485,38 @@ impl Decoder<'_> {
         }
     }
 
-    fn one(&mut self, form: Form, payload: Payload<'_>, depth: usize) -> Result<Value, Boxed> {
+    fn one(&mut self, field_type: FieldType, payload: Payload<'_>, depth: usize) -> Result<Value, Boxed> {
         self.count()?;
-        Ok(match form {
-            Form::Text => Value::String(scalar::text(self.plain.text(payload.bytes()?)?)),
-            Form::Bytes => Value::from(base64::encode(payload.bytes()?)),
-            Form::Bool => Value::Bool(payload.varint()? != 0),
-            // Negative numbers are written with all 64 bits; a 32-bit field keeps the low ones.
-            Form::Int32 => Value::Int(i64::from(payload.varint()? as i32)),
-            Form::Int64 => Value::Int(payload.varint()? as i64),
-            Form::Double => scalar::double(f64::from_bits(payload.fixed64()?))?,
-            Form::Time => scalar::time(payload.bytes()?, Precision::Seconds)?,
-            Form::MicroTime => scalar::time(payload.bytes()?, Precision::Micros)?,
-            Form::Quantity => scalar::quantity(payload.bytes()?)?,
-            Form::IntOrString => scalar::int_or_string(payload.bytes()?)?,
-            Form::Json => self.json(payload.bytes()?, depth)?,
-            Form::Strings => {
+        Ok(match field_type {
+            FieldType::Text => Value::String(scalar::text(self.plain.text(payload.bytes()?)?)),
+            FieldType::Bytes => Value::from(base64::encode(payload.bytes()?)),
+            FieldType::Bool => Value::Bool(payload.varint()? != 0),
+            // Negative numbers are encoded with all 64 bits; a 32-bit field keeps the low ones.
+            FieldType::Int32 => Value::Int(i64::from(payload.varint()? as i32)),
+            FieldType::Int64 => Value::Int(payload.varint()? as i64),
+            FieldType::Double => scalar::double(f64::from_bits(payload.fixed64()?))?,
+            FieldType::Time => scalar::time(payload.bytes()?, Precision::Seconds)?,
+            FieldType::MicroTime => scalar::time(payload.bytes()?, Precision::Micros)?,
+            FieldType::Quantity => scalar::quantity(payload.bytes()?)?,
+            FieldType::IntOrString => scalar::int_or_string(payload.bytes()?)?,
+            FieldType::Json => self.json(payload.bytes()?, depth)?,
+            FieldType::Strings => {
                 let mut items = Vec::new();
                 let mut reader = Reader(payload.bytes()?);
                 while let Some((number, payload)) = reader.next_field()? {
                     if number == 1 {
-                        items.push(self.one(Form::Text, payload, depth + 1)?);
+                        items.push(self.one(FieldType::Text, payload, depth + 1)?);
                     }
                 }
                 Value::Array(items.into())
             }
-            Form::SchemaOrArray(schema) => {
-                self.either(payload.bytes()?, schema, Form::Message(schema), depth)?
+            FieldType::SchemaOrArray(schema) => {
+                self.either(payload.bytes()?, schema, FieldType::Message(schema), depth)?
             }
-            Form::SchemaOrStrings(schema) => self.either(payload.bytes()?, schema, Form::Text, depth)?,
-            Form::SchemaOrBool(schema) => {
+            FieldType::SchemaOrStrings(schema) => {
+                self.either(payload.bytes()?, schema, FieldType::Text, depth)?
+            }
+            FieldType::SchemaOrBool(schema) => {
                 let mut value = Value::Bool(false);
                 let mut reader = Reader(payload.bytes()?);
                 while let Some((number, payload)) = reader.next_field()? {
@@ -518,12 +530,18 @@ impl Decoder<'_> {
                 }
                 value
             }
-            Form::Message(id) => Value::Object(self.message(id, payload.bytes()?, depth + 1)?),
+            FieldType::Message(id) => Value::Object(self.message(id, payload.bytes()?, depth + 1)?),
         })
     }
 
-    /// Reads a message that is either one schema or a list.
-    fn either(&mut self, bytes: &[u8], schema: MessageId, items: Form, depth: usize) -> Result<Value, Boxed> {
+    /// Decodes a message that is either a schema or a list.
+    fn either(
+        &mut self,
+        bytes: &[u8],
+        schema: MessageId,
+        items: FieldType,
+        depth: usize,
+    ) -> Result<Value, Boxed> {
         let (mut one, mut many) = (None, Vec::new());
         let mut reader = Reader(bytes);
         while let Some((number, payload)) = reader.next_field()? {
@@ -536,7 +554,7 @@ impl Decoder<'_> {
         Ok(one.unwrap_or_else(|| Value::Array(many.into())))
     }
 
-    /// Reads a message that carries a document of any kind: as JSON text, or as protobuf with its envelope.
+    /// Decodes a message that contains a document of any kind: as JSON, or as protobuf with its envelope.
     fn json(&mut self, bytes: &[u8], depth: usize) -> Result<Value, Boxed> {
         let mut raw: &[u8] = &[];
         let mut reader = Reader(bytes);
@@ -556,13 +574,13 @@ impl Decoder<'_> {
             nodes: self.limits.nodes.saturating_sub(self.nodes),
             ..*self.limits
         };
-        let value = json::parse(raw, &limits).map_err(|error| Fault::Value(error.to_string()))?;
+        let value = json::parse(raw, &limits).map_err(|error| ErrorKind::Value(error.to_string()))?;
         self.nodes += nodes(&value);
         Ok(value)
     }
 }
 
-/// What every document is wrapped in.
+/// The envelope of every document.
 #[derive(Default)]
 struct Envelope<'a> {
     api_version: &'a str,
@@ -571,7 +589,7 @@ struct Envelope<'a> {
 }
 
 impl<'a> Envelope<'a> {
-    fn read(bytes: &'a [u8]) -> Result<Envelope<'a>, Fault> {
+    fn read(bytes: &'a [u8]) -> Result<Envelope<'a>, ErrorKind> {
         let mut envelope = Envelope::default();
         let mut reader = Reader(bytes);
         while let Some((number, payload)) = reader.next_field()? {
@@ -590,7 +608,7 @@ impl<'a> Envelope<'a> {
                 3 if !payload.bytes()?.is_empty() => {
                     let message =
                         "the envelope's contentEncoding must be empty; compress the whole body instead";
-                    return Err(Fault::Value(message.into()));
+                    return Err(ErrorKind::Value(message.into()));
                 }
                 _ => {}
             }

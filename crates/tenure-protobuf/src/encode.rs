@@ -1,13 +1,13 @@
-//! Document to bytes. A value that is not of its field's type counts as absent; objects that are served have been
-//! checked against their types before.
+//! The encoder. A value that does not match the type of its field counts as absent; objects are validated
+//! before they are encoded.
 
 use super::{
     MAGIC,
-    error::{Error, Fault},
+    error::{Error, ErrorKind},
     managers,
     plan::{Action, Plans},
     scalar,
-    table::{Field, Form, Message, MessageId, Place, Shape, Table},
+    table::{Cardinality, Field, FieldType, Message, MessageId, Table, WireField},
     wire::{LENGTH, Writer},
 };
 use bytes::Bytes;
@@ -15,16 +15,17 @@ use tenure_apply::Managers;
 use tenure_meta::{base64, time::Precision};
 use tenure_value::{Object, Value, json};
 
-/// What stands behind a document's message: the encoding and the type of the content, which are there and empty.
+/// The bytes after the message of a document: contentEncoding and contentType, which are present but empty.
 pub(super) const TAIL: &[u8] = &[3 << 3 | LENGTH, 0, 4 << 3 | LENGTH, 0];
 
-/// Writes a document that names its kind: the prefix, the envelope, and the object.
+/// Encodes a document with its kind: the prefix, the envelope, and the object.
 pub fn encode(document: &Value) -> Result<Bytes, Error> {
-    encode_held(document, None)
+    encode_with_managers(document, None)
 }
 
-/// Writes a document with its managers, which are not in its tree; the bytes are as if they were.
-pub fn encode_held(document: &Value, managers: Option<&Managers>) -> Result<Bytes, Error> {
+/// Encodes a document with its managers, which are stored separately; the bytes are the same as if they were
+/// part of it.
+pub fn encode_with_managers(document: &Value, managers: Option<&Managers>) -> Result<Bytes, Error> {
     let mut encoder = Encoder::new(Plans::recall());
     encoder.managers = managers;
     encoder.document(document)?;
@@ -33,11 +34,11 @@ pub fn encode_held(document: &Value, managers: Option<&Managers>) -> Result<Byte
 
 pub(super) struct Encoder<'a> {
     table: &'static Table,
-    /// Who holds what of the document, until its metadata has been written.
+    /// The managers of the document, until its metadata has been written.
     pub managers: Option<&'a Managers>,
     pub out: Writer,
     plans: Plans,
-    /// Where the embedded messages that are being written begin, the innermost last.
+    /// The start of the open embedded messages, innermost last.
     embedded: Vec<usize>,
 }
 
@@ -62,7 +63,7 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    /// Writes what stands before the length of a document's message: the prefix and the kind.
+    /// Writes the bytes before the length of a document's message: the prefix and the kind.
     pub fn head(&mut self, document: &Value) {
         let (api_version, kind) = kind_of(document);
         self.out.bytes(MAGIC);
@@ -74,13 +75,13 @@ impl Encoder<'_> {
         self.out.key(2, LENGTH);
     }
 
-    /// Writes the message of a document that names its kind, without the envelope.
+    /// Writes the message of a document with its kind, without the envelope.
     pub fn bare(&mut self, document: &Value) -> Result<(), Error> {
         let (api_version, kind) = kind_of(document);
         let (id, _) = self
             .table
             .kind(api_version, kind)
-            .ok_or_else(|| Fault::Kind { api_version: api_version.into(), kind: kind.into() })?;
+            .ok_or_else(|| ErrorKind::Kind { api_version: api_version.into(), kind: kind.into() })?;
         self.message(id, document.as_object());
         Ok(())
     }
@@ -103,8 +104,8 @@ impl Encoder<'_> {
             }
             self.out.some(&step.constants, step.length);
             match &step.action {
-                Action::Content { at, form } => {
-                    self.content(*form, fields.get(*at).map(|(_, value)| value));
+                Action::Content { at, field_type } => {
+                    self.content(*field_type, fields.get(*at).map(|(_, value)| value));
                 }
                 Action::Repeat { at, number, field } => {
                     if let Some((_, value)) = fields.get(*at) {
@@ -119,7 +120,7 @@ impl Encoder<'_> {
                 Action::Text { .. } | Action::Nothing => {}
             }
         }
-        // The metadata of a document comes before any other within it.
+        // The metadata of a document comes before any other metadata inside it.
         if let Some(managers) = self.managers.take_if(|_| self.table.metadata == Some(id)) {
             managers::write(managers, &mut self.out);
         }
@@ -128,53 +129,53 @@ impl Encoder<'_> {
     /// Writes a list or a map.
     fn repeat(&mut self, number: u32, field: &Field, value: &Value) {
         match (field.shape, value) {
-            (Shape::Map, Value::Object(map)) => {
+            (Cardinality::Map, Value::Object(map)) => {
                 for (key, value) in map {
                     self.out.key(number, LENGTH);
                     let start = self.out.begin();
                     self.out.field(1, key.as_bytes());
-                    self.one(2, field.form, Some(value));
+                    self.one(2, field.field_type, Some(value));
                     self.out.end(start);
                 }
             }
-            (Shape::List, Value::Array(items)) => self.items(number, field.form, items),
+            (Cardinality::List, Value::Array(items)) => self.items(number, field.field_type, items),
             _ => {}
         }
     }
 
-    fn items(&mut self, number: u32, form: Form, items: &[Value]) {
+    fn items(&mut self, number: u32, field_type: FieldType, items: &[Value]) {
         for item in items {
-            self.one(number, form, Some(item));
+            self.one(number, field_type, Some(item));
         }
     }
 
-    /// Writes a field of one value; without a value, its zero.
-    fn one(&mut self, number: u32, form: Form, value: Option<&Value>) {
-        self.out.key(number, form.wire_type());
-        self.content(form, value);
+    /// Writes a field with a single value; without a value, the zero value.
+    fn one(&mut self, number: u32, field_type: FieldType, value: Option<&Value>) {
+        self.out.key(number, field_type.wire_type());
+        self.content(field_type, value);
     }
 
-    /// Writes what follows the key of a field.
-    fn content(&mut self, form: Form, value: Option<&Value>) {
+    /// Writes the content after the key of a field.
+    fn content(&mut self, field_type: FieldType, value: Option<&Value>) {
         let text = || value.and_then(Value::as_str).unwrap_or_default();
         let out = &mut self.out;
-        match form {
-            Form::Text => return out.text(text().as_bytes()),
-            Form::Bytes => return out.text(&base64::decode(text()).unwrap_or_default()),
-            Form::Bool => return out.varint(value.and_then(Value::as_bool).unwrap_or_default().into()),
-            Form::Int32 | Form::Int64 => return out.varint(integer(value) as u64),
-            Form::Double => {
+        match field_type {
+            FieldType::Text => return out.text(text().as_bytes()),
+            FieldType::Bytes => return out.text(&base64::decode(text()).unwrap_or_default()),
+            FieldType::Bool => return out.varint(value.and_then(Value::as_bool).unwrap_or_default().into()),
+            FieldType::Int32 | FieldType::Int64 => return out.varint(integer(value) as u64),
+            FieldType::Double => {
                 return out.bytes(&value.and_then(Value::as_f64).unwrap_or_default().to_le_bytes());
             }
             _ => {}
         }
         let start = out.begin();
-        match form {
-            Form::Time => scalar::write_time(out, text(), Precision::Seconds),
-            Form::MicroTime => scalar::write_time(out, text(), Precision::Micros),
-            Form::Quantity => out.field(1, value.and_then(Value::as_str).unwrap_or("0").as_bytes()),
-            Form::IntOrString => scalar::write_int_or_string(out, value.unwrap_or(&Value::Null)),
-            Form::Json => {
+        match field_type {
+            FieldType::Time => scalar::write_time(out, text(), Precision::Seconds),
+            FieldType::MicroTime => scalar::write_time(out, text(), Precision::Micros),
+            FieldType::Quantity => out.field(1, value.and_then(Value::as_str).unwrap_or("0").as_bytes()),
+            FieldType::IntOrString => scalar::write_int_or_string(out, value.unwrap_or(&Value::Null)),
+            FieldType::Json => {
                 if let Some(value) = value {
                     out.key(1, LENGTH);
                     let text = out.begin();
@@ -182,25 +183,30 @@ impl Encoder<'_> {
                     out.end(text);
                 }
             }
-            Form::Strings => self.items(1, Form::Text, list(value)),
-            Form::SchemaOrArray(schema) => match value {
-                Some(Value::Array(items)) => self.items(2, Form::Message(schema), items),
-                _ => self.one(1, Form::Message(schema), value),
+            FieldType::Strings => self.items(1, FieldType::Text, list(value)),
+            FieldType::SchemaOrArray(schema) => match value {
+                Some(Value::Array(items)) => self.items(2, FieldType::Message(schema), items),
+                _ => self.one(1, FieldType::Message(schema), value),
             },
-            Form::SchemaOrStrings(schema) => match value {
-                Some(Value::Array(items)) => self.items(2, Form::Text, items),
-                _ => self.one(1, Form::Message(schema), value),
+            FieldType::SchemaOrStrings(schema) => match value {
+                Some(Value::Array(items)) => self.items(2, FieldType::Text, items),
+                _ => self.one(1, FieldType::Message(schema), value),
             },
-            Form::SchemaOrBool(schema) => {
+            FieldType::SchemaOrBool(schema) => {
                 let schema_given = matches!(value, Some(Value::Object(_)));
                 let allows = schema_given || value.and_then(Value::as_bool).unwrap_or_default();
                 self.out.number(1, allows.into());
                 if schema_given {
-                    self.one(2, Form::Message(schema), value);
+                    self.one(2, FieldType::Message(schema), value);
                 }
             }
-            Form::Message(id) => self.message(id, value.and_then(Value::as_object)),
-            Form::Text | Form::Bytes | Form::Bool | Form::Int32 | Form::Int64 | Form::Double => {}
+            FieldType::Message(id) => self.message(id, value.and_then(Value::as_object)),
+            FieldType::Text
+            | FieldType::Bytes
+            | FieldType::Bool
+            | FieldType::Int32
+            | FieldType::Int64
+            | FieldType::Double => {}
         }
         self.out.end(start);
     }
@@ -211,14 +217,14 @@ fn kind_of(document: &Value) -> (&str, &str) {
     (text("apiVersion"), text("kind"))
 }
 
-/// Writes what one field of a message is without a value.
+/// Encodes a field of a message without a value.
 fn zero(message: &Message, bit: usize) -> Vec<u8> {
     let mut encoder = Encoder::new(Plans::default());
     match message.places.get(bit) {
-        Some((number, Place::Field(field))) if field.is_always_written() => {
-            encoder.one(*number, field.form, None);
+        Some((number, WireField::Field(field))) if field.is_always_written() => {
+            encoder.one(*number, field.field_type, None);
         }
-        Some((number, Place::Embedded(which))) => {
+        Some((number, WireField::Embedded(which))) => {
             let bits = message.layouts.get(usize::from(*which)).map_or(0, |layout| layout.bits);
             let inner = (0..64).filter(|inner| bits >> inner & 1 == 1);
             encoder.out.field(*number, &inner.flat_map(|inner| zero(message, inner)).collect::<Vec<u8>>());

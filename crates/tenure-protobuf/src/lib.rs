@@ -1,10 +1,11 @@
-//! The protobuf encoding of Kubernetes API objects, to and from JSON documents.
+//! The protobuf encoding of Kubernetes API objects, converted to and from JSON documents.
 //!
-//! One table of messages (`data/protobuf.json`) drives it; no kind has code of its own. What is on the wire although JSON
-//! leaves it out, and the other way round, follows from how the table says that each field is present.
+//! It is driven by one table of messages (`data/protobuf.json`); no kind has code of its own. Which fields
+//! are encoded although JSON omits them, and the other way round, follows from the presence of each field in
+//! the table.
 //!
-//! The crate knows neither HTTP nor watches nor storage: it turns a document into bytes and back. Kinds that the table
-//! does not have, custom resources among them, have no protobuf encoding.
+//! The crate does not know HTTP, watches or storage: it converts a document to bytes and back. Kinds that are
+//! not in the table, such as custom resources, have no protobuf encoding.
 //!
 //! ```
 //! use tenure_value::{Limits, Value};
@@ -27,23 +28,27 @@ mod table;
 
 pub mod wire;
 
-pub use compose::{event, event_of, item, item_held, list_around};
+pub use compose::{event, event_from_encoded, item, item_with_managers, list_envelope};
 pub use decode::decode;
-pub use encode::{encode, encode_held};
-pub use error::Error;
+pub use encode::{encode, encode_with_managers};
+pub use error::{Error, ErrorKind};
 
-use error::Fault;
 use table::Table;
 
-/// What every document begins with.
+/// The prefix of every document.
 const MAGIC: &[u8] = b"k8s\0";
 
-/// Compiles the table of messages; call it when a program starts. A row that does not compile is an error.
+/// Compiles the table of messages; call it at start-up. An invalid row is an error.
 pub fn check() -> Result<(), Error> {
-    Table::try_builtin().map(|_| ()).map_err(|reason| Fault::Table(reason.into()).into())
+    Table::try_builtin().map(|_| ()).map_err(|reason| ErrorKind::Table(reason.into()).into())
 }
 
 /// Whether a kind has a protobuf encoding.
 pub fn knows(api_version: &str, kind: &str) -> bool {
     Table::builtin().kind(api_version, kind).is_some()
 }
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,11 +1,11 @@
-//! Who holds what, written straight from the managers: a tree of their field sets would be larger than the object. The
-//! bytes are those that the tree of `metadata.managedFields` gives by the table, which a test compares.
+//! Encodes managers directly: a document of their field sets would be larger than the object. The bytes equal
+//! those of `metadata.managedFields` in the document, which a test checks.
 
 use super::wire::{LENGTH, Writer};
 use tenure_apply::Managers;
 use tenure_fields::fields_v1;
 
-/// The number of `managedFields`, the last one of the metadata.
+/// The field number of `managedFields`, the last one of the metadata.
 const MANAGED_FIELDS: u32 = 17;
 const MANAGER: u32 = 1;
 const OPERATION: u32 = 2;
@@ -15,7 +15,7 @@ const FIELDS_TYPE: u32 = 6;
 const FIELDS: u32 = 7;
 const SUBRESOURCE: u32 = 8;
 
-/// Writes the managers as the end of an object's metadata.
+/// Writes the managers at the end of the metadata of an object.
 pub(super) fn write(managers: &Managers, out: &mut Writer) {
     for manager in managers {
         out.key(MANAGED_FIELDS, LENGTH);
@@ -45,7 +45,7 @@ pub(super) fn write(managers: &Managers, out: &mut Writer) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{encode, encode_held, item, item_held};
+    use super::super::{encode, encode_with_managers, item, item_with_managers};
     use tenure_apply::{Manager, Managers, Operation, Timestamp};
     use tenure_fields::fields_v1;
     use tenure_value::Value;
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn managers_beside_the_tree_give_the_same_bytes_as_in_it() {
+    fn separate_managers_encode_like_those_in_the_document() {
         let long: Vec<String> = (0..500).map(|at| format!(r#""f:key-{at:03}":{{}}"#)).collect();
         let managers = Managers::new([
             manager(
@@ -90,10 +90,10 @@ mod tests {
                 };
                 let whole =
                     Value::Object(bare.as_object().unwrap().with("metadata", Value::Object(metadata)));
-                assert_eq!(encode_held(&bare, Some(&managers)).unwrap(), encode(&whole).unwrap());
-                assert_eq!(item_held(&bare, Some(&managers)).unwrap(), item(&whole).unwrap());
+                assert_eq!(encode_with_managers(&bare, Some(&managers)).unwrap(), encode(&whole).unwrap());
+                assert_eq!(item_with_managers(&bare, Some(&managers)).unwrap(), item(&whole).unwrap());
             }
-            assert_eq!(encode_held(&bare, None).unwrap(), encode(&bare).unwrap());
+            assert_eq!(encode_with_managers(&bare, None).unwrap(), encode(&bare).unwrap());
         }
     }
 }

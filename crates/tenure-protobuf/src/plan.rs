@@ -1,35 +1,35 @@
-//! How an object of a certain shape is written: objects of one message that have the same fields differ only in their
-//! values, so which field comes when, and what stands between, is worked out once per shape and remembered. A plan
-//! means one set of names without nulls; an object with nulls gets a plan of its own that nobody remembers.
+//! Encoding plans: objects of a message with the same fields differ only in their values, so the order of
+//! fields and the constant bytes between them are computed once per set of fields and cached. A plan applies
+//! to one set of names without nulls; an object with nulls gets a plan of its own that is not cached.
 
 use super::{
-    table::{Field, Form, Layout, Message, MessageId, Place, Shape, Zeros},
+    table::{Cardinality, Field, FieldType, Layout, Message, MessageId, WireField, Zeros},
     wire::{BLOCK, LENGTH, Writer},
 };
 use std::{cell::RefCell, rc::Rc};
 use tenure_value::{Text, Value};
 
-/// How many shapes of one message are remembered.
-const REMEMBERED: usize = 4;
+/// The number of cached plans per message.
+const MAX_CACHED: usize = 4;
 
-/// What is done for one field of the wire.
+/// The action for one field.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
-    /// Write the text of the object's field at a position; its key is among the constants.
+    /// Writes the string of the object's field at a position; its key is part of the constants.
     Text { at: usize },
-    /// Write the value of the object's field at a position; its key is among the constants.
-    Content { at: usize, form: Form },
-    /// Write the items of the object's field at a position.
+    /// Writes the value of the object's field at a position; its key is part of the constants.
+    Content { at: usize, field_type: FieldType },
+    /// Writes the items of the object's field at a position.
     Repeat { at: usize, number: u32, field: Field },
-    /// Begin an embedded message.
+    /// Starts an embedded message.
     Enter,
-    /// End the embedded message begun last.
+    /// Ends the innermost embedded message.
     Leave,
-    /// Nothing more.
+    /// No action.
     Nothing,
 }
 
-/// An action, and which bytes come before it whatever the values are: fields without a value, and keys.
+/// An action, with the constant bytes before it: fields without a value, and keys.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub constants: [u8; BLOCK],
@@ -37,10 +37,10 @@ pub(super) struct Step {
     pub action: Action,
 }
 
-/// How objects of one shape are written.
+/// How objects with a set of fields are encoded.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// The names of the object's fields.
+    /// The field names.
     names: Box<[Text]>,
     pub steps: Box<[Step]>,
 }
@@ -53,7 +53,7 @@ impl Plan {
     }
 
     fn make(message: &Message, zeros: &Zeros, fields: &[(Text, Value)]) -> Plan {
-        let mut maker = Maker {
+        let mut maker = PlanBuilder {
             message,
             zeros,
             present: 0,
@@ -76,38 +76,38 @@ impl Plan {
     }
 }
 
-struct Maker<'a> {
+struct PlanBuilder<'a> {
     message: &'a Message,
     zeros: &'a Zeros,
-    /// The bits of the fields that have a value.
+    /// The bits of the fields with a value.
     present: u64,
-    /// Where those fields are in the object, by their bits.
+    /// The positions of those fields in the object, by their bits.
     positions: [usize; 64],
     steps: Vec<Step>,
     /// The constants of the next step.
     constants: Writer,
 }
 
-impl Maker<'_> {
+impl PlanBuilder<'_> {
     /// Adds the steps for a message or one embedded in it.
     fn layout(&mut self, layout: &Layout) {
         for bit in (0..64).filter(|bit| layout.bits >> bit & 1 == 1) {
             let Some((number, place)) = self.message.places.get(bit) else { continue };
             let at = self.positions.get(bit).copied().unwrap_or_default();
             match place {
-                Place::Field(field) if self.present >> bit & 1 == 1 => match field.shape {
-                    Shape::One => {
-                        self.constants.key(*number, field.form.wire_type());
-                        self.step(match field.form {
-                            Form::Text => Action::Text { at },
-                            form => Action::Content { at, form },
+                WireField::Field(field) if self.present >> bit & 1 == 1 => match field.shape {
+                    Cardinality::One => {
+                        self.constants.key(*number, field.field_type.wire_type());
+                        self.step(match field.field_type {
+                            FieldType::Text => Action::Text { at },
+                            field_type => Action::Content { at, field_type },
                         });
                     }
-                    Shape::List | Shape::Map => {
+                    Cardinality::List | Cardinality::Map => {
                         self.step(Action::Repeat { at, number: *number, field: *field });
                     }
                 },
-                Place::Embedded(which) => match self.message.layouts.get(usize::from(*which)) {
+                WireField::Embedded(which) => match self.message.layouts.get(usize::from(*which)) {
                     Some(inner) if inner.within & self.present != 0 => {
                         self.constants.key(*number, LENGTH);
                         self.step(Action::Enter);
@@ -116,12 +116,13 @@ impl Maker<'_> {
                     }
                     _ => self.constants.bytes(self.zeros.of(bit)),
                 },
-                Place::Field(_) => self.constants.bytes(self.zeros.of(bit)),
+                WireField::Field(_) => self.constants.bytes(self.zeros.of(bit)),
             }
         }
     }
 
-    /// Adds a step that comes after the constants since the last one; more than a block of them are steps of their own.
+    /// Adds a step after the constants since the last one; constants beyond one block become steps of their
+    /// own.
     fn step(&mut self, action: Action) {
         let constants = std::mem::take(&mut self.constants).finish();
         let (blocks, rest) = constants.as_chunks::<BLOCK>();
@@ -134,7 +135,7 @@ impl Maker<'_> {
     }
 }
 
-/// The plans that a thread remembers, by message.
+/// The plans that a thread has cached, by message.
 #[derive(Default)]
 pub(super) struct Plans(Vec<Vec<Rc<Plan>>>);
 
@@ -143,17 +144,17 @@ thread_local! {
 }
 
 impl Plans {
-    /// Lends the plans of this thread; they come back by [`Plans::remember`].
+    /// Takes the plans of this thread; [`Plans::remember`] returns them.
     pub fn recall() -> Plans {
         KNOWN.take()
     }
 
-    /// Keeps the plans for the next document.
+    /// Returns the plans for the next document.
     pub fn remember(self) {
         KNOWN.set(self);
     }
 
-    /// Finds or makes the plan for an object of a message.
+    /// Finds or creates the plan for an object of a message.
     pub fn plan(
         &mut self,
         id: MessageId,
@@ -183,7 +184,7 @@ impl Plans {
                 self.0.resize_with(id.index() + 1, Vec::new);
             }
             if let Some(known) = self.0.get_mut(id.index()) {
-                known.truncate(REMEMBERED - 1);
+                known.truncate(MAX_CACHED - 1);
                 known.insert(0, plan.clone());
             }
         }

@@ -1,34 +1,33 @@
-//! Messages that are one value in JSON: points in time, amounts, and numbers that may be words. Reading and writing
-//! of each stand side by side.
+//! Messages that are a single value in JSON: timestamps, quantities and int-or-string values, each with its
+//! decoder and encoder.
 
 use super::{
-    error::Fault,
+    error::ErrorKind,
     wire::{Reader, Writer},
 };
 use tenure_meta::{Timestamp, time::Precision};
 use tenure_value::{Text, Value};
 
-/// The seconds of the first and the last year that have four digits.
+/// The range of timestamps with a four-digit year, in seconds.
 const YEARS: std::ops::RangeInclusive<i64> = -62_167_219_200..=253_402_300_799;
 
-/// Makes a string; a short one without a call, as most are.
+/// Creates a string, inline if it is short.
 #[inline]
 pub(super) fn text(plain: &str) -> Text {
     if plain.len() <= Text::INLINE_CAP { Text::new_inline(plain) } else { Text::new(plain) }
 }
 
-/// Reads a number with a fraction; one without is an integer, as it would be in JSON.
-pub(super) fn double(number: f64) -> Result<Value, Fault> {
+/// Decodes a double; an integral one is an integer, as in JSON.
+pub(super) fn double(number: f64) -> Result<Value, ErrorKind> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() <= EXACT {
         return Ok(Value::Int(number as i64));
     }
-    Value::float(number)
-        .ok_or_else(|| Fault::Value(format!("{number} is not a number that JSON can express")))
+    Value::float(number).ok_or_else(|| ErrorKind::Value(format!("{number} cannot be represented in JSON")))
 }
 
-/// Reads a point in time; no bytes are no time.
-pub(super) fn time(bytes: &[u8], precision: Precision) -> Result<Value, Fault> {
+/// Decodes a timestamp; empty content means none.
+pub(super) fn time(bytes: &[u8], precision: Precision) -> Result<Value, ErrorKind> {
     if bytes.is_empty() {
         return Ok(Value::Null);
     }
@@ -45,15 +44,15 @@ pub(super) fn time(bytes: &[u8], precision: Precision) -> Result<Value, Fault> {
     match (YEARS.contains(&seconds), nanos) {
         (true, Some(nanos)) => Ok(Value::from(Timestamp { seconds, nanos }.format(precision))),
         (false, _) => {
-            Err(Fault::Value(format!("{seconds} seconds since 1970 is not in a year of four digits")))
+            Err(ErrorKind::Value(format!("{seconds} seconds since 1970 is not in a year of four digits")))
         }
         (_, None) => {
-            Err(Fault::Value("the nanoseconds of a time are at least 0 and below 1000000000".into()))
+            Err(ErrorKind::Value("the nanoseconds of a time are at least 0 and below 1000000000".into()))
         }
     }
 }
 
-/// Writes the content of a point in time; what is none is no bytes.
+/// Encodes a timestamp; an invalid one is empty.
 pub(super) fn write_time(out: &mut Writer, text: &str, precision: Precision) {
     let Some(time) = Timestamp::parse(text, precision) else { return };
     let nanos = match precision {
@@ -64,8 +63,8 @@ pub(super) fn write_time(out: &mut Writer, text: &str, precision: Precision) {
     out.number(2, u64::from(nanos));
 }
 
-/// Reads an amount.
-pub(super) fn quantity(bytes: &[u8]) -> Result<Value, Fault> {
+/// Decodes a quantity.
+pub(super) fn quantity(bytes: &[u8]) -> Result<Value, ErrorKind> {
     let mut text = "";
     let mut reader = Reader(bytes);
     while let Some((number, payload)) = reader.next_field()? {
@@ -76,8 +75,8 @@ pub(super) fn quantity(bytes: &[u8]) -> Result<Value, Fault> {
     Ok(Value::String(self::text(if text.is_empty() { "0" } else { text })))
 }
 
-/// Reads a number or a word: which of the two, the number, the word.
-pub(super) fn int_or_string(bytes: &[u8]) -> Result<Value, Fault> {
+/// Decodes an int-or-string value: the type, the integer, the string.
+pub(super) fn int_or_string(bytes: &[u8]) -> Result<Value, ErrorKind> {
     let (mut which, mut amount, mut text) = (0, 0, "");
     let mut reader = Reader(bytes);
     while let Some((number, payload)) = reader.next_field()? {
@@ -91,11 +90,13 @@ pub(super) fn int_or_string(bytes: &[u8]) -> Result<Value, Fault> {
     match which {
         0 => Ok(Value::from(amount)),
         1 => Ok(Value::String(self::text(text))),
-        other => Err(Fault::Value(format!("the type of a number or string is 0 or 1, got {other}"))),
+        other => {
+            Err(ErrorKind::Value(format!("the type of an int-or-string value must be 0 or 1, got {other}")))
+        }
     }
 }
 
-/// Writes the content of a number or a word.
+/// Encodes an int-or-string value.
 pub(super) fn write_int_or_string(out: &mut Writer, value: &Value) {
     let text = value.as_str();
     out.number(1, u64::from(text.is_some()));
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_keep_what_json_shows_of_them() {
+    fn timestamps_have_the_precision_of_json() {
         for (text, precision) in [
             ("2026-11-15T00:45:20Z", Precision::Seconds),
             ("1969-12-31T23:59:59Z", Precision::Seconds),
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_and_a_word_are_told_apart() {
+    fn integers_and_strings_are_distinguished() {
         for value in [Value::Int(80), Value::Int(-1), Value::from("25%"), Value::from("")] {
             let mut out = Writer::default();
             write_int_or_string(&mut out, &value);
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn doubles_without_a_fraction_are_integers() {
+    fn integral_doubles_are_integers() {
         assert_eq!(double(2.0), Ok(Value::Int(2)));
         assert_eq!(double(0.5), Ok(Value::float(0.5).unwrap()));
         assert!(double(f64::NAN).is_err());

@@ -1,6 +1,6 @@
-//! The messages, compiled from the data when first needed. A message of the wire and an object of JSON are not the
-//! same shape: fields of an embedded message stand among those of the object around it. So an object type has
-//! numbered slots, one per JSON name in order, and a layout says which slot each field of the wire fills.
+//! The table of messages, compiled from data on first use. A message and its JSON object differ in structure:
+//! fields of an embedded message are fields of the enclosing object. So an object type has numbered slots,
+//! one per JSON name in order, and a layout maps each protobuf field to its slot.
 
 use super::wire::{FIXED64, LENGTH, VARINT};
 use std::{
@@ -9,30 +9,30 @@ use std::{
 };
 use tenure_value::{Object, Text, Value};
 
-/// How a field is present on the wire and in JSON.
+/// When a field is present in protobuf and in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Presence {
-    /// Always on the wire; left out of JSON when zero.
-    Quiet,
-    /// Always on the wire; in JSON even when zero.
-    Shown,
-    /// On the wire and in JSON if it is set, even to zero.
+    /// Always in protobuf; omitted from JSON if zero.
+    OmitZero,
+    /// Always in protobuf and in JSON.
+    ShowZero,
+    /// In protobuf and in JSON if it is set, even to zero.
     Optional,
-    /// `null` in JSON when absent.
+    /// `null` in JSON if absent.
     Null,
 }
 
-/// How often a field's value occurs.
+/// The cardinality of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum Cardinality {
     One,
     List,
     Map,
 }
 
-/// What a value is.
+/// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum FieldType {
     Text,
     Bytes,
     Bool,
@@ -43,9 +43,9 @@ pub(super) enum Form {
     MicroTime,
     Quantity,
     IntOrString,
-    /// A message whose one field is JSON text.
+    /// A message whose only field is JSON text.
     Json,
-    /// A message whose one field is a list of strings.
+    /// A message whose only field is a list of strings.
     Strings,
     SchemaOrArray(MessageId),
     SchemaOrBool(MessageId),
@@ -53,38 +53,38 @@ pub(super) enum Form {
     Message(MessageId),
 }
 
-impl Form {
-    /// Returns how a value is written.
+impl FieldType {
+    /// Returns the wire type of a value.
     pub fn wire_type(self) -> u8 {
         match self {
-            Form::Bool | Form::Int32 | Form::Int64 => VARINT,
-            Form::Double => FIXED64,
+            FieldType::Bool | FieldType::Int32 | FieldType::Int64 => VARINT,
+            FieldType::Double => FIXED64,
             _ => LENGTH,
         }
     }
 }
 
-/// The words of the data for forms other than messages.
-const FORMS: [(&str, Form); 12] = [
-    ("string", Form::Text),
-    ("bytes", Form::Bytes),
-    ("bool", Form::Bool),
-    ("int32", Form::Int32),
-    ("int64", Form::Int64),
-    ("double", Form::Double),
-    ("time", Form::Time),
-    ("microtime", Form::MicroTime),
-    ("quantity", Form::Quantity),
-    ("intorstring", Form::IntOrString),
-    ("json", Form::Json),
-    ("strings", Form::Strings),
+/// The names of types in the data, except for messages.
+const FIELD_TYPES: [(&str, FieldType); 12] = [
+    ("string", FieldType::Text),
+    ("bytes", FieldType::Bytes),
+    ("bool", FieldType::Bool),
+    ("int32", FieldType::Int32),
+    ("int64", FieldType::Int64),
+    ("double", FieldType::Double),
+    ("time", FieldType::Time),
+    ("microtime", FieldType::MicroTime),
+    ("quantity", FieldType::Quantity),
+    ("intorstring", FieldType::IntOrString),
+    ("json", FieldType::Json),
+    ("strings", FieldType::Strings),
 ];
-/// The message of the schemas that a JSON schema contains.
+/// The message of the schemas in a JSON schema.
 const SCHEMA: &str = "apiextensions.v1.JSONSchemaProps";
 /// The message of an object's metadata.
 const METADATA: &str = "meta.v1.ObjectMeta";
 
-/// The number of a message in the table.
+/// The index of a message in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MessageId(u32);
 
@@ -95,43 +95,46 @@ impl MessageId {
     }
 }
 
-/// A field of the wire that is a field of JSON.
+/// A protobuf field that is a field of the JSON object.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field {
     pub slot: u8,
     pub presence: Presence,
-    pub shape: Shape,
-    pub form: Form,
+    pub shape: Cardinality,
+    pub field_type: FieldType,
 }
 
 impl Field {
-    /// Whether the field is on the wire even without a value.
+    /// Whether the field is encoded even without a value.
     pub fn is_always_written(&self) -> bool {
         match (self.shape, self.presence) {
-            (Shape::List | Shape::Map, _) | (_, Presence::Optional) => false,
-            (_, Presence::Quiet | Presence::Shown) => self.form != Form::Bytes,
-            // These are never set to nothing, only empty.
-            (_, Presence::Null) => matches!(self.form, Form::Time | Form::MicroTime | Form::Json),
+            (Cardinality::List | Cardinality::Map, _) | (_, Presence::Optional) => false,
+            (_, Presence::OmitZero | Presence::ShowZero) => self.field_type != FieldType::Bytes,
+            // These are never nil in Go, only empty.
+            (_, Presence::Null) => {
+                matches!(self.field_type, FieldType::Time | FieldType::MicroTime | FieldType::Json)
+            }
         }
     }
 }
 
-/// What a field of the wire is.
+/// The meaning of a protobuf field.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
+pub(super) enum WireField {
     Field(Field),
-    /// A message whose fields are among those of the object around: which of the message's layouts it has.
+    /// A message whose fields are fields of the enclosing object: the index of its layout.
     Embedded(u8),
 }
 
-/// The fields of a message, or of one embedded in it. A field's bit is its position among all places of the message.
+/// The fields of a message, or of one embedded in it. The bit of a field is its position among all fields of
+/// the message.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
-    /// The bits of the fields, which ascend with their numbers.
+    /// The bits of the fields, in the order of their numbers.
     pub bits: u64,
-    /// The same, and the bits of fields of embedded messages.
+    /// The same, including fields of embedded messages.
     pub within: u64,
-    /// By number, one more than the field's bit; 0 where there is none.
+    /// By number, the bit of the field plus one; 0 if there is none.
     by_number: Box<[u8]>,
 }
 
@@ -143,24 +146,24 @@ impl Layout {
     }
 }
 
-/// A message and the object it stands for.
+/// A message and its JSON object.
 #[derive(Debug, Default)]
 pub(super) struct Message {
-    /// The names of the object's fields in order; a slot is a position here.
+    /// The names of the object's fields in order; a slot is an index into it.
     pub names: Box<[Text]>,
-    /// The slots that are `null` when absent, a bit each.
+    /// The slots that are `null` if absent, as bits.
     pub nulls: u64,
-    /// The numbers and places of all fields of the wire, by their bits.
-    pub places: Box<[(u32, Place)]>,
-    /// The layout of the message itself, and those of the messages embedded in it.
+    /// The numbers and meanings of all fields, by their bits.
+    pub places: Box<[(u32, WireField)]>,
+    /// The layout of the message, and those of the messages embedded in it.
     pub layouts: Box<[Layout]>,
-    /// Bits by name: a table of open addressing, [`Message::ABSENT`] where nothing is.
+    /// Bits by name: an open-addressing hash table, with [`Message::ABSENT`] in empty slots.
     by_name: Box<[(u8, u8)]>,
-    /// What the fields without a value are on the wire, written when first needed.
+    /// The encoded zero values of the fields, computed on first use.
     zeros: OnceLock<Zeros>,
 }
 
-/// The bytes of the fields that are on the wire even without a value.
+/// The encoded zero values of the fields that are always present.
 #[derive(Debug, Default)]
 pub(super) struct Zeros {
     /// By the bits of the fields.
@@ -177,12 +180,12 @@ impl Zeros {
         Zeros { fields, whole }
     }
 
-    /// Returns the bytes of the field with a bit.
+    /// Returns the bytes of a field.
     pub fn of(&self, bit: usize) -> &[u8] {
         self.fields.get(bit).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns the bytes of a message of which no field has a value.
+    /// Returns the bytes of a message without any value.
     pub fn whole(&self) -> &[u8] {
         &self.whole
     }
@@ -191,7 +194,7 @@ impl Zeros {
 impl Message {
     const ABSENT: u8 = u8::MAX;
 
-    /// Finds the bit of the field that has a name in JSON.
+    /// Finds the bit of a field by its JSON name.
     #[inline]
     pub fn find(&self, name: &Text) -> Option<usize> {
         let last = self.by_name.len().checked_sub(1)?;
@@ -208,7 +211,7 @@ impl Message {
         }
     }
 
-    /// Returns what the fields without a value are on the wire; `zero` encodes the field with a bit.
+    /// Returns the encoded zero values; `zero` encodes one field.
     #[inline]
     pub fn zeros(&self, zero: fn(&Message, usize) -> Vec<u8>) -> &Zeros {
         self.zeros.get_or_init(|| Zeros::new(self, zero))
@@ -217,16 +220,16 @@ impl Message {
     /// Returns the field of a slot.
     pub fn field(&self, slot: u8) -> Option<&Field> {
         self.places.iter().find_map(|(_, place)| match place {
-            Place::Field(field) if field.slot == slot => Some(field),
+            WireField::Field(field) if field.slot == slot => Some(field),
             _ => None,
         })
     }
 
     fn index_names(&mut self) {
-        // Half of it stays free, so that a search for what is absent ends soon.
+        // Half of the slots stay empty, so that lookups of absent names end soon.
         let mut by_name = vec![(Self::ABSENT, 0); (2 * self.names.len() + 1).next_power_of_two()];
         for (bit, (_, place)) in (0..).zip(&self.places) {
-            let Place::Field(field) = place else { continue };
+            let WireField::Field(field) = place else { continue };
             let Some(name) = self.names.get(usize::from(field.slot)) else { continue };
             let mut at = place_of(name) & (by_name.len() - 1);
             while by_name.get(at).is_some_and(|(slot, _)| *slot != Self::ABSENT) {
@@ -240,7 +243,7 @@ impl Message {
     }
 }
 
-/// Where the search for a name begins: three letters and the length tell most names apart.
+/// Returns the first slot for a name: three letters and the length distinguish most names.
 #[inline]
 fn place_of(name: &str) -> usize {
     let bytes = name.as_bytes();
@@ -254,7 +257,7 @@ fn place_of(name: &str) -> usize {
 #[derive(Debug, Default)]
 pub(super) struct Table {
     messages: Vec<Message>,
-    /// By kind, the messages of its versions.
+    /// The messages of each kind, by version.
     kinds: HashMap<Text, Vec<(Text, MessageId)>>,
     /// The message of an object's metadata.
     pub metadata: Option<MessageId>,
@@ -265,12 +268,12 @@ impl Table {
     ///
     /// # Panics
     ///
-    /// Where the data file of this crate is wrong; [`check`](crate::check) tells it as an error.
+    /// If the data file of this crate is invalid; [`check`](crate::check) returns an error instead.
     pub fn builtin() -> &'static Table {
         Table::try_builtin().unwrap_or_else(|reason| panic!("data/protobuf.json: {reason}"))
     }
 
-    /// Returns the messages of the built-in kinds, or what is wrong with the data.
+    /// Returns the messages of the built-in kinds, or the error in the data.
     pub fn try_builtin() -> Result<&'static Table, &'static str> {
         static BUILTIN: LazyLock<Result<Table, String>> = LazyLock::new(|| {
             let document: Value =
@@ -280,7 +283,8 @@ impl Table {
         BUILTIN.as_ref().map_err(String::as_str)
     }
 
-    /// Finds the message of a kind; options are the same in every version, and what names none is of the first.
+    /// Finds the message of a kind. Options are the same in every version; without a version the first one is
+    /// used.
     pub fn kind(&self, api_version: &str, kind: &str) -> Option<(MessageId, &Message)> {
         let api_version = if api_version.is_empty() { "v1" } else { api_version };
         let versions = self.kinds.get(kind)?;
@@ -313,7 +317,7 @@ impl Table {
                 .split_once(' ')
                 .ok_or_else(|| format!("kinds: {of:?} must be an API version and a kind"))?;
             let id = name.as_str().and_then(|name| ids.get(name));
-            let id = id.ok_or_else(|| format!("kinds: {of}: there is no message {name}"))?;
+            let id = id.ok_or_else(|| format!("kinds: {of}: unknown message {name}"))?;
             kinds.entry(kind.into()).or_default().push((api_version.into(), *id));
         }
         Ok(Table { messages, kinds, metadata: ids.get(METADATA).copied() })
@@ -324,26 +328,26 @@ impl Table {
 struct Row<'a> {
     number: u32,
     presence: Option<Presence>,
-    shape: Shape,
+    shape: Cardinality,
     word: &'a str,
 }
 
 impl<'a> Row<'a> {
     fn parse(value: &'a Value) -> Result<Row<'a>, String> {
-        let wrong = || format!("a field is a number and a type, not {value}");
+        let wrong = || format!("a field must be a number and a type, got {value}");
         let (number, rest) = value.as_str().and_then(|text| text.split_once(' ')).ok_or_else(wrong)?;
         let marks = [
-            ("!", Some(Presence::Shown)),
+            ("!", Some(Presence::ShowZero)),
             ("?", Some(Presence::Optional)),
             ("~", Some(Presence::Null)),
             ("&", None),
         ];
         let marked = marks.iter().find_map(|(mark, presence)| Some((*presence, rest.strip_prefix(mark)?)));
-        let (presence, rest) = marked.unwrap_or((Some(Presence::Quiet), rest));
+        let (presence, rest) = marked.unwrap_or((Some(Presence::OmitZero), rest));
         let (shape, word) = match (rest.strip_prefix("[]"), rest.strip_prefix("{}")) {
-            (Some(word), _) => (Shape::List, word),
-            (_, Some(word)) => (Shape::Map, word),
-            _ => (Shape::One, rest),
+            (Some(word), _) => (Cardinality::List, word),
+            (_, Some(word)) => (Cardinality::Map, word),
+            _ => (Cardinality::One, rest),
         };
         Ok(Row { number: number.parse().map_err(|_| wrong())?, presence, shape, word })
     }
@@ -358,7 +362,7 @@ impl Compiler<'_> {
     /// Returns the fields of a message with their names.
     fn fields(&self, message: &str) -> Result<Vec<(&Text, Row<'_>)>, String> {
         let fields = self.rows.get(message).and_then(Value::as_object);
-        let fields = fields.ok_or_else(|| format!("there is no message {message:?}"))?;
+        let fields = fields.ok_or_else(|| format!("unknown message {message:?}"))?;
         let row =
             |(name, value)| Row::parse(value).map(|row| (name, row)).map_err(|why| format!("{name}: {why}"));
         fields.iter().map(row).collect()
@@ -371,12 +375,12 @@ impl Compiler<'_> {
         let mut message = Message { names: names.into(), ..Message::default() };
         let (mut places, mut layouts) = (Vec::new(), Vec::new());
         self.layout(name, &message.names, &mut places, &mut layouts)?;
-        // Bits are kept in words of 64.
+        // Bits are stored in words of 64.
         if places.len() > 64 {
             return Err(format!("it has {} fields; at most 64 are supported", places.len()));
         }
         for (_, place) in &places {
-            if let Place::Field(Field { presence: Presence::Null, slot, .. }) = place {
+            if let WireField::Field(Field { presence: Presence::Null, slot, .. }) = place {
                 message.nulls |= 1 << slot;
             }
         }
@@ -385,7 +389,7 @@ impl Compiler<'_> {
         Ok(message)
     }
 
-    /// Collects the names of the object that a message stands for.
+    /// Collects the field names of the JSON object of a message.
     fn names(&self, message: &str, names: &mut Vec<Text>) -> Result<(), String> {
         for (name, row) in self.fields(message)? {
             match row.presence {
@@ -396,12 +400,12 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Adds the layout of a message and those of the ones embedded in it, and returns which one it is.
+    /// Adds the layout of a message and those of its embedded messages, and returns its index.
     fn layout(
         &self,
         message: &str,
         names: &[Text],
-        places: &mut Vec<(u32, Place)>,
+        places: &mut Vec<(u32, WireField)>,
         layouts: &mut Vec<Layout>,
     ) -> Result<u8, String> {
         let many = || format!("{message} has too many fields or too large numbers");
@@ -409,13 +413,13 @@ impl Compiler<'_> {
         rows.sort_by_key(|(_, row)| row.number);
         let (which, first) = (layouts.len(), places.len());
         layouts.push(Layout::default());
-        // The places stand together; those of embedded messages follow.
-        places.extend(rows.iter().map(|(_, row)| (row.number, Place::Embedded(0))));
+        // The fields of a message are contiguous; those of embedded messages follow.
+        places.extend(rows.iter().map(|(_, row)| (row.number, WireField::Embedded(0))));
         let mut layout = Layout::default();
         let mut by_number = vec![0; rows.last().map_or(0, |(_, row)| row.number as usize + 1)];
         for (bit, (name, row)) in (first..).zip(&rows) {
             let place = match row.presence {
-                Some(presence) => Place::Field(Field {
+                Some(presence) => WireField::Field(Field {
                     slot: names
                         .binary_search(name)
                         .ok()
@@ -423,14 +427,14 @@ impl Compiler<'_> {
                         .ok_or_else(many)?,
                     presence,
                     shape: row.shape,
-                    form: self.form(row.word)?,
+                    field_type: self.field_type(row.word)?,
                 }),
-                None => Place::Embedded(self.layout(row.word, names, places, layouts)?),
+                None => WireField::Embedded(self.layout(row.word, names, places, layouts)?),
             };
             let word = u32::try_from(bit).ok().and_then(|bit| 1u64.checked_shl(bit)).ok_or_else(many)?;
             layout.bits |= word;
             layout.within |= word;
-            if let Place::Embedded(inner) = place {
+            if let WireField::Embedded(inner) = place {
                 layout.within |= layouts.get(usize::from(inner)).ok_or_else(many)?.within;
             }
             *by_number.get_mut(row.number as usize).ok_or_else(many)? =
@@ -442,23 +446,23 @@ impl Compiler<'_> {
         u8::try_from(which).map_err(|_| many())
     }
 
-    fn form(&self, word: &str) -> Result<Form, String> {
+    fn field_type(&self, word: &str) -> Result<FieldType, String> {
         let message = |name: &str| {
-            self.ids.get(name).copied().ok_or_else(|| format!("there is no type or message {name:?}"))
+            self.ids.get(name).copied().ok_or_else(|| format!("unknown type or message {name:?}"))
         };
         Ok(match word {
-            "schemaorarray" => Form::SchemaOrArray(message(SCHEMA)?),
-            "schemaorbool" => Form::SchemaOrBool(message(SCHEMA)?),
-            "schemaorstrings" => Form::SchemaOrStrings(message(SCHEMA)?),
-            _ => match FORMS.iter().find(|(of, _)| *of == word) {
-                Some((_, form)) => *form,
-                None => Form::Message(message(word)?),
+            "schemaorarray" => FieldType::SchemaOrArray(message(SCHEMA)?),
+            "schemaorbool" => FieldType::SchemaOrBool(message(SCHEMA)?),
+            "schemaorstrings" => FieldType::SchemaOrStrings(message(SCHEMA)?),
+            _ => match FIELD_TYPES.iter().find(|(of, _)| *of == word) {
+                Some((_, field_type)) => *field_type,
+                None => FieldType::Message(message(word)?),
             },
         })
     }
 }
 
-/// Keeps a name for as long as the table, which is for ever: copies of it count no references.
+/// Leaks a name, which lives as long as the table: clones of it need no reference count.
 fn lasting(name: &str) -> Text {
     if name.len() <= Text::INLINE_CAP {
         Text::new_inline(name)
@@ -472,16 +476,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bad_row_is_an_error_that_names_it() {
+    fn an_invalid_row_is_an_error_with_its_name() {
         for (document, reason) in [
             (r#"{}"#, "messages must be an object"),
             (
                 r#"{"messages":{"a.v1.B":{"c":"x string"}},"kinds":{}}"#,
-                "messages: a.v1.B: c: a field is a number",
+                "messages: a.v1.B: c: a field must be a number",
             ),
-            (r#"{"messages":{"a.v1.B":{"c":"1 strnig"}},"kinds":{}}"#, "no type or message \"strnig\""),
-            (r#"{"messages":{"a.v1.B":{"c":"1 &a.v1.C"}},"kinds":{}}"#, "there is no message \"a.v1.C\""),
-            (r#"{"messages":{},"kinds":{"v1 B":"a.v1.B"}}"#, "kinds: v1 B: there is no message \"a.v1.B\""),
+            (r#"{"messages":{"a.v1.B":{"c":"1 strnig"}},"kinds":{}}"#, "unknown type or message \"strnig\""),
+            (r#"{"messages":{"a.v1.B":{"c":"1 &a.v1.C"}},"kinds":{}}"#, "unknown message \"a.v1.C\""),
+            (r#"{"messages":{},"kinds":{"v1 B":"a.v1.B"}}"#, "kinds: v1 B: unknown message \"a.v1.B\""),
         ] {
             let error = Table::compile(&document.parse().unwrap()).unwrap_err();
             assert!(error.contains(reason), "{document}: {error}");
@@ -506,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn embedded_fields_stand_among_those_around_them() {
+    fn embedded_fields_are_fields_of_the_enclosing_object() {
         let (_, message) = Table::builtin().kind("v1", "Pod").unwrap();
         assert_eq!(*message.names, ["metadata", "spec", "status"]);
         let table = Table::builtin();
@@ -516,12 +520,12 @@ mod tests {
     }
 
     #[test]
-    fn every_name_and_number_leads_to_its_field() {
+    fn fields_are_found_by_name_and_number() {
         for message in &Table::builtin().messages {
             for (bit, (number, place)) in message.places.iter().enumerate() {
                 let layout = message.layouts.iter().find(|of| of.bits >> bit & 1 == 1).unwrap();
                 assert_eq!(layout.find(*number), Some(bit));
-                if let Place::Field(field) = place {
+                if let WireField::Field(field) = place {
                     assert_eq!(message.find(&message.names[usize::from(field.slot)]), Some(bit));
                 }
             }

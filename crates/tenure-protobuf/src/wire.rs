@@ -1,7 +1,7 @@
-//! The wire format itself: keys, numbers and lengths. Reading never looks past its slice; writing leaves one byte for
-//! a length that is not known yet, and moves what follows if the length takes more.
+//! The wire format: keys, numbers and lengths. The reader never reads beyond its slice; the writer reserves
+//! one byte for a length that is not known yet, and moves the content if the length takes more.
 
-use super::error::Fault;
+use super::error::ErrorKind;
 
 /// The wire type of integers and booleans.
 pub const VARINT: u8 = 0;
@@ -13,7 +13,7 @@ const START_GROUP: u8 = 3;
 const END_GROUP: u8 = 4;
 const FIXED32: u8 = 5;
 
-/// One field's content.
+/// The content of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Payload<'a> {
     /// An integer.
@@ -22,7 +22,7 @@ pub enum Payload<'a> {
     Fixed64(u64),
     /// Bytes with a length.
     Bytes(&'a [u8]),
-    /// Four bytes, which no field of the API has.
+    /// Four bytes, which no field of the API uses.
     Fixed32,
 }
 
@@ -36,12 +36,12 @@ impl<'a> Payload<'a> {
         }
     }
 
-    fn unlike(self, wanted: u8) -> Fault {
-        Fault::WireType { found: self.wire_type(), wanted }
+    fn unlike(self, wanted: u8) -> ErrorKind {
+        ErrorKind::WireType { found: self.wire_type(), wanted }
     }
 
     /// Returns the integer.
-    pub fn varint(self) -> Result<u64, Fault> {
+    pub fn varint(self) -> Result<u64, ErrorKind> {
         match self {
             Payload::Varint(number) => Ok(number),
             other => Err(other.unlike(VARINT)),
@@ -49,7 +49,7 @@ impl<'a> Payload<'a> {
     }
 
     /// Returns the eight bytes.
-    pub fn fixed64(self) -> Result<u64, Fault> {
+    pub fn fixed64(self) -> Result<u64, ErrorKind> {
         match self {
             Payload::Fixed64(number) => Ok(number),
             other => Err(other.unlike(FIXED64)),
@@ -57,7 +57,7 @@ impl<'a> Payload<'a> {
     }
 
     /// Returns the bytes.
-    pub fn bytes(self) -> Result<&'a [u8], Fault> {
+    pub fn bytes(self) -> Result<&'a [u8], ErrorKind> {
         match self {
             Payload::Bytes(bytes) => Ok(bytes),
             other => Err(other.unlike(LENGTH)),
@@ -65,16 +65,16 @@ impl<'a> Payload<'a> {
     }
 
     /// Returns the bytes as a string.
-    pub fn text(self) -> Result<&'a str, Fault> {
-        std::str::from_utf8(self.bytes()?).map_err(|_| Fault::Utf8)
+    pub fn text(self) -> Result<&'a str, ErrorKind> {
+        std::str::from_utf8(self.bytes()?).map_err(|_| ErrorKind::Utf8)
     }
 }
 
-/// Reads the fields of a message one after the other.
+/// Reads the fields of a message one by one.
 pub struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// Returns the next field if its key and its number or length take a byte each, as most do.
+    /// Returns the next field if its key and its number or length take one byte each, as most do.
     #[inline(always)]
     pub fn short(&mut self) -> Option<(u32, Payload<'a>)> {
         let [key @ 8..0x80, second @ ..0x80, rest @ ..] = self.0 else { return None };
@@ -93,9 +93,9 @@ impl<'a> Reader<'a> {
         Some((u32::from(key >> 3), payload))
     }
 
-    /// Returns the next field; groups, which no message has, are skipped.
+    /// Returns the next field; groups, which no message uses, are skipped.
     #[inline]
-    pub fn next_field(&mut self) -> Result<Option<(u32, Payload<'a>)>, Fault> {
+    pub fn next_field(&mut self) -> Result<Option<(u32, Payload<'a>)>, ErrorKind> {
         match self.short() {
             Some(field) => Ok(Some(field)),
             None if self.0.is_empty() => Ok(None),
@@ -103,19 +103,19 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn any(&mut self) -> Result<Option<(u32, Payload<'a>)>, Fault> {
+    fn any(&mut self) -> Result<Option<(u32, Payload<'a>)>, ErrorKind> {
         let mut open: usize = 0;
         while !self.0.is_empty() {
             let key = self.varint()?;
             let (number, wire_type) = (key >> 3, (key & 7) as u8);
             let payload = match wire_type {
                 _ if number == 0 || number > u64::from(u32::MAX >> 3) => {
-                    return Err(Fault::Key(number, wire_type));
+                    return Err(ErrorKind::Key(number, wire_type));
                 }
                 VARINT => Payload::Varint(self.varint()?),
                 FIXED64 => Payload::Fixed64(u64::from_le_bytes(self.array()?)),
                 LENGTH => {
-                    let length = usize::try_from(self.varint()?).map_err(|_| Fault::Cut)?;
+                    let length = usize::try_from(self.varint()?).map_err(|_| ErrorKind::Truncated)?;
                     Payload::Bytes(self.take(length)?)
                 }
                 START_GROUP => {
@@ -130,18 +130,18 @@ impl<'a> Reader<'a> {
                     self.array::<4>()?;
                     Payload::Fixed32
                 }
-                _ => return Err(Fault::Key(number, wire_type)),
+                _ => return Err(ErrorKind::Key(number, wire_type)),
             };
             if open == 0 {
                 return Ok(Some((number as u32, payload)));
             }
         }
-        if open == 0 { Ok(None) } else { Err(Fault::Cut) }
+        if open == 0 { Ok(None) } else { Err(ErrorKind::Truncated) }
     }
 
     /// Reads an integer.
     #[inline]
-    pub fn varint(&mut self) -> Result<u64, Fault> {
+    pub fn varint(&mut self) -> Result<u64, ErrorKind> {
         // Most numbers are keys and lengths of one byte.
         match self.0 {
             [byte @ ..0x80, rest @ ..] => {
@@ -152,11 +152,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn long_varint(&mut self) -> Result<u64, Fault> {
+    fn long_varint(&mut self) -> Result<u64, ErrorKind> {
         let mut number = 0u64;
         for (at, byte) in self.0.iter().enumerate().take(10) {
             if at == 9 && *byte > 1 {
-                return Err(Fault::Number);
+                return Err(ErrorKind::Number);
             }
             number |= u64::from(byte & 0x7f) << (7 * at);
             if byte & 0x80 == 0 {
@@ -164,49 +164,49 @@ impl<'a> Reader<'a> {
                 return Ok(number);
             }
         }
-        Err(if self.0.len() < 10 { Fault::Cut } else { Fault::Number })
+        Err(if self.0.len() < 10 { ErrorKind::Truncated } else { ErrorKind::Number })
     }
 
-    fn take(&mut self, length: usize) -> Result<&'a [u8], Fault> {
-        let (taken, rest) = self.0.split_at_checked(length).ok_or(Fault::Cut)?;
+    fn take(&mut self, length: usize) -> Result<&'a [u8], ErrorKind> {
+        let (taken, rest) = self.0.split_at_checked(length).ok_or(ErrorKind::Truncated)?;
         self.0 = rest;
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
-        let (taken, rest) = self.0.split_first_chunk::<N>().ok_or(Fault::Cut)?;
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], ErrorKind> {
+        let (taken, rest) = self.0.split_first_chunk::<N>().ok_or(ErrorKind::Truncated)?;
         self.0 = rest;
         Ok(*taken)
     }
 }
 
-/// Bytes that are being written, in a buffer that reaches beyond them: room is asked for once per field, and constants
-/// are written in blocks of fixed size, the rest of which the next field writes over.
+/// A write buffer with spare initialized bytes: the capacity is checked once per field, and constants are
+/// written in blocks of fixed size, the rest of which is overwritten by the next field.
 #[derive(Default)]
 pub struct Writer {
     buffer: Vec<u8>,
-    /// How much is written.
+    /// The number of bytes written.
     length: usize,
 }
 
-/// How many bytes a block of constants has.
+/// The size of a block of constants.
 pub const BLOCK: usize = 16;
-/// The most bytes that a number takes.
+/// The maximum size of a varint.
 const LONGEST: usize = 10;
 
 impl Writer {
-    /// Makes room for so many bytes.
+    /// Creates a writer with that capacity.
     pub fn with_capacity(bytes: usize) -> Writer {
         Writer { buffer: Vec::with_capacity(bytes), length: 0 }
     }
 
-    /// Returns what is written.
+    /// Returns the bytes.
     pub fn finish(mut self) -> Vec<u8> {
         self.buffer.truncate(self.length);
         self.buffer
     }
 
-    /// Lets `write` append bytes.
+    /// Calls `write` with the bytes, to append to them.
     pub fn append(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         self.buffer.truncate(self.length);
         write(&mut self.buffer);
@@ -291,14 +291,14 @@ impl Writer {
         self.text(bytes);
     }
 
-    /// Begins content whose length is not known yet, and returns where.
+    /// Starts content of unknown length, and returns its position.
     #[inline]
     pub fn begin(&mut self) -> usize {
         self.varint(0);
         self.length
     }
 
-    /// Ends the content that began there.
+    /// Ends the content that started at a position.
     #[inline]
     pub fn end(&mut self, start: usize) {
         let length = self.length - start;
@@ -318,7 +318,7 @@ impl Writer {
         }
     }
 
-    /// Returns the next so many bytes to write to.
+    /// Returns a slice for the next bytes to write.
     #[inline]
     fn room(&mut self, bytes: usize) -> &mut [u8] {
         if self.buffer.len() - self.length < bytes {
@@ -327,7 +327,7 @@ impl Writer {
         self.buffer.get_mut(self.length..self.length + bytes).unwrap_or_default()
     }
 
-    /// Lets the buffer reach a little further, so that little is cleared in vain when something is appended to it.
+    /// Extends the initialized part of the buffer by a little, so that little of it is unused at the end.
     #[cold]
     fn grow(&mut self, bytes: usize) {
         const AHEAD: usize = 1024;
@@ -335,7 +335,7 @@ impl Writer {
     }
 }
 
-/// Writes a number to a place that has room for it, and returns how many bytes it takes.
+/// Writes a number and returns its length.
 #[inline]
 fn put_varint(mut number: u64, to: &mut [u8]) -> usize {
     let mut length = 0;
@@ -351,7 +351,8 @@ fn put_varint(mut number: u64, to: &mut [u8]) -> usize {
     length
 }
 
-/// Copies bytes to a place of the same length; few of them by loads and stores of fixed size, which may overlap.
+/// Copies bytes to a slice of the same length; short ones with loads and stores of fixed size, which may
+/// overlap.
 #[inline]
 fn copy(from: &[u8], to: &mut [u8]) {
     if from.len() > 2 * 32 {
@@ -367,7 +368,7 @@ fn copy(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Copies the first and the last so many bytes; false if there are not as many.
+/// Copies the first and the last `N` bytes; false if there are fewer.
 #[inline(always)]
 fn copy_ends<const N: usize>(from: &[u8], to: &mut [u8]) -> bool {
     let (Some(first), Some(last)) = (from.first_chunk::<N>(), from.last_chunk::<N>()) else { return false };
@@ -385,7 +386,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_read_as_they_were_written() {
+    fn varints_round_trip() {
         for number in [0, 1, 127, 128, 300, 16_383, 16_384, u64::from(u32::MAX), u64::MAX - 1, u64::MAX] {
             let mut out = Writer::default();
             out.number(7, number);
@@ -397,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_is_right_whatever_room_it_takes() {
+    fn lengths_of_any_size_are_correct() {
         for length in [0, 1, 127, 128, 16_383, 16_384, 2_097_152] {
             let mut out = Writer::default();
             out.key(3, LENGTH);
@@ -413,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_every_length_are_written_whole() {
+    fn bytes_of_every_length_are_written_completely() {
         let text: Vec<u8> = (0..200).map(|at| at as u8).collect();
         for length in 0..text.len() {
             for constants in [0, 1, BLOCK] {
@@ -430,16 +431,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_or_too_long_is_refused() {
-        let cases: [(&[u8], Fault); 8] = [
-            (&[0x08], Fault::Cut),
-            (&[0x08, 0x80], Fault::Cut),
-            (&[0x0a, 0x05, 1], Fault::Cut),
-            (&[0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01], Fault::Cut),
-            (&[0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02], Fault::Number),
-            (&[0x00, 0x00], Fault::Key(0, 0)),
-            (&[0x0f], Fault::Key(1, 7)),
-            (&[0x0b, 0x08, 0x01], Fault::Cut),
+    fn truncated_and_overlong_input_is_rejected() {
+        let cases: [(&[u8], ErrorKind); 8] = [
+            (&[0x08], ErrorKind::Truncated),
+            (&[0x08, 0x80], ErrorKind::Truncated),
+            (&[0x0a, 0x05, 1], ErrorKind::Truncated),
+            (&[0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01], ErrorKind::Truncated),
+            (&[0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02], ErrorKind::Number),
+            (&[0x00, 0x00], ErrorKind::Key(0, 0)),
+            (&[0x0f], ErrorKind::Key(1, 7)),
+            (&[0x0b, 0x08, 0x01], ErrorKind::Truncated),
         ];
         for (bytes, fault) in cases {
             assert_eq!(Reader(bytes).next_field(), Err(fault), "{bytes:?}");

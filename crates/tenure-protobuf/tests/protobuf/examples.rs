@@ -1,18 +1,18 @@
-//! Objects that were recorded in both forms.
+//! Objects recorded in JSON and protobuf.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::{fs, path::Path};
 use tenure_protobuf as protobuf;
 use tenure_value::{Limits, Value};
 
-/// An object in both forms.
+/// An object in both encodings.
 pub struct Example {
     pub kind: String,
     pub json: Value,
     pub protobuf: Vec<u8>,
 }
 
-/// Reads the recorded objects.
+/// Parses the recorded objects.
 pub fn examples() -> Vec<Example> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/facts/protobuf-examples.jsonl");
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -28,14 +28,14 @@ pub fn examples() -> Vec<Example> {
     text.lines().map(example).collect()
 }
 
-/// Whether both forms were read at the same version of the object.
+/// Whether both encodings are of the same version of the object.
 fn is_of_one_version(of: &Example) -> bool {
     let version = |object: &Value| object.at(["metadata", "resourceVersion"]).cloned();
     protobuf::decode(&of.protobuf, &Limits::default()).is_ok_and(|read| version(&read) == version(&of.json))
 }
 
 #[test]
-fn recorded_bytes_are_read_as_the_recorded_json() {
+fn recorded_bytes_decode_to_the_recorded_json() {
     let mut compared = 0;
     for of in examples().iter().filter(|of| is_of_one_version(of)) {
         let read = protobuf::decode(&of.protobuf, &Limits::default());
@@ -45,11 +45,12 @@ fn recorded_bytes_are_read_as_the_recorded_json() {
     assert!(compared >= 155, "{compared}");
 }
 
-/// The text of a document within an object is kept as the client wrote it, spaces included; a document tree is not.
+/// The text of an embedded document is stored verbatim, including white space, which a document does not
+/// preserve.
 const VERBATIM: [&str; 1] = ["apps/v1 ControllerRevision"];
 
 #[test]
-fn recorded_json_is_written_as_the_recorded_bytes() {
+fn recorded_json_encodes_to_the_recorded_bytes() {
     let mut compared = 0;
     for of in examples().iter().filter(|of| is_of_one_version(of)) {
         let written = protobuf::encode(&of.json).unwrap();

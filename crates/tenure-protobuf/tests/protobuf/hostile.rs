@@ -1,4 +1,4 @@
-//! Bytes that nobody should send: every answer is an error or a document, never a panic or a stall.
+//! Malicious input: every result is an error or a document, never a panic or a hang.
 
 use crate::{
     examples::examples,
@@ -14,7 +14,7 @@ fn refusal(bytes: &[u8], limits: &Limits) -> String {
 }
 
 #[test]
-fn every_recorded_document_may_be_cut_or_changed_anywhere() {
+fn truncated_and_corrupted_documents_never_panic() {
     for (at, of) in examples().iter().enumerate().filter(|(at, _)| at % 7 == 0) {
         for cut in (0..of.protobuf.len()).step_by(3) {
             check(&of.protobuf[..cut]);
@@ -29,15 +29,15 @@ fn every_recorded_document_may_be_cut_or_changed_anywhere() {
 }
 
 #[test]
-fn errors_say_what_and_where() {
+fn errors_have_the_path_of_the_field() {
     let limits = Limits::default();
     let metadata = |field: &[u8]| document("v1", "ConfigMap", &wrap(1, field));
     for (bytes, message) in [
-        (b"{}".to_vec(), "does not begin with the bytes 6b 38 73 00 (\"k8s\" and a zero)"),
+        (b"{}".to_vec(), "does not start with the bytes 6b 38 73 00 (\"k8s\" and a zero)"),
         (document("v1", "Nothing", &[]), "no kind \"Nothing\" is registered for version \"v1\" in protobuf"),
         (metadata(&wrap(1, &[0xff])), "metadata.name: is not valid UTF-8"),
-        (metadata(&[0x08, 0x01]), "metadata.name: is written with wire type 0, expected 2"),
-        (metadata(&[0x0a, 0x7f, 0x00]), "metadata: the bytes end before the value does"),
+        (metadata(&[0x08, 0x01]), "metadata.name: has wire type 0, expected 2"),
+        (metadata(&[0x0a, 0x7f, 0x00]), "metadata: the value is truncated"),
         (
             document("v1", "Pod", &wrap(2, &wrap(2, &wrap(1, &[0xc3])))),
             "spec.containers[0].name: is not valid UTF-8",
@@ -48,7 +48,7 @@ fn errors_say_what_and_where() {
 }
 
 #[test]
-fn depth_number_and_size_are_limited() {
+fn depth_number_of_values_and_size_are_limited() {
     let limits = Limits { bytes: 4000, depth: 20, nodes: 50 };
     // `not` has the number 28, whose key takes two bytes.
     let nested = (0..30).fold(Vec::new(), |inner, _| {
@@ -83,13 +83,13 @@ fn unknown_fields_are_skipped() {
 }
 
 #[test]
-fn fields_that_come_again_go_on_or_take_the_place_of_the_first() {
+fn repeated_fields_are_concatenated_or_replace_the_first() {
     let read = |raw: &[u8]| protobuf::decode(&document("v1", "ConfigMap", raw), &Limits::default()).unwrap();
     let names = |names: &[&str]| names.iter().flat_map(|name| wrap(1, name.as_bytes())).collect::<Vec<u8>>();
     let name = |object: &Value| object.at(["metadata", "name"]).cloned();
     assert_eq!(name(&read(&wrap(1, &names(&["a", "b"])))), Some(Value::from("b")));
     assert_eq!(name(&read(&wrap(1, &names(&["a", ""])))), None);
-    // Lists and maps whose entries stand between those of others are whole all the same.
+    // Lists and maps with interleaved entries are complete.
     let entry = |number, key: &[u8], value: &[u8]| wrap(number, &[wrap(1, key), wrap(2, value)].concat());
     let (label, note) = (|key: &[u8]| entry(11, key, b"v"), |key: &[u8]| entry(12, key, b"w"));
     let metadata = [label(b"b"), note(b"x"), wrap(14, b"one"), label(b"a"), wrap(14, b"two"), note(b"x")];
@@ -97,25 +97,25 @@ fn fields_that_come_again_go_on_or_take_the_place_of_the_first() {
     let expected: Value =
         r#"{"labels":{"a":"v","b":"v"},"annotations":{"x":"w"},"finalizers":["one","two"]}"#.parse().unwrap();
     assert_eq!(metadata.get("metadata"), Some(&expected));
-    // However many pieces there are, they are put together once.
+    // The pieces are concatenated once, regardless of their number.
     let pieces = [label(b"k"), wrap(14, b"f")].concat().repeat(100_000);
     let finalizers = read(&wrap(1, &pieces)).at(["metadata", "finalizers"]).cloned();
     assert_eq!(finalizers.and_then(|list| list.as_array().map(|items| items.len())), Some(100_000));
 }
 
 #[test]
-fn a_null_is_written_as_what_is_not_there() {
+fn null_is_encoded_as_absent() {
     let read = |text: &str| protobuf::encode(&text.parse().unwrap()).unwrap();
     let with = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","labels":null},"spec":null}"#;
     let without = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}"#;
-    // Once before and once after the shape without nulls has been seen.
+    // Once before and once after the plan without nulls is cached.
     for _ in 0..2 {
         assert_eq!(read(with), read(without));
     }
 }
 
 #[test]
-fn the_corpus_and_its_neighbours_give_an_error_or_a_document() {
+fn the_corpus_and_its_mutations_never_panic() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/protobuf");
     let mut seen = 0;
     for file in fs::read_dir(folder).unwrap() {
@@ -133,7 +133,7 @@ fn the_corpus_and_its_neighbours_give_an_error_or_a_document() {
 
 proptest! {
     #[test]
-    fn any_bytes_give_an_error_or_a_document(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+    fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         fuzzed::protobuf(&bytes);
     }
 }

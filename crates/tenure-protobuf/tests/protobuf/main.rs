@@ -1,4 +1,4 @@
-//! The protobuf form of the built-in kinds: recorded bytes, round trips, hostile bytes.
+//! The protobuf encoding of the built-in kinds: recorded bytes, round trips, malicious input.
 
 mod examples;
 mod fuzzed;

@@ -1,11 +1,11 @@
-//! Objects that were recorded as JSON alone: written and read again they are the same.
+//! Objects recorded as JSON round-trip through protobuf.
 
 use std::{env, fs, path::PathBuf};
 use tenure_protobuf as protobuf;
 use tenure_value::{Limits, Object, Value, json};
 
-/// Returns an object without what protobuf does not carry: nulls, lists that are empty, and the kinds of objects
-/// within objects.
+/// Returns an object without what protobuf does not represent: nulls, empty lists, and the kinds of nested
+/// objects.
 fn carried(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -40,7 +40,7 @@ fn check(object: &Value, about: &str) {
 
 fn read(path: PathBuf) -> Option<Value> {
     let text = fs::read_to_string(&path).ok()?;
-    // Recordings have words where times and allocated numbers were.
+    // Recordings have placeholders for times and allocated numbers.
     let words = [
         ("\"<time>\"", "\"2026-11-15T00:45:20Z\""),
         ("\"TIME\"", "\"2026-11-15T00:45:20Z\""),
@@ -53,16 +53,16 @@ fn read(path: PathBuf) -> Option<Value> {
 }
 
 #[test]
-fn created_objects_of_every_kind_survive() {
+fn created_objects_of_every_kind_round_trip() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../tenure-builtin/tests/facts/defaults-examples.json");
     let checked = each_object(&read(path).unwrap(), "output", "defaults-examples");
     assert!(checked >= 277, "{checked}");
 }
 
-/// Answers of a recorded server, where the recordings are at hand.
+/// Responses of a recorded server, if the recordings exist.
 #[test]
-fn recorded_answers_survive() {
+fn recorded_responses_round_trip() {
     let folder = env::var_os("TENURE_RECORDINGS")
         .map(PathBuf::from)
         .unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance"));
@@ -72,11 +72,11 @@ fn recorded_answers_survive() {
     let checked: Vec<usize> = documents
         .map(|(path, document)| each_object(&document, "expect", &path.display().to_string()))
         .collect();
-    // Files about custom resources and about errors alone have no object that protobuf can carry.
+    // Files about custom resources and errors have no object that protobuf can represent.
     assert!(checked.is_empty() || checked.iter().sum::<usize>() > 1000, "{checked:?}");
 }
 
-/// Checks the objects that stand in members of a name and have a protobuf form, and returns how many there were.
+/// Checks the objects with a protobuf encoding in members of a name, and returns their number.
 fn each_object(value: &Value, member: &str, about: &str) -> usize {
     let children: Vec<(&str, &Value)> = match value {
         Value::Object(fields) => fields.iter().map(|(name, value)| (name.as_str(), value)).collect(),
@@ -89,7 +89,7 @@ fn each_object(value: &Value, member: &str, about: &str) -> usize {
         if name != member {
             return each_object(child, member, about);
         }
-        // Where a recording leaves parts out of the comparison, they are not whole.
+        // If a recording omits parts, the object is incomplete.
         let whole = value.get("ignore").is_none();
         if !whole || text("kind") == "Status" || !protobuf::knows(text("apiVersion"), text("kind")) {
             return 0;

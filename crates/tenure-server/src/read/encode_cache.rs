@@ -77,12 +77,10 @@ impl Form {
         let object = if self.format.view == View::Whole { object } else { partial(&object) };
         let bytes = match (self.format.encoding, self.standing) {
             // A copy without spare capacity, since it is kept.
-            (Encoding::Protobuf, Standing::Alone) => {
-                tenure_protobuf::encode_held(&object, managers).map(|bytes| Bytes::copy_from_slice(&bytes))
-            }
-            (Encoding::Protobuf, Standing::InList) => {
-                tenure_protobuf::item_held(&object, managers).map(|bytes| Bytes::copy_from_slice(&bytes))
-            }
+            (Encoding::Protobuf, Standing::Alone) => tenure_protobuf::encode_with_managers(&object, managers)
+                .map(|bytes| Bytes::copy_from_slice(&bytes)),
+            (Encoding::Protobuf, Standing::InList) => tenure_protobuf::item_with_managers(&object, managers)
+                .map(|bytes| Bytes::copy_from_slice(&bytes)),
             _ => Ok(json::to_vec(&object).into_boxed_slice().into()),
         };
         let bytes = bytes.map_err(|error| ApiError::internal(error.to_string()))?;

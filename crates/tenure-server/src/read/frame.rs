@@ -52,7 +52,7 @@ pub(super) fn frame(event: Event, object: &Value, encoding: Encoding) -> Bytes {
 /// Returns the frame of a document that is encoded already.
 pub(super) fn around(event: Event, document: &[u8], encoding: Encoding) -> Bytes {
     if encoding == Encoding::Protobuf {
-        return tenure_protobuf::event_of(event.word(), document).unwrap_or_default();
+        return tenure_protobuf::event_from_encoded(event.word(), document).unwrap_or_default();
     }
     let parts: [&[u8]; 5] = [b"{\"type\":\"", event.word().as_bytes(), b"\",\"object\":", document, b"}\n"];
     Bytes::from(parts.concat())

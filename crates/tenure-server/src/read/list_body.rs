@@ -63,7 +63,7 @@ pub(crate) fn list_of(
             ("metadata", metadata),
         ]);
         let bytes = items.iter().map(Bytes::len).sum();
-        let (head, tail) = tenure_protobuf::list_around(&envelope, bytes)
+        let (head, tail) = tenure_protobuf::list_envelope(&envelope, bytes)
             .map_err(|error| ApiError::internal(error.to_string()))?;
         return Ok(Response::pieces(media_type, ChunkedBody::new(head, items, b"", tail)));
     }

@@ -1,9 +1,9 @@
-//! What the fuzz target does with its bytes; the tests of hostile bytes do it too.
+//! The body of the fuzz target, also used by the tests of malicious input.
 
 use tenure_protobuf as protobuf;
 use tenure_value::Limits;
 
-/// Reads bytes as they are and as the object of a kind, which chance rarely finds.
+/// Decodes bytes as they are and as objects of several kinds, which random input rarely contains.
 pub fn protobuf(bytes: &[u8]) {
     check(bytes);
     if let Some((of, raw)) = bytes.split_first() {
@@ -20,14 +20,14 @@ const KINDS: [(&str, &str); 5] = [
     ("v1", "WatchEvent"),
 ];
 
-/// Reads bytes, and holds that what was read can be written and read again.
+/// Decodes bytes, and checks that a decoded document can be encoded and decoded again.
 pub fn check(bytes: &[u8]) {
     let Ok(value) = protobuf::decode(bytes, &Limits::default()) else { return };
     let written = protobuf::encode(&value).expect("what was read has a kind");
     protobuf::decode(&written, &Limits::default()).expect("what was written can be read");
 }
 
-/// Writes the field of a message whose number fits one byte of key.
+/// Encodes a field whose key takes one byte.
 pub fn wrap(number: u8, content: &[u8]) -> Vec<u8> {
     let mut length = content.len();
     let mut out = vec![number << 3 | 2];
@@ -40,7 +40,7 @@ pub fn wrap(number: u8, content: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Wraps the bytes of an object.
+/// Adds the envelope to the bytes of an object.
 pub fn document(api_version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
     let names = [wrap(1, api_version.as_bytes()), wrap(2, kind.as_bytes())].concat();
     [b"k8s\0".to_vec(), wrap(1, &names), wrap(2, raw)].concat()
