@@ -36,6 +36,8 @@ pub struct ConnectOptions {
     pub server: Option<String>,
     /// The namespace of objects that name none, instead of the context's.
     pub namespace: Option<String>,
+    /// A bearer token, instead of the credentials of the user.
+    pub token: Option<String>,
 }
 
 /// A server and the credentials for it.
@@ -98,6 +100,9 @@ impl ConnectOptions {
         };
         if let Some(namespace) = &self.namespace {
             config.namespace.clone_from(namespace);
+        }
+        if let Some(token) = &self.token {
+            config.auth = Auth { token: Some(token.clone()), ..Auth::default() };
         }
         Ok(config)
     }
@@ -324,6 +329,8 @@ contexts:
             namespace: Some("n".into()),
             ..options.clone()
         };
+        let other = ConnectOptions { token: Some("other".into()), ..options.clone() }.config().unwrap();
+        assert_eq!(shown(other.auth.credentials().await.unwrap()), ["authorization: Bearer other"]);
         let mixed = mixed.config().unwrap();
         assert_eq!(
             (mixed.server.to_string().as_str(), mixed.namespace.as_str()),

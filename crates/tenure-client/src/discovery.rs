@@ -30,8 +30,9 @@ impl Cluster {
         self.resource(|resource| resource.kind == kind && resource.api_version() == api_version).await
     }
 
-    /// Discards the known kinds, so that new ones are discovered.
+    /// Discards the known kinds and types, so that new ones are discovered.
     pub fn rediscover(&self) {
+        self.schemas.expire();
         self.discovery.0.lock().take();
     }
 

@@ -32,6 +32,8 @@ pub enum ClientError {
         verb: String,
         /// Its object.
         what: String,
+        /// The HTTP status code.
+        code: u16,
         /// The message of the server.
         message: String,
         /// What to do next.

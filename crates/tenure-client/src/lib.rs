@@ -3,6 +3,7 @@
 //! - [`ConnectOptions`] finds the server as `kubectl` does: kubeconfig files, contexts, exec credential plugins, client
 //!   certificates, tokens, proxies, or the service account of a pod.
 //! - [`Cluster`] sends requests, discovers the kinds that the server has ([`Resource`]) and returns their types.
+//! - [`Cluster::page`] and [`Cluster::watch`] read the objects of a kind page by page and follow their changes.
 //! - [`Draft`] is a manifest for a server; [`plan`] and [`apply`] show and carry out a server-side apply of it.
 //! - [`hand_over`] and [`undo`] move ownership without changing values.
 //!
@@ -24,6 +25,7 @@ mod resource;
 mod response;
 mod select;
 mod tls;
+mod watch;
 
 pub use apply::{Draft, Mode, apply, plan};
 pub use cluster::{APPLY_PATCH, Cluster, JSON_PATCH, REQUESTS_AT_ONCE};
@@ -32,4 +34,5 @@ pub use error::ClientError;
 pub use handover::{Rebase, hand_over, undo};
 pub use resource::{Resource, Scope, escaped};
 pub use response::Response;
-pub use select::{Found, Selection};
+pub use select::{Found, Page, Selection};
+pub use watch::{Event, Watch};

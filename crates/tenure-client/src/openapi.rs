@@ -8,9 +8,21 @@ use std::collections::HashMap;
 use tenure_schema::{Schema, SchemaError, TypeRef, openapi};
 use tenure_value::Value;
 
-/// The compiled schemas by group and version; `None` if the server publishes none. What a server publishes as v2 is under
-/// `ALL`. Each is compiled once and lives as long as the process.
-pub(crate) type Schemas = Mutex<HashMap<String, Option<&'static Schema>>>;
+/// The compiled schemas. Each lives as long as the process.
+#[derive(Default)]
+pub(crate) struct Schemas {
+    /// By group and version; `None` if the server publishes none. What a server publishes as v2 is under `ALL`.
+    by_version: Mutex<HashMap<String, Option<&'static Schema>>>,
+    /// By address, where that contains a hash of the document.
+    by_address: Mutex<HashMap<String, &'static Schema>>,
+}
+
+impl Schemas {
+    /// Forgets which schemas are current; those that did not change are not compiled again.
+    pub fn expire(&self) {
+        self.by_version.lock().clear();
+    }
+}
 
 /// The key of a schema for all groups and versions.
 const ALL: &str = "*";
@@ -21,12 +33,12 @@ impl Cluster {
         if let Some(built_in) = Schema::builtin().kind(api_version, kind) {
             return Ok(built_in);
         }
-        let known = self.schemas.lock().get(api_version).copied();
+        let known = self.schemas.by_version.lock().get(api_version).copied();
         let schema = match known {
             Some(schema) => schema,
             None => {
                 let schema = self.compile(api_version).await?;
-                self.schemas.lock().insert(api_version.to_owned(), schema);
+                self.schemas.by_version.lock().insert(api_version.to_owned(), schema);
                 schema
             }
         };
@@ -58,24 +70,33 @@ impl Cluster {
             false => format!("api/{api_version}"),
         };
         let url = index.at(["paths", &name, "serverRelativeURL"]).and_then(Value::as_str);
+        let hashed = url.filter(|url| url.contains("hash="));
+        let known = hashed.and_then(|url| self.schemas.by_address.lock().get(url).copied());
+        if known.is_some() {
+            return Ok(known);
+        }
         let Some(document) = (match url {
             Some(url) => self.find(url).await?,
             None => None,
         }) else {
             return Ok(None);
         };
-        keep(api_version, openapi::compile_v3(&document)).map(Some)
+        let schema = keep(api_version, openapi::compile_v3(&document))?;
+        if let Some(url) = hashed {
+            self.schemas.by_address.lock().insert(url.to_owned(), schema);
+        }
+        Ok(Some(schema))
     }
 
     /// Compiles the OpenAPI v2 document, once.
     async fn compile_v2(&self) -> Result<Option<&'static Schema>, ClientError> {
-        let known = self.schemas.lock().get(ALL).copied();
+        let known = self.schemas.by_version.lock().get(ALL).copied();
         if let Some(schema) = known {
             return Ok(schema);
         }
         let document = self.find("/openapi/v2").await?;
         let schema = document.map(|document| keep(ALL, openapi::compile_v2(&document))).transpose()?;
-        self.schemas.lock().insert(ALL.to_owned(), schema);
+        self.schemas.by_version.lock().insert(ALL.to_owned(), schema);
         Ok(schema)
     }
 }

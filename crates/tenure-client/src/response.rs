@@ -43,7 +43,13 @@ impl Response {
             message if message.is_empty() => format!("the server responded with code {}", self.code),
             message => message,
         };
-        ClientError::Refused { verb: verb.to_owned(), what: what.to_owned(), message, advice }
+        ClientError::Refused {
+            verb: verb.to_owned(),
+            what: what.to_owned(),
+            code: self.code,
+            message,
+            advice,
+        }
     }
 }
 

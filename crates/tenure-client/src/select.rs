@@ -17,6 +17,30 @@ pub struct Selection {
     pub fields: Option<String>,
 }
 
+impl Selection {
+    /// Returns the parameters of a request, each with the separator before it.
+    pub(crate) fn query(&self) -> String {
+        let mut query = String::new();
+        for (name, value) in [("labelSelector", &self.labels), ("fieldSelector", &self.fields)] {
+            if let Some(value) = value {
+                query += &format!("&{name}={}", escaped(value));
+            }
+        }
+        query
+    }
+}
+
+/// A page of a list.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// The objects.
+    pub objects: Vec<Found>,
+    /// The token of the next page; `None` if this is the last.
+    pub next: Option<String>,
+    /// The resourceVersion of the list, from which it can be watched.
+    pub resource_version: String,
+}
+
 /// A live object and its kind.
 #[derive(Clone, Debug)]
 pub struct Found {
@@ -79,24 +103,40 @@ impl Cluster {
         namespace: Option<&str>,
         selection: &Selection,
     ) -> Result<Vec<Found>, ClientError> {
-        let mut query = format!("?limit={PAGE}");
-        for (name, value) in [("labelSelector", &selection.labels), ("fieldSelector", &selection.fields)] {
-            if let Some(value) = value {
-                query += &format!("&{name}={}", escaped(value));
-            }
-        }
-        let (mut found, mut next) = (Vec::new(), String::new());
+        let mut found = Vec::new();
+        let mut next = None;
         loop {
-            let list = self.get(&format!("{}{query}{next}", resource.collection(namespace))).await?;
-            let items = list.get("items").and_then(Value::as_array).into_iter().flatten();
-            found
-                .extend(items.map(|item| Found { resource: resource.clone(), shown: typed(item, resource) }));
-            match list.at(["metadata", "continue"]).and_then(Value::as_str).filter(|token| !token.is_empty())
-            {
-                Some(token) => next = format!("&continue={}", escaped(token)),
+            let page = self.page(resource, namespace, selection, next.as_deref()).await?;
+            found.extend(page.objects);
+            match page.next {
+                Some(token) => next = Some(token),
                 None => return Ok(found),
             }
         }
+    }
+
+    /// Reads one page of the selected objects of a kind: the first, or the one that a token leads to.
+    pub async fn page(
+        &self,
+        resource: &Resource,
+        namespace: Option<&str>,
+        selection: &Selection,
+        token: Option<&str>,
+    ) -> Result<Page, ClientError> {
+        let mut query = format!("?limit={PAGE}{}", selection.query());
+        if let Some(token) = token {
+            query += &format!("&continue={}", escaped(token));
+        }
+        let list = self.get(&format!("{}{query}", resource.collection(namespace))).await?;
+        let items = list.get("items").and_then(Value::as_array).into_iter().flatten();
+        let text = |name| list.at(["metadata", name]).and_then(Value::as_str).filter(|text| !text.is_empty());
+        Ok(Page {
+            objects: items
+                .map(|item| Found { resource: resource.clone(), shown: typed(item, resource) })
+                .collect(),
+            next: text("continue").map(str::to_owned),
+            resource_version: text("resourceVersion").unwrap_or_default().to_owned(),
+        })
     }
 
     /// Reads every object that can be listed, each once, however many versions its kind has.

@@ -34,6 +34,8 @@ pub struct Line {
     pub text: String,
     /// Its owners.
     pub ownership: Ownership,
+    /// The path of the field that it shows or is part of.
+    pub path: Path,
     at: Pointer,
 }
 
@@ -63,10 +65,9 @@ impl Blame {
     /// Finds the owners of every field of an object.
     pub fn of(live: &LiveObject, ty: TypeRef<'_>) -> Blame {
         let places = ownership_by_place(&live.object, &live.managers, ty);
-        let mut shown = FieldSet::default();
+        let shown: FieldSet = places.iter().map(|place| &place.path).collect();
         let mut by_pointer: HashMap<Pointer, (&FieldOwners, Role)> = HashMap::with_capacity(places.len());
         for (at, place) in places.iter().enumerate() {
-            shown.insert(&place.path);
             let is_parent = places.get(at + 1).is_some_and(|next| next.path.starts_with(&place.path));
             let role = if is_parent { Role::Parent } else { Role::Leaf };
             if let Some(pointer) = place.path.pointer(&live.object, ty) {
@@ -78,7 +79,8 @@ impl Blame {
             let found = line.at.ancestors().find_map(|at| by_pointer.get(&at));
             let ownership =
                 found.map_or(Ownership::NotOwnable, |(place, role)| ownership(place, *role, live));
-            Line { text: line.text, ownership, at: line.at }
+            let path = found.map(|(place, _)| place.path.clone()).unwrap_or_default();
+            Line { text: line.text, ownership, path, at: line.at }
         });
         let lines = lines.collect();
         let absent = absent(live, &shown);

@@ -5,6 +5,10 @@
 //! - [`Blame`] lists the owners of every line and field.
 //! - [`Explanation`] explains one field: owners, merge rules, and the effect of each kind of write.
 //! - [`Plan`] is the result of a server-side apply before it happens, computed offline or from a server's dry run.
+//! - [`settle`] turns the decision about a conflict into a manifest and the fields to force.
+//! - [`Change`] is what a write did to an object: its authors, values and owners.
+//! - [`Summary`] and [`Survey`] count the fields, owners and managers of one object and of many.
+//! - [`effect`] describes how a type merges.
 //! - [`Handover`] moves ownership without changing values: transfer, release, adopt, migrate, and the undo of each.
 //!
 //! The crate is pure: no I/O, no clock, no terminal. Commands and user interfaces read documents, call it, and show
@@ -35,6 +39,8 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod blame;
+mod change;
+pub mod effect;
 mod error;
 pub mod handover;
 mod live;
@@ -43,15 +49,22 @@ pub mod owner;
 mod path;
 pub mod plan;
 mod refusal;
+mod settle;
+mod summary;
+mod survey;
 mod target;
 mod why;
 
 pub use blame::{Blame, Field, Line, Ownership};
+pub use change::Change;
 pub use error::OwnershipError;
 pub use handover::{Handover, Undo};
 pub use live::LiveObject;
 pub use manifest::{Applier, Force, Manifest};
 pub use plan::{Action, Conflict, Difference, Plan, Verdict};
 pub use refusal::{Cause, Refusal};
+pub use settle::{Settlement, settle};
+pub use summary::Summary;
+pub use survey::{ManagerActivity, Survey};
 pub use target::{Target, kind_word};
 pub use why::{Effect, Explanation};

@@ -35,19 +35,25 @@ impl Connection {
         self.namespace.as_deref()
     }
 
-    /// Connects to the server and runs what uses it.
-    pub fn run<T>(&self, work: impl AsyncFnOnce(Cluster) -> Result<T, Error>) -> Result<T, Error> {
-        // One thread is enough: commands wait for the server most of the time.
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-        let options = ConnectOptions {
+    /// Returns how to find the server.
+    pub fn options(&self) -> ConnectOptions {
+        ConnectOptions {
             kubeconfig: self.kubeconfig.clone(),
             context: self.context.clone(),
             cluster: self.cluster.clone(),
             user: self.user.clone(),
             server: self.server.clone(),
             namespace: self.namespace.clone(),
-        };
+            token: None,
+        }
+    }
+
+    /// Connects to the server and runs what uses it.
+    pub fn run<T>(&self, work: impl AsyncFnOnce(Cluster) -> Result<T, Error>) -> Result<T, Error> {
+        // One thread is enough: commands wait for the server most of the time.
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
+        let options = self.options();
         runtime.block_on(async { work(Cluster::connect(&options).await?).await })
     }
 }

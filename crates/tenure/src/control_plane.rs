@@ -1,10 +1,11 @@
 //! Runs a control plane: builds the server, creates the objects that every client expects, and serves until a signal.
 
-use crate::signal::terminated;
+use crate::{page::PageAndApi, signal::terminated};
 use std::{net::SocketAddr, sync::Arc};
 use tenure_http::listener::{self, Tls};
 use tenure_server::{Server, ServerOptions};
 use tenure_store::Store;
+use tenure_ui::Page;
 use tokio::net::TcpListener;
 
 /// What a control plane is made of.
@@ -19,6 +20,8 @@ pub struct ControlPlane {
     pub advertised: SocketAddr,
     /// The authority to publish in every namespace, together with the service account `default`, if this is wanted.
     pub default_objects: Option<String>,
+    /// The page, if it is served beside the API.
+    pub page: Option<Arc<Page>>,
 }
 
 impl ControlPlane {
@@ -29,7 +32,7 @@ impl ControlPlane {
         ready: impl FnOnce() -> Result<(), String>,
     ) -> Result<(), String> {
         let stop = terminated().map_err(|error| format!("cannot handle signals: {error}"))?;
-        let ControlPlane { store, tls, options, advertised, default_objects } = self;
+        let ControlPlane { store, tls, options, advertised, default_objects, page } = self;
         let started = async {
             let server = Server::with_options(store, options).await?;
             server.announce(advertised);
@@ -48,7 +51,12 @@ impl ControlPlane {
             stop.await;
             stopping.stop();
         };
-        listener::serve(listener, tls, server, stop).await;
+        match page {
+            Some(page) => {
+                listener::serve(listener, tls, Arc::new(PageAndApi { page, api: server }), stop).await;
+            }
+            None => listener::serve(listener, tls, server, stop).await,
+        }
         tracing::info!("stopped");
         Ok(())
     }

@@ -18,6 +18,7 @@ mod identity;
 mod kinds;
 mod logging;
 mod outcome;
+mod page;
 mod place;
 mod plan_text;
 mod signal;

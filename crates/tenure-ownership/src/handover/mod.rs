@@ -9,7 +9,7 @@ mod undo;
 pub use step::{Step, Values, adopt, migrate, release, transfer};
 pub use undo::{Undo, read_undo_file, undo_file};
 
-use crate::LiveObject;
+use crate::{LiveObject, plan::document};
 use patch::{guard, operation, replace_managers};
 use tenure_apply::{Managers, OwnershipChange, ownership_changes};
 use tenure_fields::Path;
@@ -84,6 +84,19 @@ impl Handover {
         };
         self.owners.iter().map(timeless).eq(other.owners.iter().map(timeless))
             && self.removals().eq(other.removals())
+    }
+
+    /// Returns the handover as a document: who gains and loses what, what is removed, and the notes.
+    pub fn to_value(&self) -> Value {
+        let removed = self.removals().map(|(path, value)| {
+            Value::object([("path", Value::from(path.quoted().to_string())), ("value", value.clone())])
+        });
+        Value::object([
+            ("empty", Value::from(self.is_empty())),
+            ("owners", Value::array(self.owners.iter().map(document::change))),
+            ("removed", Value::array(removed)),
+            ("notes", Value::array(self.notes.iter().map(|note| Value::from(note.as_str())))),
+        ])
     }
 
     /// Returns the patch that carries it out, on exactly the object it was computed from.

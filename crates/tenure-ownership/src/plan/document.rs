@@ -29,23 +29,14 @@ impl Plan {
 
     /// Returns the values that change, with those of a Secret redacted.
     pub fn shown_values(&self) -> Vec<Difference> {
-        let redacted = |difference: &Difference| Difference {
-            path: difference.path.clone(),
-            before: difference.before.as_ref().map(|_| Value::from("*** (before)")),
-            after: difference.after.as_ref().map(|_| Value::from("*** (after)")),
-        };
-        let shown = |difference: &Difference| match self.is_secret(&difference.path) {
-            true => redacted(difference),
-            false => difference.clone(),
-        };
-        self.values.iter().map(shown).collect()
+        self.values.iter().map(|difference| redacted(difference, &self.target.word)).collect()
     }
 
     /// Returns the conflicts, with the values of a Secret redacted.
     pub fn shown_conflicts(&self) -> Vec<Conflict> {
         let shown = |conflict: &Conflict| {
             let mut conflict = conflict.clone();
-            if self.is_secret(&conflict.path) {
+            if is_secret(&self.target.word, &conflict.path) {
                 conflict.live = conflict.live.map(|_| Value::from("*** (theirs)"));
                 conflict.proposed = conflict.proposed.map(|_| Value::from("*** (mine)"));
             }
@@ -53,11 +44,23 @@ impl Plan {
         };
         self.conflicts().iter().map(shown).collect()
     }
+}
 
-    fn is_secret(&self, path: &Path) -> bool {
-        let is_in = |name: &str| path.first() == Some(&PathElement::field(name));
-        self.target.word == "secret" && (is_in("data") || is_in("stringData"))
+/// Returns a difference without the values of a Secret.
+pub(crate) fn redacted(difference: &Difference, word: &str) -> Difference {
+    if !is_secret(word, &difference.path) {
+        return difference.clone();
     }
+    Difference {
+        path: difference.path.clone(),
+        before: difference.before.as_ref().map(|_| Value::from("*** (before)")),
+        after: difference.after.as_ref().map(|_| Value::from("*** (after)")),
+    }
+}
+
+fn is_secret(word: &str, path: &Path) -> bool {
+    let is_in = |name: &str| path.first() == Some(&PathElement::field(name));
+    word == "secret" && (is_in("data") || is_in("stringData"))
 }
 
 fn at(path: &Path) -> Object {
@@ -71,12 +74,12 @@ fn with(object: Object, name: &'static str, value: &Option<Value>) -> Object {
     }
 }
 
-fn value(difference: &Difference) -> Value {
+pub(crate) fn value(difference: &Difference) -> Value {
     let object = with(at(&difference.path), "before", &difference.before);
     Value::Object(with(object, "after", &difference.after))
 }
 
-fn change(change: &OwnershipChange) -> Value {
+pub(crate) fn change(change: &OwnershipChange) -> Value {
     let paths =
         |set: &FieldSet| Value::array(set.leaves().iter().map(|path| Value::from(path.quoted().to_string())));
     let owner = owner::to_value(&change.owner).as_object().cloned().unwrap_or_default();

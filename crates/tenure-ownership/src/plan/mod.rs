@@ -2,7 +2,7 @@
 //! object alone ([`offline`]) or from a server's answer to a dry run ([`from_dry_run`]).
 
 mod difference;
-mod document;
+pub(crate) mod document;
 mod dry_run;
 mod findings;
 mod offline;

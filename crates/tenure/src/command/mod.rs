@@ -38,6 +38,7 @@ commands! {
     release Release,
     migrate Migrate,
     undo Undo,
+    ui Ui,
     patch Patch,
     simulate Simulate,
     schema Schema,

@@ -20,11 +20,13 @@ use std::{
     sync::Arc,
 };
 use tenure_admission::{AdmissionChain, PluginSelection};
+use tenure_client::ConnectOptions;
 use tenure_http::{Authentication, Credentials, listener::bind, reachable, write_insecure_kubeconfig};
 use tenure_server::{Behavior, ServerOptions};
 use tenure_store::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
 #[cfg(feature = "etcd")]
 use tenure_store::{EtcdOptions, EtcdStore};
+use tenure_ui::Page;
 
 /// Run the control plane.
 #[derive(Args)]
@@ -151,14 +153,17 @@ async fn serve(options: Options) -> Result<(), Error> {
         Compatibility::Tenure => Behavior::tenure(),
     };
     options.identity.apply(&mut server_options)?;
+    let connect = ConnectOptions { kubeconfig: Some(kubeconfig.clone()), ..ConnectOptions::default() };
+    let page = Arc::new(Page::new(connect, !options.insecure_http));
     let control_plane = ControlPlane {
         store,
         tls,
         options: server_options,
         advertised: address,
         default_objects: options.service_accounts.then_some(authority),
+        page: Some(page.clone()),
     };
-    control_plane.serve(listener, || greet(address, &kubeconfig, options.insecure_http)).await?;
+    control_plane.serve(listener, || greet(address, &kubeconfig, &page, options.insecure_http)).await?;
     Ok(())
 }
 
@@ -183,13 +188,15 @@ async fn open_store(options: &Options, encryption: &EncryptionConfig) -> Result<
 }
 
 /// Prints the address and how to connect.
-fn greet(address: SocketAddr, kubeconfig: &Path, insecure: bool) -> Result<(), String> {
+fn greet(address: SocketAddr, kubeconfig: &Path, page: &Page, insecure: bool) -> Result<(), String> {
     let scheme = if insecure { "http" } else { "https" };
-    let kubeconfig = kubeconfig.canonicalize().map_err(|error| format!("{}: {error}", kubeconfig.display()))?;
+    let server = format!("{scheme}://{}", reachable(address));
+    let kubeconfig =
+        kubeconfig.canonicalize().map_err(|error| format!("{}: {error}", kubeconfig.display()))?;
     println!(
-        "Tenure listens on {scheme}://{}\n\n  export KUBECONFIG={}\n  kubectl create configmap hello --from-literal=who=world\n  kubectl get configmap hello -o yaml --show-managed-fields",
-        reachable(address),
-        kubeconfig.display()
+        "Tenure listens on {server}\n\n  export KUBECONFIG={}\n  kubectl create configmap hello --from-literal=who=world\n  kubectl get configmap hello -o yaml --show-managed-fields\n\nIn the browser, once: {server}{}",
+        kubeconfig.display(),
+        page.sign_in_link()
     );
     Ok(())
 }

@@ -86,6 +86,7 @@ async fn serve(settings: Settings) -> Result<(), String> {
         options,
         advertised: SocketAddr::new(settings.advertise, settings.bind.port()),
         default_objects: None,
+        page: None,
     };
     let ready = || {
         tracing::info!(address = %settings.bind, "serving");

@@ -8,6 +8,7 @@ use crate::{
 };
 use clap::Args;
 use std::fmt::Write;
+use tenure_ownership::effect;
 use tenure_schema::{
     Schema,
     audit::{self, WeakKey, Weakness},
@@ -51,7 +52,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     weak.dedup();
     match options.output {
         Format::Text => terminal.print(render(&weak, terminal))?,
-        format => terminal.print_value(&Value::array(weak.iter().map(to_value)), format)?,
+        format => terminal.print_value(&Value::array(weak.iter().map(effect::weak_key_to_value)), format)?,
     }
     Ok(if weak.is_empty() { Outcome::Done } else { Outcome::Changes })
 }
@@ -63,7 +64,7 @@ fn render(weak: &[WeakKey], terminal: &Terminal) -> String {
         let _ = writeln!(out, "{}", paint.ink(Ink::Strong, format_args!("{}.{}", weak.parent, weak.field)));
         let reasons: Vec<String> = weak.reasons.iter().map(Weakness::to_string).collect();
         let _ = writeln!(out, "  merged by {}: {}", paint.ink(Ink::Warning, weak.keys()), reasons.join("; "));
-        let _ = writeln!(out, "  {}", advice(weak));
+        let _ = writeln!(out, "  {}", effect::advice(weak));
     }
     let count = match weak.len() {
         0 => "every merged list has a unique key".to_owned(),
@@ -72,36 +73,4 @@ fn render(weak: &[WeakKey], terminal: &Terminal) -> String {
     };
     let _ = writeln!(out, "{count}");
     out
-}
-
-/// Returns what would be better.
-fn advice(weak: &WeakKey) -> String {
-    let has = |weakness| weak.reasons.contains(&weakness);
-    if !weak.recommended_keys.is_empty() {
-        return format!("recommended: {}, sent as $patchMergeKey", weak.recommended_keys.join("+"));
-    }
-    if has(Weakness::NoKey) {
-        return "recommended: list type map with keys that every entry has, or atomic".into();
-    }
-    if has(Weakness::KeyMayBeMissing) {
-        return "recommended: make the key required, or give it a default".into();
-    }
-    if has(Weakness::Repeats) {
-        return "no key is unique: entries may be equal in all of them; give each entry its own".into();
-    }
-    "recommended: declare the list as a map with this key, so that uniqueness is validated".into()
-}
-
-fn to_value(weak: &WeakKey) -> Value {
-    let texts = |texts: &[tenure_value::Text]| Value::array(texts.iter().cloned().map(Value::from));
-    let reasons = weak.reasons.iter().map(|reason| Value::from(reason.to_string()));
-    Value::object([
-        ("type", Value::from(weak.parent.clone())),
-        ("field", Value::from(weak.field.clone())),
-        ("mergeKey", weak.merge_key.clone().map_or(Value::Null, Value::from)),
-        ("mapKeys", texts(&weak.map_keys)),
-        ("recommendedKeys", texts(&weak.recommended_keys)),
-        ("reasons", Value::array(reasons)),
-        ("advice", Value::from(advice(weak))),
-    ])
 }

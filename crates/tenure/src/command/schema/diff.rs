@@ -12,7 +12,7 @@ use clap::Args;
 use std::{fmt::Write, path::PathBuf};
 use tenure_apply::Manager;
 use tenure_client::Selection;
-use tenure_ownership::LiveObject;
+use tenure_ownership::{LiveObject, effect};
 use tenure_schema::{
     Schema,
     merging::{self, Change},
@@ -160,15 +160,13 @@ fn affected(
             continue;
         }
         let live = LiveObject::read(&document.value).map_err(|error| Error::document(&document.place, error))?;
-        let managers = live.managers.iter().filter(|manager| manager.api_version == api_version);
         let name = match live.namespace() {
             "" => live.name().to_owned(),
             namespace => format!("{namespace}/{}", live.name()),
         };
+        let owners = effect::affected_managers(&live, api_version, change);
         affected.extend(
-            managers
-                .filter(|manager| manager.fields.reaches(&change.path))
-                .map(|manager| Affected { object: name.clone(), manager: manager.clone() }),
+            owners.map(|manager| Affected { object: name.clone(), manager: manager.clone() }),
         );
     }
     Ok(affected)
@@ -210,20 +208,8 @@ fn render(kinds: &[KindChange], looked: bool, terminal: &Terminal) -> String {
 
 fn to_value(kind: &KindChange) -> Value {
     let change = |(change, affected): &(Change, Vec<Affected>)| {
-        let affected = affected.iter().map(|affected| {
-            Value::object([
-                ("object", Value::from(affected.object.clone())),
-                ("manager", Value::from(affected.manager.name.clone())),
-                ("operation", Value::from(affected.manager.operation.as_str())),
-            ])
-        });
-        Value::object([
-            ("path", Value::from(change.path.to_string())),
-            ("before", Value::from(change.before.to_string())),
-            ("after", Value::from(change.after.to_string())),
-            ("consequence", Value::from(change.consequence())),
-            ("affects", Value::array(affected)),
-        ])
+        let affected = affected.iter().map(|affected| (affected.object.clone(), &affected.manager));
+        effect::change_to_value(change, affected)
     };
     Value::object([
         ("from", Value::from(kind.api_version.clone())),

@@ -1,8 +1,7 @@
-//! `tenure schema`: how types merge. Each subcommand is a file; [`effect`] describes what each kind of write does to a field.
+//! `tenure schema`: how types merge. Each subcommand is a file.
 
 mod audit;
 mod diff;
-mod effect;
 mod show;
 
 use crate::{Error, Outcome, terminal::Terminal};

@@ -1,6 +1,5 @@
 //! `tenure schema show`: how a kind, or a field of it, merges.
 
-use super::effect::{self, Effects};
 use crate::{
     Error, Outcome,
     kinds::{self, Kind},
@@ -9,8 +8,8 @@ use crate::{
 };
 use clap::Args;
 use std::fmt::Write;
+use tenure_ownership::effect::{self, Effects};
 use tenure_schema::{Located, SchemaError};
-use tenure_value::Value;
 
 /// Show how a kind, or a field of it, merges.
 #[derive(Args)]
@@ -43,7 +42,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let (kind, place) = locate(&types, &options.place)?;
     match options.output {
         Format::Text => terminal.print(render(&kind, &place, options.depth, terminal))?,
-        format => terminal.print_value(&to_value(&kind, &place), format)?,
+        format => terminal.print_value(&effect::to_value(&kind.api_version, &kind.name, &place), format)?,
     }
     Ok(Outcome::Done)
 }
@@ -113,42 +112,6 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
-}
-
-fn to_value(kind: &Kind, place: &Located<'_>) -> Value {
-    let effects = Effects::of(place);
-    let what = |place: &Located<'_>| {
-        let outline = place.of.outline(0).to_string();
-        Value::from(outline.trim_end())
-    };
-    let inner = place.of.locate("[]").unwrap_or_else(|_| place.clone());
-    let fields = inner.of.fields().map(|(field, of)| {
-        let below = Located { path: place.path.clone(), field: Some(field), of };
-        let effects = Effects::of(&below);
-        Value::object([
-            ("name", Value::from(field.name.clone())),
-            ("type", what(&below)),
-            ("required", Value::from(field.required)),
-            ("serverSideApply", Value::from(effects.apply)),
-            ("strategicMergePatch", Value::from(effects.strategic)),
-        ])
-    });
-    let default = place.field.and_then(|field| field.slot.default.clone());
-    Value::object(
-        [
-            ("apiVersion", Value::from(kind.api_version.clone())),
-            ("kind", Value::from(kind.name.clone())),
-            ("path", Value::from(place.path.to_string())),
-            ("type", what(place)),
-            ("required", Value::from(place.field.is_some_and(|field| field.required))),
-            ("serverSideApply", Value::from(effects.apply)),
-            ("strategicMergePatch", Value::from(effects.strategic)),
-            ("jsonMergePatch", Value::from(effects.merge)),
-            ("fields", Value::array(fields)),
-        ]
-        .into_iter()
-        .chain(default.map(|default| ("default", default))),
-    )
 }
 
 #[cfg(test)]

@@ -1,0 +1,110 @@
+// Requests to the endpoints of the page. A session that has ended and a connection that is lost are events, which the frame of the
+// page shows in one place.
+
+const ROOT = "/ui/api/";
+const HEADERS = { "tenure-page": "1", "content-type": "application/json" };
+
+/** Tells about "expired" sessions, and about a "lost" and "restored" connection. */
+export const connection = new EventTarget();
+
+let lost = false;
+
+function setLost(now) {
+  if (lost === now) return;
+  lost = now;
+  connection.dispatchEvent(new Event(now ? "lost" : "restored"));
+}
+
+/** A request that failed, with the status code and a message for people. */
+export class ApiError extends Error {
+  constructor(code, message) {
+    super(message);
+    this.code = code;
+  }
+}
+
+function address(path, query) {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value !== undefined && value !== null && value !== "") parameters.set(name, value);
+  }
+  const text = parameters.toString();
+  return ROOT + path + (text ? "?" + text : "");
+}
+
+async function send(method, path, { query, body, signal } = {}) {
+  let response;
+  try {
+    response = await fetch(address(path, query), {
+      method, signal, headers: HEADERS, cache: "no-store", credentials: "same-origin",
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    setLost(true);
+    throw new ApiError(0, "the page has lost its connection");
+  }
+  setLost(false);
+  if (response.ok) return response;
+  const answer = await response.json().catch(() => ({}));
+  fail(response.status, answer.error ?? response.statusText, path);
+}
+
+function fail(code, message, path) {
+  if (code === 401 && path !== "session") connection.dispatchEvent(new Event("expired"));
+  throw new ApiError(code, message);
+}
+
+export const get = async (path, query, signal) => (await send("GET", path, { query, signal })).json();
+export const post = async (path, body, signal) => (await send("POST", path, { body, signal })).json();
+export const signOut = () => send("DELETE", "session");
+
+/** Reads a stream of JSON lines until it ends. */
+async function lines(path, query, signal, onLine) {
+  const response = await send("GET", path, { query, signal });
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let parts = [];
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    let rest = value;
+    for (let end = rest.indexOf("\n"); end >= 0; end = rest.indexOf("\n")) {
+      parts.push(rest.slice(0, end));
+      const line = JSON.parse(parts.join(""));
+      parts = [];
+      rest = rest.slice(end + 1);
+      if (line.type === "error") fail(line.code, line.error, path);
+      onLine(line);
+    }
+    parts.push(rest);
+  }
+}
+
+/** Follows a stream, and starts again when it breaks, until the signal ends it. Errors that trying again cannot mend are thrown. */
+export async function follow(path, query, signal, onLine) {
+  let pause = 250;
+  for (;;) {
+    try {
+      await lines(path, query, signal, (line) => {
+        pause = 250;
+        onLine(line);
+      });
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof ApiError && error.code !== 0 && error.code !== 502 && error.code !== 503) throw error;
+      setLost(true);
+    }
+    if (signal.aborted) return;
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    pause = Math.min(pause * 2, 5000);
+  }
+}
+
+/** Reads a stream that has an end. */
+export async function once(path, query, signal, onLine) {
+  try {
+    await lines(path, query, signal, onLine);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}

@@ -1,0 +1,132 @@
+// The frame of the page: navigation, the address of each view, the session, and the states that concern all views.
+
+import { announce, fill, h, icon } from "./dom.js";
+import { ApiError, connection, get, post, signOut } from "./api.js";
+import { errorPage, loading } from "./elements.js";
+import { ROOT, go, navigation, title } from "./navigation.js";
+import "./view-sign-in.js";
+import "./view-objects.js";
+import "./view-object.js";
+import "./view-apply.js";
+import "./view-handover.js";
+import "./view-managers.js";
+import "./view-types.js";
+
+// The views: the first part of the address, the element, and the title.
+const VIEWS = {
+  objects: ["objects-view", "Objects"],
+  object: ["object-view", "Object"],
+  apply: ["apply-view", "Try an apply"],
+  handover: ["handover-view", "Hand over"],
+  managers: ["managers-view", "Managers"],
+  types: ["types-view", "Types"],
+};
+const NAVIGATION = ["objects", "apply", "handover", "managers", "types"];
+
+const main = document.getElementById("main");
+const bar = document.getElementById("bar");
+const notice = document.getElementById("notice");
+let session;
+
+function route() {
+  const path = location.pathname.slice(ROOT.length).split("/").map(decodeURIComponent);
+  const [name, ...parts] = path[0] ? path : ["objects"];
+  const known = VIEWS[name];
+  drawBar(name === "object" ? "objects" : name);
+  if (!session) return;
+  if (!known) return fill(main, errorPage("There is no such page", { message: "check the address, or start at Objects" }));
+  const [tag, words] = known;
+  title(words);
+  const view = document.createElement(tag);
+  view.parts = parts;
+  view.query = new URLSearchParams(location.search);
+  fill(main, view);
+  main.scrollTop = 0;
+}
+
+function drawBar(current) {
+  const theme = localStorage.getItem("theme") ?? "";
+  fill(bar,
+    h("a", { class: "brand", href: ROOT, "aria-label": "Tenure, start" }, h("img", { src: "/ui/assets/icon.svg", alt: "", width: "26", height: "26" }), h("span", null, "Tenure")),
+    session && h("nav", { "aria-label": "Views" }, NAVIGATION.map((name) =>
+      h("a", { href: ROOT + name, "aria-current": name === current ? "page" : undefined }, VIEWS[name][1]))),
+    h("div", { class: "end" },
+      session && h("div", { class: "server", title: `${session.server} ${session.version}` }, h("b", null, session.user || "signed in"), h("span", null, session.server.replace(/^https?:\/\//, ""))),
+      h("button", { type: "button", class: "quiet", onclick: nextTheme, title: "Change the colours" }, icon("sun"), h("span", { class: "hidden-text" }, `Colours: ${theme || "as the system"}`)),
+      session && h("button", { type: "button", class: "quiet", onclick: leave, title: "Sign out" }, icon("out"), h("span", { class: "hidden-text" }, "Sign out"))));
+  revealCurrent();
+}
+
+const THEMES = ["", "light", "dark"];
+
+/** On a narrow screen the current view may be beside the part of the navigation that is seen. */
+function revealCurrent() {
+  bar.querySelector("[aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
+}
+
+function nextTheme() {
+  const next = THEMES[(THEMES.indexOf(localStorage.getItem("theme") ?? "") + 1) % THEMES.length];
+  localStorage.setItem("theme", next);
+  applyTheme();
+  route();
+  announce(`Colours: ${next || "as the system"}`);
+}
+
+function applyTheme() {
+  document.documentElement.dataset.theme = localStorage.getItem("theme") ?? "";
+}
+
+async function leave() {
+  await signOut().catch(() => {});
+  askToSignIn("You have signed out.");
+}
+
+function askToSignIn(message) {
+  session = undefined;
+  drawBar("");
+  title("Sign in");
+  const view = document.createElement("sign-in-view");
+  view.message = message;
+  view.onSignedIn = (opened) => {
+    session = opened;
+    route();
+  };
+  fill(main, view);
+}
+
+async function start() {
+  applyTheme();
+  drawBar("");
+  fill(main, loading("Connecting…"));
+  const code = new URLSearchParams(location.hash.slice(1)).get("code");
+  try {
+    if (code) {
+      history.replaceState(null, "", location.pathname + location.search);
+      session = await post("session", { code });
+    } else {
+      session = await get("session");
+    }
+    route();
+  } catch (error) {
+    if (error instanceof ApiError && (error.code === 401 || error.code === 403)) return askToSignIn(code ? error.message : "");
+    fill(main, errorPage("The server cannot be reached", error, start));
+  }
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[href]");
+  if (!link || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || link.hasAttribute("download")) return;
+  const url = new URL(link.href);
+  if (url.origin !== location.origin || !url.pathname.startsWith(ROOT) || url.hash) return;
+  event.preventDefault();
+  go(url.pathname + url.search);
+  main.focus({ preventScroll: true });
+});
+// A link with a code may be opened where the page is already.
+addEventListener("hashchange", () => location.hash.startsWith("#code=") && start());
+addEventListener("popstate", () => location.hash.startsWith("#code=") || route());
+navigation.addEventListener("changed", route);
+connection.addEventListener("expired", () => session && askToSignIn("The session has ended. Sign in again to go on where you were."));
+connection.addEventListener("lost", () => fill(notice, h("p", { class: "lost" }, icon("warn"), "The connection is lost. What you see may be out of date; the page tries again.")));
+connection.addEventListener("restored", () => fill(notice));
+start();

@@ -1,0 +1,103 @@
+// Parts that several views use: states (loading, empty, error), values, paths, tables and choices.
+
+import { fill, h, icon } from "./dom.js";
+
+/** Returns a placeholder while something is read. */
+export const loading = (what) =>
+  h("div", { class: "state", role: "status" }, h("div", { class: "bars", "aria-hidden": "true" }, h("i"), h("i"), h("i")), h("p", null, what));
+
+/** Returns what stands where there is nothing. */
+export const emptyState = (title, text, ...actions) =>
+  h("div", { class: "state" }, h("h2", null, title), text && h("p", null, text), actions.length > 0 && h("p", { class: "actions" }, ...actions));
+
+/** Returns an error, with a way to try again. */
+export const errorState = (title, error, retry, level = "h2") =>
+  h("div", { class: "state error", role: "alert" }, icon("warn"), h(level, null, title), h("p", null, sentence(error.message ?? String(error))),
+    retry && h("button", { class: "button", type: "button", onclick: retry }, icon("refresh"), "Try again"));
+
+/** Returns a text that begins with a capital. */
+export const sentence = (text) => (text ? text[0].toUpperCase() + text.slice(1) : text);
+
+/** Returns a value as one line of text. */
+export function valueText(value) {
+  if (value === undefined) return "not set";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** Returns a value, shortened in the view and whole in its title. */
+export function valueNode(value, className = "") {
+  const text = valueText(value);
+  if (value === undefined) return h("span", { class: `value none ${className}` }, text);
+  return h("code", { class: `value ${className}`, title: text }, text.length > 400 ? text.slice(0, 400) + "…" : text === "" ? '""' : text);
+}
+
+/** Returns a path with places to break a line. */
+export function pathNode(path) {
+  const code = h("code", { class: "path" });
+  for (const part of path.split(/(?=[.[])/)) code.append(part, document.createElement("wbr"));
+  return code;
+}
+
+/** Returns a field of a form with its label. */
+export function field(label, control, hint) {
+  const id = control.id || `f${(field.next = (field.next ?? 0) + 1)}`;
+  control.id = id;
+  if (hint) control.setAttribute("aria-describedby", `${id}h`);
+  return h("div", { class: "field" }, h("label", { for: id }, label), control, hint && h("p", { class: "hint", id: `${id}h` }, hint));
+}
+
+/** Returns a switch that is on or off. */
+export function toggle(label, on, onChange) {
+  const button = h("button", { type: "button", class: "toggle", "aria-pressed": String(on), onclick: () => {
+    const next = button.getAttribute("aria-pressed") !== "true";
+    button.setAttribute("aria-pressed", String(next));
+    onChange(next);
+  } }, label);
+  return button;
+}
+
+/** Returns a menu of choices: pairs of value and label. */
+export function select(options, value, onChange) {
+  return h("select", { onchange: (event) => onChange(event.target.value) },
+    options.map(([key, label]) => h("option", { value: key, selected: key === value }, label)));
+}
+
+/** Returns a group of choices of which one is taken: entries are value, label and explanation. */
+export function choices(name, legend, entries, value, onChange) {
+  const id = `c${(choices.next = (choices.next ?? 0) + 1)}`;
+  return h("fieldset", { class: "choices" }, h("legend", { class: "hidden-text" }, legend), entries.map(([key, label, hint]) =>
+    h("label", { class: "choice", title: hint }, h("input", { type: "radio", name: `${name}-${id}`, value: key, checked: key === value, onchange: () => onChange(key) }),
+      h("span", null, label))));
+}
+
+/** Returns a button that cannot be used while there is a reason, which it tells. */
+export function guarded(label, reason, onClick, className = "button") {
+  if (!reason) return h("button", { type: "button", class: className, onclick: onClick }, label);
+  return h("button", { type: "button", class: className, "aria-disabled": "true", title: sentence(reason) }, label);
+}
+
+/** Returns a table. Columns are [title, class]; rows are arrays of nodes. */
+export function table(caption, columns, rows) {
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    h("table", null, h("caption", { class: "hidden-text" }, caption),
+      h("thead", null, h("tr", null, columns.map(([title, name]) => h("th", { scope: "col", class: name }, title)))),
+      h("tbody", null, rows.map((row) => h("tr", null, row.map((cell, at) => h("td", { class: columns[at][1] }, cell)))))));
+}
+
+/** Returns an error in place of a whole view. */
+export const errorPage = (title, error, retry) => errorState(title, error, retry, "h1");
+
+/** Returns what stands in place of a whole view. */
+export const emptyPage = (title, text, ...actions) =>
+  h("div", { class: "state" }, h("h1", null, title), h("p", null, text), h("p", { class: "actions" }, ...actions));
+
+/** Replaces the contents of an element with the result of some work, and shows its progress and its errors. */
+export async function show(element, what, work) {
+  fill(element, loading(what));
+  try {
+    fill(element, await work());
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    fill(element, errorState("This did not work", error, () => show(element, what, work)));
+  }
+}

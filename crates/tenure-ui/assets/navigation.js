@@ -1,0 +1,61 @@
+// Addresses: every view has one that can be shared. Views change the address here; the frame follows.
+
+import { announce } from "./dom.js";
+import { get } from "./api.js";
+
+export const ROOT = "/ui/";
+
+/** Tells the frame that the address has changed. */
+export const navigation = new EventTarget();
+
+let kinds;
+
+/** Returns the address of a view. */
+export function address(view, parts = [], query = {}) {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value) parameters.set(name, value);
+  const path = ROOT + [view, ...parts.map(encodeURIComponent)].join("/");
+  const text = parameters.toString();
+  return path + (text ? "?" + text : "");
+}
+
+/** Returns the address of an object's view. */
+export const objectAddress = (object, query, view = "object") =>
+  address(view, [object.apiVersion, object.resource, object.namespace || "-", object.name], query);
+
+/** Reads the object that an address names. */
+export const objectOf = ([apiVersion, resource, namespace, name]) =>
+  ({ apiVersion, resource, namespace: namespace === "-" ? "" : namespace, name });
+
+/** Goes to an address of the page. */
+export function go(to) {
+  history.pushState(null, "", to);
+  navigation.dispatchEvent(new Event("changed"));
+}
+
+/** Changes the parameters of the address without leaving the view. */
+export function setQuery(changes) {
+  const url = new URL(location.href);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value) url.searchParams.set(name, value);
+    else url.searchParams.delete(name);
+  }
+  history.replaceState(null, "", url.pathname + url.search);
+}
+
+/** Returns the kinds and namespaces of the server, read once unless asked again. */
+export function discover(again = false) {
+  if (!kinds || again) {
+    kinds = get("kinds").catch((error) => {
+      kinds = undefined;
+      throw error;
+    });
+  }
+  return kinds;
+}
+
+/** Sets the title of the document and tells screen readers. */
+export function title(text) {
+  document.title = `${text} · Tenure`;
+  announce(text);
+}

@@ -1,0 +1,120 @@
+//! Responses of the page: whole ones, and streams of JSON lines that last while the page is open.
+
+use crate::PageError;
+use bytes::Bytes;
+use http::{HeaderValue, Response, StatusCode, header};
+use http_body::{Body, Frame};
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    task::{Context, Poll},
+};
+use tenure_value::{Object, Value, json};
+use tokio::sync::mpsc;
+
+/// How many lines wait for a page that reads slowly.
+const LINES: usize = 64;
+
+/// The body of a response.
+pub enum PageBody {
+    /// All of it.
+    Whole(Option<Bytes>),
+    /// Lines that are sent as they come.
+    Lines(mpsc::Receiver<Bytes>),
+}
+
+impl Body for PageBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match &mut *self {
+            PageBody::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            PageBody::Lines(lines) => {
+                lines.poll_recv(context).map(|line| line.map(|line| Ok(Frame::data(line))))
+            }
+        }
+    }
+}
+
+/// Sends the lines of a stream.
+pub(crate) struct Lines(mpsc::Sender<Bytes>);
+
+/// The page no longer reads the stream.
+pub(crate) struct Closed;
+
+impl Lines {
+    /// Sends a document as a line.
+    pub async fn send(&self, line: &Value) -> Result<(), Closed> {
+        let mut bytes = json::to_vec(line);
+        bytes.push(b'\n');
+        self.0.send(bytes.into()).await.map_err(|_| Closed)
+    }
+
+    /// Sends an error as the last line.
+    pub async fn fail(&self, error: &PageError) -> Result<(), Closed> {
+        let line = describe(error).with("type", "error");
+        self.send(&Value::Object(line)).await
+    }
+
+    /// Completes when the page stops reading.
+    pub async fn closed(&self) {
+        self.0.closed().await;
+    }
+}
+
+/// Returns a stream of lines and what sends them.
+pub(crate) fn lines() -> (Lines, Response<PageBody>) {
+    let (sender, receiver) = mpsc::channel(LINES);
+    (Lines(sender), response(StatusCode::OK, "application/x-ndjson", PageBody::Lines(receiver)))
+}
+
+/// Returns a response with a document.
+pub(crate) fn document(value: &Value) -> Response<PageBody> {
+    response(StatusCode::OK, "application/json", PageBody::Whole(Some(json::to_vec(value).into())))
+}
+
+/// Returns a response without a body.
+pub(crate) fn empty(code: StatusCode) -> Response<PageBody> {
+    response(code, "text/plain", PageBody::Whole(None))
+}
+
+/// Returns the response for an error.
+pub(crate) fn failure(error: &PageError) -> Response<PageBody> {
+    let mut response = document(&Value::Object(describe(error)));
+    *response.status_mut() = error.status();
+    response
+}
+
+fn describe(error: &PageError) -> Object {
+    let code = i64::from(error.status().as_u16());
+    Object::default().with("error", error.to_string()).with("code", code)
+}
+
+/// Returns a response with the headers that all have. Nothing may be loaded from elsewhere, run inline, framed or cached, unless the
+/// caller changes a header.
+pub(crate) fn response(code: StatusCode, media_type: &'static str, body: PageBody) -> Response<PageBody> {
+    let mut response = Response::new(body);
+    *response.status_mut() = code;
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CONTENT_TYPE, media_type),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
+    headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
+    response
+}
+
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+     require-trusted-types-for 'script'; trusted-types 'none'";

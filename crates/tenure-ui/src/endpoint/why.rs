@@ -1,0 +1,40 @@
+//! Why a field is as it is, and the manifest that a manager would apply.
+
+use super::{LiveRef, ObjectRef, now};
+use crate::PageError;
+use tenure_apply::{Operation, extract};
+use tenure_client::Cluster;
+use tenure_fields::FieldSet;
+use tenure_ownership::Explanation;
+use tenure_value::{Value, yaml};
+
+/// Explains a field.
+pub(crate) async fn why(cluster: &Cluster, wanted: &ObjectRef, path: &str) -> Result<Value, PageError> {
+    let LiveRef { found, live, ty } = wanted.read(cluster).await?;
+    Ok(Explanation::of(&live, found.target(), path, ty, now())?.to_value())
+}
+
+/// Returns the manifest of a manager: what it owns by applying, or if no manager is given, what the first one that applies owns. An
+/// object that nobody applies has a manifest with its identity only.
+pub(crate) async fn manifest(
+    cluster: &Cluster,
+    wanted: &ObjectRef,
+    manager: Option<&str>,
+) -> Result<Value, PageError> {
+    let LiveRef { live, ty, .. } = wanted.read(cluster).await?;
+    let mut applied = live
+        .managers
+        .iter()
+        .filter(|entry| entry.operation == Operation::Apply && entry.subresource.is_empty());
+    let chosen = match manager {
+        Some(name) => live.managers.iter().find(|entry| entry.name == name && entry.subresource.is_empty()),
+        None => applied.next(),
+    };
+    let fields = chosen.map(|entry| entry.fields.clone()).unwrap_or_else(FieldSet::default);
+    let config = extract(&live.object, &fields, ty);
+    let name = chosen.map(|entry| entry.name.to_string()).unwrap_or_default();
+    Ok(Value::object([
+        ("manifest", Value::from(yaml::to_string(&config))),
+        ("manager", Value::from(manager.map_or(name, str::to_owned))),
+    ]))
+}

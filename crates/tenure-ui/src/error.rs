@@ -1,0 +1,100 @@
+//! Why the page cannot do what it was asked for. Each error has a status code, and a message for the person at the page.
+
+use http::StatusCode;
+use tenure_client::ClientError;
+use tenure_ownership::OwnershipError;
+
+/// Why a request of the page failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PageError {
+    /// There is no session, or it has ended.
+    #[error("the session has ended; sign in again")]
+    NoSession,
+    /// A code is unknown, too old or used already.
+    #[error(
+        "the link was used already or is too old; sign in with a token, or start `tenure ui` for a new link"
+    )]
+    InvalidCode,
+    /// A kubeconfig has no token.
+    #[error("no token in this kubeconfig: {problem}")]
+    Kubeconfig {
+        /// What is missing.
+        problem: String,
+    },
+    /// The request does not come from the page itself.
+    #[error("the request does not come from this page")]
+    ForeignSite,
+    /// There is no such endpoint.
+    #[error("not found")]
+    NotFound,
+    /// The request cannot be read.
+    #[error("{problem}")]
+    BadRequest {
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The object does not exist.
+    #[error("{what} does not exist")]
+    NoObject {
+        /// The object.
+        what: String,
+    },
+    /// What was shown is not what would happen now.
+    #[error("{what} was changed in the meantime; look at the new plan and confirm again")]
+    Changed {
+        /// The object.
+        what: String,
+    },
+    /// The object was changed after a step that is to be undone.
+    #[error("{what} was changed after the step")]
+    ChangedSince {
+        /// The object.
+        what: String,
+    },
+    /// The cluster refused or failed.
+    #[error(transparent)]
+    Client(ClientError),
+    /// The change of ownership cannot be computed.
+    #[error(transparent)]
+    Ownership(#[from] OwnershipError),
+}
+
+impl From<ClientError> for PageError {
+    /// What the commands say about changed objects is about their flags; the page has buttons.
+    fn from(error: ClientError) -> PageError {
+        match error {
+            ClientError::Changed { what } => PageError::Changed { what },
+            ClientError::ChangedSince { what } => PageError::ChangedSince { what },
+            other => PageError::Client(other),
+        }
+    }
+}
+
+impl PageError {
+    /// Returns the error of a request that cannot be read.
+    pub(crate) fn bad_request(problem: impl ToString) -> PageError {
+        PageError::BadRequest { problem: problem.to_string() }
+    }
+
+    /// Returns the status code of the response.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            PageError::NoSession | PageError::InvalidCode => StatusCode::UNAUTHORIZED,
+            PageError::ForeignSite => StatusCode::FORBIDDEN,
+            PageError::NotFound | PageError::NoObject { .. } => StatusCode::NOT_FOUND,
+            PageError::BadRequest { .. } | PageError::Kubeconfig { .. } | PageError::Ownership(_) => {
+                StatusCode::BAD_REQUEST
+            }
+            PageError::Changed { .. } | PageError::ChangedSince { .. } => StatusCode::CONFLICT,
+            PageError::Client(error) => match error {
+                ClientError::Refused { code, .. } => {
+                    StatusCode::from_u16(*code).unwrap_or(StatusCode::BAD_GATEWAY)
+                }
+                ClientError::NotFound { .. } | ClientError::UnknownKind { .. } => StatusCode::NOT_FOUND,
+                ClientError::Unreachable { .. } => StatusCode::BAD_GATEWAY,
+                _ => StatusCode::INTERNAL_SERVER_ERROR,
+            },
+        }
+    }
+}

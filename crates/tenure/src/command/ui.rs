@@ -1,0 +1,75 @@
+//! `tenure ui`: serves the page for any cluster of the kubeconfig on a loopback port, and opens the browser.
+
+use crate::{Error, Outcome, connection::Connection, page::PageAlone, terminal::Terminal};
+use clap::Args;
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    process::{Command, Stdio},
+    sync::Arc,
+};
+use tenure_client::Cluster;
+use tenure_http::listener;
+use tenure_ui::Page;
+
+/// Show the owners of all fields in the browser, for any cluster.
+#[derive(Args)]
+#[command(after_help = "\
+The page is served on this machine only, and speaks to the cluster with your own credentials. The printed link signs one browser in,
+once.
+
+Examples:
+  tenure ui
+  tenure ui --context production
+  tenure ui --no-open --port 8001")]
+pub struct Options {
+    /// The port on 127.0.0.1; 0 chooses a free port.
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    port: u16,
+    /// Do not open the browser.
+    #[arg(long)]
+    no_open: bool,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// Serves the page until it is interrupted.
+pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Error::Runtime)?;
+    let served = runtime.block_on(serve(&options, terminal));
+    // Pages that are still open do not keep the command from ending.
+    runtime.shutdown_background();
+    served
+}
+
+async fn serve(options: &Options, terminal: &Terminal) -> Result<Outcome, Error> {
+    let connect = options.connection.options();
+    // A kubeconfig that leads nowhere is an error here, and not on the page.
+    let server = Cluster::connect(&connect).await?.server().to_owned();
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, options.port));
+    let socket = listener::bind(address).await.map_err(|error| Error::Serve(error.into()))?;
+    let address = socket.local_addr().map_err(|error| Error::Serve(error.into()))?;
+    let page = Arc::new(Page::new(connect, false));
+    let link = format!("http://{address}{}", page.sign_in_link());
+    terminal
+        .print(format!("The page for {server}, for one browser:\n\n  {link}\n\nPress Ctrl-C to stop.\n"))?;
+    if !options.no_open {
+        open(&link);
+    }
+    let handler = Arc::new(PageAlone(page));
+    tokio::select! {
+        () = listener::serve(socket, None, handler, std::future::pending()) => {}
+        _ = tokio::signal::ctrl_c() => {}
+    }
+    Ok(Outcome::Done)
+}
+
+/// Opens the link in the browser. Where there is none, the printed link can be copied.
+fn open(link: &str) {
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let _ = Command::new(program)
+        .arg(link)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+}

@@ -1,0 +1,7 @@
+//! The page in a real browser, as people use it.
+
+mod accessibility;
+mod driver;
+mod pictures;
+mod views;
+mod world;

@@ -1,0 +1,78 @@
+//! Pictures of every view, light and dark, wide and narrow. They are written to `target/page`; those of the documentation are
+//! copied from there.
+
+use crate::{
+    driver::Browser,
+    world::{CONFLICTING, World, sign_in},
+};
+use std::path::Path;
+
+/// The views: the name of the picture, the address below the page, and what shows that the view is complete.
+const VIEWS: [(&str, &str, &str); 7] = [
+    ("objects", "objects/apps%2Fv1/deployments", "document.querySelectorAll('.objects .row').length >= 4"),
+    (
+        "object",
+        "object/apps%2Fv1/deployments/shop/web",
+        "document.querySelectorAll('object-lines .row').length > 10",
+    ),
+    (
+        "why",
+        "object/apps%2Fv1/deployments/shop/web?path=.spec.replicas",
+        "document.querySelector('why-panel dl')",
+    ),
+    ("apply", "apply?manager=argocd", "document.querySelector('.editor textarea')"),
+    (
+        "handover",
+        "handover/apps%2Fv1/deployments/shop/web?action=transfer&path=.spec.replicas",
+        "document.querySelector('handover-view .two')",
+    ),
+    ("managers", "managers", "document.querySelector('.tiles')"),
+    ("types", "types/v1/Service?path=.spec", "document.querySelector('types-view table')"),
+];
+
+/// The widths that pictures are taken at.
+const SIZES: [(u32, u32); 3] = [(1280, 800), (320, 700), (1920, 1080)];
+
+#[test]
+fn every_view_has_its_picture() {
+    let world = World::start(&["--insecure-http"]);
+    world.furnish();
+    let browser = Browser::start();
+    sign_in(&browser, &world.server.link());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("page");
+    for scheme in ["light", "dark"] {
+        browser.appearance(scheme);
+        for (name, address, ready) in VIEWS {
+            browser.resize(1280, 800);
+            browser.open(&format!("{}{address}", world.server.page()));
+            browser.wait(ready);
+            prepare(&browser, name);
+            for (width, height) in SIZES {
+                browser.resize(width, height);
+                let overflow = browser.script("return document.documentElement.scrollWidth - innerWidth");
+                assert!(overflow.as_i64().unwrap_or(1) <= 0, "{name} is wider than {width}: {overflow}");
+                browser.picture(&folder.join(format!("{name}-{scheme}-{width}.png")));
+            }
+        }
+    }
+    assert_eq!(browser.console(&[]), Vec::<String>::new());
+}
+
+/// Brings a view into the state that its picture shows.
+fn prepare(browser: &Browser, name: &str) {
+    match name {
+        "apply" => {
+            browser.paste(".editor textarea", CONFLICTING);
+            browser.wait("document.querySelectorAll('.conflict-card').length === 2");
+            browser.script("document.querySelector('.conflict-card input[value=share]').click()");
+            browser.wait("document.querySelector('.conflict-card.settled')");
+        }
+        "handover" => {
+            browser.fill("input[list=managers]", "autoscaler");
+            browser.wait("document.querySelector('.plan').innerText.includes('autoscaler')");
+        }
+        _ => {}
+    }
+    // The focus ring belongs to the person at the keyboard.
+    browser.script("document.activeElement?.blur()");
+}

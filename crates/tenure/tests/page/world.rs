@@ -1,0 +1,239 @@
+//! A server with objects that several people write, and the page for it.
+
+use crate::driver::Browser;
+use std::{
+    io::{BufRead, BufReader, Write},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    thread,
+};
+use tempfile::TempDir;
+
+/// A process that ends with the test, and the lines that it printed first.
+pub struct Running {
+    child: Child,
+    pub printed: String,
+}
+
+impl Running {
+    /// Starts `tenure` and reads its output up to the line that has the link of the page.
+    fn start(command: &mut Command) -> Running {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("tenure starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+        let mut printed = String::new();
+        for line in lines.by_ref() {
+            printed += &(line.expect("a line") + "\n");
+            if printed.contains("#code=") {
+                break;
+            }
+        }
+        thread::spawn(move || lines.for_each(drop));
+        Running { child, printed }
+    }
+
+    /// Returns the link that signs a browser in.
+    pub fn link(&self) -> String {
+        let word = self.printed.split_whitespace().find(|word| word.contains("#code="));
+        word.unwrap_or_else(|| panic!("no link in {:?}", self.printed)).to_owned()
+    }
+
+    /// Returns the address of the page.
+    pub fn page(&self) -> String {
+        self.link().split("/ui/").next().unwrap_or_default().to_owned() + "/ui/"
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A server, and a home directory for those who use it.
+pub struct World {
+    pub server: Running,
+    data: TempDir,
+}
+
+impl World {
+    /// Starts a server with some objects.
+    pub fn start(arguments: &[&str]) -> World {
+        let data = TempDir::new().expect("a directory");
+        let server = Running::start(
+            Command::new(env!("CARGO_BIN_EXE_tenure"))
+                .args(["serve", "--in-memory", "--listen", "127.0.0.1:0", "--data-dir"])
+                .arg(data.path())
+                .args(arguments)
+                .env_remove("TENURE_LOG"),
+        );
+        World { server, data }
+    }
+
+    /// Starts `tenure ui` for the server.
+    pub fn ui(&self) -> Running {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        command.args(["ui", "--no-open"]).env("KUBECONFIG", self.kubeconfig()).env("HOME", self.data.path());
+        Running::start(&mut command)
+    }
+
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.data.path().join("kubeconfig")
+    }
+
+    /// Applies a manifest as a field manager.
+    #[track_caller]
+    pub fn apply(&self, manager: &str, manifest: &str) {
+        self.run(
+            env!("CARGO_BIN_EXE_tenure"),
+            &["apply", "-f", "-", "--manager", manager, "--force-conflicts"],
+            manifest,
+        );
+    }
+
+    /// Runs `kubectl`.
+    #[track_caller]
+    pub fn kubectl(&self, line: &[&str], input: &str) -> String {
+        self.run("kubectl", line, input)
+    }
+
+    #[track_caller]
+    fn run(&self, program: &str, line: &[&str], input: &str) -> String {
+        let mut command = Command::new(program);
+        command.args(line).env("KUBECONFIG", self.kubeconfig()).env("HOME", self.data.path());
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("{program}: {error}"));
+        let _ = child.stdin.take().map(|mut stdin| stdin.write_all(input.as_bytes()));
+        let output = child.wait_with_output().expect("it ends");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert!(matches!(output.status.code(), Some(0 | 2)), "{program} {line:?}: {}", text(&output.stderr));
+        text(&output.stdout)
+    }
+
+    /// Creates what the tests look at: a shop whose objects are written by several managers.
+    pub fn furnish(&self) {
+        self.kubectl(&["create", "namespace", "shop"], "");
+        self.apply("argocd", SHOP);
+        self.kubectl(&["-n", "shop", "apply", "-f", "-"], LEGACY);
+        self.kubectl(&["-n", "shop", "scale", "deployment/web", "--replicas=5"], "");
+        self.kubectl(
+            &["-n", "shop", "label", "deployment/web", "team=checkout", "--field-manager=alice"],
+            "",
+        );
+        self.kubectl(
+            &["-n", "shop", "set", "env", "deployment/web", "LOG_LEVEL=debug", "--field-manager=on-call"],
+            "",
+        );
+        self.apply("platform", POLICY);
+    }
+}
+
+/// Signs a browser in with a link, and waits until the page is there.
+pub fn sign_in(browser: &Browser, link: &str) {
+    browser.open(link);
+    browser.wait("document.querySelector('nav[aria-label=Views]')");
+}
+
+/// The objects of a shop.
+pub const SHOP: &str = r#"
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  namespace: shop
+  labels: {app: web, tier: frontend}
+  annotations: {example.com/owner: checkout}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: web
+        image: registry.example/shop/web:1.42.0
+        ports: [{name: http, containerPort: 8080}]
+        resources:
+          requests: {cpu: 250m, memory: 256Mi}
+          limits: {memory: 512Mi}
+        readinessProbe: {httpGet: {path: /healthz, port: http}, periodSeconds: 5}
+      - name: metrics
+        image: registry.example/metrics-agent:2.7.1
+        args: [--scrape-interval=15s, --listen=:9090]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop, labels: {app: web}}
+spec:
+  selector: {app: web}
+  ports: [{name: http, port: 80, targetPort: http}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, namespace: shop}
+data: {currency: EUR, locale: en-GB, checkout.timeout: 30s}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: cart, namespace: shop, labels: {app: cart}}
+spec:
+  selector: {matchLabels: {app: cart}}
+  template:
+    metadata: {labels: {app: cart}}
+    spec: {containers: [{name: cart, image: 'registry.example/shop/cart:3.1.0'}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: search, namespace: shop, labels: {app: search}}
+spec:
+  selector: {matchLabels: {app: search}}
+  template:
+    metadata: {labels: {app: search}}
+    spec: {containers: [{name: search, image: 'registry.example/shop/search:0.9.4'}]}
+"#;
+
+/// What was applied on the client.
+pub const LEGACY: &str = r#"
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: reports, labels: {app: reports}}
+spec:
+  selector: {matchLabels: {app: reports}}
+  template:
+    metadata: {labels: {app: reports}}
+    spec: {containers: [{name: reports, image: 'registry.example/shop/reports:1.0.3'}]}
+"#;
+
+/// What another team applies to the same deployment.
+pub const POLICY: &str = r#"
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop, labels: {cost-center: retail}}
+spec:
+  template:
+    spec:
+      priorityClassName: ""
+      containers:
+      - name: web
+        resources: {limits: {memory: 512Mi}}
+"#;
+
+/// What conflicts with the scale and with a label of the deployment.
+pub const CONFLICTING: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop, labels: {app: web, team: payments}}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: web
+        image: registry.example/shop/web:1.42.0
+";
