@@ -1,6 +1,6 @@
 //! What admission needs of the server.
 
-use crate::{ResourceVariant, webhook::Endpoint};
+use crate::{ResourceVariant, webhook_client::Endpoint};
 use async_trait::async_trait;
 use tenure_crd::WebhookTarget;
 use tenure_meta::{ApiError, Scope};

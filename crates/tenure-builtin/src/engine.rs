@@ -6,7 +6,7 @@ use crate::{
     data::{DEFAULTS, Data, DataError, members, only_known},
     defaulting::{Rule, Rules},
     registry::try_registry,
-    table::Tables,
+    table::{Table, Tables},
     validate::Checks,
 };
 use std::sync::LazyLock;
@@ -24,8 +24,8 @@ pub struct Kinds {
     shapes: Shapes,
     rules: Rules,
     checks: Checks,
-    pub(crate) tables: Tables,
-    pub(crate) conversions: Conversions,
+    tables: Tables,
+    conversions: Conversions,
 }
 
 impl Kinds {
@@ -67,6 +67,20 @@ impl Kinds {
     /// Returns the resources.
     pub fn registry(&self) -> &'static Registry {
         self.registry
+    }
+
+    /// Returns the table of a resource.
+    pub fn table(&self, resource: &Resource) -> &Table {
+        self.tables.of(resource)
+    }
+
+    /// Returns an object of one resource in the form of another that serves the same objects.
+    pub fn convert(&self, object: &Value, from: &Resource, to: &Resource) -> Result<Value, String> {
+        if from.api_version == to.api_version && from.kind == to.kind {
+            return Ok(object.clone());
+        }
+        let fields = object.as_object().ok_or("an object is converted, not a list or a scalar")?;
+        Ok(self.encode(to, &self.conversions.convert(fields, from, to)?.into()))
     }
 
     pub(crate) fn shapes(&self) -> &Shapes {

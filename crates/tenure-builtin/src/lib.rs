@@ -19,6 +19,7 @@ mod strategy;
 mod table;
 mod update;
 mod validate;
+mod validation;
 
 pub use data::DataError;
 pub use discovery::{Root, api_group, api_group_list, api_resource_list, api_versions, group_discovery_list};

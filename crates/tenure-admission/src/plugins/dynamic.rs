@@ -1,8 +1,9 @@
 //! The plugins that apply configured policies and call configured webhooks.
 
+use super::{policy_dispatch, webhook_dispatch};
 use crate::{
     AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Operation, ResourceAction,
-    config::any_may_match, policy, webhook,
+    config::any_may_match,
 };
 use async_trait::async_trait;
 use tenure_meta::ApiError;
@@ -27,7 +28,7 @@ impl AdmissionPlugin for MutatingAdmissionPolicy {
             if !attributes.reinvocation.is_due(key, policy.is_reinvoked, &attributes.object) {
                 continue;
             }
-            if let Some(object) = policy::mutate(policy, attributes, context).await? {
+            if let Some(object) = policy_dispatch::mutate(policy, attributes, context).await? {
                 attributes.replace_object(key, object);
             }
         }
@@ -54,7 +55,7 @@ impl AdmissionPlugin for MutatingAdmissionWebhook {
             if !attributes.reinvocation.is_due(key, webhook.is_reinvoked, &attributes.object) {
                 continue;
             }
-            if let Some(object) = webhook::mutate(webhook, attributes, context).await? {
+            if let Some(object) = webhook_dispatch::mutate(webhook, attributes, context).await? {
                 attributes.replace_object(key, object);
             }
         }
@@ -77,7 +78,7 @@ impl AdmissionPlugin for ValidatingAdmissionPolicy {
         context: &AdmissionContext<'_>,
     ) -> Result<(), ApiError> {
         for policy in &context.config.validating_policies {
-            policy::validate(policy, attributes, context).await?;
+            policy_dispatch::validate(policy, attributes, context).await?;
         }
         Ok(())
     }
@@ -98,7 +99,7 @@ impl AdmissionPlugin for ValidatingAdmissionWebhook {
         context: &AdmissionContext<'_>,
     ) -> Result<(), ApiError> {
         for webhook in &context.config.validating_webhooks {
-            webhook::validate(webhook, attributes, context).await?;
+            webhook_dispatch::validate(webhook, attributes, context).await?;
         }
         Ok(())
     }

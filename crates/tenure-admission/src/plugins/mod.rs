@@ -6,10 +6,12 @@ mod dynamic;
 mod extended_resource;
 mod limit_ranger;
 mod pod_security;
+mod policy_dispatch;
 mod priority;
 mod pvc_resize;
 mod runtime_class;
 mod service_account;
+mod webhook_dispatch;
 
 pub(crate) use certificate_subject::CertificateSubjectRestriction;
 pub(crate) use default_class::{DefaultIngressClass, DefaultStorageClass};

@@ -8,7 +8,7 @@ use tenure_schema::TypeRef;
 use tenure_value::{Object, Value};
 
 /// Returns an object of a variant with a change.
-pub(super) fn changed(
+pub(crate) fn changed(
     cluster: &dyn Cluster,
     object: &Value,
     change: &Change,

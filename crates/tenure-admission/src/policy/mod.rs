@@ -1,14 +1,11 @@
 //! Admission policies: CEL expressions that validate or mutate objects where a binding says so.
 
-mod apply_configuration;
-mod dispatch;
-
-pub(crate) use dispatch::{mutate, validate};
+pub(crate) mod apply_configuration;
 
 use crate::{
     expression::{CelActivation, Expression, MatchCondition},
+    failure_policy::FailurePolicy,
     matching::{MatchConstraints, Selector},
-    webhook::FailurePolicy,
 };
 use std::{collections::BTreeMap, sync::Arc};
 use tenure_cel::{Map, MapKey};

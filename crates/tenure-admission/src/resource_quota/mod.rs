@@ -6,11 +6,14 @@ mod pod;
 mod scope;
 mod usage;
 
-pub use usage::{Usage, usage_of};
+pub use usage::usage_of;
 
 use std::collections::BTreeMap;
 use tenure_meta::Quantity;
 use tenure_value::{Text, Value};
+
+/// Amounts by the names of limits.
+pub type Usage = BTreeMap<Text, Quantity>;
 
 /// A quota of a namespace.
 #[derive(Clone, Debug)]

@@ -1,12 +1,8 @@
 //! What one object counts for, by the names of limits.
 
-use super::{GroupResource, pod};
-use std::collections::BTreeMap;
+use super::{GroupResource, Usage, pod};
 use tenure_meta::Quantity;
-use tenure_value::{Text, Value};
-
-/// Amounts by the names of limits.
-pub type Usage = BTreeMap<Text, Quantity>;
+use tenure_value::Value;
 
 /// Resources of the core group that have a limit of their own name beside `count/RESOURCE`.
 const PLAIN_NAMES: [&str; 6] = [

@@ -1,6 +1,9 @@
 //! A webhook as its configuration describes it.
 
-use crate::{AdmissionAttributes, expression::MatchCondition, matching::MatchConstraints};
+use crate::{
+    AdmissionAttributes, expression::MatchCondition, failure_policy::FailurePolicy,
+    matching::MatchConstraints,
+};
 use std::time::Duration;
 use tenure_crd::WebhookTarget;
 use tenure_meta::Row;
@@ -8,22 +11,6 @@ use tenure_value::{Text, Value};
 
 /// The default timeout in seconds.
 const TIMEOUT: u64 = 10;
-
-/// What happens to a request if a webhook or a policy fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FailurePolicy {
-    /// The request is refused.
-    Fail,
-    /// The failure is ignored.
-    Ignore,
-}
-
-impl FailurePolicy {
-    /// Reads the `failurePolicy` of a webhook or a policy.
-    pub fn read(of: &Value) -> FailurePolicy {
-        if of.text("failurePolicy") == "Ignore" { FailurePolicy::Ignore } else { FailurePolicy::Fail }
-    }
-}
 
 /// A webhook.
 #[derive(Debug)]

@@ -1,41 +1,11 @@
 //! One audit event: what is known of a request at one of its stages.
 
-use super::Level;
+use super::{Level, Stage};
 use crate::{Attributes, UserInfo};
 use tenure_value::{Text, Value};
 
 /// The longest user agent that an event shows.
 const USER_AGENT_CHARACTERS: usize = 1024;
-
-/// When in the life of a request an event is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// Before anything was done about it.
-    RequestReceived,
-    /// The headers of a long answer are sent.
-    ResponseStarted,
-    /// The answer is complete.
-    ResponseComplete,
-    /// The server failed in the middle of it.
-    Panic,
-}
-
-impl Stage {
-    /// The name of the stage in policies and events.
-    pub fn name(self) -> &'static str {
-        match self {
-            Stage::RequestReceived => "RequestReceived",
-            Stage::ResponseStarted => "ResponseStarted",
-            Stage::ResponseComplete => "ResponseComplete",
-            Stage::Panic => "Panic",
-        }
-    }
-
-    pub(super) fn parse(name: &str) -> Option<Stage> {
-        let stages = [Stage::RequestReceived, Stage::ResponseStarted, Stage::ResponseComplete, Stage::Panic];
-        stages.into_iter().find(|stage| stage.name() == name)
-    }
-}
 
 /// The object of a request, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

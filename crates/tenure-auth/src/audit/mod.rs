@@ -4,6 +4,8 @@
 
 mod event;
 mod policy;
+mod stage;
 
-pub use event::{Event, ObjectReference, ResponseStatus, Stage};
+pub use event::{Event, ObjectReference, ResponseStatus};
 pub use policy::{Level, Policy, PolicyError, Selection};
+pub use stage::Stage;

@@ -3,10 +3,7 @@
 
 mod autoscaler;
 
-use crate::{
-    Kinds,
-    data::{self, CONVERSIONS, DataError, only_known},
-};
+use crate::data::{self, CONVERSIONS, DataError, only_known};
 use tenure_meta::{Registry, Resource, Row};
 use tenure_value::{Object, Text, Value};
 
@@ -39,6 +36,20 @@ impl Conversions {
             Conversion::compile(registry, row).map_err(wrong)
         });
         conversions.collect::<Result<_, _>>().map(Conversions)
+    }
+
+    /// Returns the fields of an object of one resource in the form of another that serves the same objects.
+    pub(crate) fn convert(&self, fields: &Object, from: &Resource, to: &Resource) -> Result<Object, String> {
+        let name = |of: &Resource| format!("{} {}", of.api_version, of.kind);
+        let (here, there) = (name(from), name(to));
+        let converted = if let Some(conversion) = self.find(&here, &there) {
+            conversion.there(fields)
+        } else if let Some(conversion) = self.find(&there, &here) {
+            conversion.back(fields)
+        } else {
+            return Err(format!("{here} cannot be converted to {there}: they are not the same kind"));
+        };
+        Ok(converted.with("apiVersion", to.api_version.clone()).with("kind", to.kind.clone()))
     }
 
     fn find(&self, one: &str, other: &str) -> Option<&Conversion> {
@@ -88,26 +99,4 @@ fn rename<'n>(object: &Object, names: impl Iterator<Item = (&'n Text, &'n Text)>
     }
     let new = |name: &Text| names.iter().find(|(from, _)| *from == name).map_or(name, |(_, to)| *to).clone();
     Object::from_unsorted(object.iter().map(|(name, value)| (new(name), value.clone())).collect())
-}
-
-impl Kinds {
-    /// Returns an object of one resource in the form of another that serves the same objects.
-    pub fn convert(&self, object: &Value, from: &Resource, to: &Resource) -> Result<Value, String> {
-        if from.api_version == to.api_version && from.kind == to.kind {
-            return Ok(object.clone());
-        }
-        let fields = object.as_object().ok_or("an object is converted, not a list or a scalar")?;
-        let name = |of: &Resource| format!("{} {}", of.api_version, of.kind);
-        let (here, there) = (name(from), name(to));
-        let find = |one: &str, other: &str| self.conversions.find(one, other);
-        let converted = if let Some(conversion) = find(&here, &there) {
-            conversion.there(fields)
-        } else if let Some(conversion) = find(&there, &here) {
-            conversion.back(fields)
-        } else {
-            return Err(format!("{here} cannot be converted to {there}: they are not the same kind"));
-        };
-        let converted = converted.with("apiVersion", to.api_version.clone()).with("kind", to.kind.clone());
-        Ok(self.encode(to, &converted.into()))
-    }
 }

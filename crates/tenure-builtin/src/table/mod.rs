@@ -6,10 +6,7 @@ mod describe;
 mod function;
 mod pod;
 
-use crate::{
-    Kinds,
-    data::{self, DataError, TABLES, only_known},
-};
+use crate::data::{self, DataError, TABLES, only_known};
 use cell::Cell;
 use std::{collections::HashMap, sync::Arc};
 use tenure_meta::{Registry, Resource, Row, Timestamp};
@@ -106,12 +103,10 @@ impl Tables {
         }
         Ok(Tables { plain, by_resource })
     }
-}
 
-impl Kinds {
     /// Returns the table of a resource.
-    pub fn table(&self, resource: &Resource) -> &Table {
+    pub fn of(&self, resource: &Resource) -> &Table {
         let name = format!("{} {}", resource.api_version, resource.name);
-        self.tables.by_resource.get(name.as_str()).unwrap_or(&self.tables.plain)
+        self.by_resource.get(name.as_str()).unwrap_or(&self.plain)
     }
 }

@@ -18,7 +18,7 @@ use tenure_value::{Object, Text, Value};
 pub(crate) struct Checks {
     /// Fields that the schema calls required although nothing checks them.
     optional: HashMap<ShapeId, Box<[Text]>>,
-    pub(super) updates: UpdateRules,
+    pub(crate) updates: UpdateRules,
     cells: Box<[OnceLock<Box<[Check]>>]>,
 }
 
@@ -272,7 +272,7 @@ fn tests(shapes: &Shapes, shape: &StructShape, row: &Value) -> Result<Vec<Check>
 }
 
 /// One walk over an object.
-pub(super) struct Walk<'w> {
+pub(crate) struct Walk<'w> {
     pub shapes: &'w Shapes,
     pub checks: &'w Checks,
     pub endpoint: Endpoint<'w>,
@@ -282,7 +282,7 @@ pub(super) struct Walk<'w> {
 
 impl Walk<'_> {
     /// Checks an object: of its status at the endpoint of the status, of all but that elsewhere.
-    pub(super) fn object(&mut self, id: ShapeId, object: &Value, before: Previous<'_>, path: &FieldPath<'_>) {
+    pub(crate) fn object(&mut self, id: ShapeId, object: &Value, before: Previous<'_>, path: &FieldPath<'_>) {
         let (Shape::Struct(shape), Value::Object(fields)) = (self.shapes.get(id), object) else { return };
         if self.endpoint != Endpoint::Status {
             self.node(id, shape, fields, path);

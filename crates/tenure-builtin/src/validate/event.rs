@@ -45,7 +45,7 @@ const FORMER_EVENT: [(&str, &str); 4] = [
 ];
 
 /// Checks a new event of the newer kind: it says nothing that only the former says.
-pub(super) fn new_event(event: &Value, errors: &mut Vec<FieldError>) {
+pub(crate) fn new_event(event: &Value, errors: &mut Vec<FieldError>) {
     for (name, path) in FORMER_EVENT {
         let given = event.get(name).filter(|value| match value {
             Value::Null | Value::Int(0) => false,

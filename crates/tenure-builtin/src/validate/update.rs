@@ -100,7 +100,7 @@ impl UpdateRules {
     }
 
     /// Checks a change against the rows of its kind.
-    pub(super) fn check(&self, resource: &Resource, old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
+    pub(crate) fn check(&self, resource: &Resource, old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
         let name = format!("{} {}", resource.api_version, resource.kind);
         let Some(rules) = self.0.get(name.as_str()) else { return };
         for rule in rules {

@@ -1,16 +1,18 @@
 //! Applies policies to a request wherever a binding says so.
 
-use super::{Denial, Policy, PolicyBinding, PolicyInput, ValidationAction, apply_configuration};
+use super::webhook_dispatch::{at_variant, from_variant};
 use crate::{
     AdmissionAttributes, AdmissionContext, ResourceVariant,
+    failure_policy::FailurePolicy,
     plugin::plain_cause,
-    webhook::{FailurePolicy, at_variant, from_variant, request},
+    policy::{Denial, Policy, PolicyBinding, PolicyInput, ValidationAction, apply_configuration},
+    webhook::request,
 };
 use tenure_meta::{ApiError, Reason, Scope};
 use tenure_value::{Text, Value};
 
 /// Returns the object as a mutating policy changes it; `None` if the policy does not apply.
-pub(crate) async fn mutate(
+pub(super) async fn mutate(
     policy: &Policy,
     attributes: &AdmissionAttributes,
     context: &AdmissionContext<'_>,
@@ -81,7 +83,7 @@ async fn mutate_with(
 }
 
 /// Checks an object against a validating policy wherever a binding says so.
-pub(crate) async fn validate(
+pub(super) async fn validate(
     policy: &Policy,
     attributes: &mut AdmissionAttributes,
     context: &AdmissionContext<'_>,

@@ -1,17 +1,20 @@
 //! The API server: Tenure or any other that speaks the Kubernetes API. Every request goes through [`Cluster::send`].
 
+mod discovery;
+mod openapi;
+
 use crate::{
     ClientError, ConnectOptions, Response,
     config::{Auth, Config, Credentials},
     connector::{self, HttpClient},
-    discovery::Discovery,
-    openapi::Schemas,
     response,
 };
 use bytes::Bytes;
+use discovery::Discovery;
 use http::{Method, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
+use openapi::Schemas;
 use parking_lot::Mutex;
 use std::time::Duration;
 use tenure_ownership::LiveObject;
@@ -39,8 +42,8 @@ pub struct Cluster {
     pub namespace: String,
     config: Config,
     session: Mutex<Session>,
-    pub(crate) discovery: Discovery,
-    pub(crate) schemas: Schemas,
+    discovery: Discovery,
+    schemas: Schemas,
 }
 
 /// A client and the credentials that it uses.

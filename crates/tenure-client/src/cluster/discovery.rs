@@ -1,7 +1,8 @@
 //! The kinds that a server has, read once: with two requests from servers that have aggregated discovery, group by group
 //! from those that do not.
 
-use crate::{ClientError, Cluster, Resource, Scope};
+use super::Cluster;
+use crate::{ClientError, Resource, Scope};
 use http::Method;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ const AGGREGATED: &str =
 
 /// The kinds, once they are known.
 #[derive(Default)]
-pub(crate) struct Discovery(Mutex<Option<Arc<Vec<Resource>>>>);
+pub(super) struct Discovery(Mutex<Option<Arc<Vec<Resource>>>>);
 
 impl Cluster {
     /// Returns the kind of a name, given as `kubectl` takes it.

@@ -2,7 +2,8 @@
 //! merge is part of their API and does not change. All others are those that the server publishes as OpenAPI v3, compiled once
 //! per group and version; servers before 1.24 publish only v2, one document for all.
 
-use crate::{ClientError, Cluster};
+use super::Cluster;
+use crate::ClientError;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use tenure_schema::{Schema, SchemaError, TypeRef, openapi};
@@ -10,7 +11,7 @@ use tenure_value::Value;
 
 /// The compiled schemas. Each lives as long as the process.
 #[derive(Default)]
-pub(crate) struct Schemas {
+pub(super) struct Schemas {
     /// By group and version; `None` if the server publishes none. What a server publishes as v2 is under `ALL`.
     by_version: Mutex<HashMap<String, Option<&'static Schema>>>,
     /// By address, where that contains a hash of the document.

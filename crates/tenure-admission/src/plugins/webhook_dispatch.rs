@@ -1,13 +1,11 @@
 //! Calls webhooks for a request.
 
-use super::{
-    config::{AdmissionWebhook, FailurePolicy},
-    review::{AdmissionReview, WebhookResponse, request},
-};
 use crate::{
     AdmissionAttributes, AdmissionContext, Operation, ResourceVariant,
     expression::{CelActivation, MatchCondition},
+    failure_policy::FailurePolicy,
     plugin::webhook_error,
+    webhook::{AdmissionReview, AdmissionWebhook, WebhookResponse, request},
 };
 use tenure_meta::ApiError;
 use tenure_value::{Text, Value};
@@ -26,7 +24,7 @@ enum Outcome<'a> {
 }
 
 /// Calls a mutating webhook and returns the object as it leaves it; `None` if it was not called.
-pub(crate) async fn mutate(
+pub(super) async fn mutate(
     webhook: &AdmissionWebhook,
     attributes: &mut AdmissionAttributes,
     context: &AdmissionContext<'_>,
@@ -51,7 +49,7 @@ pub(crate) async fn mutate(
 }
 
 /// Calls a validating webhook.
-pub(crate) async fn validate(
+pub(super) async fn validate(
     webhook: &AdmissionWebhook,
     attributes: &mut AdmissionAttributes,
     context: &AdmissionContext<'_>,
@@ -149,7 +147,7 @@ async fn patched(
 }
 
 /// Converts an object from the requested variant to another one.
-pub(crate) async fn at_variant(
+pub(super) async fn at_variant(
     object: &Value,
     attributes: &AdmissionAttributes,
     variant: &ResourceVariant,
@@ -163,7 +161,7 @@ pub(crate) async fn at_variant(
 }
 
 /// Converts an object from a variant back to the requested one.
-pub(crate) async fn from_variant(
+pub(super) async fn from_variant(
     object: Value,
     attributes: &AdmissionAttributes,
     variant: &ResourceVariant,

@@ -1,0 +1,20 @@
+//! What happens if a webhook or a policy fails.
+
+use tenure_meta::Row;
+use tenure_value::Value;
+
+/// What happens to a request if a webhook or a policy fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FailurePolicy {
+    /// The request is refused.
+    Fail,
+    /// The failure is ignored.
+    Ignore,
+}
+
+impl FailurePolicy {
+    /// Reads the `failurePolicy` of a webhook or a policy.
+    pub fn read(of: &Value) -> FailurePolicy {
+        if of.text("failurePolicy") == "Ignore" { FailurePolicy::Ignore } else { FailurePolicy::Fail }
+    }
+}

@@ -1,0 +1,9 @@
+//! The HTTPS client of admission and conversion webhooks: connections, certificates and addresses.
+
+mod bounded_map;
+mod client;
+mod endpoint;
+mod tls;
+
+pub use client::WebhookClient;
+pub use endpoint::Endpoint;

@@ -1,0 +1,73 @@
+//! Validation of whole objects of built-in kinds: metadata, content, and what an update may change.
+
+use crate::{
+    engine::Kinds,
+    part::Part,
+    validate::{Walk, new_event},
+};
+use tenure_meta::{Endpoint, FieldError, FieldPath, Previous, Resource, object_meta};
+use tenure_value::Value;
+
+impl Kinds {
+    /// Returns what is wrong with an object that is to be created: prepared by [`Kinds::create`].
+    pub fn validate_create(&self, resource: &Resource, object: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        object_meta::check(resource, object, &mut errors);
+        self.check_content(resource, object, Previous::UNKNOWN, Endpoint::Main, &mut errors);
+        if &*resource.api_version == "events.k8s.io/v1" {
+            new_event(object, &mut errors);
+        }
+        errors
+    }
+
+    /// Returns what is wrong with an object that is to replace another: prepared by
+    /// [`Kinds::prepare_update`].
+    pub fn validate_update(
+        &self,
+        resource: &Resource,
+        endpoint: Endpoint<'_>,
+        old: &Value,
+        new: &Value,
+    ) -> Vec<FieldError> {
+        self.validate_update_after(resource, endpoint, old, new, Previous::UNKNOWN)
+    }
+
+    /// Does the same where some of it may be as it was before.
+    pub fn validate_update_after(
+        &self,
+        resource: &Resource,
+        endpoint: Endpoint<'_>,
+        old: &Value,
+        new: &Value,
+        before: Previous<'_>,
+    ) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        object_meta::check_update(resource, old, new, &mut errors);
+        self.check_content(resource, new, before, endpoint, &mut errors);
+        let whole = match (endpoint, Part::of(endpoint)) {
+            (Endpoint::Status, _) => false,
+            (_, None) => true,
+            (_, Some(part)) => {
+                part.check(old, new, &mut errors);
+                part.is_checked_as_whole()
+            }
+        };
+        if whole {
+            self.checks().updates.check(resource, old, new, &mut errors);
+        }
+        errors
+    }
+
+    fn check_content(
+        &self,
+        resource: &Resource,
+        object: &Value,
+        before: Previous<'_>,
+        endpoint: Endpoint<'_>,
+        errors: &mut Vec<FieldError>,
+    ) {
+        let Some(shape) = self.shape_of(resource) else { return };
+        let mut walk = Walk { shapes: self.shapes(), checks: self.checks(), endpoint, root: object, errors };
+        walk.object(shape, object, before, &FieldPath::root());
+    }
+}
