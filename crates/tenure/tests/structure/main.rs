@@ -1,0 +1,124 @@
+//! The structure of the sources: modules of a crate import each other in one direction only, no crate and no file grows too large.
+
+mod graph;
+mod modules;
+mod tokens;
+
+use modules::Crate;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The most lines of a crate's `src`.
+const CRATE_LINES: usize = 12_000;
+/// The most lines of a file.
+const FILE_LINES: usize = 800;
+
+fn crates() -> Vec<PathBuf> {
+    let all = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the folder of all crates");
+    let entries = fs::read_dir(all).expect("the folder of all crates can be listed");
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.expect("a folder entry").path()).collect();
+    found.retain(|path| path.join("src").is_dir());
+    found.sort();
+    assert!(found.len() > 10, "crates are found in {}", all.display());
+    found
+}
+
+fn lines(text: &str) -> usize {
+    text.lines().count()
+}
+
+#[test]
+fn modules_of_a_crate_import_each_other_in_one_direction() {
+    let mut circles = Vec::new();
+    for path in crates() {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let found = graph::circles(&Crate::read(&path.join("src")));
+        circles.extend(found.into_iter().map(|circle| format!("{name}: {circle}")));
+    }
+    assert!(circles.is_empty(), "{} import circles:\n{}", circles.len(), circles.join("\n"));
+}
+
+#[test]
+fn crates_and_files_stay_small() {
+    let mut large = Vec::new();
+    let mut sizes = Vec::new();
+    for path in crates() {
+        let files = modules::sources(&path.join("src"));
+        let of_file: Vec<(usize, &PathBuf)> = files.iter().map(|(path, text)| (lines(text), path)).collect();
+        let total: usize = of_file.iter().map(|(lines, _)| lines).sum();
+        if total > CRATE_LINES {
+            large.push(format!("{}: {total} lines, more than {CRATE_LINES}", path.display()));
+        }
+        for (lines, file) in of_file {
+            if lines > FILE_LINES {
+                large.push(format!("{}: {lines} lines, more than {FILE_LINES}", file.display()));
+            }
+            sizes.push((lines, file.clone()));
+        }
+    }
+    sizes.sort();
+    let (largest, median) = (&sizes[sizes.len() - 1], sizes[sizes.len() / 2].0);
+    println!("{} files, median {median} lines; largest {}: {}", sizes.len(), largest.1.display(), largest.0);
+    assert!(large.is_empty(), "{}", large.join("\n"));
+}
+
+#[test]
+fn circles_are_found_through_reexports_and_folders() {
+    let files = |of: &[(&str, &str)]| -> Vec<String> {
+        let files = of.iter().map(|(path, text)| (PathBuf::from(path), text.to_string()));
+        graph::circles(&Crate::new(Path::new(""), files.collect()))
+    };
+    let none: [&[(&str, &str)]; 4] = [
+        &[
+            ("lib.rs", "mod a; mod b; pub use a::A;"),
+            ("a.rs", "use crate::b::B; struct A;"),
+            ("b.rs", "struct B;"),
+        ],
+        &[
+            ("lib.rs", "mod a;"),
+            ("a/mod.rs", "mod c; use c::C; struct A;"),
+            ("a/c.rs", "use super::A; struct C;"),
+        ],
+        &[("lib.rs", "mod a; mod b;"), ("a.rs", "// crate::b::B\n"), ("b.rs", "use crate::a::{self};")],
+        &[
+            ("lib.rs", "mod a; mod b;"),
+            ("a.rs", "struct A; #[cfg(test)] mod tests { use crate::b::B; }"),
+            ("b.rs", "use crate::a::A; struct B;"),
+        ],
+    ];
+    for case in none {
+        assert_eq!(files(case), [String::new(); 0], "{case:?}");
+    }
+    let some: [&[(&str, &str)]; 4] = [
+        &[
+            ("lib.rs", "mod a; mod b;"),
+            ("a.rs", "use crate::b::B; struct A;"),
+            ("b.rs", "fn b(_: super::a::A) {} struct B;"),
+        ],
+        &[
+            ("lib.rs", "mod a; mod b; pub use {a::A, b::B};"),
+            ("a.rs", "use crate::B; struct A;"),
+            ("b.rs", "use super::A; struct B;"),
+        ],
+        &[
+            ("lib.rs", "mod a; mod b; pub use a::*; pub use b::B;"),
+            ("a.rs", "use crate::B; pub struct A;"),
+            ("b.rs", "use crate::A; pub struct B;"),
+        ],
+        // No file imports itself over another, but the folders do.
+        &[
+            ("lib.rs", "mod a; mod b;"),
+            ("a/mod.rs", "mod x; mod y;"),
+            ("a/x.rs", "use crate::b::z::Z; struct X;"),
+            ("a/y.rs", "struct Y;"),
+            ("b/mod.rs", "mod z; mod w;"),
+            ("b/z.rs", "struct Z;"),
+            ("b/w.rs", "use crate::a::y::Y;"),
+        ],
+    ];
+    for case in some {
+        assert_eq!(files(case).len(), 1, "{case:?}");
+    }
+}
