@@ -110,6 +110,8 @@ pub struct AdmissionAttributes {
     pub namespace_object: Value,
     /// Warnings for the client.
     pub warnings: Vec<String>,
+    /// Annotations of the audit event of the request, by key.
+    pub audit_annotations: Vec<(String, String)>,
     /// What reinvocation needs to know.
     pub(crate) reinvocation: Reinvocation,
 }
@@ -159,6 +161,7 @@ impl AdmissionAttributes {
             old_object: Value::Null,
             namespace_object: Value::Null,
             warnings: Vec::new(),
+            audit_annotations: Vec::new(),
             reinvocation: Reinvocation::default(),
         };
         if attributes.is_namespace() {

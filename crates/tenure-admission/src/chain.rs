@@ -40,7 +40,7 @@ const fn always(name: &'static str) -> Plugin {
 }
 
 /// The plugins in the order in which they run. A further plugin is a row here.
-const PLUGINS: [Plugin; 19] = [
+const PLUGINS: [Plugin; 22] = [
     always("NamespaceLifecycle"),
     on("LimitRanger", &plugins::LimitRanger),
     off("ServiceAccount", &plugins::ServiceAccount),
@@ -53,6 +53,9 @@ const PLUGINS: [Plugin; 19] = [
     always("StorageObjectInUseProtection"),
     on("PersistentVolumeClaimResize", &plugins::PersistentVolumeClaimResize),
     on("RuntimeClass", &plugins::RuntimeClass),
+    on("CertificateApproval", &plugins::CertificateApproval),
+    on("CertificateSigning", &plugins::CertificateSigning),
+    on("ClusterTrustBundleAttest", &plugins::ClusterTrustBundleAttest),
     on("CertificateSubjectRestriction", &plugins::CertificateSubjectRestriction),
     on("DefaultIngressClass", &plugins::DefaultIngressClass),
     on("MutatingAdmissionPolicy", &plugins::MutatingAdmissionPolicy),

@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 use tenure_cel::{Error, EvalResult, Program, Variables};
-use tenure_crd::rules::{
-    AccessAttributes, Budget, Decide, Decision, Val, admission_env, authorizer, request_resource,
-};
+use tenure_crd::rules::{AccessAttributes, Budget, Decide, Val, admission_env, authorizer, request_resource};
 use tenure_meta::Row;
 use tenure_value::{Text, Value};
 
@@ -69,19 +67,18 @@ impl<'v> Variables<'v> for Bindings<'v> {
     }
 }
 
-/// Allows everything: requests are made by administrators.
-fn allow(_: &AccessAttributes) -> Decision {
-    Decision { allowed: true, ..Decision::default() }
-}
-
 impl<'v> CelActivation<'v> {
-    /// Creates an activation with `request`, `object`, `oldObject` and `authorizer`.
-    pub fn new(request: &'v Value, object: &'v Value, old: &'v Value) -> CelActivation<'v> {
+    /// Creates an activation with `request`, `object`, `oldObject` and `authorizer`, whose checks `decide` answers.
+    pub fn new(
+        request: &'v Value,
+        object: &'v Value,
+        old: &'v Value,
+        decide: &Arc<Decide>,
+    ) -> CelActivation<'v> {
         let mut variables = Bindings(Default::default());
-        let decide: Arc<Decide> = Arc::new(allow);
         variables.0[REQUEST_RESOURCE] =
-            Some(request_resource(Arc::clone(&decide), AccessAttributes::default()));
-        variables.0[AUTHORIZER] = Some(authorizer(decide));
+            Some(request_resource(Arc::clone(decide), requested_resource(request)));
+        variables.0[AUTHORIZER] = Some(authorizer(Arc::clone(decide)));
         let mut activation = CelActivation { variables, budget: Budget::of_object() };
         for (name, value) in [("request", request), ("object", object), ("oldObject", old)] {
             activation.set_document(name, value);
@@ -103,6 +100,19 @@ impl<'v> CelActivation<'v> {
         if let Some(slot) = index.and_then(|index| self.variables.0.get_mut(index)) {
             *slot = Some(value);
         }
+    }
+}
+
+/// Returns the resource of a request as a check asks about it.
+fn requested_resource(request: &Value) -> AccessAttributes {
+    let resource = request.get("resource").unwrap_or(&Value::Null);
+    AccessAttributes {
+        group: resource.text("group"),
+        resource: resource.text("resource"),
+        subresource: request.text("subResource"),
+        namespace: request.text("namespace"),
+        name: request.text("name"),
+        ..AccessAttributes::default()
     }
 }
 
@@ -133,6 +143,7 @@ impl MatchCondition {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tenure_crd::rules::Decision;
 
     #[test]
     fn all_conditions_must_be_true_and_a_false_one_decides() {
@@ -141,7 +152,13 @@ mod tests {
         let all = |sources: &[&str]| {
             let conditions: Vec<MatchCondition> =
                 sources.iter().map(|source| MatchCondition(Expression::new((*source).into()))).collect();
-            MatchCondition::all(&conditions, &mut CelActivation::new(&request, &object, &Value::Null))
+            // The service account `a` and the client itself may do everything, others nothing.
+            let decide: Arc<Decide> = Arc::new(|asked: &AccessAttributes| {
+                let allowed = asked.service_account.as_ref().is_none_or(|(_, name)| name == "a");
+                Decision { allowed, ..Decision::default() }
+            });
+            let mut activation = CelActivation::new(&request, &object, &Value::Null, &decide);
+            MatchCondition::all(&conditions, &mut activation)
         };
         assert_eq!(all(&[]), Ok(true));
         assert_eq!(all(&["object.spec.replicas > 2", "request.operation == 'CREATE'"]), Ok(true));
@@ -149,6 +166,7 @@ mod tests {
         assert_eq!(all(&["object.spec.missing == 1", "false"]), Ok(false));
         let may = "authorizer.serviceAccount('n', 'a').group('').resource('pods').check('get')";
         assert_eq!(all(&[&format!("{may}.allowed() && {may}.reason() == ''")]), Ok(true));
+        assert_eq!(all(&[&format!("{}.allowed()", may.replace("'a'", "'b'"))]), Ok(false));
         // A third check exceeds the cost limit, as in Kubernetes.
         assert!(all(&[&format!("{may}.allowed() && {may}.allowed() && {may}.allowed()")]).is_err());
         assert_eq!(all(&["authorizer.requestResource.check('custom').allowed()"]), Ok(true));

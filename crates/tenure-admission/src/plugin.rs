@@ -2,6 +2,8 @@
 
 use crate::{AdmissionAttributes, AdmissionConfig, Cluster, ResourceAction, WebhookClient};
 use async_trait::async_trait;
+use std::sync::Arc;
+use tenure_crd::rules::Decide;
 use tenure_meta::{ApiError, Cause};
 use tenure_value::{Text, Value};
 
@@ -43,6 +45,8 @@ pub struct AdmissionContext<'a> {
     pub client: &'a WebhookClient,
     /// Completes an object that was changed.
     pub complete: Complete<'a>,
+    /// Decides what the client, or a service account, may do.
+    pub decide: &'a Arc<Decide>,
 }
 
 /// Returns the error for a fault of a webhook.

@@ -28,6 +28,7 @@
 //! # Ok::<(), tenure_value::Error>(())
 //! ```
 
+mod access_review;
 mod attributes;
 pub mod audit;
 pub mod authentication;
@@ -35,6 +36,9 @@ mod impersonation;
 pub mod rbac;
 mod user;
 
+pub use access_review::{
+    AccessReview, FIELDS_ANNOTATION, FORCE_ANNOTATION, MANAGER_ANNOTATION, ReviewScope, ReviewedWrite,
+};
 pub use attributes::{Attributes, ResourceAttributes};
 pub use impersonation::{Denied, Impersonated, Mode as ImpersonationMode, impersonate};
 pub use user::UserInfo;

@@ -76,15 +76,7 @@ impl Part {
             }),
             Part::Approval => {
                 let status = carry(&object_at(old, "status"), &object_at(new, "status"), "conditions");
-                let conditions = items(status.get("conditions"));
-                let status = match conditions.is_empty() {
-                    true => status,
-                    false => {
-                        let stamped = conditions.iter().map(|condition| stamped(condition, now));
-                        status.with("conditions", Value::array(stamped))
-                    }
-                };
-                carry(new, old, "spec").with("status", status)
+                with_stamped_conditions(&carry(new, old, "spec").with("status", status), now)
             }
         }
     }
@@ -98,6 +90,17 @@ impl Part {
             Part::Approval => check_decisions(old, new, errors),
         }
     }
+}
+
+/// Returns an object whose conditions have the times at which they were set.
+pub(crate) fn with_stamped_conditions(object: &Object, now: Timestamp) -> Object {
+    let status = object_at(object, "status");
+    let conditions = items(status.get("conditions"));
+    if conditions.is_empty() {
+        return object.clone();
+    }
+    let stamped = conditions.iter().map(|condition| stamped(condition, now));
+    object.with("status", status.with("conditions", Value::array(stamped)))
 }
 
 fn object_at(object: &Object, name: &str) -> Object {

@@ -136,6 +136,10 @@ impl Strategy for BuiltinStrategy {
         }
     }
 
+    fn canonicalize(&self, object: Value, previous: Previous<'_>) -> Value {
+        self.kinds.stored_after(&self.resource, &object, previous)
+    }
+
     fn to_storage(&self, object: &Value, previous: Previous<'_>) -> Result<Value, ConversionError> {
         let object = self.kinds.stored_after(&self.resource, object, previous);
         match &self.storage {

@@ -1,7 +1,11 @@
 //! What an update of a built-in kind takes from the request and what it carries over from the live object. Most of it
 //! follows from rows of data; services alone have allocated values that one update hands to the next.
 
-use crate::{Kinds, part::Part, service};
+use crate::{
+    Kinds,
+    part::{Part, with_stamped_conditions},
+    service,
+};
 use tenure_meta::{
     CreateContext, Endpoint, Refills, Resource,
     update::{at, carry_field, carry_system_metadata, status_update, with_generation, with_metadata},
@@ -36,7 +40,11 @@ impl Kinds {
         }
         result = carry_system_metadata(&result, old_fields);
         if endpoint == Endpoint::Status {
-            return Value::from(result);
+            // Conditions that an approval sets have times, whichever endpoint sets them.
+            return Value::from(match resource.subresource("approval") {
+                Some(_) => with_stamped_conditions(&result, context.now()),
+                None => result,
+            });
         }
         let object = keep(resource, old, Value::from(result.clone()));
         let object = match resource.strategy.refills {

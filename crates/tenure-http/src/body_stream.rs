@@ -16,6 +16,10 @@ pub struct BodyStream {
     /// `None` when the body is complete.
     work: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     sender: BodySender,
+    /// Ends the body when it completes.
+    end: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// Dropped when the body is complete or the client is gone.
+    guard: Option<Box<dyn Send>>,
 }
 
 /// Sends the chunks of a [`BodyStream`].
@@ -43,14 +47,30 @@ impl BodyStream {
     /// Creates a body from a future that is given the sender; the body ends when the future does.
     pub fn new<F: Future<Output = ()> + Send + 'static>(make: impl FnOnce(BodySender) -> F) -> BodyStream {
         let sender = BodySender::default();
-        BodyStream { work: Some(Box::pin(make(sender.clone()))), sender }
+        BodyStream { work: Some(Box::pin(make(sender.clone()))), sender, end: None, guard: None }
+    }
+
+    /// Ends the body when a future completes, whatever is still to be sent.
+    pub fn until(mut self, end: impl Future<Output = ()> + Send + 'static) -> BodyStream {
+        self.end = Some(Box::pin(end));
+        self
+    }
+
+    /// Keeps a value until the body is complete or the client is gone.
+    pub fn with_guard(mut self, guard: impl Send + 'static) -> BodyStream {
+        self.guard = Some(Box::new(guard));
+        self
     }
 
     /// Polls the future until it has sent a chunk, is pending, or has ended.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let Some(work) = &mut self.work else { return Poll::Ready(None) };
+        if self.end.as_mut().is_some_and(|end| end.as_mut().poll(context).is_ready()) {
+            (self.work, self.end, self.guard) = (None, None, None);
+            return Poll::Ready(None);
+        }
         if work.as_mut().poll(context).is_ready() {
-            self.work = None;
+            (self.work, self.end, self.guard) = (None, None, None);
         }
         match self.sender.put(None) {
             Some(chunk) => Poll::Ready(Some(chunk)),
@@ -88,5 +108,23 @@ mod tests {
         }
         assert_eq!(stream.poll_next(&mut context), Poll::Ready(None));
         assert_eq!(stream.poll_next(&mut context), Poll::Ready(None));
+    }
+
+    #[test]
+    fn a_body_ends_early_and_lets_go_of_its_guard() {
+        let (end, ended) = tokio::sync::oneshot::channel::<()>();
+        let guard = Arc::new(());
+        let mut stream = BodyStream::new(|sender| async move {
+            sender.send(Bytes::from_static(b"a")).await;
+            std::future::pending().await
+        });
+        stream = stream.until(async move { drop(ended.await) }).with_guard(guard.clone());
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        assert_eq!(stream.poll_next(&mut context), Poll::Ready(Some("a".into())));
+        assert_eq!(stream.poll_next(&mut context), Poll::Pending);
+        assert_eq!(Arc::strong_count(&guard), 2);
+        end.send(()).unwrap();
+        assert_eq!(stream.poll_next(&mut context), Poll::Ready(None));
+        assert_eq!(Arc::strong_count(&guard), 1);
     }
 }

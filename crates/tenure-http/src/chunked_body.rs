@@ -50,6 +50,20 @@ impl ChunkedBody {
         self.length
     }
 
+    /// Returns a copy of the whole body, before compression.
+    pub fn to_vec(&self) -> Vec<u8> {
+        let mut all = Vec::with_capacity(self.length);
+        all.extend_from_slice(self.next.as_deref().unwrap_or_default());
+        for (at, item) in self.items.as_slice().iter().enumerate() {
+            if at > 0 || self.started {
+                all.extend_from_slice(self.separator);
+            }
+            all.extend_from_slice(item);
+        }
+        all.extend_from_slice(self.tail.as_deref().unwrap_or_default());
+        all
+    }
+
     /// Returns the number of bytes left to send, if it is known.
     pub fn left(&self) -> Option<usize> {
         self.encoder.is_none().then_some(self.length)

@@ -4,7 +4,7 @@ use super::{Format, MediaTypes, Query};
 use bytes::Bytes;
 use hyper::{HeaderMap, Method, header};
 use std::sync::Arc;
-use tenure_auth::UserInfo;
+use tenure_auth::{UserInfo, audit::AuditContext};
 use tenure_meta::ApiError;
 use tenure_value::Text;
 
@@ -20,6 +20,8 @@ pub struct Request {
     pub headers: HeaderMap,
     /// The body; empty where the method has none.
     pub body: Bytes,
+    /// What is recorded of the request.
+    pub audit: AuditContext,
 }
 
 impl Request {
@@ -33,6 +35,7 @@ impl Request {
             query: Query::default(),
             headers: HeaderMap::from_iter([(header::USER_AGENT, agent)]),
             body: Bytes::new(),
+            audit: AuditContext::default(),
         }
     }
 

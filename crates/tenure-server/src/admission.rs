@@ -1,6 +1,6 @@
 //! The admission chain of this server with its current configuration, and the review of one action.
 
-use crate::authenticator::user_info;
+use crate::{authenticator::user_info, authorization::Authorizer};
 use parking_lot::RwLock;
 use std::sync::Arc;
 pub(crate) use tenure_admission::Operation;
@@ -8,8 +8,10 @@ use tenure_admission::{
     AdmissionAttributes, AdmissionChain, AdmissionConfig, AdmissionContext, CONFIGURATIONS, Complete, GROUP,
     ResourceAction, ResourceVariant,
 };
+use tenure_auth::audit::AuditContext;
 use tenure_builtin::{self, role::NAMESPACES};
 use tenure_catalog::{Objects, Target, object::key, read_all};
+use tenure_crd::rules::{Decide, Decision};
 use tenure_http::Request;
 use tenure_meta::{ApiError, Resource};
 use tenure_value::Value;
@@ -20,6 +22,7 @@ pub(crate) const CONFIGURATION_PREFIX: &str = "objects/admissionregistration.k8s
 /// The plugins that can change or refuse a request.
 pub(crate) struct Admission {
     objects: Arc<Objects>,
+    authorizer: Arc<Authorizer>,
     chain: AdmissionChain,
     config: RwLock<Arc<AdmissionConfig>>,
     /// Held while configurations are read, so that an older state does not replace a newer one.
@@ -28,9 +31,13 @@ pub(crate) struct Admission {
 
 impl Admission {
     /// Reads the configuration of admission from the store.
-    pub async fn open(objects: Arc<Objects>, chain: AdmissionChain) -> Result<Arc<Admission>, ApiError> {
-        let admission =
-            Admission { objects, chain, config: RwLock::default(), refreshing: Default::default() };
+    pub async fn open(
+        objects: Arc<Objects>,
+        authorizer: Arc<Authorizer>,
+        chain: AdmissionChain,
+    ) -> Result<Arc<Admission>, ApiError> {
+        let (config, refreshing) = (RwLock::default(), Default::default());
+        let admission = Admission { objects, authorizer, chain, config, refreshing };
         admission.refresh().await?;
         Ok(Arc::new(admission))
     }
@@ -99,7 +106,9 @@ impl Admission {
         );
         let is_dynamic = may_match && config.matches(&attributes);
         let is_built_in = self.chain.handles_in_namespace(&action, &AdmissionConfig::default(), has_labels);
-        let review = Review { admission: self, target, config, attributes, is_dynamic };
+        let decide: Arc<Decide> = Arc::new(|_| Decision::default());
+        let audit = AuditContext::default();
+        let review = Review { admission: self, target, config, attributes, decide, audit, is_dynamic };
         (is_dynamic || is_built_in).then(|| Box::new(review))
     }
 
@@ -123,6 +132,10 @@ pub(crate) struct Review<'a> {
     target: &'a Target,
     config: Arc<AdmissionConfig>,
     attributes: AdmissionAttributes,
+    /// Decides what the client may do; nothing before the request is known.
+    decide: Arc<Decide>,
+    /// The audit event of the request.
+    audit: AuditContext,
     /// Whether a webhook or a policy matches. They are shown more than built-in plugins need.
     pub is_dynamic: bool,
 }
@@ -136,6 +149,8 @@ impl Review<'_> {
         old_object: Value,
     ) -> Result<Box<Self>, ApiError> {
         self.attributes.old_object = old_object;
+        self.decide = self.admission.authorizer.decide_for(&request.user);
+        self.audit = request.audit.clone();
         if !self.is_dynamic {
             return Ok(self);
         }
@@ -168,7 +183,9 @@ impl Review<'_> {
         warnings: &mut Vec<String>,
     ) -> Result<Value, ApiError> {
         let mut attributes = self.attributes_of(object, warnings);
-        self.admission.chain.admit(&mut attributes, &self.context(complete)).await?;
+        let admitted = self.admission.chain.admit(&mut attributes, &self.context(complete)).await;
+        self.audit.annotate(std::mem::take(&mut attributes.audit_annotations));
+        admitted?;
         *warnings = attributes.warnings;
         Ok(attributes.object)
     }
@@ -176,7 +193,9 @@ impl Review<'_> {
     /// Runs the validating phase.
     pub async fn validate(&self, object: Value, warnings: &mut Vec<String>) -> Result<(), ApiError> {
         let mut attributes = self.attributes_of(object, warnings);
-        self.admission.chain.validate(&mut attributes, &self.context(&unchanged)).await?;
+        let valid = self.admission.chain.validate(&mut attributes, &self.context(&unchanged)).await;
+        self.audit.annotate(std::mem::take(&mut attributes.audit_annotations));
+        valid?;
         *warnings = attributes.warnings;
         Ok(())
     }
@@ -189,7 +208,13 @@ impl Review<'_> {
 
     fn context<'c>(&'c self, complete: Complete<'c>) -> AdmissionContext<'c> {
         let objects = &*self.admission.objects;
-        AdmissionContext { cluster: objects, config: &self.config, client: &objects.webhooks, complete }
+        AdmissionContext {
+            cluster: objects,
+            config: &self.config,
+            client: &objects.webhooks,
+            complete,
+            decide: &self.decide,
+        }
     }
 }
 

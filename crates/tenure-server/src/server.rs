@@ -22,7 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tenure_admission::AdmissionChain;
-use tenure_auth::UserInfo;
+use tenure_auth::{UserInfo, audit::AuditContext};
 use tenure_builtin::Kinds;
 use tenure_catalog::{Catalog, Clock, Objects, Target, Verb, discovery::page_not_found};
 use tenure_crd::duration_nanoseconds;
@@ -41,6 +41,9 @@ use tenure_value::Text;
 pub const BODY_BYTES: usize = 3 * 1024 * 1024;
 /// How long a body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
+/// How much of the body of a refused request is read, so that its connection can be used again.
+const UNREAD_BYTES: usize = 256 * 1024;
+const UNREAD_TIME: Duration = Duration::from_secs(1);
 /// How long a request other than a watch may take.
 const REQUEST_TIME: Duration = Duration::from_secs(60);
 
@@ -122,7 +125,7 @@ impl Server {
         let catalog = Catalog::open(store.clone()).await?;
         let objects = Objects::new(store, catalog.clone(), clock);
         let reader = Reader::new(objects.clone(), metrics.clone(), stop.subscribe());
-        let admission = Admission::open(objects.clone(), admission).await?;
+        let admission = Admission::open(objects.clone(), authorizer.clone(), admission).await?;
         let writer = Writer::new(reader.clone(), admission, authorizer.clone(), behavior);
         let subresources = Subresources::new(writer.clone(), authenticator.clone());
         writer.create_initial_namespaces().await?;
@@ -211,6 +214,22 @@ impl Server {
         seen: &mut RequestInfo,
     ) -> Result<Response, ApiError> {
         let (head, incoming) = request.into_parts();
+        let mut incoming = Some(incoming);
+        let outcome = self.handle_parts(head, &mut incoming, seen).await;
+        let is_refused = outcome.is_err();
+        if let Some(unread) = incoming.filter(|_| is_refused) {
+            // The connection can carry the next request only if this one has been read to its end.
+            let _ = read_body(unread, UNREAD_BYTES, UNREAD_TIME).await;
+        }
+        outcome
+    }
+
+    async fn handle_parts<B: RequestBody>(
+        &self,
+        head: Parts,
+        incoming: &mut Option<B>,
+        seen: &mut RequestInfo,
+    ) -> Result<Response, ApiError> {
         request_guard::check(self.authenticator.access(), &head)?;
         let path = head.uri.path();
         let certificate = head.extensions.get::<ClientCertificate>();
@@ -220,8 +239,14 @@ impl Server {
         let query = Query::parse(head.uri.query().unwrap_or_default())?;
         let user = self.authorize(user, &head, &address, &query)?;
         let takes_body = matches!(head.method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE);
-        let mut request =
-            Request { method: head.method, user, query, headers: head.headers, body: Bytes::new() };
+        let mut request = Request {
+            method: head.method,
+            user,
+            query,
+            headers: head.headers,
+            body: Bytes::new(),
+            audit: AuditContext::default(),
+        };
         let path = match address {
             RequestPath::Resource(path) => path,
             other => {
@@ -247,7 +272,7 @@ impl Server {
                 "invalid timeout specified in the request URL: {time:?} is not a duration; use one such as 30s"
             )));
         }
-        if takes_body {
+        if let Some(incoming) = incoming.take().filter(|_| takes_body) {
             request.body = read_body(incoming, BODY_BYTES, BODY_TIME).await.map_err(|fault| match fault {
                 BodyFault::TooLarge => ApiError::new(
                     Reason::RequestEntityTooLarge,

@@ -11,6 +11,7 @@ mod priority;
 mod pvc_resize;
 mod runtime_class;
 mod service_account;
+mod signer;
 mod webhook_dispatch;
 
 pub(crate) use certificate_subject::CertificateSubjectRestriction;
@@ -25,6 +26,7 @@ pub(crate) use priority::Priority;
 pub(crate) use pvc_resize::PersistentVolumeClaimResize;
 pub(crate) use runtime_class::RuntimeClass;
 pub(crate) use service_account::ServiceAccount;
+pub(crate) use signer::{CertificateApproval, CertificateSigning, ClusterTrustBundleAttest};
 
 use tenure_value::{Object, Value};
 

@@ -55,19 +55,20 @@ impl AdmissionPlugin for PodSecurity {
                 return Ok(());
             }
             let policy = policy_of(attributes, context).await?;
+            annotate(attributes, "enforce-policy", policy.enforce.to_string());
             let found = violations(policy.enforce, &attributes.object);
             if !found.is_empty() {
                 let why = format!("violates PodSecurity \"{}\": {}", policy.enforce, describe(&found));
                 return Err(attributes.forbidden(&why));
             }
             let pod = attributes.object.clone();
-            warn(attributes, policy.warn, &pod);
+            report(attributes, &policy, &pod);
             return Ok(());
         }
         let Some(path) = template_path(&attributes.action()) else { return Ok(()) };
         if let Some(template) = attributes.object.at(path.iter().copied()).cloned() {
             let policy = policy_of(attributes, context).await?;
-            warn(attributes, policy.warn, &template);
+            report(attributes, &policy, &template);
         }
         Ok(())
     }
@@ -96,12 +97,22 @@ async fn policy_of(
     Ok(Policy::of_labels(labels).0)
 }
 
-/// Warns about what in a pod breaks a level.
-fn warn(attributes: &mut AdmissionAttributes, level: PolicyLevel, pod: &Value) {
-    let found = violations(level, pod);
-    if !found.is_empty() {
-        attributes.warnings.push(format!("would violate PodSecurity \"{level}\": {}", describe(&found)));
+/// Warns about what in a pod breaks the level that the namespace warns of, and records in the audit event what breaks the
+/// level that it audits.
+fn report(attributes: &mut AdmissionAttributes, policy: &Policy, pod: &Value) {
+    let describe = |level: PolicyLevel| {
+        let found = violations(level, pod);
+        (!found.is_empty()).then(|| format!("would violate PodSecurity \"{level}\": {}", describe(&found)))
+    };
+    attributes.warnings.extend(describe(policy.warn));
+    if let Some(violated) = describe(policy.audit) {
+        annotate(attributes, "audit-violations", violated);
     }
+}
+
+/// Annotates the audit event.
+fn annotate(attributes: &mut AdmissionAttributes, key: &str, value: String) {
+    attributes.audit_annotations.push((format!("{LABEL_PREFIX}{key}"), value));
 }
 
 /// Whether an update changes what the checks look at: containers come or go, or run another image.

@@ -11,6 +11,9 @@ use crate::{
 use tenure_meta::{ApiError, Reason, Scope};
 use tenure_value::{Text, Value};
 
+/// The audit annotation that lists the validations that failed.
+const VALIDATION_FAILURE: &str = "validation.policy.admission.k8s.io/validation_failure";
+
 /// Returns the object as a mutating policy changes it; `None` if the policy does not apply.
 pub(super) async fn mutate(
     policy: &Policy,
@@ -57,6 +60,7 @@ async fn mutate_with(
         let mut current =
             at_variant(changed.as_ref().unwrap_or(object), attributes, variant, context).await?;
         let input = PolicyInput {
+            decide: context.decide,
             request: &request,
             object: &Value::Null,
             old_object: &old_object,
@@ -94,6 +98,7 @@ pub(super) async fn validate(
     let request = request(attributes, variant);
     let namespace_object = attributes.namespace_object.clone();
     let input = PolicyInput {
+        decide: context.decide,
         request: &request,
         object: &object,
         old_object: &old_object,
@@ -102,7 +107,17 @@ pub(super) async fn validate(
     let bindings: Vec<&PolicyBinding> = matching_bindings(policy, attributes).collect();
     for binding in bindings {
         let denials: Vec<Denial> = match params(policy, binding, attributes, context).await? {
-            Ok(params) => params.iter().flat_map(|params| policy.validate(input, params.as_ref())).collect(),
+            Ok(params) => {
+                let mut denials = Vec::new();
+                for params in &params {
+                    denials.extend(policy.validate(input, params.as_ref()));
+                    match policy.annotations(input, params.as_ref()) {
+                        Ok(annotations) => attributes.audit_annotations.extend(annotations),
+                        Err(why) => denials.extend(policy.failed(why)),
+                    }
+                }
+                denials
+            }
             Err(why) => policy.failed(why),
         };
         enforce(policy, binding, &denials, attributes)?;
@@ -122,10 +137,10 @@ fn enforce(
         let warnings = denials.iter().map(|of| format!("Validation failed for {named}: {}", of.message));
         attributes.warnings.extend(warnings);
     }
-    if binding.actions.contains(&ValidationAction::Audit) {
-        for denial in denials {
-            tracing::info!(policy = %policy.name, binding = %binding.name, denial.message, "policy violated");
-        }
+    if binding.actions.contains(&ValidationAction::Audit) && !denials.is_empty() {
+        let failures = denials.iter().map(|denial| validation_failure(policy, binding, denial));
+        let failures = Value::array(failures).to_string();
+        attributes.audit_annotations.push((VALIDATION_FAILURE.into(), failures));
     }
     match denials.first().filter(|_| binding.actions.contains(&ValidationAction::Deny)) {
         None => Ok(()),
@@ -137,6 +152,18 @@ fn enforce(
             Err(error.with_causes(vec![plain_cause(why)]).with_warnings(warnings))
         }
     }
+}
+
+/// Describes a denial for the audit event.
+fn validation_failure(policy: &Policy, binding: &PolicyBinding, denial: &Denial) -> Value {
+    let actions = binding.actions.iter().map(|action| Value::from(action.word()));
+    Value::object([
+        ("message", Value::from(denial.message.as_str())),
+        ("policy", Value::from(policy.name.clone())),
+        ("binding", Value::from(binding.name.clone())),
+        ("expressionIndex", Value::from(denial.expression_index as i64)),
+        ("validationActions", Value::array(actions)),
+    ])
 }
 
 /// Returns the bindings of a policy that match a request.

@@ -29,9 +29,13 @@ pub(super) async fn mutate(
     attributes: &mut AdmissionAttributes,
     context: &AdmissionContext<'_>,
 ) -> Result<Option<Value>, ApiError> {
-    let mut warnings = std::mem::take(&mut attributes.warnings);
-    let outcome = call(webhook, attributes, &mut warnings, context).await;
-    let object = match outcome? {
+    let mut reported = Reported::take(attributes);
+    let outcome = call(webhook, attributes, &mut reported, context).await;
+    let object = match outcome {
+        Err(error) => return Err(reported.restore_after(attributes, error)),
+        Ok(outcome) => outcome,
+    };
+    let object = match object {
         Outcome::Skipped => None,
         Outcome::Allowed => Some(attributes.object.clone()),
         Outcome::Patched(..) if attributes.operation == Operation::Delete => {
@@ -44,7 +48,7 @@ pub(super) async fn mutate(
             Some(patched(webhook, attributes, &patch, variant, context).await?)
         }
     };
-    attributes.warnings = warnings;
+    reported.restore(attributes);
     Ok(object)
 }
 
@@ -54,17 +58,51 @@ pub(super) async fn validate(
     attributes: &mut AdmissionAttributes,
     context: &AdmissionContext<'_>,
 ) -> Result<(), ApiError> {
-    let mut warnings = std::mem::take(&mut attributes.warnings);
-    call(webhook, attributes, &mut warnings, context).await?;
-    attributes.warnings = warnings;
+    let mut reported = Reported::take(attributes);
+    if let Err(error) = call(webhook, attributes, &mut reported, context).await {
+        return Err(reported.restore_after(attributes, error));
+    }
+    reported.restore(attributes);
     Ok(())
+}
+
+/// What webhooks report besides their decision: warnings and audit annotations.
+struct Reported {
+    warnings: Vec<String>,
+    audit_annotations: Vec<(String, String)>,
+}
+
+impl Reported {
+    fn take(attributes: &mut AdmissionAttributes) -> Reported {
+        Reported {
+            warnings: std::mem::take(&mut attributes.warnings),
+            audit_annotations: std::mem::take(&mut attributes.audit_annotations),
+        }
+    }
+
+    fn restore(self, attributes: &mut AdmissionAttributes) {
+        (attributes.warnings, attributes.audit_annotations) = (self.warnings, self.audit_annotations);
+    }
+
+    /// Keeps the annotations of a refused request; its warnings are those of the error.
+    fn restore_after(self, attributes: &mut AdmissionAttributes, error: ApiError) -> ApiError {
+        attributes.audit_annotations = self.audit_annotations;
+        error
+    }
+
+    fn annotate(&mut self, webhook: &AdmissionWebhook, annotations: Vec<(Text, Text)>) {
+        let named = annotations
+            .into_iter()
+            .map(|(key, value)| (format!("{}/{key}", webhook.name), value.to_string()));
+        self.audit_annotations.extend(named);
+    }
 }
 
 /// Calls a webhook if it matches the request.
 async fn call<'a>(
     webhook: &AdmissionWebhook,
     attributes: &'a AdmissionAttributes,
-    warnings: &mut Vec<String>,
+    reported: &mut Reported,
     context: &AdmissionContext<'_>,
 ) -> Result<Outcome<'a>, ApiError> {
     let Some(variant) = webhook.constraints.matching_variant(attributes) else { return Ok(Outcome::Skipped) };
@@ -77,7 +115,7 @@ async fn call<'a>(
     let object = at_variant(&attributes.object, attributes, variant, context).await?;
     let old_object = at_variant(&attributes.old_object, attributes, variant, context).await?;
     let request = request(attributes, variant);
-    let mut activation = CelActivation::new(&request, &object, &old_object);
+    let mut activation = CelActivation::new(&request, &object, &old_object, context.decide);
     match MatchCondition::all(&webhook.conditions, &mut activation) {
         Ok(true) => {}
         Ok(false) => return Ok(Outcome::Skipped),
@@ -88,12 +126,15 @@ async fn call<'a>(
     let uid = Text::from(uuid::Uuid::new_v4().to_string());
     let review = AdmissionReview::new(uid, &webhook.review_versions, request, &object, &old_object);
     match send(webhook, &review, context).await {
-        Ok(WebhookResponse { denial: Some(status), warnings: new, .. }) => {
-            warnings.extend(new);
-            Err(ApiError::denied(&webhook.name, &status).with_warnings(std::mem::take(warnings)))
+        Ok(WebhookResponse { denial: Some(status), warnings, audit_annotations, .. }) => {
+            reported.annotate(webhook, audit_annotations);
+            reported.warnings.extend(warnings);
+            let warnings = std::mem::take(&mut reported.warnings);
+            Err(ApiError::denied(&webhook.name, &status).with_warnings(warnings))
         }
         Ok(response) => {
-            warnings.extend(response.warnings);
+            reported.annotate(webhook, response.audit_annotations);
+            reported.warnings.extend(response.warnings);
             Ok(response.patch.map_or(Outcome::Allowed, |patch| Outcome::Patched(variant, patch)))
         }
         Err(why) => failed(webhook, &why).map(|()| Outcome::Skipped),

@@ -9,7 +9,7 @@ use crate::{
 };
 use std::{collections::BTreeMap, sync::Arc};
 use tenure_cel::{Map, MapKey};
-use tenure_crd::rules::{Val, message};
+use tenure_crd::rules::{Decide, Val, message};
 use tenure_meta::{Reason, Row};
 use tenure_value::{Text, Value};
 
@@ -32,6 +32,8 @@ pub(crate) struct Policy {
     conditions: Vec<MatchCondition>,
     variables: Vec<(Text, Expression)>,
     validations: Vec<Validation>,
+    /// Keys and expressions of the annotations of the audit event.
+    audit_annotations: Vec<(Text, Expression)>,
     /// The mutations in order.
     pub mutations: Vec<Mutation>,
     /// Whether it is applied again if others have changed the object since (`reinvocationPolicy: IfNeeded`).
@@ -83,6 +85,17 @@ pub(crate) enum ValidationAction {
     Audit,
 }
 
+impl ValidationAction {
+    /// Returns the name of the action in bindings.
+    pub fn word(self) -> &'static str {
+        match self {
+            ValidationAction::Deny => "Deny",
+            ValidationAction::Warn => "Warn",
+            ValidationAction::Audit => "Audit",
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Validation {
     expression: Expression,
@@ -96,6 +109,8 @@ struct Validation {
 pub(crate) struct Denial {
     pub message: String,
     pub reason: Reason,
+    /// The position of the validation in its policy.
+    pub expression_index: usize,
 }
 
 impl Policy {
@@ -121,6 +136,11 @@ impl Policy {
             conditions: spec.items("matchConditions").iter().map(MatchCondition::read).collect(),
             variables: expressions("variables").map(|(name, of)| (name, Expression::new(of))).collect(),
             validations: spec.items("validations").iter().map(Validation::read).collect(),
+            audit_annotations: spec
+                .items("auditAnnotations")
+                .iter()
+                .map(|of| (of.text("key"), Expression::new(of.text("valueExpression"))))
+                .collect(),
             mutations: spec.items("mutations").iter().map(Mutation::read).collect(),
             is_reinvoked: spec.text("reinvocationPolicy") == "IfNeeded",
             failure_policy: FailurePolicy::read(spec),
@@ -159,11 +179,12 @@ impl Policy {
         }
         let mut activation = input.activation(params);
         let variable_error = self.compute_variables(&mut activation);
-        let denials = self.validations.iter().flat_map(|validation| {
+        let denials = self.validations.iter().enumerate().flat_map(|(expression_index, validation)| {
             match validation.expression.evaluate_bool(&mut activation) {
                 Ok(true) => Vec::new(),
                 Ok(false) => {
-                    vec![Denial { message: validation.message(&mut activation), reason: validation.reason }]
+                    let message = validation.message(&mut activation);
+                    vec![Denial { message, reason: validation.reason, expression_index }]
                 }
                 Err(why) => self.failed(format!("{why}{variable_error}")),
             }
@@ -171,10 +192,40 @@ impl Policy {
         denials.collect()
     }
 
+    /// Returns the annotations of the audit event; an expression that is `null` or empty has none.
+    pub fn annotations(
+        &self,
+        input: PolicyInput<'_>,
+        params: Option<&Value>,
+    ) -> Result<Vec<(String, String)>, String> {
+        if self.audit_annotations.is_empty() || !self.applies(input, params)? {
+            return Ok(Vec::new());
+        }
+        let mut activation = input.activation(params);
+        self.compute_variables(&mut activation);
+        let mut annotations = Vec::new();
+        for (key, expression) in &self.audit_annotations {
+            match expression.evaluate(&mut activation)? {
+                Val::String(value) if !value.trim().is_empty() => {
+                    annotations.push((format!("{}/{key}", self.name), value.trim().to_string()));
+                }
+                Val::String(_) | Val::Null => {}
+                other => {
+                    return Err(format!(
+                        "valueExpression '{}' resulted in unsupported return type: {}. Return type must be either string or null.",
+                        expression.source,
+                        other.type_name()
+                    ));
+                }
+            }
+        }
+        Ok(annotations)
+    }
+
     /// Returns the denials of a policy that could not be evaluated.
     pub fn failed(&self, why: String) -> Vec<Denial> {
         match self.failure_policy {
-            FailurePolicy::Fail => vec![Denial { message: why, reason: REASONS[0].1 }],
+            FailurePolicy::Fail => vec![Denial { message: why, reason: REASONS[0].1, expression_index: 0 }],
             FailurePolicy::Ignore => Vec::new(),
         }
     }
@@ -204,6 +255,7 @@ impl Policy {
 /// The documents that the expressions of a policy see.
 #[derive(Clone, Copy)]
 pub(crate) struct PolicyInput<'v> {
+    pub decide: &'v Arc<Decide>,
     pub request: &'v Value,
     pub object: &'v Value,
     pub old_object: &'v Value,
@@ -212,7 +264,7 @@ pub(crate) struct PolicyInput<'v> {
 
 impl<'v> PolicyInput<'v> {
     fn activation(self, params: Option<&'v Value>) -> CelActivation<'v> {
-        let mut activation = CelActivation::new(self.request, self.object, self.old_object);
+        let mut activation = CelActivation::new(self.request, self.object, self.old_object, self.decide);
         activation.set_document("namespaceObject", self.namespace_object);
         if let Some(params) = params {
             activation.set_document("params", params);
@@ -292,6 +344,11 @@ impl PolicyBinding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tenure_crd::rules::Decision;
+
+    fn nobody() -> Arc<Decide> {
+        Arc::new(|_| Decision::default())
+    }
 
     fn policy(spec: &str) -> Policy {
         let policy = format!(r#"{{"metadata":{{"name":"p"}},"spec":{spec}}}"#).parse().unwrap();
@@ -303,9 +360,14 @@ mod tests {
         let object: Value = r#"{"spec":{"replicas":7}}"#.parse().unwrap();
         let namespace: Value = r#"{"metadata":{"labels":{"tier":"test"}}}"#.parse().unwrap();
         let parameters: Option<Value> = parameters.map(|text| text.parse().unwrap());
-        let null = Value::Null;
-        let input =
-            PolicyInput { request: &null, object: &object, old_object: &null, namespace_object: &namespace };
+        let (null, decide) = (Value::Null, nobody());
+        let input = PolicyInput {
+            decide: &decide,
+            request: &null,
+            object: &object,
+            old_object: &null,
+            namespace_object: &namespace,
+        };
         let denials = policy(spec).validate(input, parameters.as_ref());
         denials.into_iter().map(|denial| denial.message).collect()
     }
@@ -354,9 +416,14 @@ mod tests {
                 r#"{{"variables":[{{"name":"more","expression":"object.spec.replicas + 1"}}],"mutations":[{mutation}]}}"#
             );
             let policy = policy(&spec);
-            let null = Value::Null;
-            let input =
-                PolicyInput { request: &null, object: &object, old_object: &null, namespace_object: &null };
+            let (null, decide) = (Value::Null, nobody());
+            let input = PolicyInput {
+                decide: &decide,
+                request: &null,
+                object: &object,
+                old_object: &null,
+                namespace_object: &null,
+            };
             policy.change(&policy.mutations[0], input, None)
         };
         let applied = made(

@@ -17,7 +17,7 @@ pub(crate) struct AdmissionReview {
 }
 
 /// The response of a webhook.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct WebhookResponse {
     /// The `Status` of a request that is denied.
     pub denial: Option<Value>,
@@ -25,6 +25,8 @@ pub(crate) struct WebhookResponse {
     pub patch: Option<Value>,
     /// Warnings for the client.
     pub warnings: Vec<String>,
+    /// Annotations of the audit event.
+    pub audit_annotations: Vec<(Text, Text)>,
 }
 
 impl AdmissionReview {
@@ -77,6 +79,7 @@ impl AdmissionReview {
         Ok(WebhookResponse {
             denial,
             patch: if allowed { patch(response)? } else { None },
+            audit_annotations: audit_annotations(response),
             warnings: response.texts("warnings").iter().map(ToString::to_string).collect(),
         })
     }
@@ -111,6 +114,13 @@ pub(crate) fn request(attributes: &AdmissionAttributes, variant: &ResourceVarian
         fields.push((name, Value::from(text.clone())));
     }
     Value::object(fields)
+}
+
+/// Reads the audit annotations of a response.
+fn audit_annotations(response: &Value) -> Vec<(Text, Text)> {
+    let annotations = response.get("auditAnnotations").and_then(Value::as_object);
+    let annotations = annotations.into_iter().flat_map(|annotations| annotations.iter());
+    annotations.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.into()))).collect()
 }
 
 /// Reads the patch of a response.
@@ -162,7 +172,7 @@ mod tests {
     #[test]
     fn a_response_allows_patches_or_denies() {
         let allowed = response_of(r#"{"uid":"u","allowed":true,"warnings":["w"]}"#).unwrap();
-        assert_eq!(allowed, WebhookResponse { denial: None, patch: None, warnings: vec!["w".into()] });
+        assert_eq!(allowed, WebhookResponse { warnings: vec!["w".into()], ..WebhookResponse::default() });
         let changed =
             response_of(r#"{"uid":"u","allowed":true,"patchType":"JSONPatch","patch":"W10="}"#).unwrap();
         assert_eq!(changed.patch, Some(Value::array([])));

@@ -1,8 +1,8 @@
 //! The functions that checks name.
 
 use super::{
-    admission, aggregation, content, context::Context, event, placement, pod, quota, resources, selector,
-    service, source, workload,
+    admission, aggregation, certificate, content, context::Context, event, placement, pod, quota, resources,
+    selector, service, source, workload,
 };
 use tenure_meta::FieldError;
 
@@ -13,7 +13,7 @@ pub(crate) struct Function(Body);
 type Body = fn(&Context<'_>, &mut Vec<FieldError>);
 
 /// The names of the functions.
-const FUNCTIONS: [(&str, Body); 56] = [
+const FUNCTIONS: [(&str, Body); 57] = [
     ("labelSelector", selector::label_selector),
     ("selectsTemplate", selector::selects_template),
     ("selectsTemplateByMap", selector::selects_template_by_map),
@@ -69,6 +69,7 @@ const FUNCTIONS: [(&str, Body); 56] = [
     ("templateMetadata", selector::template_metadata),
     ("endpointPorts", workload::endpoint_ports),
     ("networkBlock", workload::network_block),
+    ("certificateStatus", certificate::status),
     ("serviceAccountNamespace", workload::account_namespace),
 ];
 

@@ -4,6 +4,7 @@
 
 mod admission;
 mod aggregation;
+mod certificate;
 mod check;
 mod content;
 mod context;

@@ -160,7 +160,11 @@ impl Cluster {
         Uri::builder()
             .scheme(server.scheme_str().unwrap_or("https"))
             .authority(format!("{}:{port}", server.host().unwrap_or_default()))
-            .path_and_query(format!("{prefix}{path}"))
+            .path_and_query(match (prefix, path) {
+                // The root is the address of the server itself, which may be that of a webhook.
+                (prefix, "/") if !prefix.is_empty() => prefix.to_owned(),
+                _ => format!("{prefix}{path}"),
+            })
             .build()
             .map_err(|error| self.unreachable(&error))
     }

@@ -7,7 +7,10 @@ mod attributes;
 
 pub(crate) use attributes::request_attributes;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 use tenure_auth::{
     Attributes, ImpersonationMode, ResourceAttributes, UserInfo, impersonate,
     rbac::{
@@ -17,9 +20,10 @@ use tenure_auth::{
 };
 use tenure_builtin::{self, role::RBAC};
 use tenure_catalog::{
-    object::{Stored, key, meta_text},
+    object::{Stored, key, meta_text, metadata, with_metadata},
     read_all,
 };
+use tenure_crd::rules::{AccessAttributes, Decide};
 use tenure_meta::{ApiError, Reason};
 use tenure_store::Store;
 use tenure_value::{Text, Value};
@@ -28,6 +32,9 @@ use tenure_value::{Text, Value};
 pub(crate) const RBAC_PREFIX: &str = "objects/rbac.authorization.k8s.io/";
 /// How many requesters the server remembers the mode of impersonation of.
 const REMEMBERED_REQUESTERS: usize = 1024;
+
+/// The verbs that change objects.
+const WRITE_VERBS: [&str; 5] = ["create", "update", "patch", "delete", "deletecollection"];
 
 /// How requests are authorized.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -114,6 +121,31 @@ impl Authorizer {
         }
     }
 
+    /// Returns how CEL expressions and admission plugins ask what a user, or a service account, may do.
+    pub fn decide_for(self: &Arc<Self>, user: &Arc<UserInfo>) -> Arc<Decide> {
+        let (authorizer, user) = (self.clone(), user.clone());
+        Arc::new(move |asked: &AccessAttributes| {
+            let account = asked.service_account.as_ref().map(|(namespace, name)| {
+                UserInfo::service_account(namespace, name).with_group(UserInfo::AUTHENTICATED)
+            });
+            let attributes = match asked.path.is_empty() {
+                false => Attributes::NonResource { verb: asked.verb.clone(), path: asked.path.clone() },
+                true => Attributes::Resource(ResourceAttributes {
+                    verb: asked.verb.clone(),
+                    group: asked.group.clone(),
+                    version: "*".into(),
+                    resource: asked.resource.clone(),
+                    subresource: asked.subresource.clone(),
+                    namespace: asked.namespace.clone(),
+                    name: asked.name.clone(),
+                }),
+            };
+            let decision = authorizer.decide(account.as_ref().unwrap_or(&user), &attributes);
+            let allowed = decision.is_allowed();
+            tenure_crd::rules::Decision { allowed, reason: decision.reason.into(), error: None }
+        })
+    }
+
     /// Returns a 403 unless the user may do it.
     pub fn check(&self, user: &UserInfo, attributes: &Attributes) -> Result<(), ApiError> {
         let decision = self.decide(user, attributes);
@@ -175,6 +207,10 @@ impl Authorizer {
         if !self.is_rbac() || user.is_in(UserInfo::MASTERS) {
             return Ok(());
         }
+        // Garbage collection and finalizers must be able to let go of a role or binding.
+        if old.is_some_and(|old| without_collection_fields(old) == without_collection_fields(object)) {
+            return Ok(());
+        }
         let policy = self.policy();
         let name = Text::from(object.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default());
         let namespace = attributes.namespace.as_str();
@@ -190,15 +226,13 @@ impl Authorizer {
         };
         let rules = match attributes.resource.as_str() {
             "roles" | "clusterroles" => {
-                let unchanged = old.is_some_and(|old| {
-                    old.get("rules") == object.get("rules")
-                        && old.get("aggregationRule") == object.get("aggregationRule")
-                });
                 // A new object has no name in its path, so that names in a rule do not match it.
-                if unchanged || is_allowed("escalate", &attributes.resource, &attributes.name) {
+                if is_allowed("escalate", &attributes.resource, &attributes.name) {
                     return Ok(());
                 }
-                let is_aggregated = object.get("aggregationRule").is_some_and(|rule| !rule.is_null());
+                let has_selectors =
+                    |role: &Value| role.get("aggregationRule").is_some_and(|rule| !rule.is_null());
+                let is_aggregated = has_selectors(object) || old.is_some_and(has_selectors);
                 // An aggregated role can collect any rule.
                 if is_aggregated && uncovered(&policy.rules_of(user, namespace).0, &every_rule()).is_some() {
                     let why = "must have cluster-admin privileges to use the aggregationRule";
@@ -207,10 +241,6 @@ impl Authorizer {
                 PolicyRule::list(object.get("rules"))
             }
             _ => {
-                let unchanged = old.is_some_and(|old| {
-                    old.get("subjects") == object.get("subjects")
-                        && old.get("roleRef") == object.get("roleRef")
-                });
                 let reference = |field: &str| object.at(["roleRef", field]).and_then(Value::as_str);
                 let name = Text::from(reference("name").unwrap_or_default());
                 let (role, resource) = match reference("kind") {
@@ -219,7 +249,7 @@ impl Authorizer {
                     // Validation refuses what is not a role.
                     _ => return Ok(()),
                 };
-                if unchanged || is_allowed("bind", resource, &name) {
+                if is_allowed("bind", resource, &name) {
                     return Ok(());
                 }
                 match policy.rules_of_role(&role, namespace) {
@@ -265,22 +295,58 @@ impl Authorizer {
         attributes: &ResourceAttributes,
         write: &FieldWrite<'_>,
     ) -> Result<(), ApiError> {
-        let policy = self.policy();
-        let WritePermission::Limited(limits) = policy.write_permission(user, attributes) else {
-            return Ok(());
-        };
+        match self.field_denial(user, attributes, write) {
+            None => Ok(()),
+            Some(why) => {
+                Err(ApiError::forbidden(&attributes.group, &attributes.resource, &attributes.name, &why))
+            }
+        }
+    }
+
+    /// Returns why field rules deny a write that the user's roles permit otherwise; `None` if they do not.
+    pub fn field_denial(
+        &self,
+        user: &UserInfo,
+        attributes: &ResourceAttributes,
+        write: &FieldWrite<'_>,
+    ) -> Option<String> {
+        let policy = self.field_policy(attributes)?;
+        let WritePermission::Limited(limits) = policy.write_permission(user, attributes) else { return None };
         let rules: Vec<_> = limits.iter().map(|(_, rule)| *rule).collect();
-        let Err(reasons) = check_fields(&rules, write) else { return Ok(()) };
-        let grants: Vec<String> = limits.iter().map(|(grant, _)| grant.to_string()).collect();
-        let why = format!(
+        let reasons = check_fields(&rules, write).err()?;
+        let grants: BTreeSet<String> = limits.iter().map(|(grant, _)| grant.to_string()).collect();
+        Some(format!(
             "User {:?} may {} only some fields: {} (by {})",
             user.name,
             attributes.verb,
             reasons.join("; "),
-            grants.join("; ")
-        );
-        Err(ApiError::forbidden(&attributes.group, &attributes.resource, &attributes.name, &why))
+            grants.into_iter().collect::<Vec<_>>().join("; ")
+        ))
     }
+
+    /// Returns what to add to the reason of a permission that is limited to fields; empty if it is not.
+    pub fn field_limits(&self, user: &UserInfo, attributes: &ResourceAttributes) -> String {
+        let Some(policy) = self.field_policy(attributes) else { return String::new() };
+        match policy.write_permission(user, attributes) {
+            WritePermission::Unlimited => String::new(),
+            WritePermission::Limited(limits) => {
+                let rules: BTreeSet<String> = limits.iter().map(|(_, rule)| rule.to_string()).collect();
+                let rules: Vec<String> = rules.into_iter().collect();
+                format!("; limited to {}", rules.join("; "))
+            }
+        }
+    }
+
+    /// Returns the policy if field rules can limit what is asked for: a write, decided by RBAC.
+    fn field_policy(&self, attributes: &ResourceAttributes) -> Option<RwLockReadGuard<'_, Policy>> {
+        (self.is_rbac() && WRITE_VERBS.contains(&attributes.verb.as_str())).then(|| self.policy())
+    }
+}
+
+/// Returns a role or binding without the fields that garbage collection uses.
+fn without_collection_fields(object: &Value) -> Value {
+    let metadata = metadata(object).without("finalizers").without("ownerReferences");
+    with_metadata(object, metadata)
 }
 
 /// Returns the rules that cover everything.

@@ -50,6 +50,7 @@ impl Subresources {
             query: request.query.clone(),
             headers: HeaderMap::new(),
             body: options.map(json::to_vec).unwrap_or_default().into(),
+            audit: request.audit.clone(),
         };
         let options = DeleteOptions::of(&request)?.skip_admission();
         self.writer.delete_object(&pod, &request, &options, &mut Vec::new()).await.map(|_| ())

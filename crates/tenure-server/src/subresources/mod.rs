@@ -58,8 +58,10 @@ impl Subresources {
         if target.handler.resource.is_stored() {
             return self.writer.create(target, request, options, format, &posted).await;
         }
-        let admitted = Box::pin(self.writer.admit_posted(target, request, &options, posted.object));
-        let (object, warnings) = admitted.await?;
+        let (object, mut warnings) = self.writer.decode_posted(target, request, &options, &posted)?;
+        let admitted = Box::pin(self.writer.admit_posted(target, request, &options, object));
+        let (object, more) = admitted.await?;
+        warnings.extend(more);
         let response = Box::pin(self.review(target, request, &object, format)).await?;
         Ok(response.with_warnings(&warnings))
     }

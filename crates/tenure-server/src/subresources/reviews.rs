@@ -3,15 +3,15 @@
 use super::{Subresources, success, token::texts};
 use crate::authenticator::user_info;
 use hyper::StatusCode;
-use tenure_auth::{Attributes, ResourceAttributes, UserInfo, rbac::PolicyRule};
+use tenure_auth::{AccessReview, Attributes, ReviewScope, UserInfo, rbac::PolicyRule};
 use tenure_builtin::role::PODS;
 use tenure_catalog::{
     Target,
     object::{meta_text, seconds},
 };
 use tenure_http::{Format, Request, Response};
-use tenure_meta::{ApiError, Cause};
-use tenure_value::{Object, Text, Value};
+use tenure_meta::ApiError;
+use tenure_value::{Object, Value};
 
 impl Subresources {
     /// Answers a review, or carries out another request that is posted to a collection and not stored.
@@ -25,12 +25,16 @@ impl Subresources {
         let kind = target.handler.resource.kind.as_str();
         let status = match kind {
             "SelfSubjectAccessReview" => {
-                check_access_review(kind, target, posted)?;
-                self.access_status(posted, &request.user)
+                let review = AccessReview {
+                    user: request.user.as_ref().clone(),
+                    ..read(ReviewScope::Client, posted)?
+                };
+                self.access_status(&review)
             }
-            "SubjectAccessReview" | "LocalSubjectAccessReview" => {
-                check_access_review(kind, target, posted)?;
-                self.access_status(posted, &reviewed_user(posted))
+            "SubjectAccessReview" => self.access_status(&read(ReviewScope::User, posted)?),
+            "LocalSubjectAccessReview" => {
+                let scope = ReviewScope::UserInNamespace(&target.namespace);
+                self.access_status(&read(scope, posted)?)
             }
             "SelfSubjectRulesReview" => self.rules_status(posted, &request.user)?,
             "SelfSubjectReview" => Value::object([("userInfo", user_info(&request.user))]),
@@ -70,12 +74,26 @@ impl Subresources {
     }
 
     /// Returns whether a user may do what a review asks about.
-    fn access_status(&self, review: &Value, user: &UserInfo) -> Value {
-        let spec = review.get("spec").unwrap_or(&Value::Null);
-        let decision = self.writer.authorizer.decide(user, &asked(spec));
-        let mut fields = vec![("allowed", Value::Bool(decision.is_allowed()))];
-        if !decision.reason.is_empty() {
-            fields.push(("reason", Value::from(decision.reason)));
+    fn access_status(&self, review: &AccessReview) -> Value {
+        let authorizer = &self.writer.authorizer;
+        let decision = authorizer.decide(&review.user, &review.attributes);
+        let (mut allowed, mut reason) = (decision.is_allowed(), decision.reason);
+        if let (true, Attributes::Resource(of)) = (allowed, &review.attributes) {
+            match &review.write {
+                Some(write) => {
+                    if let Some(denial) = authorizer.field_denial(&review.user, of, &write.as_field_write()) {
+                        (allowed, reason) = (false, denial);
+                    }
+                }
+                None => reason.push_str(&authorizer.field_limits(&review.user, of)),
+            }
+        }
+        let mut fields = vec![("allowed", Value::Bool(allowed))];
+        if !reason.is_empty() {
+            fields.push(("reason", Value::from(reason)));
+        }
+        if !review.evaluation_errors.is_empty() {
+            fields.push(("evaluationError", Value::from(review.evaluation_errors.join(", "))));
         }
         Value::object(fields)
     }
@@ -124,89 +142,11 @@ impl Subresources {
     }
 }
 
-/// Reads the attributes that a review asks about.
-fn asked(spec: &Value) -> Attributes {
-    let text = |path: [&str; 2]| Text::from(spec.at(path).and_then(Value::as_str).unwrap_or_default());
-    if spec.get("nonResourceAttributes").is_some_and(|asked| !asked.is_null()) {
-        let of = |field| text(["nonResourceAttributes", field]);
-        return Attributes::NonResource { verb: of("verb"), path: of("path") };
-    }
-    let of = |field| text(["resourceAttributes", field]);
-    Attributes::Resource(ResourceAttributes {
-        verb: of("verb"),
-        group: of("group"),
-        version: of("version"),
-        resource: of("resource"),
-        subresource: of("subresource"),
-        namespace: of("namespace"),
-        name: of("name"),
-    })
-}
-
-/// Reads the user that a review asks about.
-fn reviewed_user(review: &Value) -> UserInfo {
-    let spec = review.get("spec").unwrap_or(&Value::Null);
-    let text = |field: &str| Text::from(spec.get(field).and_then(Value::as_str).unwrap_or_default());
-    let extra = spec.get("extra").and_then(Value::as_object);
-    let extra = extra.into_iter().flat_map(|extra| extra.iter());
-    UserInfo {
-        name: text("user"),
-        uid: text("uid"),
-        groups: texts(spec.get("groups")),
-        extra: extra.map(|(key, values)| (key.clone(), texts(Some(values)))).collect(),
-    }
-}
-
-/// Checks what a review asks about.
-fn check_access_review(kind: &str, target: &Target, review: &Value) -> Result<(), ApiError> {
-    let spec = review.get("spec").unwrap_or(&Value::Null);
-    let given = |field: &str| spec.get(field).filter(|value| !value.is_null());
-    let (resource, path) = (given("resourceAttributes"), given("nonResourceAttributes"));
-    let mut causes = Vec::new();
-    let mut wrong = |field: &str, message: String| {
-        causes.push(Cause {
-            reason: "FieldValueInvalid".into(),
-            message,
-            field: field.into(),
-            extension: None,
-        });
-    };
-    let is_local = kind == "LocalSubjectAccessReview";
-    match (resource, path) {
-        (Some(_), Some(_)) => wrong(
-            "spec.nonResourceAttributes",
-            "Invalid value: {…}: cannot be specified in combination with resourceAttributes".into(),
-        ),
-        (None, None) => wrong(
-            "spec.resourceAttributes",
-            "Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified".into(),
-        ),
-        (None, Some(_)) if is_local => {
-            wrong("spec.nonResourceAttributes", "Invalid value: {…}: disallowed on this kind of request".into());
-        }
-        _ => {}
-    }
-    if is_local && let Some(resource) = resource {
-        let namespace = resource.get("namespace").and_then(Value::as_str).unwrap_or_default();
-        if namespace != target.namespace {
-            let message = format!("Invalid value: {namespace:?}: must match metadata.namespace");
-            wrong("spec.resourceAttributes.namespace", message);
-        }
-    }
-    if kind != "SelfSubjectAccessReview" {
-        let user = spec.get("user").and_then(Value::as_str).unwrap_or_default();
-        if user.is_empty() && texts(spec.get("groups")).is_empty() {
-            wrong("spec.user", "Invalid value: \"\": at least one of user or group must be specified".into());
-        }
-    }
-    let metadata = review.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
-    let metadata = if is_local { metadata.without("namespace") } else { metadata };
-    if !metadata.without("managedFields").without("creationTimestamp").is_empty() {
-        wrong("metadata", format!("Invalid value: {}: must be empty", Value::Object(metadata)));
-    }
-    match causes.is_empty() {
-        true => Ok(()),
+/// Reads the question of an access review; what is wrong with it is a 422.
+fn read(scope: ReviewScope<'_>, posted: &Value) -> Result<AccessReview, ApiError> {
+    AccessReview::read(scope, posted).map_err(|errors| {
         // As recorded: the kind is left out of the message.
-        false => Err(ApiError::invalid("authorization.k8s.io", "", "", causes)),
-    }
+        let causes = errors.iter().map(|error| error.cause()).collect();
+        ApiError::invalid("authorization.k8s.io", "", "", causes)
+    })
 }

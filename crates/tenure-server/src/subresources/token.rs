@@ -103,8 +103,18 @@ impl Subresources {
                 "the UID in the bound object reference ({}) does not match the UID in record. The object might have been deleted and then recreated",
                 text("uid")
             );
-            let (group, _, name) = resource;
-            return Err(ApiError::conflict(group, name, text("name"), &why));
+            // As recorded: the message names the kind.
+            return Err(ApiError::conflict("", text("kind"), text("name"), &why));
+        }
+        if word == "pod" {
+            let runs_as =
+                object.at(["spec", "serviceAccountName"]).and_then(Value::as_str).unwrap_or_default();
+            if runs_as != account.name {
+                return Err(ApiError::bad_request(format!(
+                    "cannot bind token for serviceaccount {:?} to pod running with different serviceaccount name.",
+                    account.name.as_str()
+                )));
+            }
         }
         let mut all = vec![bound];
         let node = object.at(["spec", "nodeName"]).and_then(Value::as_str).unwrap_or_default();

@@ -3,11 +3,11 @@
 
 use super::{Writer, request::WriteRequest};
 use hyper::{HeaderMap, Method, header};
-use tenure_apply::Difference;
+use tenure_apply::{Difference, Managers, State};
 use tenure_auth::{Attributes, ResourceAttributes, rbac::FieldWrite};
 use tenure_builtin::role::Role;
 use tenure_catalog::{Target, Verb, object::Stored};
-use tenure_fields::{FieldSet, Node};
+use tenure_fields::{FieldSet, Node, Path};
 use tenure_http::Request;
 use tenure_meta::ApiError;
 use tenure_value::Value;
@@ -24,6 +24,11 @@ const SERVER_METADATA: [&str; 9] = [
     "resourceVersion",
     "uid",
 ];
+
+/// The annotation of an audit event that lists the fields that got (`+`) or lost (`-`) an owner, by manager.
+const OWNERS_ANNOTATION: &str = "tenure.dev/owner-changes";
+/// How many fields of a manager the annotation lists.
+const MOST_ANNOTATED: usize = 50;
 
 impl Writer {
     /// Checks that a role or binding grants nothing that the user does not have.
@@ -55,26 +60,35 @@ impl Writer {
         self.authorizer.check(&write.request.user, &Attributes::Resource(attributes))
     }
 
-    /// Checks that the user may change the fields that the write changes.
+    /// Checks that the user may change the fields that the write changes: those that get another value or another owner.
     pub(super) fn authorize_fields(
         &self,
         write: &WriteRequest<'_>,
         live: Option<&Stored>,
         object: &Value,
+        managers: &Managers,
         is_apply: bool,
     ) -> Result<(), ApiError> {
         let (user, target) = (&write.request.user, write.target);
-        let attributes = attributes_of(target, target.verb.word(), &target.name);
-        if !self.authorizer.limits_fields(user, &attributes) {
-            return Ok(());
+        // A PUT or PATCH that creates needs the permission to create, too.
+        let creates = live.is_none() && target.verb != Verb::Create;
+        let verbs = [Some(target.verb), creates.then_some(Verb::Create)];
+        for verb in verbs.into_iter().flatten() {
+            let attributes = attributes_of(target, verb.word(), &target.name);
+            if !self.authorizer.limits_fields(user, &attributes) {
+                continue;
+            }
+            let empty = Value::object::<&str>([]);
+            let old = comparable(live.map_or(&empty, |live| &live.object));
+            let difference = Difference::between(&old, &comparable(object), target.handler.type_ref());
+            let changed = difference.written.union(&difference.removed);
+            let changed = leaves(&changed.union(&owner_changes(write, live, object, managers)));
+            let force = is_apply
+                && (write.request.query.flag("force") || write.request.query.get("force-path").is_some());
+            let write = FieldWrite { changed: &changed, manager: &write.manager, force };
+            self.authorizer.check_fields(user, &attributes, &write)?;
         }
-        let empty = Value::object::<&str>([]);
-        let old = comparable(live.map_or(&empty, |live| &live.object));
-        let difference = Difference::between(&old, &comparable(object), target.handler.type_ref());
-        let changed = leaves(&difference.written.union(&difference.removed));
-        let force = is_apply && write.request.query.flag("force");
-        let write = FieldWrite { changed: &changed, manager: &write.manager, force };
-        self.authorizer.check_fields(user, &attributes, &write)
+        Ok(())
     }
 
     /// Checks that the user may delete: a deletion removes every field.
@@ -84,7 +98,9 @@ impl Writer {
         request: &Request,
         live: &Stored,
     ) -> Result<(), ApiError> {
-        let attributes = attributes_of(target, target.verb.word(), &target.name);
+        // A collection is deleted without names, so that roles for names do not count.
+        let name = if target.verb == Verb::DeleteCollection { "" } else { target.name.as_str() };
+        let attributes = attributes_of(target, target.verb.word(), name);
         if !self.authorizer.limits_fields(&request.user, &attributes) {
             return Ok(());
         }
@@ -108,6 +124,54 @@ impl Writer {
         request.headers.extend(HeaderMap::from_iter([(header::CONTENT_TYPE, json)]));
         request.body = object.to_string().into();
         self.update(target, &request).await.map(drop)
+    }
+}
+
+/// Returns the fields that get another owner by a write of a live object.
+fn owner_changes(
+    write: &WriteRequest<'_>,
+    live: Option<&Stored>,
+    object: &Value,
+    managers: &Managers,
+) -> FieldSet {
+    // The owners of a new object are those of its fields, which are all new.
+    let Some(live) = live else { return FieldSet::default() };
+    let before = State { object: live.object.clone(), managers: live.managers.clone() };
+    let after = State { object: object.clone(), managers: managers.clone() };
+    let changes = tenure_apply::ownership_changes(&before, &after, write.target.handler.type_ref());
+    let sets = changes.iter().flat_map(|change| [&change.gained, &change.lost, &change.removed]);
+    sets.fold(FieldSet::default(), |all, set| all.union(set))
+}
+
+/// Records in the audit event which fields get another owner, by manager.
+pub(super) fn annotate_owner_changes(write: &WriteRequest<'_>, live: Option<&Stored>, after: &State) {
+    if !write.request.audit.is_recording() {
+        return;
+    }
+    let of = write.target.handler.type_ref();
+    let before = match live {
+        Some(live) => State { object: live.object.clone(), managers: live.managers.clone() },
+        None => State { object: write.target.handler.empty(), managers: Managers::default() },
+    };
+    let mut parts = Vec::new();
+    for change in tenure_apply::ownership_changes(&before, after, of) {
+        let mut fields = Vec::new();
+        let mut list = |sign: &str, set: &FieldSet| {
+            set.visit(|path| {
+                if fields.len() < MOST_ANNOTATED {
+                    fields.push(format!("{sign}{}", path.iter().cloned().collect::<Path>()));
+                }
+            });
+        };
+        list("+", &change.gained);
+        list("-", &change.lost);
+        list("-", &change.removed);
+        if !fields.is_empty() {
+            parts.push(format!("{}: {}", change.owner.name, fields.join(" ")));
+        }
+    }
+    if !parts.is_empty() {
+        write.request.audit.annotate([(OWNERS_ANNOTATION, parts.join("; "))]);
     }
 }
 

@@ -74,6 +74,19 @@ impl Writer {
         ))
     }
 
+    /// Decodes what is posted and not stored; returns it with the warnings about it.
+    pub fn decode_posted(
+        &self,
+        target: &Target,
+        request: &Request,
+        options: &WriteOptions,
+        posted: &Posted,
+    ) -> Result<(Value, Vec<String>), ApiError> {
+        let write = WriteRequest::new(self, target, request, options.clone());
+        let body = write.decode(&posted.object, None, &posted.errors)?;
+        Ok((body.object, body.warnings))
+    }
+
     /// Checks that no object of that name exists.
     async fn check_absent(&self, target: &Target, name: &str) -> Result<(), ApiError> {
         let resource = &target.handler.resource;

@@ -15,7 +15,7 @@ use hyper::StatusCode;
 use std::sync::atomic::Ordering::Relaxed;
 use tenure_builtin::role::{self, Role};
 use tenure_catalog::{
-    ResourceHandler, Target, Verb,
+    ResourceHandler, Target,
     object::{Stored, encode, meta_text, metadata, seconds, with_metadata},
 };
 use tenure_crd;
@@ -62,7 +62,7 @@ impl Writer {
         let mut warnings = Vec::new();
         for item in &items {
             let of = Target {
-                verb: Verb::Delete,
+                verb: target.verb,
                 handler: target.handler.clone(),
                 namespace: target.namespace.clone(),
                 name: meta_text(&item.object, "name").into(),
@@ -98,7 +98,10 @@ impl Writer {
         for attempt in 0..ATTEMPTS {
             let live = self.objects.read(target).await?.ok_or_else(|| target.not_found())?;
             options.check(target, &live)?;
-            self.authorize_deletion(target, request, &live)?;
+            // An eviction has a permission of its own.
+            if options.admitted == Admitted::NotYet {
+                self.authorize_deletion(target, request, &live)?;
+            }
             if options.admitted == Admitted::NotYet && reviewed != Some(live.revision) {
                 Box::pin(self.admit_deletion(target, request, options, &live, warnings)).await?;
                 reviewed = Some(live.revision);

@@ -6,6 +6,7 @@
 
 use super::{
     Writer, admission, allocate,
+    authorize::annotate_owner_changes,
     commit::{Outcome, Written},
     create_context::ServerContext,
     duplicate_key_conflicts,
@@ -114,7 +115,7 @@ impl Writer {
         self.authorize_grant(write, live, &object)?;
         self.validate(write, live, &admitted, &object, &managers, is_apply).await?;
         self.authorize_creation(write, live, &name)?;
-        self.authorize_fields(write, live, &object, is_apply)?;
+        self.authorize_fields(write, live, &object, &managers, is_apply)?;
         // Validating admission.
         if let Some(review) = &review {
             Box::pin(review.validate(&object, &managers, live, &mut warnings)).await?;
@@ -128,6 +129,9 @@ impl Writer {
             },
             None => State { object, managers },
         };
+        let state = State { object, managers };
+        annotate_owner_changes(write, live, &state);
+        let State { object, managers } = state;
         let revision = live.map_or(Revision::ZERO, |live| live.revision);
         let stored = Stored { object, managers, revision };
         match live {
@@ -295,6 +299,10 @@ impl Writer {
         live: Option<&Stored>,
     ) -> Result<(Value, Option<Value>), ApiError> {
         let handler = &write.target.handler;
+        // A dry run is not read back from the store.
+        if write.options.dry_run && !handler.is_custom() {
+            return Ok((object, None));
+        }
         let object = handler.canonicalize(object, live.map(|live| &live.object));
         if !handler.is_custom() || handler.resource.version == handler.resource.storage.1 {
             return Ok((object, None));

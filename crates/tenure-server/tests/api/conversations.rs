@@ -13,13 +13,16 @@ use std::{
     sync::atomic::Ordering::Relaxed,
     thread,
 };
+use tenure_http::Authentication;
 
 #[allow(dead_code)]
 #[path = "../../../tenure-protobuf/examples/carry_protobuf.rs"]
 mod carry_protobuf;
 
-/// The conversations that were recorded with controllers.
-const QUOTA: &str = "quota.json";
+/// The conversations that were recorded with controllers and with users.
+const WITH_USERS: [&str; 2] = ["authz.json", "quota.json"];
+/// The administrator's token of the server that they are replayed against.
+const TOKEN: &str = "an-administrators-token";
 
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace is there")
@@ -33,18 +36,23 @@ fn recordings() -> Option<PathBuf> {
     fuzz.is_dir().then_some(fuzz)
 }
 
-/// Replays the scenarios of a folder and returns what was said about them; the one about quotas needs controllers.
+/// Replays the scenarios of a folder that need neither users nor controllers and returns the report.
 fn replay(folder: &Path) -> Result<String, String> {
     let files = fs::read_dir(folder).expect("the folder is there").map(|file| file.expect("a file").path());
     let server = Server::start();
-    replay_at(server.address, &files.filter(|file| !file.ends_with(QUOTA)).collect::<Vec<_>>())
+    replay_at(
+        server.address,
+        &files.filter(|file| !WITH_USERS.iter().any(|name| file.ends_with(name))).collect::<Vec<_>>(),
+        &[],
+    )
 }
 
-fn replay_at(address: SocketAddr, scenarios: &[PathBuf]) -> Result<String, String> {
+fn replay_at(address: SocketAddr, scenarios: &[PathBuf], options: &[&str]) -> Result<String, String> {
     let conformance = workspace().join("conformance");
     let output = Command::new("python3")
         .arg(conformance.join("conform.py"))
         .args(["--server", &format!("http://{address}"), "--jobs", "4"])
+        .args(options)
         .arg("--waive")
         .arg(conformance.join("waivers.txt"))
         .args(scenarios)
@@ -62,9 +70,10 @@ fn the_authored_conversations_go_as_recorded() {
 }
 
 #[test]
-fn the_conversations_about_quotas_go_as_recorded() {
-    let server = Server::living();
-    let said = replay_at(server.address, &[workspace().join("conformance/scenarios").join(QUOTA)]);
+fn the_conversations_about_permissions_and_quotas_go_as_recorded() {
+    let server = Server::with(Authentication::Token(TOKEN.into())).come_alive();
+    let scenarios = WITH_USERS.map(|name| workspace().join("conformance/scenarios").join(name));
+    let said = replay_at(server.address, &scenarios, &["--token", TOKEN]);
     println!("{}", said.unwrap_or_else(|said| panic!("{said}")));
 }
 
@@ -93,7 +102,7 @@ fn conversations_go_as_recorded_in_protobuf() {
     let folder = workspace().join("conformance/scenarios");
     let scenarios =
         ["api-core", "ssa-conflicts", "ssa-updates"].map(|name| folder.join(format!("{name}.json")));
-    println!("{}", replay_at(address, &scenarios).unwrap_or_else(|said| panic!("{said}")));
+    println!("{}", replay_at(address, &scenarios, &[]).unwrap_or_else(|said| panic!("{said}")));
     let [_, bodies, answers] = carry_protobuf::COUNTS.each_ref().map(|count| count.load(Relaxed));
     assert!(bodies > 100 && answers > 300, "{bodies} bodies, {answers} answers");
 }

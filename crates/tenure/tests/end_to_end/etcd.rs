@@ -244,6 +244,10 @@ fn the_recorded_conversations_go_the_same_on_etcd() {
     let conformance = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance");
     let mut replay = Command::new("python3");
     replay.arg(conformance.join("conform.py")).args(["--server", &server.address, "--jobs", "4", "--waive"]);
-    let said = run(replay.arg(conformance.join("waivers.txt")).arg(conformance.join("scenarios")), "");
+    // Those with users need TLS: `authorization.rs` replays them.
+    let scenarios = std::fs::read_dir(conformance.join("scenarios")).expect("recordings");
+    let scenarios = scenarios.map(|file| file.expect("a file").path());
+    let scenarios = scenarios.filter(|file| !file.ends_with("authz.json") && !file.ends_with("quota.json"));
+    let said = run(replay.arg(conformance.join("waivers.txt")).args(scenarios), "");
     assert!(said.code == Some(0) && !said.out.contains("stale waiver"), "{}{}", said.out, said.err);
 }

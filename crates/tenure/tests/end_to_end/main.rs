@@ -1,5 +1,6 @@
 //! The binary as a person uses it: started, asked by the clients that people have, stopped and started again.
 
+mod authorization;
 mod client;
 mod controller;
 mod crash;

@@ -1,0 +1,277 @@
+//! The audit log: one event per line, in files that are rotated by size and removed by number and age.
+
+use flate2::{Compression, write::GzEncoder};
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, BufWriter, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+use tenure_value::{
+    Value, json,
+    time::{Precision, Timestamp},
+};
+
+const DAY: Duration = Duration::from_secs(86_400);
+const MEGABYTE: u64 = 1024 * 1024;
+/// The path that stands for the standard output.
+const STANDARD_OUTPUT: &str = "-";
+
+/// How a line of the log is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    /// The whole event as JSON.
+    #[default]
+    Json,
+    /// A line of text with the most important fields.
+    Legacy,
+}
+
+/// The log file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogOptions {
+    /// The path of the file; `-` is the standard output, which is not rotated.
+    pub path: PathBuf,
+    /// The size in megabytes at which the file is rotated.
+    pub max_size: u64,
+    /// How many rotated files are kept; 0 keeps all.
+    pub max_backups: usize,
+    /// How many days rotated files are kept; 0 keeps them for ever.
+    pub max_age: u64,
+    /// Whether rotated files are compressed.
+    pub compress: bool,
+    /// How a line is written.
+    pub format: LogFormat,
+}
+
+impl LogOptions {
+    /// Returns the options of a file that is rotated at 100 MB and kept for ever.
+    pub fn new(path: impl Into<PathBuf>) -> LogOptions {
+        LogOptions {
+            path: path.into(),
+            max_size: 100,
+            max_backups: 0,
+            max_age: 0,
+            compress: false,
+            format: LogFormat::Json,
+        }
+    }
+}
+
+/// An open log.
+pub(crate) struct LogFile {
+    options: LogOptions,
+    out: Box<dyn Write + Send>,
+    size: u64,
+}
+
+impl LogFile {
+    /// Opens the log, and continues a file that exists.
+    pub fn open(options: LogOptions) -> io::Result<LogFile> {
+        let (out, size) = open(&options.path)?;
+        Ok(LogFile { options, out, size })
+    }
+
+    /// Appends an event; rotates before the file gets too large.
+    pub fn append(&mut self, event: &Value) -> io::Result<()> {
+        let mut line = match self.options.format {
+            LogFormat::Json => json::to_vec(event),
+            LogFormat::Legacy => legacy(event).into_bytes(),
+        };
+        line.push(b'\n');
+        let limit = self.options.max_size.max(1).saturating_mul(MEGABYTE);
+        if self.size > 0 && self.size + line.len() as u64 > limit {
+            self.rotate()?;
+        }
+        self.out.write_all(&line)?;
+        self.size += line.len() as u64;
+        Ok(())
+    }
+
+    /// Passes what is buffered to the system.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    /// Renames the file and begins a new one.
+    fn rotate(&mut self) -> io::Result<()> {
+        if is_standard_output(&self.options.path) {
+            return Ok(());
+        }
+        self.out.flush()?;
+        let backup = backup_path(&self.options.path, SystemTime::now());
+        fs::rename(&self.options.path, &backup)?;
+        (self.out, self.size) = open(&self.options.path)?;
+        if self.options.compress {
+            compress(&backup)?;
+        }
+        self.remove_old()
+    }
+
+    /// Removes rotated files beyond the number and the age that are kept.
+    fn remove_old(&self) -> io::Result<()> {
+        let mut backups = backups(&self.options.path)?;
+        // The time is in the name, so that names sort by age.
+        backups.sort_unstable_by(|a, b| b.cmp(a));
+        let oldest = (self.options.max_age > 0)
+            .then(|| SystemTime::now().checked_sub(DAY.saturating_mul(self.options.max_age as u32)))
+            .flatten();
+        for (at, path) in backups.iter().enumerate() {
+            let is_surplus = self.options.max_backups > 0 && at >= self.options.max_backups;
+            let is_old = oldest.is_some_and(|oldest| {
+                fs::metadata(path).and_then(|of| of.modified()).is_ok_and(|modified| modified < oldest)
+            });
+            if is_surplus || is_old {
+                fs::remove_file(path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_standard_output(path: &Path) -> bool {
+    path.as_os_str() == STANDARD_OUTPUT
+}
+
+/// Opens a file to append to, readable by its owner alone.
+fn open(path: &Path) -> io::Result<(Box<dyn Write + Send>, u64)> {
+    if is_standard_output(path) {
+        return Ok((Box::new(io::stdout()), 0));
+    }
+    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        fs::create_dir_all(directory)?;
+    }
+    let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
+    let size = file.metadata()?.len();
+    Ok((Box::new(BufWriter::new(file)), size))
+}
+
+/// Returns the name of a rotated file: `audit-2026-01-31T08-30-00.123.log`.
+fn backup_path(path: &Path, now: SystemTime) -> PathBuf {
+    let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = Timestamp { seconds: since.as_secs() as i64, nanos: since.subsec_nanos() };
+    let time = now.format(Precision::Seconds).replace(':', "-");
+    let time = time.trim_end_matches('Z');
+    let (stem, extension) = stem_and_extension(path);
+    let name = |more: &str| {
+        path.with_file_name(format!("{stem}-{time}.{:03}{more}{extension}", since.subsec_millis()))
+    };
+    // Two rotations within a millisecond have names of their own.
+    (0u32..)
+        .map(|at| if at == 0 { name("") } else { name(&format!("-{at}")) })
+        .find(|path| !path.exists())
+        .unwrap_or_else(|| name(""))
+}
+
+fn stem_and_extension(path: &Path) -> (String, String) {
+    let text = |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+    let extension = text(path.extension());
+    (text(path.file_stem()), if extension.is_empty() { extension } else { format!(".{extension}") })
+}
+
+/// Returns the rotated files of a log.
+fn backups(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let directory =
+        path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let (stem, extension) = stem_and_extension(path);
+    let is_backup = |name: &str| {
+        let name = name.strip_suffix(".gz").unwrap_or(name);
+        let time =
+            name.strip_prefix(&format!("{stem}-")).and_then(|rest| rest.strip_suffix(extension.as_str()));
+        time.is_some_and(|time| time.starts_with(|first: char| first.is_ascii_digit()))
+    };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if is_backup(&entry.file_name().to_string_lossy()) {
+            found.push(entry.path());
+        }
+    }
+    Ok(found)
+}
+
+/// Replaces a file by a compressed one.
+fn compress(path: &Path) -> io::Result<()> {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(".gz");
+    let target = PathBuf::from(name);
+    let file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&target)?;
+    let mut encoder = GzEncoder::new(file, Compression::default());
+    io::copy(&mut File::open(path)?, &mut encoder)?;
+    encoder.finish()?.sync_all()?;
+    fs::remove_file(path)
+}
+
+/// Returns an event as a line of text.
+fn legacy(event: &Value) -> String {
+    let text = |path: &[&str]| event.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default();
+    let list = |path: &[&str]| {
+        let items = event.at(path.iter().copied()).and_then(Value::as_array);
+        let items = items.into_iter().flat_map(|items| items.iter()).filter_map(Value::as_str);
+        items.map(|item| format!("{item:?}")).collect::<Vec<_>>().join(",")
+    };
+    let code = event.at(["responseStatus", "code"]).and_then(Value::as_i64);
+    format!(
+        "{} AUDIT: id={:?} stage={:?} ip={:?} method={:?} user={:?} groups={:?} as={:?} asgroups={:?} user-agent={:?} namespace={:?} uri={:?} response=\"{}\"",
+        text(&["stageTimestamp"]),
+        text(&["auditID"]),
+        text(&["stage"]),
+        list(&["sourceIPs"]).trim_matches('"'),
+        text(&["verb"]),
+        text(&["user", "username"]),
+        list(&["user", "groups"]),
+        text(&["impersonatedUser", "username"]),
+        list(&["impersonatedUser", "groups"]),
+        text(&["userAgent"]),
+        text(&["objectRef", "namespace"]),
+        text(&["requestURI"]),
+        code.map_or("<deferred>".to_string(), |code| code.to_string()),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_is_rotated_and_old_ones_are_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("logs/audit.log");
+        let options = LogOptions { max_size: 1, max_backups: 2, compress: true, ..LogOptions::new(&path) };
+        let mut log = LogFile::open(options).unwrap();
+        let event = Value::object([("auditID", Value::from("x".repeat(400 * 1024)))]);
+        for _ in 0..9 {
+            log.append(&event).unwrap();
+        }
+        log.flush().unwrap();
+        // Two events fit in a file: four rotations, of which two files are kept.
+        let kept = backups(&path).unwrap();
+        assert_eq!(kept.len(), 2, "{kept:?}");
+        assert!(kept.iter().all(|path| path.to_string_lossy().ends_with(".log.gz")), "{kept:?}");
+        assert!(fs::metadata(&path).unwrap().len() < MEGABYTE);
+        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_exists_is_continued() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("audit.log");
+        for _ in 0..2 {
+            let mut log = LogFile::open(LogOptions::new(&path)).unwrap();
+            log.append(&Value::object([("stage", Value::from("Panic"))])).unwrap();
+            log.flush().unwrap();
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{\"stage\":\"Panic\"}\n".repeat(2));
+    }
+
+    #[test]
+    fn a_legacy_line_names_who_did_what() {
+        let event = r#"{"auditID":"7","stage":"ResponseComplete","verb":"get","user":{"username":"ann","groups":["a","b"]},"sourceIPs":["127.0.0.1"],"requestURI":"/api","stageTimestamp":"T","responseStatus":{"code":200}}"#;
+        let line = legacy(&event.parse().unwrap());
+        assert!(line.starts_with(
+            r#"T AUDIT: id="7" stage="ResponseComplete" ip="127.0.0.1" method="get" user="ann""#
+        ));
+        assert!(line.ends_with(r#"uri="/api" response="200""#), "{line}");
+    }
+}
