@@ -3,5 +3,6 @@
 mod accessibility;
 mod driver;
 mod pictures;
+mod states;
 mod views;
 mod world;
