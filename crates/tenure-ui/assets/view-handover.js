@@ -137,8 +137,8 @@ class HandoverView extends HTMLElement {
       await post("handover/carry-out", { ...this.request(), digest });
       announce("Done");
       this.view = await this.read();
+      await this.drawUndo();
       fill(this.preview, h("p", { class: "done", role: "status" }, icon("check"), "Done. It can be undone below."), h("a", { class: "button", href: objectAddress(this.object) }, "Show the object"));
-      this.drawUndo();
     } catch (error) {
       fill(this.preview, errorState("This was refused", error, () => this.plan()));
     }

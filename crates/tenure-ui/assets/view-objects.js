@@ -10,6 +10,9 @@ import { VirtualList } from "./virtual-list.js";
 const SIZES = [["", "Any size"], ["1000", "Over 1 kB"], ["10000", "Over 10 kB"], ["100000", "Over 100 kB"]];
 const START = ["apps/v1", "deployments"];
 
+/** Compares names as the server does, byte by byte; far faster than by the rules of a language. */
+const order = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+
 class ObjectsView extends HTMLElement {
   async connectedCallback() {
     this.abort = new AbortController();
@@ -134,7 +137,7 @@ class ObjectsView extends HTMLElement {
       (!wanted || `${row.namespace ?? ""}/${row.name}`.toLowerCase().includes(wanted)) &&
       (!manager || row.managers.some((owner) => owner.manager === manager)) &&
       (!unowned || row.unowned > 0) && (!size || row.bytes > Number(size)));
-    this.shown.sort((a, b) => (a.namespace ?? "").localeCompare(b.namespace ?? "") || a.name.localeCompare(b.name));
+    this.shown.sort((a, b) => order(a.namespace ?? "", b.namespace ?? "") || order(a.name, b.name));
     this.offerManagers(all);
     const number = (count) => count.toLocaleString("en");
     const of = this.shown.length === all.length ? number(all.length) : `${number(this.shown.length)} of ${number(all.length)}`;
@@ -152,7 +155,9 @@ class ObjectsView extends HTMLElement {
   }
 
   offerManagers(all) {
-    const names = [...new Set(all.flatMap((row) => row.managers.map((owner) => owner.manager)))].sort();
+    const found = new Set();
+    for (const row of all) for (const owner of row.managers) found.add(owner.manager);
+    const names = [...found].sort();
     if (this.filter.manager && !names.includes(this.filter.manager)) names.unshift(this.filter.manager);
     const key = names.join("\n");
     if (key === this.offered) return;

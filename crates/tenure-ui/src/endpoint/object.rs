@@ -2,9 +2,11 @@
 
 use super::{LiveRef, ObjectRef, access, line, with};
 use crate::{PageError, body::Lines};
-use std::collections::HashMap;
 use tenure_client::{Cluster, Event, Found, Selection};
-use tenure_ownership::{Blame, Change, LiveObject, Ownership, owner};
+use tenure_ownership::{
+    Blame, Change, LiveObject, Ownership,
+    owner::{self, Owner},
+};
 use tenure_schema::TypeRef;
 use tenure_value::{Object, Value};
 
@@ -76,26 +78,15 @@ async fn changed(
 /// (`o`wned, `u`nowned or neither), its owners and its path.
 fn view(live: &LiveObject, found: &Found, ty: TypeRef<'_>) -> Value {
     let blame = Blame::of(live, ty);
-    let mut owners: Vec<Value> = Vec::new();
-    let mut numbers: HashMap<String, i64> = HashMap::new();
-    for manager in &live.managers {
-        let shown = owner::to_value(&owner::Owner::from(manager));
-        numbers.insert(shown.to_string(), owners.len() as i64);
-        owners.push(shown);
-    }
-    let mut number = |owner: &owner::Owner| {
-        let shown = owner::to_value(owner);
-        let next = owners.len() as i64;
-        let number = *numbers.entry(shown.to_string()).or_insert(next);
-        if number == next {
-            owners.push(shown);
-        }
-        Value::from(number)
+    let number = |owner: &Owner| {
+        let found = live.managers.iter().position(|manager| manager.identity().is(&owner.identity()));
+        Value::from(found.unwrap_or_default() as i64)
     };
+    let all: Vec<Owner> = live.managers.iter().map(Owner::from).collect();
     let mut lines = Vec::with_capacity(blame.lines.len());
     for line in &blame.lines {
         let (state, owners) = match &line.ownership {
-            Ownership::Owned(owners) => ("o", owners.iter().map(&mut number).collect()),
+            Ownership::Owned(owners) => ("o", owners.iter().map(number).collect()),
             Ownership::Unowned => ("u", Vec::new()),
             Ownership::NotOwnable => ("", Vec::new()),
         };
@@ -116,7 +107,7 @@ fn view(live: &LiveObject, found: &Found, ty: TypeRef<'_>) -> Value {
             .with("resource", found.resource.plural.as_str())
             .with("resourceVersion", live.resource_version())
             .with("lines", Value::array(lines))
-            .with("owners", Value::array(owners))
+            .with("owners", owner::list(&all))
             .with("absent", Value::array(absent)),
     )
 }

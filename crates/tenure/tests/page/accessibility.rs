@@ -55,7 +55,12 @@ for (const list of document.querySelectorAll("ul, ol")) for (const child of list
 
 // Contrast of text, with colours painted to pixels so that every colour space is understood.
 const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+const painted = new Map();
 const pixel = (colour) => {
+  if (!painted.has(colour)) painted.set(colour, paint(colour));
+  return painted.get(colour);
+};
+const paint = (colour) => {
   canvas.clearRect(0, 0, 1, 1);
   canvas.fillStyle = colour;
   canvas.fillRect(0, 0, 1, 1);

@@ -194,6 +194,7 @@ fn conflicts_are_settled_and_owners_hand_over() {
         )
     };
     assert!(owners().contains("autoscaler"), "{}", owners());
+    browser.wait("document.querySelector('.steps li').innerText.includes('autoscaler')");
     browser.press("Undo");
     browser.wait("!document.querySelector('.steps').innerText.includes('autoscaler')");
     assert!(!owners().contains("autoscaler"), "{}", owners());
