@@ -1,4 +1,5 @@
-//! What the rules of the built-in kinds cost a write: of a small Deployment, as `bench/apply.lua` sends it.
+//! The cost of the rules of the built-in kinds for a write of a small Deployment, as `bench/apply.lua` sends
+//! it.
 
 #![allow(missing_docs, reason = "what the macros of criterion make has no documentation")]
 

@@ -1,11 +1,11 @@
-//! Which addresses and node ports services get. The state of what is taken is the caller's; here are the
-//! ranges, what a service asks for by name, and which free one comes next.
+//! Allocation of cluster IPs and node ports for services. The caller knows which are in use; this module has
+//! the ranges, checks the values that a service requests, and finds the next free one.
 
 use std::net::{IpAddr, Ipv4Addr};
 use tenure_meta::FieldError;
 use tenure_value::Value;
 
-/// The addresses of services: a network, of which the first and the last address are never given.
+/// The range of cluster IPs: a network, without its first and last address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressRange {
     network: u32,
@@ -13,10 +13,10 @@ pub struct AddressRange {
 }
 
 impl AddressRange {
-    /// The range where nothing else is configured.
+    /// The default range.
     pub const DEFAULT: AddressRange = AddressRange { network: u32::from_be_bytes([10, 0, 0, 0]), bits: 16 };
 
-    /// Reads `10.0.0.0/16`; nothing if the text is no such network.
+    /// Parses `10.0.0.0/16`; `None` if the text is not an IPv4 network.
     pub fn parse(text: &str) -> Option<AddressRange> {
         let (address, bits) = text.split_once('/')?;
         let bits: u8 = bits.parse().ok().filter(|bits| (8..=30).contains(bits))?;
@@ -24,24 +24,24 @@ impl AddressRange {
         Some(AddressRange { network: address >> (32 - bits) << (32 - bits), bits })
     }
 
-    /// Returns how many addresses can be given.
+    /// Returns the number of allocatable addresses.
     pub fn len(self) -> u32 {
         (1 << (32 - self.bits)) - 2
     }
 
-    /// Whether no address can be given, which is never so.
+    /// Whether the range is empty, which is never the case.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// Whether an address can be given.
+    /// Whether an address is in the range.
     pub fn contains(self, address: Ipv4Addr) -> bool {
         let offset = u32::from(address).wrapping_sub(self.network);
         (1..=self.len()).contains(&offset)
     }
 
-    /// Returns the first free address, looking from a place of the range that the caller chooses (at random, so
-    /// that addresses are not given again at once); nothing if all are taken.
+    /// Returns the first free address from an offset that the caller chooses (at random, so that addresses
+    /// are not reused at once); `None` if all are in use.
     pub fn next(self, start: u32, is_taken: impl Fn(Ipv4Addr) -> bool) -> Option<Ipv4Addr> {
         let count = self.len();
         let at = |step: u32| Ipv4Addr::from(self.network + 1 + (start % count + step) % count);
@@ -49,7 +49,7 @@ impl AddressRange {
     }
 }
 
-/// The node ports of services.
+/// The range of node ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortRange {
     /// The first port.
@@ -59,15 +59,15 @@ pub struct PortRange {
 }
 
 impl PortRange {
-    /// The range where nothing else is configured.
+    /// The default range.
     pub const DEFAULT: PortRange = PortRange { first: 30_000, last: 32_767 };
 
-    /// Whether a port is of the range.
+    /// Whether a port is in the range.
     pub fn contains(self, port: u16) -> bool {
         (self.first..=self.last).contains(&port)
     }
 
-    /// Returns the first free port, looking from a place of the range; nothing if all are taken.
+    /// Returns the first free port from an offset; `None` if all are in use.
     pub fn next(self, start: u16, is_taken: impl Fn(u16) -> bool) -> Option<u16> {
         let count = u32::from(self.last - self.first) + 1;
         let at = |step: u32| self.first + ((u32::from(start) % count + step) % count) as u16;
@@ -75,7 +75,7 @@ impl PortRange {
     }
 }
 
-/// What a service holds of the two ranges.
+/// The addresses and node ports of a service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holdings {
     /// Its addresses.
@@ -84,7 +84,7 @@ pub struct Holdings {
     pub ports: Vec<u16>,
 }
 
-/// Returns the addresses and node ports that stand in a service.
+/// Returns the addresses and node ports of a service.
 pub fn holdings(service: &Value) -> Holdings {
     let items = |name: &str| service.at(["spec", name]).and_then(Value::as_array).map(|items| items.items());
     let list = items("clusterIPs").unwrap_or_default().iter();
@@ -96,14 +96,14 @@ pub fn holdings(service: &Value) -> Holdings {
     let port = |value: Option<&Value>| u16::try_from(value?.as_i64()?).ok().filter(|port| *port != 0);
     let mut ports: Vec<u16> = Vec::new();
     for of in items("ports").unwrap_or_default() {
-        // One number serves several protocols of one service.
+        // A port number can serve several protocols of a service.
         ports.extend(port(of.get("nodePort")).filter(|port| !ports.contains(port)));
     }
     ports.extend(port(service.at(["spec", "healthCheckNodePort"])));
     Holdings { addresses, ports }
 }
 
-/// Checks what a service asks for by name against the ranges and what others hold.
+/// Checks the values that a service requests against the ranges and the values in use.
 pub fn check(
     service: &Value,
     addresses: AddressRange,
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_next_free_address_is_found_and_the_ends_are_never_given() {
+    fn the_next_free_address_is_found_and_the_ends_are_never_allocated() {
         let range = AddressRange::parse("10.1.2.0/30").unwrap();
         assert_eq!(range.len(), 2);
         let taken = |address: Ipv4Addr| address.octets()[3] == 1;
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_service_names_must_be_free_and_in_range() {
+    fn requested_values_must_be_free_and_in_range() {
         let service: Value = r#"{"spec":{"clusterIPs":["1.2.3.4"],"clusterIP":"1.2.3.4","ports":[{"nodePort":30001},{"nodePort":80},{"nodePort":30001}]}}"#.parse().unwrap();
         let errors =
             check(&service, AddressRange::DEFAULT, PortRange::DEFAULT, |_| false, |port| port == 30_001);

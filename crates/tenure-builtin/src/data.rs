@@ -5,20 +5,20 @@ use std::sync::LazyLock;
 use tenure_meta::Row;
 use tenure_value::{Object, Value};
 
-/// A row of a data file that is wrong.
+/// An invalid row of a data file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("data/{file}: {row}: {reason}")]
 pub struct DataError {
     /// The file.
     pub file: &'static str,
-    /// The row, as far as it can be named.
+    /// The row, if it can be named.
     pub row: String,
-    /// What is wrong with it.
+    /// What is wrong.
     pub reason: String,
 }
 
 impl DataError {
-    /// Makes the error of a row.
+    /// Creates the error of a row.
     pub(crate) fn new(file: &'static str, row: impl ToString, reason: impl ToString) -> DataError {
         DataError { file, row: row.to_string(), reason: reason.to_string() }
     }
@@ -28,13 +28,13 @@ impl DataError {
 pub(crate) struct Data {
     /// Groups and resources, one row each.
     pub resources: Value,
-    /// How values are encoded, and the defaulting rules.
+    /// Encoding of values, and defaulting rules.
     pub defaults: Value,
-    /// Checks by type, and checks of changes by kind.
+    /// Validation by type, and validation of updates by kind.
     pub validation: Value,
     /// Columns and cells of tables.
     pub tables: Value,
-    /// How the versions of a kind differ.
+    /// Conversions between versions of a kind.
     pub conversions: Value,
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn members<'v>(
     found.ok_or_else(|| DataError::new(file, name, "expected an object"))
 }
 
-/// Refuses members of a row that have no meaning.
+/// Rejects unknown members of a row.
 pub(crate) fn only_known(row: &Value, known: &[&str]) -> Result<(), String> {
     let fields = row.as_object().ok_or_else(|| format!("expected an object, got {}", row.kind()))?;
     match fields.iter().find(|(name, _)| !known.contains(&name.as_str())) {

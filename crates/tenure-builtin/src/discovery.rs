@@ -1,5 +1,6 @@
-//! The documents of discovery, generated from a registry: the legacy ones (`APIVersions`, `APIGroupList`,
-//! `APIGroup`, `APIResourceList`) and the aggregated one. Field order does not matter, list order does.
+//! Discovery documents, generated from a registry: the legacy ones (`APIVersions`, `APIGroupList`,
+//! `APIGroup`, `APIResourceList`) and the aggregated one. The order of fields does not matter, the order of
+//! lists does.
 
 use tenure_meta::{Group, Registry, Resource, Subresource, api_version};
 use tenure_value::{Text, Value};
@@ -15,7 +16,7 @@ fn group_version(group: &str, version: &str) -> Value {
     ])
 }
 
-/// Returns the `APIVersions` of `/api`, for a server reached at that address.
+/// Returns the `APIVersions` of `/api`, for a server with that address.
 pub fn api_versions(registry: &Registry, address: &str) -> Value {
     let core = registry.groups().iter().find(|group| group.name.is_empty());
     let client = Value::object([("clientCIDR", "0.0.0.0/0".into()), ("serverAddress", address.into())]);
@@ -65,7 +66,7 @@ pub fn api_resource_list(registry: &Registry, group: &str, version: &str) -> Opt
         ("groupVersion", Value::from(api_version(group, version))),
         ("resources", Value::array(rows)),
     ];
-    // The core group's list is the one without an apiVersion.
+    // Only the list of the core group has no apiVersion.
     if !group.is_empty() {
         fields.push(("apiVersion", Value::from("v1")));
     }
@@ -130,7 +131,7 @@ pub fn group_discovery_list(registry: &Registry, root: Root) -> Value {
     ])
 }
 
-/// The two paths that give aggregated discovery.
+/// The two endpoints of aggregated discovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Root {
     /// `/api`, the core group.

@@ -1,5 +1,5 @@
-//! The engine: one handle on the registry and on everything compiled from the data. Kinds are compiled when
-//! first used, so that starting costs nothing for kinds nobody asks for.
+//! The engine: a handle on the registry and on everything compiled from the data. Types are compiled on first
+//! use, so unused kinds cost nothing at start-up.
 
 use crate::{
     convert::Conversions,
@@ -18,7 +18,7 @@ use tenure_meta::{
 use tenure_schema::Schema;
 use tenure_value::{Object, Text, Value};
 
-/// The built-in kinds: which there are, and what becomes of their objects.
+/// The built-in kinds and the processing of their objects.
 pub struct Kinds {
     registry: &'static Registry,
     shapes: Shapes,
@@ -33,12 +33,12 @@ impl Kinds {
     ///
     /// # Panics
     ///
-    /// Where the data files of this crate are wrong; [`Kinds::check`] tells it as an error.
+    /// If the data files of this crate are invalid; [`Kinds::check`] returns an error instead.
     pub fn builtin() -> &'static Kinds {
         Kinds::try_builtin().unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Compiles all rows of the data files; call it when a program starts.
+    /// Compiles all rows of the data files; call it at start-up.
     pub fn check() -> Result<(), DataError> {
         Kinds::try_builtin().map(|_| ())
     }
@@ -74,7 +74,7 @@ impl Kinds {
         self.tables.of(resource)
     }
 
-    /// Returns an object of one resource in the form of another that serves the same objects.
+    /// Converts an object of one resource to another version of the same kind.
     pub fn convert(&self, object: &Value, from: &Resource, to: &Resource) -> Result<Value, String> {
         if from.api_version == to.api_version && from.kind == to.kind {
             return Ok(object.clone());
@@ -91,14 +91,14 @@ impl Kinds {
         &self.checks
     }
 
-    /// Returns the shape of a resource's objects.
+    /// Returns the shape of the objects of a resource.
     pub(crate) fn shape_of(&self, resource: &Resource) -> Option<ShapeId> {
         resource.of.map(|of| self.shapes.number(of))
     }
 
-    /// Reads a body, or the result of a patch, as an object of a resource: checked against the type,
-    /// defaulted, and in the form in which the API shows it. The memory of the body is shared wherever
-    /// nothing changes, so that a result equal to a stored object is found by looking at an address.
+    /// Decodes a body, or the result of a patch, as an object of a resource: checked against the type,
+    /// defaulted and encoded. The memory of the body is shared where nothing changes, so equality with a
+    /// stored object is detected by its address.
     pub fn complete(
         &self,
         resource: &Resource,
@@ -108,7 +108,7 @@ impl Kinds {
         self.complete_after(resource, body, Previous::UNKNOWN, now)
     }
 
-    /// Does the same where some of it may be as it was before.
+    /// Like [`Kinds::complete`], and skips parts that are unchanged since `before`.
     pub fn complete_after(
         &self,
         resource: &Resource,
@@ -125,8 +125,8 @@ impl Kinds {
         Ok(Decoded { value, warnings, ..decoded })
     }
 
-    /// Returns what becomes of a completed object when it is created: what admission and the strategy of
-    /// its resource fill in. Name, namespace and uid stand in its metadata already.
+    /// Applies the admission and create rules of its resource to a completed object. Name, namespace and uid
+    /// are already in its metadata.
     pub fn create(&self, resource: &Resource, object: &Value, around: &mut dyn CreateContext) -> Value {
         let Some(shape) = self.shape_of(resource) else { return object.clone() };
         let rules = self.rules.create_of(shape).into_iter();
@@ -135,24 +135,24 @@ impl Kinds {
         self.walk(shape, value, Previous::UNKNOWN, Walk::RulesAndEncode, around)
     }
 
-    /// Returns the form in which an object that the API shows comes back once stored: lists that are shown as
-    /// `null` when absent are `null` when empty too.
+    /// Returns an encoded object as it reads after being stored: lists that are shown as `null` if absent are
+    /// also `null` if empty.
     pub fn stored(&self, resource: &Resource, object: &Value) -> Value {
         self.stored_after(resource, object, Previous::UNKNOWN)
     }
 
-    /// Does the same where some of it may be as it was before, in stored form.
+    /// Like [`Kinds::stored`], and skips parts that are unchanged since `before`, in stored form.
     pub fn stored_after(&self, resource: &Resource, object: &Value, before: Previous<'_>) -> Value {
         self.encode_with(resource, object, before, EmptyLists::Null)
     }
 
-    /// Returns the object of a resource in which nothing is set, as the API would show it.
+    /// Returns the encoded empty object of a resource.
     pub fn empty(&self, resource: &Resource) -> Value {
         let kind = [("apiVersion", resource.api_version.clone()), ("kind", resource.kind.clone())];
         self.encode(resource, &Value::object(kind.map(|(name, text)| (name, Value::from(text)))))
     }
 
-    /// Returns an object in the form in which the API shows it.
+    /// Returns an encoded object.
     pub(crate) fn encode(&self, resource: &Resource, object: &Value) -> Value {
         self.encode_with(resource, object, Previous::UNKNOWN, EmptyLists::AsGiven)
     }
@@ -170,7 +170,7 @@ impl Kinds {
         encoder.value(shape, object, before).unwrap_or_else(|| object.clone())
     }
 
-    /// Fills in again what was filled in at creation, but for the status.
+    /// Applies the create rules again, except for those of the status.
     pub(crate) fn refill(
         &self,
         resource: &Resource,
@@ -186,7 +186,7 @@ impl Kinds {
             .fold(object.clone(), |value, rule| run(rule, value, around))
     }
 
-    /// Adds again what admission adds to every object of a kind.
+    /// Applies the admission rules again.
     pub(crate) fn readmit(
         &self,
         resource: &Resource,
@@ -212,7 +212,7 @@ impl Kinds {
     }
 }
 
-/// Checks that the rows on how values are encoded name types and fields that there are.
+/// Checks that the rows about encoding refer to existing types and fields.
 fn check_encoding(shapes: &Shapes, document: &Value) -> Result<(), DataError> {
     const MEMBERS: [&str; 5] = ["always", "exactQuantities", "keepZero", "null", "omit"];
     for (name, row) in members(DEFAULTS, document, "encoding")? {
@@ -230,7 +230,7 @@ fn check_encoding(shapes: &Shapes, document: &Value) -> Result<(), DataError> {
     Ok(())
 }
 
-/// Gives an object the names of its kind, whatever the body says: what it was read as, it is.
+/// Sets the apiVersion and kind of an object to those of its resource.
 fn named(resource: &Resource, object: Value) -> Value {
     let Some(fields) = object.as_object() else { return object };
     let has = |name: &str, text: &Text| fields.get(name).and_then(Value::as_str) == Some(text);
@@ -248,7 +248,7 @@ fn run(rule: &Rule, value: Value, around: &mut dyn CreateContext) -> Value {
     edit.finish().map(Value::from).unwrap_or(value)
 }
 
-/// What default rules may ask for.
+/// The context of defaulting rules, which only provides the time.
 struct OnlyTime(Timestamp);
 
 impl CreateContext for OnlyTime {
@@ -281,8 +281,8 @@ impl CreateContext for OnlyTime {
 mod tests {
     use super::*;
 
-    /// Returns a value with a change at every place of it, one at a time, of one kind after the other: gone, another
-    /// value, `null`, one more field.
+    /// Returns a value with one change at each of its positions, alternating between kinds of changes:
+    /// removed, replaced, `null`, one more field.
     fn changed(value: &Value, turn: &mut usize) -> Vec<Value> {
         let mut all = Vec::new();
         match value {
@@ -296,7 +296,7 @@ mod tests {
                         0 => fields.without(name).into(),
                         1 => fields.with(name.clone(), Value::Null).into(),
                         2 => fields.with(format!("{name}z"), "new").into(),
-                        // Equal, and elsewhere in memory.
+                        // Equal, at another address.
                         _ => fields.with(name.clone(), part.to_string().parse::<Value>().unwrap()).into(),
                     });
                 }
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stood_before_changes_the_cost_and_nothing_else() {
+    fn skipping_unchanged_parts_does_not_change_the_result() {
         let facts: Value = include_str!("../tests/facts/defaults-examples.json").parse().unwrap();
         let (kinds, now, mut turn, mut compared) = (Kinds::builtin(), Timestamp::default(), 0, 0);
         for example in facts.items("examples") {
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bad_row_of_the_data_is_an_error_that_names_it() {
+    fn every_invalid_row_is_an_error_with_its_name() {
         Kinds::check().unwrap();
         let rule = |row: &str| format!(r#"{{"encoding":{{}},"rules":[{row}]}}"#);
         let pod = r#""type":"io.k8s.api.core.v1.PodSpec","phase":"default""#;

@@ -1,9 +1,8 @@
-//! The built-in Kubernetes kinds as data, and the engine that interprets it: which resources there are, how objects are
-//! decoded, defaulted and encoded, what each endpoint resets, what is invalid, how versions convert, and how tables show
-//! objects.
+//! The built-in Kubernetes kinds as data, and the engine that interprets it: resources, decoding, defaulting,
+//! encoding, reset fields, validation, conversion between versions, and tables.
 //!
-//! The crate knows no HTTP and no storage and reads no clock: times, uids and allocations come in as arguments. Every row
-//! of the data is compiled by [`Kinds::check`], which a program calls when it starts.
+//! The crate does not know HTTP or storage and reads no clock: times, uids and allocations are arguments.
+//! [`Kinds::check`] compiles every row of the data; call it at start-up.
 
 pub mod allocate;
 mod convert;

@@ -1,6 +1,6 @@
-//! The paths below an object that write one part of it, and nothing else whatever the request says: which part that is,
-//! and which changes of it are refused. The checks of a change of the whole object do not hold here; each part has
-//! its own.
+//! Subresources that write only one part of an object, regardless of the rest of the request: which part, and
+//! which changes of it are rejected. The update validation of the whole object does not apply to them; each
+//! part has its own.
 
 use crate::defaulting::qos_class;
 use tenure_meta::{
@@ -8,22 +8,22 @@ use tenure_meta::{
 };
 use tenure_value::{Object, Value};
 
-/// What a path below an object writes.
+/// The part of an object that a subresource writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Some of the spec: `/scale` and `/finalize`.
+    /// Part of the spec: `/scale` and `/finalize`.
     Spec,
-    /// The node of a pod: `/binding`. What is written was made from the live object.
+    /// The node of a pod: `/binding`. The new object is derived from the live one.
     Binding,
-    /// The containers that join a running pod: `/ephemeralcontainers`.
+    /// The ephemeral containers of a pod: `/ephemeralcontainers`.
     EphemeralContainers,
-    /// What the containers of a pod may use: `/resize`.
+    /// The resources of the containers of a pod: `/resize`.
     Resize,
-    /// Whether a certificate is to be signed: `/approval`.
+    /// The approval of a certificate signing request: `/approval`.
     Approval,
 }
 
-/// The paths that write a part.
+/// The subresources that write a part.
 const PARTS: [(&str, Part); 4] = [
     ("binding", Part::Binding),
     ("ephemeralcontainers", Part::EphemeralContainers),
@@ -31,16 +31,16 @@ const PARTS: [(&str, Part); 4] = [
     ("approval", Part::Approval),
 ];
 
-/// The conditions that decide about a request for a certificate, each once and for all.
+/// The conditions that decide a certificate signing request; they are final.
 const DECISIONS: [&str; 3] = ["Approved", "Denied", "Failed"];
-/// The lists of containers that can be resized, and what of each.
+/// The lists of containers that can be resized, and their resizable fields.
 const RESIZED: [&str; 2] = ["containers", "initContainers"];
 const SIZES: [&str; 2] = ["resources", "resizePolicy"];
-/// The resources that can change while a container runs.
+/// The resources that can change while a container is running.
 const RESIZABLE: [&str; 2] = ["cpu", "memory"];
 
 impl Part {
-    /// Returns the part that an endpoint writes; none where it is the object itself or its status.
+    /// Returns the part that an endpoint writes; `None` for the object itself or its status.
     pub fn of(endpoint: Endpoint<'_>) -> Option<Part> {
         match endpoint {
             Endpoint::Main | Endpoint::Status => None,
@@ -52,12 +52,12 @@ impl Part {
         }
     }
 
-    /// Whether the checks of a change of the whole object hold for a change of the part.
+    /// Whether the update validation of the whole object applies to a change of the part.
     pub(super) fn is_checked_as_whole(self) -> bool {
         self == Part::Spec
     }
 
-    /// Whether writing the part is a change of what is wanted, which the generation counts.
+    /// Whether a change of the part increments the generation.
     pub(crate) fn counts(self) -> bool {
         self != Part::Binding
     }
@@ -81,7 +81,7 @@ impl Part {
         }
     }
 
-    /// Adds what is wrong with a change of the part.
+    /// Validates a change of the part.
     pub(super) fn check(self, old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
         match self {
             Part::Spec | Part::Binding => {}
@@ -119,7 +119,7 @@ fn named<'v>(list: &'v [Value], like: &Value) -> Option<&'v Value> {
     list.iter().find(|of| of.get("name") == like.get("name"))
 }
 
-/// Returns a spec whose containers have the sizes that those of the same name have in another.
+/// Returns a spec with the container sizes of another, matched by name.
 fn resized(spec: &Object, wanted: &Object, list: &str) -> Object {
     let (live, wanted) = (items(spec.get(list)), items(wanted.get(list)));
     if live.is_empty() {
@@ -136,7 +136,7 @@ fn resized(spec: &Object, wanted: &Object, list: &str) -> Object {
     spec.with(list, Value::array(changed))
 }
 
-/// Returns a condition with the times it lacks.
+/// Returns a condition with its missing times filled in.
 fn stamped(condition: &Value, now: Timestamp) -> Value {
     let Some(fields) = condition.as_object() else { return condition.clone() };
     let stamp = |fields: Object, name: &str| match fields.get(name) {
@@ -149,7 +149,7 @@ fn stamped(condition: &Value, now: Timestamp) -> Value {
         .into()
 }
 
-/// A container that has joined stays as it is.
+/// Existing ephemeral containers are immutable.
 fn check_joined(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
     const PATH: &str = "spec.ephemeralContainers";
     let list = |pod: &Value| items(pod.at(["spec", "ephemeralContainers"])).to_vec();
@@ -166,7 +166,7 @@ fn check_joined(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Only processors and memory change; what was asked for or limited stays so, and the class of service too.
+/// Only CPU and memory can change; requests and limits cannot be removed, and the QoS class must not change.
 fn check_sizes(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
     for list in RESIZED {
         let after = items(new.at(["spec", list]));
@@ -199,7 +199,7 @@ fn check_sizes(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// What has been decided stays so, and only one of two opposites can be.
+/// Decisions are final, and opposite ones are mutually exclusive.
 fn check_decisions(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
     const PATH: &str = "status.conditions";
     let of_type = |request: &Value, decision: &str| {
@@ -241,7 +241,7 @@ mod tests {
     const POD: &str = r#"{"metadata":{"labels":{"a":"1"}},"spec":{"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"1"}}}],"ephemeralContainers":[{"name":"e","image":"i"}]},"status":{"phase":"Running"}}"#;
 
     #[test]
-    fn a_part_is_taken_and_the_rest_stays() {
+    fn only_the_part_is_written() {
         let other = POD.replace("\"a\":\"1\"", "\"a\":\"2\"").replace("Running", "Failed");
         let more =
             other.replace("{\"name\":\"e\"", "{\"name\":\"f\"},{\"name\":\"e\"").replace("\"1\"", "\"2\"");
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn an_approval_is_stamped_and_takes_no_certificate() {
+    fn an_approval_gets_times_and_no_certificate() {
         let old = r#"{"metadata":{},"spec":{"signerName":"s"},"status":{"certificate":"c"}}"#;
         let new = r#"{"metadata":{"labels":{"a":"b"}},"spec":{},"status":{"certificate":"x","conditions":[{"type":"Approved"}]}}"#;
         let expected = r#"{"metadata":{"labels":{"a":"b"}},"spec":{"signerName":"s"},"status":{"certificate":"c","conditions":[{"lastTransitionTime":"1970-01-01T00:00:00Z","lastUpdateTime":"1970-01-01T00:00:00Z","type":"Approved"}]}}"#;
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_joined_been_decided_or_been_limited_stays() {
+    fn ephemeral_containers_decisions_and_limits_are_final() {
         let none = POD.replace(r#","ephemeralContainers":[{"name":"e","image":"i"}]"#, "");
         let other = POD.replace(r#""e","image":"i""#, r#""e","image":"j""#);
         let joined = "spec.ephemeralContainers: Forbidden: existing ephemeral containers \"e\" may not be";

@@ -9,12 +9,13 @@ use tenure_value::Value;
 ///
 /// # Panics
 ///
-/// Where the data files of this crate are wrong; [`Kinds::check`](crate::Kinds::check) tells it as an error.
+/// If the data files of this crate are invalid; [`Kinds::check`](crate::Kinds::check) returns an error
+/// instead.
 pub fn registry() -> &'static Registry {
     try_registry().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Returns the built-in resources, or what is wrong with the data.
+/// Returns the built-in resources, or the error in the data.
 pub(crate) fn try_registry() -> Result<&'static Registry, DataError> {
     static BUILTIN: LazyLock<Result<Registry, DataError>> =
         LazyLock::new(|| compile(&Data::builtin()?.resources));
@@ -38,7 +39,7 @@ mod tests {
     use tenure_meta::Scope;
 
     #[test]
-    fn a_bad_row_is_an_error_that_names_it() {
+    fn an_invalid_row_is_an_error_with_its_name() {
         for (row, reason) in [
             (r#""scope":"Galaxy""#, "unknown scope \"Galaxy\"; known are Namespaced, Cluster"),
             (r#""scope":"Cluster","strategy":{"names":"nope"}"#, "unknown names \"nope\""),

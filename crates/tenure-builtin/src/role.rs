@@ -1,24 +1,25 @@
-//! The built-in resources that play a part in the server itself: definitions, admission, namespaces, pods and services.
+//! The built-in resources with a special role in the server: CustomResourceDefinitions, admission,
+//! namespaces, pods and services.
 
 use tenure_meta::Resource;
 use tenure_value::Value;
 
-/// The part that a resource plays in the server itself.
+/// The role of a resource in the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Its objects define custom resources.
+    /// CustomResourceDefinitions.
     Definition,
-    /// Its objects configure admission.
+    /// Admission configuration.
     AdmissionConfiguration,
-    /// Its objects are roles or bindings.
+    /// RBAC roles and bindings.
     Rbac,
-    /// Its objects contain other objects.
+    /// Namespaces.
     Namespace,
-    /// Its objects run, and are given time to end.
+    /// Pods, which terminate gracefully.
     Pod,
-    /// Its objects are given addresses and node ports.
+    /// Services, which get cluster IPs and node ports.
     Service,
-    /// None in particular.
+    /// No special role.
     Ordinary,
 }
 
@@ -68,7 +69,7 @@ pub const SECRETS: (&str, &str, &str) = ("", "v1", "secrets");
 pub const NODES: (&str, &str, &str) = ("", "v1", "nodes");
 /// The group, version and name of the resource of custom resource definitions.
 pub const DEFINITIONS: (&str, &str, &str) = ("apiextensions.k8s.io", "v1", "customresourcedefinitions");
-/// The namespaces that exist from the start.
+/// The namespaces created at start-up.
 pub const INITIAL_NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 /// The namespaces that cannot be deleted.
 const PROTECTED_NAMESPACES: [&str; 3] = ["default", "kube-public", "kube-system"];
@@ -78,13 +79,13 @@ pub fn is_protected(role: Role, name: &str) -> bool {
     role == Role::Namespace && PROTECTED_NAMESPACES.contains(&name)
 }
 
-/// Whether an object has finalizers outside its metadata.
+/// Whether an object has finalizers in its spec.
 pub fn has_content_finalizers(role: Role, object: &Value) -> bool {
     role == Role::Namespace
         && object.at(["spec", "finalizers"]).and_then(Value::as_array).is_some_and(|list| !list.is_empty())
 }
 
-/// Returns a namespace whose phase says that it is being deleted.
+/// Returns a namespace with the phase `Terminating`.
 pub fn terminating_namespace(namespace: &Value) -> Value {
     let status = namespace.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
     let root = namespace.as_object().cloned().unwrap_or_default();

@@ -1,9 +1,9 @@
-//! Services alone have values that the server allots and that later writes may leave out: addresses and node
-//! ports. An update keeps what it does not name, and loses what its type has no use for.
+//! Services are the only kind with allocated values that later writes may omit: cluster IPs and node ports.
+//! An update keeps omitted ones, and drops those that its type does not use.
 
 use tenure_value::{Object, Value};
 
-/// What of a service depends on its type.
+/// The spec of a service, with questions about its type.
 struct Spec<'o>(Option<&'o Object>);
 
 impl<'o> Spec<'o> {
@@ -75,7 +75,7 @@ fn put(spec: &Object, name: &str, value: Option<&Value>) -> Object {
     }
 }
 
-/// Fills in what the old service was given and the new one leaves out.
+/// Carries over allocated values that the new service omits.
 pub(crate) fn carry_allocated(old: &Value, new: &Value) -> Value {
     let Some(given) = new.get("spec").and_then(Value::as_object) else { return new.clone() };
     let (before, after) = (Spec::of(old), Spec::of(new));
@@ -86,7 +86,7 @@ pub(crate) fn carry_allocated(old: &Value, new: &Value) -> Value {
         spec = put(&spec, "clusterIPs", old_list);
     }
     if !same_address && old_list == new_list {
-        // A client that knows only the single address changed or cleared it.
+        // A client that only knows `clusterIP` changed or cleared it.
         let address = after.get("clusterIP").filter(|address| !is_empty(Some(address)));
         spec = put(&spec, "clusterIPs", address.map(|address| Value::array([address.clone()])).as_ref());
     }
@@ -107,7 +107,7 @@ pub(crate) fn carry_allocated(old: &Value, new: &Value) -> Value {
     if spec.ptr_eq(given) { new.clone() } else { with_spec(new, spec) }
 }
 
-/// Gives each port without a node port the one that its equal had, unless another took it.
+/// Carries over the node port of each equal port, unless another port uses it.
 fn carried_ports(before: &Spec<'_>, after: &Spec<'_>) -> Option<Value> {
     let used: Vec<i64> = after.ports().iter().map(node_port).filter(|port| *port != 0).collect();
     let same =
@@ -119,7 +119,7 @@ fn carried_ports(before: &Spec<'_>, after: &Spec<'_>) -> Option<Value> {
     })
 }
 
-/// Takes away what the new type has no use for, where it was left as the old type had it.
+/// Drops allocated values that the new type does not use, if they are unchanged from the old type.
 pub(crate) fn drop_foreign(old: &Value, new: &Value) -> Value {
     let Some(given) = new.get("spec").and_then(Value::as_object) else { return new.clone() };
     let (before, after) = (Spec::of(old), Spec::of(new));
@@ -140,7 +140,7 @@ pub(crate) fn drop_foreign(old: &Value, new: &Value) -> Value {
     let untouched = |name: &&str| before.get(name) == after.get(name);
     let mut spec = foreign.into_iter().filter(untouched).fold(given.clone(), |spec, name| spec.without(name));
     if lost(before.has_node_ports(), after.has_node_ports()) {
-        // Ports may come, go and change along with the type, as long as no node port is asked for anew.
+        // Ports may change together with the type, as long as no node port is requested explicitly.
         let had: Vec<i64> = before.ports().iter().map(node_port).collect();
         if after.ports().iter().map(node_port).all(|port| port == 0 || had.contains(&port)) {
             let bare = tenure_meta::map_items(after.ports(), |_, port| {

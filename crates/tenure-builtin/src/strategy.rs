@@ -1,4 +1,5 @@
-//! The strategy of built-in resources: the engine of the built-in kinds, for one resource in one version.
+//! The strategy of built-in resources: the engine of the built-in kinds, applied to one resource in one
+//! version.
 
 use crate::{Column, Kinds, registry};
 use std::sync::{Arc, OnceLock};
@@ -9,20 +10,20 @@ use tenure_meta::{
 use tenure_schema::{Schema, TypeRef};
 use tenure_value::{Text, Value};
 
-/// The seconds that an object is given to end unless it or the request says otherwise.
+/// The default termination grace period, in seconds.
 const DEFAULT_GRACE_PERIOD_SECONDS: i64 = 30;
 
 /// The strategy of one built-in resource in one version.
 pub struct BuiltinStrategy {
     resource: Arc<Resource>,
     kinds: &'static Kinds,
-    /// The resource in the version of storage, where that is another.
+    /// The resource in its storage version, if that differs.
     storage: Option<Arc<Resource>>,
     empty: OnceLock<Value>,
 }
 
 impl BuiltinStrategy {
-    /// Makes the strategy of a resource.
+    /// Creates the strategy of a resource.
     pub fn new(resource: Arc<Resource>) -> BuiltinStrategy {
         let storage = registry().storage_of(&resource).filter(|of| of.api_version != resource.api_version);
         BuiltinStrategy {
@@ -33,7 +34,7 @@ impl BuiltinStrategy {
         }
     }
 
-    /// Returns the resource at a version.
+    /// Returns the resource in a version.
     fn at(&self, api_version: &str) -> Option<&Arc<Resource>> {
         registry().forms_of(&self.resource).find(|of| of.api_version == api_version)
     }
@@ -153,7 +154,7 @@ impl Strategy for BuiltinStrategy {
     }
 
     fn noop_apply_is_final(&self) -> bool {
-        // Definitions get their status with every write.
+        // The status of definitions changes with every write.
         self.stores_as_served() && !self.is_definition()
     }
 
@@ -189,7 +190,7 @@ impl Strategy for BuiltinStrategy {
     }
 
     fn list_item(&self, object: Value) -> Value {
-        // Items of built-in kinds do not repeat what the list says.
+        // Items of built-in kinds have no apiVersion and kind, since the list has them.
         match object {
             Value::Object(fields) => fields.without("apiVersion").without("kind").into(),
             other => other,

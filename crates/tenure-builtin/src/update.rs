@@ -1,5 +1,5 @@
-//! What an update of a built-in kind takes from the request and what it carries over from the live object. Most of it
-//! follows from rows of data; services alone have allocated values that one update hands to the next.
+//! Updates of built-in kinds: what comes from the request and what is carried over from the live object. Most
+//! of it is data; only services have allocated values.
 
 use crate::{
     Kinds,
@@ -13,8 +13,8 @@ use tenure_meta::{
 use tenure_value::{Object, Text, Value};
 
 impl Kinds {
-    /// Returns what an update makes of an object: of the decoded new content, what the endpoint lets through; of the
-    /// live one, the rest.
+    /// Returns the updated object: the parts of the decoded new object that the endpoint may write, and the
+    /// rest of the live one.
     pub fn prepare_update(
         &self,
         resource: &Resource,
@@ -64,8 +64,8 @@ impl Kinds {
         Value::from(result)
     }
 
-    /// Returns the paths of the fields that an endpoint takes from the live object whatever the request says, so that
-    /// no manager who writes there owns them.
+    /// Returns the paths of the fields that an endpoint always takes from the live object, so that no manager
+    /// that writes there owns them.
     pub fn reset_fields(&self, resource: &Resource, endpoint: Endpoint<'_>) -> Vec<Vec<Text>> {
         let path = |words: &[&str]| words.iter().map(Text::new).collect::<Vec<_>>();
         match (endpoint, Part::of(endpoint)) {
@@ -92,7 +92,7 @@ impl Kinds {
     }
 }
 
-/// Returns an object with what its kind keeps and the request left out.
+/// Returns an object with the fields that its kind preserves if the request omits them.
 fn keep(resource: &Resource, old: &Value, new: Value) -> Value {
     resource.strategy.keeps.iter().fold(new, |new, path| {
         let steps: Vec<&str> = path.split('.').collect();
@@ -104,7 +104,7 @@ fn keep(resource: &Resource, old: &Value, new: Value) -> Value {
     })
 }
 
-/// Returns an object with a value at a path whose parents are there.
+/// Returns an object with a value at a path whose parents exist.
 fn put(of: &Value, steps: &[&str], value: Value) -> Value {
     match (steps, of.as_object()) {
         ([], _) => value,
@@ -117,7 +117,7 @@ fn put(of: &Value, steps: &[&str], value: Value) -> Value {
     }
 }
 
-/// Keeps the annotation that counts changes of a part.
+/// Maintains the annotation that counts changes of a part.
 fn count(resource: &Resource, old: &Object, new: &Object) -> Object {
     let Some((annotation, of)) = &resource.strategy.counter else { return new.clone() };
     let path: Vec<&str> = of.split('.').collect();
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_status_endpoint_takes_the_status_and_what_it_lets_through() {
+    fn the_status_endpoint_writes_the_status_and_allowed_metadata() {
         let old = r#"{"metadata":{"generation":3,"labels":{"a":"1"}},"spec":{"replicas":1}}"#;
         let new = r#"{"metadata":{"labels":{"a":"2"},"annotations":{"b":"1"}},"spec":{"replicas":2},"status":{"replicas":7}}"#;
         let expected = r#"{"metadata":{"annotations":{"b":"1"},"generation":3,"labels":{"a":"1"}},"spec":{"replicas":1},"status":{"replicas":7}}"#;
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn annotations_raise_the_generation_of_deployments_alone() {
+    fn annotations_increment_the_generation_of_deployments_only() {
         let old = r#"{"metadata":{"generation":1},"spec":{}}"#;
         let new = r#"{"metadata":{"annotations":{"a":"b"}},"spec":{}}"#;
         for (kind, generation) in [("Deployment", 2), ("ReplicaSet", 1)] {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_template_is_counted_on_daemon_sets() {
+    fn daemon_sets_count_changes_of_their_template() {
         let old = r#"{"metadata":{"generation":1,"annotations":{"deprecated.daemonset.template.generation":"1"}},"spec":{"template":{}}}"#;
         let new = r#"{"metadata":{},"spec":{"template":{"metadata":{}}}}"#;
         let result = update(("apps/v1", "DaemonSet"), Endpoint::Main, old, new);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_keeps_its_address_and_ports_and_loses_them_with_its_type() {
+    fn a_service_keeps_allocated_values_while_its_type_uses_them() {
         let old = r#"{"metadata":{},"spec":{"type":"NodePort","clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1"],"ipFamilies":["IPv4"],"ipFamilyPolicy":"SingleStack","externalTrafficPolicy":"Cluster","ports":[{"port":80,"protocol":"TCP","nodePort":30001}]}}"#;
         let put = r#"{"metadata":{},"spec":{"type":"NodePort","externalTrafficPolicy":"Cluster","ports":[{"port":80,"protocol":"TCP"},{"port":81,"protocol":"TCP"}]}}"#;
         let result = update(("v1", "Service"), Endpoint::Main, old, put);

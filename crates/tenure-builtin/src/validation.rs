@@ -9,7 +9,7 @@ use tenure_meta::{Endpoint, FieldError, FieldPath, Previous, Resource, object_me
 use tenure_value::Value;
 
 impl Kinds {
-    /// Returns what is wrong with an object that is to be created: prepared by [`Kinds::create`].
+    /// Returns the errors of a new object, prepared by [`Kinds::create`].
     pub fn validate_create(&self, resource: &Resource, object: &Value) -> Vec<FieldError> {
         let mut errors = Vec::new();
         object_meta::check(resource, object, &mut errors);
@@ -20,8 +20,7 @@ impl Kinds {
         errors
     }
 
-    /// Returns what is wrong with an object that is to replace another: prepared by
-    /// [`Kinds::prepare_update`].
+    /// Returns the errors of an updated object, prepared by [`Kinds::prepare_update`].
     pub fn validate_update(
         &self,
         resource: &Resource,
@@ -32,7 +31,7 @@ impl Kinds {
         self.validate_update_after(resource, endpoint, old, new, Previous::UNKNOWN)
     }
 
-    /// Does the same where some of it may be as it was before.
+    /// Like [`Kinds::validate_update`], and skips parts that are unchanged since `before`.
     pub fn validate_update_after(
         &self,
         resource: &Resource,

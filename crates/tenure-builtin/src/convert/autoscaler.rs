@@ -1,5 +1,5 @@
-//! Horizontal pod autoscalers: the older version knows one metric; what it cannot say stands in annotations,
-//! as JSON that has its own, still older names.
+//! Horizontal pod autoscalers: v1 has one metric; everything else is in annotations, as JSON with still older
+//! names.
 
 use tenure_meta::Row;
 use tenure_value::{Object, Text, Value};
@@ -9,10 +9,10 @@ const CURRENT: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
 
-/// A field of a metric: its path in the newer version, and its path in the JSON of the annotation.
+/// A field of a metric: its path in v2, and its path in the JSON of the annotation.
 type Fields = &'static [(&'static [&'static str], &'static [&'static str])];
 
-/// The metrics: type, field, and how target fields are named in annotations.
+/// The metrics: type, field, and the names of target fields in annotations.
 const SOURCES: [(&str, &str, Fields); 5] = [
     (
         "Object",
@@ -65,7 +65,7 @@ const SOURCES: [(&str, &str, Fields); 5] = [
     ),
 ];
 
-/// The same of what was measured.
+/// The same for current metrics.
 const STATES: [(&str, &str, Fields); 5] = [
     (
         "Object",
@@ -133,13 +133,13 @@ fn set(object: Object, path: &[&str], value: Value) -> Object {
     }
 }
 
-/// Writes members in a given order, as the JSON of annotations has them.
+/// Formats members in a given order, as in the JSON of annotations.
 fn json(members: &[(&str, String)]) -> String {
     let members: Vec<String> = members.iter().map(|(name, text)| format!("\"{name}\":{text}")).collect();
     format!("{{{}}}", members.join(","))
 }
 
-/// Writes a metric as annotations have it.
+/// Formats a metric for an annotation.
 fn to_annotation(metric: &Value, table: &[(&str, &str, Fields)]) -> Option<String> {
     let kind = metric.text("type");
     let (_, field, fields) = table.iter().find(|row| row.0 == kind)?;
@@ -151,7 +151,7 @@ fn to_annotation(metric: &Value, table: &[(&str, &str, Fields)]) -> Option<Strin
     Some(json(&[("type", format!("\"{kind}\"")), (field, json(&members))]))
 }
 
-/// Reads a metric of an annotation.
+/// Parses a metric of an annotation.
 fn of_annotation(metric: &Value, table: &[(&str, &str, Fields)]) -> Option<Value> {
     let kind = metric.text("type");
     let (_, field, fields) = table.iter().find(|row| row.0 == kind)?;
@@ -174,7 +174,7 @@ fn of_annotation(metric: &Value, table: &[(&str, &str, Fields)]) -> Option<Value
     Some(Value::object([("type", Value::from(kind)), (field, read.into())]))
 }
 
-/// Whether a metric is the one that the older version has fields for.
+/// Whether a metric is the one that v1 has fields for.
 fn is_cpu(metric: &Value, share: &[&str]) -> bool {
     metric.text("type") == "Resource"
         && find(metric, &["resource", "name"]).and_then(Value::as_str) == Some("cpu")
@@ -201,7 +201,7 @@ fn with_annotations(object: Object, annotations: Object) -> Object {
     object.with("metadata", metadata)
 }
 
-/// Returns the older form.
+/// Converts to v1.
 pub(super) fn to_v1(object: &Object) -> Object {
     let (mut spec, mut status) = (part(object, "spec"), part(object, "status"));
     let mut annotations = part(&part(object, "metadata"), "annotations");
@@ -238,7 +238,7 @@ pub(super) fn to_v1(object: &Object) -> Object {
     with_annotations(object.with("spec", spec).with("status", status), annotations)
 }
 
-/// Returns the newer form.
+/// Converts to v2.
 pub(super) fn to_v2(object: &Object) -> Object {
     let (mut spec, mut status) = (part(object, "spec"), part(object, "status"));
     let mut annotations = part(&part(object, "metadata"), "annotations");
@@ -291,7 +291,7 @@ fn condition_text(condition: &Value) -> String {
     json(&members)
 }
 
-/// The fields of how fast to scale, as the annotation orders and names them.
+/// The fields of the scaling behavior, in the order and with the names of the annotation.
 const BEHAVIOR_FIELDS: [(&str, &str); 4] = [
     ("stabilizationWindowSeconds", "StabilizationWindowSeconds"),
     ("selectPolicy", "SelectPolicy"),
@@ -351,7 +351,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_older_version_cannot_say_survives_in_annotations() {
+    fn fields_without_a_v1_equivalent_survive_in_annotations() {
         let newer: Value = r#"{"metadata":{"name":"h"},"spec":{"maxReplicas":3,"metrics":[{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":70}}},{"type":"Pods","pods":{"metric":{"name":"m"},"target":{"type":"AverageValue","averageValue":"1"}}}],"behavior":{"scaleDown":{"selectPolicy":"Max","policies":[{"type":"Percent","value":100,"periodSeconds":15}]}}},"status":{"desiredReplicas":1}}"#.parse().unwrap();
         let older = to_v1(newer.as_object().unwrap());
         let value = Value::from(older.clone());

@@ -1,5 +1,5 @@
-//! The same object in another version of its kind. A conversion is a row of data: fields that have another
-//! name there, and where that does not say it all, a function. Everything not named stays as it is.
+//! Conversion of objects between versions of their kind. A conversion is a row of data: renamed fields, and a
+//! function if renaming does not suffice. All other fields stay as they are.
 
 mod autoscaler;
 
@@ -14,7 +14,7 @@ struct Conversion {
     function: Option<Functions>,
 }
 
-/// The two directions of a conversion that renaming cannot say.
+/// The two directions of a conversion beyond renaming.
 #[derive(Clone, Copy)]
 struct Functions {
     there: fn(&Object) -> Object,
@@ -38,7 +38,7 @@ impl Conversions {
         conversions.collect::<Result<_, _>>().map(Conversions)
     }
 
-    /// Returns the fields of an object of one resource in the form of another that serves the same objects.
+    /// Converts the fields of an object of one resource to another version of the same kind.
     pub(crate) fn convert(&self, fields: &Object, from: &Resource, to: &Resource) -> Result<Object, String> {
         let name = |of: &Resource| format!("{} {}", of.api_version, of.kind);
         let (here, there) = (name(from), name(to));

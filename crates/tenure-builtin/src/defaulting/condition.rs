@@ -1,4 +1,4 @@
-//! Places below a node, and conditions on them, as rows of data write them.
+//! Paths below a node, and conditions on them, compiled from rows of data.
 
 use super::image;
 use tenure_meta::{
@@ -11,7 +11,7 @@ use tenure_value::{Text, Value};
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) steps: Box<[Text]>,
-    /// Whether an explicit zero counts as given.
+    /// Whether an explicit zero counts as a value.
     pub(crate) keeps_zero: bool,
 }
 
@@ -30,11 +30,11 @@ pub(crate) enum Condition {
     NotTagLatest(Place),
 }
 
-/// What a path leads to.
+/// The target of a path.
 pub(crate) enum Target<'s> {
-    /// A struct, or the items of a list of them.
+    /// A struct, or the items of a list of structs.
     Struct(&'s StructShape),
-    /// Something whose fields the schema does not name.
+    /// A value whose fields the schema does not declare.
     Open,
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn follow<'s>(shapes: &'s Shapes, of: &Target<'_>, name: &str) -> Res
 }
 
 impl Place {
-    /// Resolves a path; `./` is what the given type stands for already.
+    /// Resolves a path; `./` refers to the given type itself.
     pub(crate) fn compile(shapes: &Shapes, from: &Target<'_>, path: &str) -> Result<Place, String> {
         let steps: Box<[Text]> = path.trim_start_matches("./").split('.').map(Text::new).collect();
         let Some((last, parents)) = steps.split_last() else { return Err("the path is empty".into()) };

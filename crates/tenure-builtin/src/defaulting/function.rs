@@ -1,4 +1,4 @@
-//! What a rule calls by name because data cannot say it, and how maps are merged.
+//! Functions that rules call by name because data cannot express them, and merging of maps.
 
 use tenure_meta::{CreateContext, Edit, Quantity, base64, time::Precision};
 use tenure_value::{Object, Text, Value};
@@ -37,12 +37,12 @@ impl Function {
         FUNCTIONS.iter().find(|(of, _)| *of == name).map(|(_, function)| *function)
     }
 
-    /// Whether the result is a map of keys that are set in the target rather than the target itself.
+    /// Whether the result is a map of keys to set in the target rather than the target itself.
     pub(crate) fn merges(self) -> bool {
         matches!(self, Function::MetadataNameLabel | Function::HpaV1CurrentMetrics)
     }
 
-    /// Computes the value from the node; nothing where there is none to give.
+    /// Computes the value from the node; `None` if there is none.
     pub(crate) fn call(self, node: &Edit<'_>, around: &mut dyn CreateContext) -> Option<Value> {
         let at = |path: &[&str]| -> Option<&Value> {
             let (first, rest) = path.split_first()?;
@@ -81,7 +81,7 @@ impl Function {
     }
 }
 
-/// Returns what a function's result makes of the target.
+/// Merges the result of a function into the target.
 pub(crate) fn merged(target: Option<&Value>, result: &Value, function: Function) -> Value {
     match function.merges() {
         true => with_keys(target, Some(result)).or_else(|| target.cloned()).unwrap_or_default(),
@@ -89,7 +89,7 @@ pub(crate) fn merged(target: Option<&Value>, result: &Value, function: Function)
     }
 }
 
-/// Returns a map with the entries of another that it lacks; nothing if it lacks none.
+/// Returns a map with the missing entries of another; `None` if none is missing.
 pub(crate) fn with_missing_keys(target: Option<&Value>, from: Option<&Value>) -> Option<Value> {
     let have = target.and_then(Value::as_object).cloned().unwrap_or_default();
     let missing = from?.as_object()?.iter().filter(|(name, _)| !have.contains(name));
@@ -100,7 +100,7 @@ pub(crate) fn with_missing_keys(target: Option<&Value>, from: Option<&Value>) ->
     Some(Object::from_unsorted(have.fields().iter().cloned().chain(missing).collect()).into())
 }
 
-/// Returns a map with the entries of another written over it; nothing if they stand there already.
+/// Returns a map overwritten with the entries of another; `None` if nothing changes.
 pub(crate) fn with_keys(target: Option<&Value>, from: Option<&Value>) -> Option<Value> {
     let have = target.and_then(Value::as_object).cloned().unwrap_or_default();
     let keys = from?.as_object()?;
@@ -110,7 +110,7 @@ pub(crate) fn with_keys(target: Option<&Value>, from: Option<&Value>) -> Option<
     Some(Object::from_unsorted(have.fields().iter().chain(keys.fields()).cloned().collect()).into())
 }
 
-/// Returns a map of bytes with the strings of another written over it.
+/// Returns a map of bytes overwritten with the encoded strings of another.
 pub(crate) fn with_encoded(target: Option<&Value>, from: Option<&Value>) -> Option<Value> {
     let encoded = from?.as_object()?.iter().map(|(name, value)| {
         (name.clone(), Value::from(base64::encode(value.as_str().unwrap_or_default().as_bytes())))
@@ -119,7 +119,7 @@ pub(crate) fn with_encoded(target: Option<&Value>, from: Option<&Value>) -> Opti
     with_keys(target, Some(&encoded))
 }
 
-/// Whether a literal holds words that stand for something of the request.
+/// Whether a literal contains placeholders for values of the request.
 pub(crate) fn has_words(value: &Value) -> bool {
     match value {
         Value::String(text) => text.starts_with('$') || text.starts_with('<') && text.ends_with('>'),
@@ -129,7 +129,7 @@ pub(crate) fn has_words(value: &Value) -> bool {
     }
 }
 
-/// Replaces the words of a literal; nothing where what they stand for cannot be had.
+/// Replaces the placeholders of a literal; `None` if a value is not available.
 pub(crate) fn fill(
     value: &Value,
     name: &Value,
@@ -164,7 +164,7 @@ pub(crate) fn fill(
     })
 }
 
-/// The resources that count for a pod as a whole.
+/// The resources that count at pod level.
 fn is_pod_level(name: &str) -> bool {
     matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
 }
@@ -183,8 +183,8 @@ fn is_sidecar(container: &Value) -> bool {
     container.get("restartPolicy").and_then(Value::as_str) == Some("Always")
 }
 
-/// Sums what containers ask for as the scheduler does: those that run together add up, those that run
-/// before them need the most that any needs, besides the sidecars started so far.
+/// Sums up the requests of containers as the scheduler does: those that run together add up; init containers
+/// need the maximum of each, plus the sidecars started before.
 fn effective_requests(spec: &Value) -> Vec<(Text, Quantity)> {
     let mut sum: Vec<(Text, Quantity)> = Vec::new();
     let mut most: Vec<(Text, Quantity)> = Vec::new();
@@ -227,7 +227,7 @@ fn effective_requests(spec: &Value) -> Vec<(Text, Quantity)> {
     sum
 }
 
-/// Returns the requests of the pod as a whole where only limits were given.
+/// Returns the pod-level requests if only limits are given.
 fn pod_requests(spec: &Value) -> Option<Value> {
     let limits = spec.at(["resources", "limits"])?.as_object()?;
     let given = spec.at(["resources", "requests"]).and_then(Value::as_object).cloned().unwrap_or_default();
@@ -245,7 +245,7 @@ fn pod_requests(spec: &Value) -> Option<Value> {
     (!requests.is_empty()).then(|| Object::from_unsorted(requests).into())
 }
 
-/// Returns the class of service of a pod.
+/// Returns the QoS class of a pod.
 pub(crate) fn qos_class(spec: &Value) -> &'static str {
     let amount = |holder: &Value, list: &str, name: &str| {
         let amount = holder.at(["resources", list, name])?;
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn classes_of_service_follow_requests_and_limits() {
+    fn the_qos_class_follows_requests_and_limits() {
         let class = |spec: &str| qos_class(&spec.parse().unwrap());
         assert_eq!(class(r#"{"containers":[{}]}"#), "BestEffort");
         assert_eq!(class(r#"{"containers":[{"resources":{"requests":{"cpu":"1"}}}]}"#), "Burstable");

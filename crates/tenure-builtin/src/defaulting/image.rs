@@ -1,9 +1,9 @@
-//! References to images: `[host[:port]/]path[:tag][@digest]`. What is no such reference means no newest image, and is
-//! not refused: whoever pulls it will.
+//! Image references: `[host[:port]/]path[:tag][@digest]`. An invalid reference does not count as the latest
+//! image, and is not rejected here: the kubelet rejects it.
 
 use tenure_value::Value;
 
-/// Whether an image reference means whatever is newest: the tag `latest`, or neither tag nor digest.
+/// Whether an image reference means the latest image: the tag `latest`, or neither tag nor digest.
 pub(crate) fn is_latest(image: Option<&Value>) -> bool {
     let Some(image) = image.and_then(Value::as_str).filter(|image| !image.is_empty()) else { return false };
     let (name, digest) = image.split_once('@').map_or((image, None), |(name, digest)| (name, Some(digest)));
@@ -74,7 +74,7 @@ fn is_digest(digest: &str) -> bool {
     })
 }
 
-/// What names an image by itself cannot be the name of a repository.
+/// An image ID cannot be the name of a repository.
 fn is_identifier(name: &str) -> bool {
     name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_image_is_the_one_without_tag_and_digest_or_tagged_latest() {
+    fn an_image_without_tag_and_digest_or_tagged_latest_is_the_latest() {
         let hash = "0123456789".repeat(6) + "abcd";
         for (image, latest) in [
             ("nginx", true),

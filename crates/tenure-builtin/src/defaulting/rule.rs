@@ -1,5 +1,5 @@
-//! Defaulting rules, compiled from rows of data: a target, conditions, and what to put there. A rule is
-//! compiled once per type, so that running it looks at a few fields and compares nothing with text.
+//! Defaulting rules, compiled from rows of data: a target, conditions, and the value. A rule is compiled once
+//! per type, so running it only accesses a few fields.
 
 use super::{
     condition::{Condition, Place, Target, follow},
@@ -13,7 +13,7 @@ use tenure_meta::{
 };
 use tenure_value::{Object, Text, Value};
 
-/// The members that a row may have.
+/// The members of a row.
 const MEMBERS: [&str; 20] = [
     "alsoReplaces",
     "append",
@@ -40,12 +40,12 @@ const MEMBERS: [&str; 20] = [
 /// A compiled rule.
 #[derive(Debug)]
 pub(crate) struct Rule {
-    /// The fields that lead to the parent of the target.
+    /// The path of the parent of the target.
     parents: Box<[Step]>,
     target: Text,
-    /// Whether an explicit zero at the target counts as given.
+    /// Whether an explicit zero at the target counts as a value.
     keeps_zero: bool,
-    /// Whether missing parents are made.
+    /// Whether missing parents are created.
     creates: bool,
     /// Whether the target is overwritten.
     force: bool,
@@ -63,19 +63,19 @@ enum Step {
     Each,
 }
 
-/// A literal, or one with words in it that stand for something of the request.
+/// A literal, possibly with placeholders for values of the request.
 #[derive(Debug)]
 enum Literal {
     Fixed(Value),
     Filled(Value),
 }
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Debug)]
 enum Source {
     /// A field below the node.
     Node(Place),
-    /// A field beside the target.
+    /// A sibling of the target.
     Beside(Place),
 }
 
@@ -95,7 +95,7 @@ enum Action {
         item: Value,
         unless: Unless,
     },
-    /// A list of a field beside it; where `only_absent`, whatever stands there is left for validation.
+    /// A list with the value of a sibling; with `only_absent`, an existing value is left to validation.
     WrapList {
         beside: Text,
         item_field: Option<Text>,
@@ -107,7 +107,7 @@ enum Action {
     },
 }
 
-/// When an item is there already.
+/// When an item counts as present.
 #[derive(Debug)]
 enum Unless {
     Present,
@@ -116,7 +116,7 @@ enum Unless {
 }
 
 impl Rule {
-    /// Makes the rule of a default that stands in the schema.
+    /// Creates the rule for a default of the schema.
     pub(crate) fn of_schema(field: &FieldShape) -> Option<Rule> {
         let value = field.default.clone()?;
         Some(Rule {
@@ -170,7 +170,7 @@ impl Rule {
         })
     }
 
-    /// Whether the rule overwrites what was given.
+    /// Whether the rule overwrites existing values.
     pub(crate) fn is_forced(&self) -> bool {
         self.force
     }
@@ -199,7 +199,7 @@ impl Rule {
 }
 
 impl Rule {
-    /// Returns the object's name where the rule writes it.
+    /// Returns the name of the object if the rule uses it.
     fn name_of(&self, node: &Edit<'_>) -> Value {
         match &self.action {
             Action::Put(Literal::Filled(_)) | Action::EnsureKeys { keys: Literal::Filled(_), .. } => {
@@ -213,7 +213,7 @@ impl Rule {
 /// One run of a rule.
 struct Run<'r> {
     rule: &'r Rule,
-    /// What was taken from the node before going down.
+    /// The values read from the node before descending.
     taken: Option<Value>,
     name: Value,
     around: &'r mut dyn CreateContext,
@@ -247,7 +247,7 @@ impl Run<'_> {
         edit.finish().map(Value::from)
     }
 
-    /// Changes the target's parent.
+    /// Changes the parent of the target.
     fn apply(&mut self, parent: &mut Edit<'_>) {
         let rule = self.rule;
         if !rule.when_beside.iter().all(|condition| condition.holds(parent)) {
@@ -343,7 +343,7 @@ impl Run<'_> {
         }
     }
 
-    /// Puts what the request knows in the place of the words that stand for it.
+    /// Replaces placeholders with values of the request.
     fn fill(&mut self, literal: &Literal) -> Option<Value> {
         match literal {
             Literal::Fixed(value) => Some(value.clone()),

@@ -11,13 +11,14 @@ use tenure_value::Value;
 
 /// The rules of all types.
 pub(crate) struct Rules {
-    /// The rules of the default phase. Those of types without rows are made of the schema when first met.
+    /// The rules of the default phase. Those of types without rows follow from the schema and are created on
+    /// first use.
     default: Box<[OnceLock<Box<[Rule]>>]>,
-    /// The rules of the phases that run at the root of a created object.
+    /// The rules of the phases that run at the root of a new object.
     create: HashMap<ShapeId, CreateRules>,
 }
 
-/// What runs at the root of an object that is created.
+/// The rules that run at the root of a new object.
 #[derive(Default)]
 pub(crate) struct CreateRules {
     pub(crate) admission: Vec<Rule>,
@@ -58,18 +59,18 @@ impl Rules {
         Ok(Rules { default, create })
     }
 
-    /// Returns the rules of the default phase: what the schema gives as default, then those of the data.
+    /// Returns the rules of the default phase: the defaults of the schema, then those of the data.
     fn default_of(&self, shapes: &Shapes, shape: ShapeId) -> &[Rule] {
         let Some(cell) = self.default.get(shape.0 as usize) else { return &[] };
         cell.get_or_init(|| of_schema(shapes, shape).collect())
     }
 
-    /// Returns the rules that run when an object is created.
+    /// Returns the rules that run on create.
     pub(crate) fn create_of(&self, shape: ShapeId) -> Option<&CreateRules> {
         self.create.get(&shape)
     }
 
-    /// Returns the rules of the default phase with what they take from outside.
+    /// Returns the rules of the default phase with their context.
     pub(crate) fn with<'r>(
         &'r self,
         shapes: &'r Shapes,
@@ -79,7 +80,7 @@ impl Rules {
     }
 }
 
-/// Returns the rules of the defaults that stand in the schema.
+/// Returns the rules for the defaults of the schema.
 fn of_schema(shapes: &Shapes, shape: ShapeId) -> impl Iterator<Item = Rule> {
     let fields = match shapes.get(shape) {
         Shape::Struct(of) => &of.fields[..],

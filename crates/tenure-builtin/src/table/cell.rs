@@ -1,42 +1,42 @@
-//! Cells as data: a rule that takes a value from the object and says how to show it.
+//! Cells as data: a rule that reads a value from the object and formats it.
 
 use super::{describe, function};
 use crate::data::only_known;
 use tenure_meta::{Row, Timestamp};
 use tenure_value::{Text, Value};
 
-/// The members that a row may have.
+/// The members of a row.
 const MEMBERS: [&str; 15] = [
     "age", "count", "flag", "fn", "join", "labels", "most", "none", "number", "path", "ratio", "selector",
     "template", "with", "word",
 ];
 
-/// How a cell is made.
+/// The content of a cell.
 #[derive(Debug)]
 pub(super) enum Cell {
-    /// A value as it is, or what stands for its absence.
+    /// A value, or a placeholder if it is absent.
     Path(Path, Value),
-    /// A number, 0 when absent.
+    /// A number, 0 if absent.
     Number(Path),
-    /// `true` or `false`, as a word with a capital where `word`.
+    /// `true` or `false`; capitalized with `word`.
     Flag(Path, bool),
-    /// How long ago a time was.
+    /// The time since a timestamp.
     Age(Path, Text),
     /// Two numbers as `a/b`.
     Ratio(Path, Path),
-    /// How many entries some maps and lists have together.
+    /// The total number of entries of maps and lists.
     Count(Box<[Path]>),
-    /// Values joined by a separator, at most some of them, or what stands for none.
+    /// Values joined by a separator, up to a maximum, or a placeholder if there are none.
     Join {
         path: Path,
         separator: Text,
         most: usize,
         none: Text,
     },
-    /// A selector of labels, or a map of them, as text.
+    /// A label selector, or a map of labels, as text.
     Selector(Path),
     Labels(Path),
-    /// A text with paths in braces; another where one of them is absent.
+    /// A text with paths in braces; another one if a path is absent.
     Template(Box<[Part]>, Text),
     Call(function::Function),
 }
@@ -47,7 +47,7 @@ pub(super) enum Part {
     Path(Path),
 }
 
-/// Field names from the root; `[]` goes through the items of a list.
+/// Field names from the root; `[]` denotes the items of a list.
 #[derive(Debug)]
 pub(super) struct Path(Box<[Text]>);
 
@@ -56,7 +56,7 @@ impl Path {
         Path(path.split('.').map(Text::new).collect())
     }
 
-    /// Returns the value, if there is one worth showing.
+    /// Returns the value, if there is one to show.
     fn find<'o>(&self, object: &'o Value) -> Option<&'o Value> {
         let found = self.0.iter().try_fold(object, |value, name| value.get(name))?;
         let shown = match found {
@@ -67,7 +67,7 @@ impl Path {
         shown.then_some(found)
     }
 
-    /// Returns every value, through lists.
+    /// Returns all values, through lists.
     fn all<'o>(&self, object: &'o Value) -> Vec<&'o Value> {
         self.0.iter().fold(vec![object], |values, step| {
             let (name, each) = step.strip_suffix("[]").map_or((step.as_str(), false), |name| (name, true));
@@ -126,7 +126,7 @@ impl Cell {
         })
     }
 
-    /// Makes the cell of an object.
+    /// Formats the cell of an object.
     pub(super) fn show(&self, object: &Value, now: Timestamp) -> Value {
         match self {
             Cell::Path(path, none) => path.find(object).unwrap_or(none).clone(),

@@ -1,4 +1,4 @@
-//! Texts that several cells share: lists that are cut short, labels, selectors, access modes.
+//! Formatting shared by several cells: truncated lists, labels, selectors, access modes.
 
 use tenure_meta::{
     Timestamp,
@@ -6,7 +6,7 @@ use tenure_meta::{
 };
 use tenure_value::{Object, Value};
 
-/// Returns a scalar as people write it.
+/// Formats a scalar.
 pub(super) fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.to_string(),
@@ -14,7 +14,7 @@ pub(super) fn plain(value: &Value) -> String {
     }
 }
 
-/// Joins texts, at most some of them; says how many more there are.
+/// Joins strings, up to a maximum, and says how many more there are.
 pub(super) fn list(texts: impl Iterator<Item = String>, separator: &str, most: usize, none: &str) -> String {
     let all: Vec<String> = texts.collect();
     match all.len() {
@@ -24,13 +24,13 @@ pub(super) fn list(texts: impl Iterator<Item = String>, separator: &str, most: u
     }
 }
 
-/// Returns a map of labels as text.
+/// Formats a map of labels.
 pub(super) fn labels(labels: Option<&Value>) -> String {
     let fields = labels.and_then(Value::as_object).map(Object::fields).unwrap_or_default();
     list(fields.iter().map(|(name, value)| format!("{name}={}", plain(value))), ",", usize::MAX, "<none>")
 }
 
-/// Returns a selector of labels as text, sorted by key.
+/// Formats a label selector, sorted by key.
 pub(super) fn selector(selector: Option<&Value>) -> String {
     let part = |name: &str| selector.and_then(|of| of.get(name));
     let exact = part("matchLabels").and_then(Value::as_object).map(Object::fields).unwrap_or_default();
@@ -57,7 +57,7 @@ pub(super) fn selector(selector: Option<&Value>) -> String {
     list(terms.into_iter().map(|(_, term)| term), ",", usize::MAX, "<none>")
 }
 
-/// The ways to reach a volume, and their abbreviations.
+/// Access modes and their abbreviations.
 const ACCESS_MODES: [(&str, &str); 4] = [
     ("ReadWriteOnce", "RWO"),
     ("ReadOnlyMany", "ROX"),
@@ -65,7 +65,7 @@ const ACCESS_MODES: [(&str, &str); 4] = [
     ("ReadWriteOncePod", "RWOP"),
 ];
 
-/// Returns access modes abbreviated.
+/// Formats access modes.
 pub(super) fn access_modes(modes: Option<&Value>) -> String {
     let modes = modes.and_then(Value::as_array).map(|modes| modes.items()).unwrap_or_default();
     let has = |mode: &str| modes.iter().any(|of| of.as_str() == Some(mode));
@@ -74,7 +74,7 @@ pub(super) fn access_modes(modes: Option<&Value>) -> String {
     short.join(",")
 }
 
-/// Returns how long ago a time was; nothing for no time.
+/// Formats the time since a timestamp; `None` if there is none.
 pub(super) fn age(value: Option<&Value>, now: Timestamp) -> Option<String> {
     let text = value?.as_str()?;
     let then = Timestamp::parse(text, Precision::Seconds)?;

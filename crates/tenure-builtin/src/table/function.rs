@@ -1,4 +1,4 @@
-//! The cells that weigh several parts of an object, by name.
+//! Cells that depend on several parts of an object, by name.
 
 use super::{
     describe,
@@ -118,7 +118,7 @@ fn pod_address(pod: &Value, _: Timestamp) -> Value {
     or(first, "<none>")
 }
 
-/// Conditions of a job in the order in which they are told, and the word for each.
+/// Conditions of a job by precedence, and their status text.
 const JOB_WORDS: [(&str, &str); 2] = [("Complete", "Complete"), ("Failed", "Failed")];
 const JOB_LATER_WORDS: [&str; 3] = ["Suspended", "FailureTarget", "SuccessCriteriaMet"];
 
@@ -170,7 +170,7 @@ fn service_ports(service: &Value, _: Timestamp) -> Value {
     describe::list(list(service, &["spec", "ports"]).iter().map(port), ",", usize::MAX, "<none>").into()
 }
 
-/// How many addresses a cell shows.
+/// The number of addresses in a cell.
 const FEW: usize = 3;
 
 fn endpoints(object: &Value, _: Timestamp) -> Value {
@@ -246,7 +246,7 @@ fn phase(object: &Value, _: Timestamp) -> Value {
     if is_deleted(object) { "Terminating".into() } else { path(object, &["status", "phase"]).into() }
 }
 
-/// Shows something of a claim that has a volume.
+/// Formats a property of a claim that is bound to a volume.
 fn bound(claim: &Value, show: impl Fn(&Value) -> String) -> Value {
     match path(claim, &["spec", "volumeName"]) {
         "" => "".into(),
@@ -261,11 +261,11 @@ fn volume_claim(volume: &Value, _: Timestamp) -> Value {
     }
 }
 
-/// How many metrics a cell shows.
+/// The number of metrics in a cell.
 const FEW_METRICS: usize = 2;
 
 fn hpa_targets(hpa: &Value, _: Timestamp) -> Value {
-    // The older version has one metric, in fields of its own.
+    // v1 has one metric, in fields of its own.
     if let Some(target) = hpa.at(["spec", "targetCPUUtilizationPercentage"]).and_then(Value::as_i64) {
         let current = hpa.at(["status", "currentCPUUtilizationPercentage"]).and_then(Value::as_i64);
         let current = current.map_or("<unknown>".into(), |percent| format!("{percent}%"));
@@ -277,7 +277,7 @@ fn hpa_targets(hpa: &Value, _: Timestamp) -> Value {
     describe::list(texts, ", ", FEW_METRICS, "<none>").into()
 }
 
-/// The types of metrics, the field that holds one, and the path of its name.
+/// The types of metrics, their field, and the path of their name.
 const METRICS: [(&str, &str, &[&str]); 5] = [
     ("Resource", "resource", &["name"]),
     ("ContainerResource", "containerResource", &["name"]),
@@ -318,12 +318,12 @@ fn hpa_metric(metric: &Value, state: Option<&Value>) -> String {
     }
 }
 
-/// Returns the first non-empty of several fields, which two versions call differently.
+/// Returns the first non-empty field, since two versions have different names.
 fn either<'o>(object: &'o Value, paths: &[&[&str]]) -> Option<&'o Value> {
     paths.iter().find_map(|path| object.at(path.iter().copied()).filter(|value| !value.is_null()))
 }
 
-/// Returns how long ago an event was first and last seen.
+/// Returns the time since an event was first and last seen.
 fn event_times(event: &Value, now: Timestamp) -> (String, String) {
     let age = |paths: &[&[&str]]| describe::age(either(event, paths), now);
     let unknown = || "<unknown>".to_string();

@@ -1,5 +1,5 @@
-//! How tables show objects: columns and cells as data (`data/tables.json`), with a function only where a cell
-//! weighs several parts of an object. Ages are counted from a time that the caller gives.
+//! Tables of objects: columns and cells as data (`data/tables.json`), with a function only for cells that
+//! depend on several parts of an object. The caller provides the time that ages are relative to.
 
 mod cell;
 mod describe;
@@ -17,18 +17,18 @@ use tenure_value::{Text, Value};
 pub struct Column {
     /// The heading.
     pub name: Text,
-    /// The OpenAPI type of the cells, as clients are told it.
+    /// The OpenAPI type of the cells.
     pub kind: Text,
-    /// `name` for the column that names the object; otherwise empty.
+    /// `name` for the column with the name of the object; otherwise empty.
     pub format: Text,
-    /// What the column shows.
+    /// The description of the column.
     pub description: Text,
-    /// 0 for columns that are always shown, more for those of a wide table.
+    /// 0 for columns that are always shown, more for those of wide output.
     pub priority: i64,
 }
 
 impl Column {
-    /// Returns the definition as the API writes it.
+    /// Returns the column definition of the API.
     pub fn definition(&self) -> Value {
         Value::object([
             ("name", Value::from(self.name.clone())),
@@ -53,7 +53,7 @@ impl Table {
         &self.columns
     }
 
-    /// Returns the cells of an object, one for each column.
+    /// Returns the cells of an object, one per column.
     pub fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         self.cells.iter().map(|cell| cell.show(object, now)).collect()
     }
@@ -84,7 +84,7 @@ impl Table {
 
 /// The tables of all resources.
 pub(crate) struct Tables {
-    /// The table of resources that have none of their own: a name and a time.
+    /// The default table: name and creation time.
     plain: Table,
     by_resource: HashMap<Text, Table>,
 }

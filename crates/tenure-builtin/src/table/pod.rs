@@ -1,4 +1,4 @@
-//! The cells of a pod: what its containers are doing, in one word.
+//! The cells of a pod: a summary of its containers.
 
 use tenure_meta::{Timestamp, time::Precision};
 use tenure_value::Value;
@@ -19,7 +19,7 @@ fn is_true(of: &Value, name: &str) -> bool {
     of.get(name) == Some(&Value::Bool(true))
 }
 
-/// What the containers of a pod add up to.
+/// The summary of the containers of a pod.
 pub(super) struct Summary {
     pub ready: usize,
     pub total: usize,
@@ -28,13 +28,13 @@ pub(super) struct Summary {
     last_restart: Option<Timestamp>,
 }
 
-/// Whether a condition of the pod holds.
+/// Whether a condition of the pod is true.
 fn has_condition(pod: &Value, kind: &str) -> bool {
     let holds = |of: &&Value| text(Some(of), "type") == kind && text(Some(of), "status") == "True";
     items(pod, ["status", "conditions"]).iter().any(|of| holds(&of))
 }
 
-/// Returns the word for a container that ended, if it has none of its own.
+/// Returns the status of a terminated container without a reason.
 fn ending(terminated: &Value) -> String {
     match number(terminated, "signal") {
         0 => format!("ExitCode:{}", number(terminated, "exitCode")),
@@ -43,7 +43,7 @@ fn ending(terminated: &Value) -> String {
 }
 
 impl Summary {
-    /// Looks at a pod.
+    /// Summarizes a pod.
     pub fn of(pod: &Value) -> Summary {
         let status = pod.get("status");
         let mut of = Summary {
@@ -76,7 +76,7 @@ impl Summary {
         of
     }
 
-    /// Looks at the containers that come first; whether the pod still waits for them.
+    /// Summarizes the init containers; returns whether the pod is still waiting for them.
     fn init_containers(&mut self, pod: &Value) -> bool {
         let specs = items(pod, ["spec", "initContainers"]);
         let is_sidecar = |name: &str| {
@@ -110,7 +110,7 @@ impl Summary {
             initializing = true;
             break;
         }
-        // Once the pod runs, only sidecars count among those that came first.
+        // When the pod is running, only sidecars count among the init containers.
         (self.restarts, self.last_restart) = if initializing { all } else { sidecars };
         initializing
     }
@@ -139,7 +139,7 @@ impl Summary {
         }
     }
 
-    /// Returns how often containers were started again, and when last.
+    /// Returns the number of restarts, and the time since the last one.
     pub fn restarts(&self, now: Timestamp) -> String {
         match self.last_restart {
             Some(last) if self.restarts != 0 => {
@@ -158,7 +158,7 @@ fn add_restarts(container: &Value, sum: &mut (i64, Option<Timestamp>)) {
     sum.1 = sum.1.max(finished);
 }
 
-/// Returns how many readiness gates are open.
+/// Returns the number of passed readiness gates.
 pub(super) fn gates(pod: &Value) -> String {
     let gates = items(pod, ["spec", "readinessGates"]);
     let open = gates.iter().filter(|gate| has_condition(pod, text(Some(gate), "conditionType"))).count();

@@ -1,5 +1,5 @@
-//! Those who have a say in what is written: that a webhook can be reached and asked, and that the expressions of
-//! conditions and policies can be run.
+//! Validation of admission configuration: webhooks have a reachable address, and the expressions of match
+//! conditions and policies compile.
 
 use super::context::Context;
 use tenure_crd::rules::{Type, expression_fault as fault};
@@ -7,14 +7,14 @@ use tenure_meta::Row;
 use tenure_meta::{FieldError, FieldErrorKind, format};
 use tenure_value::{Text, Value};
 
-/// The versions of the question that a webhook can be asked.
+/// The supported versions of AdmissionReview.
 const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
-/// How many parts the name of a webhook has at least.
+/// The minimum number of segments of the name of a webhook.
 const SEGMENTS: usize = 3;
-/// What every expression sees.
+/// The variables of every expression.
 const SEEN: [&str; 3] = ["object", "oldObject", "request"];
 
-/// Checks a webhook.
+/// Validates a webhook.
 pub(crate) fn webhook(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let name = of.text("name");
     if !name.is_empty() && name.split('.').count() < SEGMENTS {
@@ -83,7 +83,7 @@ pub(crate) fn webhook(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks a rule of a webhook or a policy.
+/// Validates a rule of a webhook or a policy.
 pub(crate) fn rule(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     for name in ["operations", "apiGroups", "apiVersions", "resources"] {
         let items = of.items(name);
@@ -103,7 +103,7 @@ pub(crate) fn rule(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks a condition of a webhook or a policy.
+/// Validates a match condition of a webhook or a policy.
 pub(crate) fn condition(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let name = of.text("name");
     if name.is_empty() {
@@ -114,8 +114,8 @@ pub(crate) fn condition(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     expression(of, "expression", &seen(of, &[]), Wanted::Truth, errors);
 }
 
-/// Returns what an expression sees, with what only some see: those of policies see the namespace, and their parameters
-/// if they have some.
+/// Returns the variables of an expression: those of policies also have the namespace, and parameters if there
+/// are any.
 fn seen<'s>(of: &Context<'_>, more: &[&'s str]) -> Vec<&'s str> {
     let is_policy = of.root.text("kind").ends_with("AdmissionPolicy");
     let has_parameters = is_policy && of.root.at(["spec", "paramKind"]).is_some_and(|kind| !kind.is_null());
@@ -124,7 +124,7 @@ fn seen<'s>(of: &Context<'_>, more: &[&'s str]) -> Vec<&'s str> {
     SEEN.into_iter().chain(more.iter().copied()).chain(namespace).chain(parameters).collect()
 }
 
-/// Checks an expression of a policy that objects must hold to.
+/// Validates a validation expression of a policy.
 pub(crate) fn validation(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let seen = seen(of, &["variables"]);
     expression(of, "expression", &seen, Wanted::Truth, errors);
@@ -138,7 +138,7 @@ pub(crate) fn validation(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks a variable of a policy.
+/// Validates a variable of a policy.
 pub(crate) fn variable(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let name = of.text("name");
     let mut letters = name.chars();
@@ -152,7 +152,7 @@ pub(crate) fn variable(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     expression(of, "expression", &seen(of, &["variables"]), Wanted::Anything, errors);
 }
 
-/// Checks what a policy says as a whole.
+/// Validates a policy as a whole.
 pub(crate) fn policy(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     if of.items("validations").is_empty() && of.items("auditAnnotations").is_empty() {
         let detail = "validations or auditAnnotations must contain at least one item";
@@ -161,7 +161,7 @@ pub(crate) fn policy(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     matching(of, errors);
 }
 
-/// Checks what a policy is about.
+/// Validates the match constraints of a policy.
 fn matching(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     match of.get("matchConstraints") {
         None => errors.push(of.fault("matchConstraints", FieldErrorKind::Required, &Value::Null, "")),
@@ -189,7 +189,7 @@ fn matching(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks what a policy that changes objects says as a whole.
+/// Validates a mutating policy as a whole.
 pub(crate) fn mutating_policy(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     if of.items("mutations").is_empty() {
         errors.push(of.fault("mutations", FieldErrorKind::Required, &Value::Null, ""));
@@ -197,7 +197,7 @@ pub(crate) fn mutating_policy(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     matching(of, errors);
 }
 
-/// Checks a change that a policy makes.
+/// Validates a mutation of a policy.
 pub(crate) fn mutation(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let seen = seen(of, &["variables", "Object", "JSONPatch"]);
     for (kind, name) in [("ApplyConfiguration", "applyConfiguration"), ("JSONPatch", "jsonPatch")] {
@@ -217,7 +217,7 @@ pub(crate) fn mutation(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks what puts a policy into effect.
+/// Validates a policy binding.
 pub(crate) fn binding(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     if of.text("policyName").is_empty() {
         errors.push(of.fault("policyName", FieldErrorKind::Required, &Value::Null, ""));
@@ -239,7 +239,7 @@ pub(crate) fn binding(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks what a binding of a validating policy is to do.
+/// Validates the actions of a binding of a validating policy.
 pub(crate) fn validating_binding(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     binding(of, errors);
     let actions: Vec<Text> =
@@ -255,7 +255,7 @@ pub(crate) fn validating_binding(of: &Context<'_>, errors: &mut Vec<FieldError>)
     }
 }
 
-/// What the result of an expression is to be.
+/// The expected result type of an expression.
 #[derive(Clone, Copy)]
 enum Wanted {
     Truth,

@@ -1,10 +1,10 @@
-//! Extensions of the API that other servers would answer: how they are reached, and who vouches for them.
+//! Validation of APIServices: how extension servers are reached, and how they are verified.
 
 use super::context::Context;
 use tenure_meta::{FieldError, FieldErrorKind};
 use tenure_value::Value;
 
-/// Checks an extension of the API: the service behind it, and that someone can vouch for it.
+/// Validates an APIService: the service behind it, and that its certificate can be verified.
 pub(crate) fn api_service(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let unchecked = of.get("insecureSkipTLSVerify") == Some(&Value::Bool(true));
     let vouched = !of.text("caBundle").is_empty();

@@ -1,5 +1,6 @@
-//! Checks compiled from data and from the schema: at a node of a type, a field is required, is one of some
-//! values, has a syntax, lies in a range, is unique among its siblings. One walk over an object runs all.
+//! Checks compiled from data and from the schema: a field of a node is required, has one of some values,
+//! matches a format, lies in a range, is unique among its siblings. One traversal of an object runs all of
+//! them.
 
 use super::{context::Context, format::FORMATS, function::Function, update::UpdateRules};
 use crate::{
@@ -14,9 +15,9 @@ use tenure_meta::{
 };
 use tenure_value::{Object, Text, Value};
 
-/// All checks. Those of types that no row names are made of the schema when first met.
+/// All checks. Those of types without rows follow from the schema and are created on first use.
 pub(crate) struct Checks {
-    /// Fields that the schema calls required although nothing checks them.
+    /// Fields that are required in the schema but not checked.
     optional: HashMap<ShapeId, Box<[Text]>>,
     pub(crate) updates: UpdateRules,
     cells: Box<[OnceLock<Box<[Check]>>]>,
@@ -29,7 +30,7 @@ struct Check {
     when: Box<[Condition]>,
     test: Test,
     detail: Text,
-    /// Whether the check comes from the schema, which says nothing of a status.
+    /// Whether the check comes from the schema, which does not apply to the status.
     from_schema: bool,
 }
 
@@ -45,7 +46,7 @@ enum Test {
     Values(Format),
     Range(i64, i64),
     Unique(Box<[Text]>),
-    /// How many of the fields may be there: at least, at most.
+    /// How many of the fields may be set: minimum, maximum.
     Count(Box<[Text]>, usize, usize),
     MostItems(usize),
     MostBytes(usize),
@@ -54,7 +55,7 @@ enum Test {
     Call(Function),
 }
 
-/// The prefixes that rows leave out of the names of types.
+/// The prefixes that rows omit from type names.
 const PREFIXES: [&str; 2] = ["io.k8s.api.", "io.k8s.apimachinery.pkg.apis."];
 
 impl Checks {
@@ -111,7 +112,7 @@ impl Checks {
         }
     }
 
-    /// Returns the checks of the data with those that follow from the schema.
+    /// Returns the checks of the data and those that follow from the schema.
     fn with_schema(
         &self,
         shapes: &Shapes,
@@ -120,7 +121,7 @@ impl Checks {
         mut checks: Vec<Check>,
     ) -> Box<[Check]> {
         let name = shapes.name(id);
-        // Only the types of the kinds' own groups follow the schema; metadata has its own rules.
+        // Only types of the groups of the kinds follow the schema; metadata has its own rules.
         if !name.starts_with("io.k8s.api.") {
             return checks.into();
         }
@@ -160,7 +161,7 @@ impl Checks {
     }
 }
 
-/// The members that a row may have.
+/// The members of a row.
 const MEMBERS: [&str; 21] = [
     "at",
     "atMost",
@@ -185,7 +186,7 @@ const MEMBERS: [&str; 21] = [
     "when",
 ];
 
-/// Compiles the tests of a row.
+/// Compiles the checks of a row.
 fn tests(shapes: &Shapes, shape: &StructShape, row: &Value) -> Result<Vec<Check>, String> {
     only_known(row, &MEMBERS)?;
     let node = &Target::Struct(shape);
@@ -271,7 +272,7 @@ fn tests(shapes: &Shapes, shape: &StructShape, row: &Value) -> Result<Vec<Check>
     tests.into_iter().map(check).collect()
 }
 
-/// One walk over an object.
+/// One traversal of an object.
 pub(crate) struct Walk<'w> {
     pub shapes: &'w Shapes,
     pub checks: &'w Checks,
@@ -281,7 +282,7 @@ pub(crate) struct Walk<'w> {
 }
 
 impl Walk<'_> {
-    /// Checks an object: of its status at the endpoint of the status, of all but that elsewhere.
+    /// Validates an object: its status at the status endpoint, everything else at other endpoints.
     pub(crate) fn object(&mut self, id: ShapeId, object: &Value, before: Previous<'_>, path: &FieldPath<'_>) {
         let (Shape::Struct(shape), Value::Object(fields)) = (self.shapes.get(id), object) else { return };
         if self.endpoint != Endpoint::Status {
@@ -363,8 +364,8 @@ impl Walk<'_> {
             (Test::Forbidden, Some(value)) => report.fault(FieldErrorKind::Forbidden, value, ""),
             (Test::In(values), Some(value)) => one_of(values, value, report),
             (Test::Format(format), Some(value)) => {
-                // An empty text is an absence, unless the field tells the two apart; where that is wrong, the
-                // field is required.
+                // An empty string counts as absent, unless the field distinguishes the two; if that is
+                // invalid, the field is required.
                 let said = |text: &&str| check.at.keeps_zero || !text.is_empty();
                 if let Some(fault) = value.as_str().filter(said).and_then(format) {
                     report.fault(FieldErrorKind::Invalid, value, &fault);
@@ -425,7 +426,7 @@ impl Walk<'_> {
     }
 }
 
-/// Where faults of a check go.
+/// Where the errors of a check are reported.
 struct Report<'r, 'e> {
     check: &'r Check,
     path: &'r FieldPath<'r>,
@@ -437,7 +438,7 @@ impl Report<'_, '_> {
         self.fault_at("", kind, value, detail);
     }
 
-    /// Reports a fault at a place below the field.
+    /// Reports an error at a path below the field.
     fn fault_at(&mut self, below: &str, kind: FieldErrorKind, value: &Value, detail: &str) {
         let base = self.path.to_string();
         let at = self.check.at.steps.join(".");
@@ -481,7 +482,7 @@ fn each(items: &[Value], format: Format, mut report: Report<'_, '_>) {
     }
 }
 
-/// Reports items that equal an earlier one, or equal it in the given fields.
+/// Reports items that equal an earlier one, as a whole or in the given fields.
 fn unique(names: &[Text], items: &[Value], mut report: Report<'_, '_>) {
     let key = |item: &Value| -> Option<Vec<Value>> {
         match names {

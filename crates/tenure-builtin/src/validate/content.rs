@@ -1,13 +1,13 @@
-//! What config maps and secrets hold: their keys, how much it is, and what the types of secrets ask for.
+//! Validation of ConfigMaps and Secrets: keys, size, and the keys required by types of secrets.
 
 use super::context::Context;
 use tenure_meta::{FieldError, FieldErrorKind, format};
 use tenure_value::Value;
 
-/// How many bytes config maps and secrets may hold.
+/// The maximum size of ConfigMaps and Secrets in bytes.
 const MOST_DATA_BYTES: usize = 1024 * 1024;
 
-/// Checks keys and size of a map of data, and returns its size.
+/// Validates keys and size of a map of data, and returns its size.
 fn data(of: &Context<'_>, name: &str, errors: &mut Vec<FieldError>) -> usize {
     let mut bytes = 0;
     for (key, value) in of.fields(name) {
@@ -24,7 +24,7 @@ fn data(of: &Context<'_>, name: &str, errors: &mut Vec<FieldError>) -> usize {
     bytes
 }
 
-/// Checks the content of a config map.
+/// Validates the content of a ConfigMap.
 pub(crate) fn config_data(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let text = data(of, "data", errors);
     let binary = data(of, "binaryData", errors);
@@ -45,7 +45,7 @@ pub(crate) fn config_data(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// What secrets of a type hold: all of the keys.
+/// The keys that secrets of a type must have.
 const SECRET_KEYS: [(&str, &[&str]); 4] = [
     ("kubernetes.io/tls", &["tls.crt", "tls.key"]),
     ("kubernetes.io/dockercfg", &[".dockercfg"]),
@@ -53,7 +53,7 @@ const SECRET_KEYS: [(&str, &[&str]); 4] = [
     ("kubernetes.io/ssh-auth", &["ssh-privatekey"]),
 ];
 
-/// Checks the content of a secret.
+/// Validates the content of a Secret.
 pub(crate) fn secret_data(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let bytes = data(of, "data", errors) / 4 * 3;
     if bytes > MOST_DATA_BYTES {

@@ -1,15 +1,15 @@
-//! What a function that validates a node is given.
+//! The input of a function that validates a node.
 
 use tenure_meta::{FieldError, FieldErrorKind, FieldPath};
 use tenure_value::{Object, Text, Value};
 
-/// Where a function looks.
+/// The input of a validation function.
 pub(crate) struct Context<'c> {
     /// The whole object.
     pub root: &'c Value,
     /// The node of the check's type.
     pub node: &'c Object,
-    /// The way to the node.
+    /// The path of the node.
     pub path: &'c FieldPath<'c>,
 }
 
@@ -19,7 +19,7 @@ impl Context<'_> {
         self.node.get(name).filter(|value| !value.is_null())
     }
 
-    /// Returns a string of the node; empty where there is none.
+    /// Returns a string of the node; empty if there is none.
     pub fn text(&self, name: &str) -> &str {
         self.get(name).and_then(Value::as_str).unwrap_or_default()
     }
@@ -29,7 +29,7 @@ impl Context<'_> {
         self.get(name).and_then(Value::as_i64)
     }
 
-    /// Follows names down from the node.
+    /// Returns the value at a path below the node.
     pub fn at(&self, path: &[&str]) -> Option<&Value> {
         let (first, rest) = path.split_first()?;
         rest.iter().try_fold(self.get(first)?, |value, name| value.get(name))
@@ -45,7 +45,7 @@ impl Context<'_> {
         self.get(name).and_then(Value::as_object).map(Object::fields).unwrap_or_default()
     }
 
-    /// Makes a fault below the node.
+    /// Creates an error below the node.
     pub fn fault(&self, below: &str, kind: FieldErrorKind, value: &Value, detail: &str) -> FieldError {
         let base = self.path.to_string();
         let dot = if base.is_empty() || below.is_empty() || below.starts_with('[') { "" } else { "." };

@@ -1,8 +1,8 @@
-//! The schedules of cron jobs: five fields of numbers, ranges, steps and names, or a word such as `@daily`.
+//! Cron schedules: five fields of numbers, ranges, steps and names, or a descriptor such as `@daily`.
 
 use tenure_meta::format::Verdict;
 
-/// Name, least, most and the names for numbers of each field.
+/// Name, minimum, maximum and the names of numbers of each field.
 const FIELDS: [(&str, u32, u32, &[&str]); 5] = [
     ("minute", 0, 59, &[]),
     ("hour", 0, 23, &[]),
@@ -13,7 +13,7 @@ const FIELDS: [(&str, u32, u32, &[&str]); 5] = [
 
 const WORDS: [&str; 7] = ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"];
 
-/// Says what is wrong with a schedule.
+/// Returns the error in a schedule.
 pub(crate) fn schedule(text: &str) -> Verdict {
     if text.contains("TZ") {
         return Some("the time zone of a schedule stands in spec.timeZone, not in the schedule".into());
@@ -76,7 +76,7 @@ fn is_duration(text: &str) -> bool {
     !text.is_empty()
 }
 
-/// Says what is wrong with the name of a time zone.
+/// Returns the error in the name of a time zone.
 pub(crate) fn time_zone(text: &str) -> Verdict {
     let valid = |byte: u8| byte.is_ascii_alphanumeric() || b"_-+/".contains(&byte);
     match text {

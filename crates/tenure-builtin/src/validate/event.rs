@@ -1,17 +1,17 @@
-//! What events say: where they live, and what those with a time of their own and those of the newer kind must and must
-//! not say besides.
+//! Validation of events: their namespace, and the requirements of events with an `eventTime` and of
+//! `events.k8s.io/v1`.
 
 use super::context::Context;
 use tenure_meta::{FieldError, FieldErrorKind, format};
 use tenure_value::Value;
 
-/// What an event with a time of its own must say.
+/// The required fields of an event with an `eventTime`.
 const EVENT_TEXTS: [&str; 3] = ["reportingInstance", "action", "reason"];
-/// How many bytes each of it, and the message, may have.
+/// The maximum size of each of them, and of the message, in bytes.
 const MOST_TEXT: usize = 128;
 const MOST_MESSAGE: usize = 1024;
 
-/// Checks what an event with a time of its own says: who reports what was done and why.
+/// Validates an event with an `eventTime`: reporting controller, action and reason.
 fn timed_event(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let reporter = if of.get("regarding").is_some() { "reportingController" } else { "reportingComponent" };
     let name = of.text(reporter);
@@ -36,7 +36,7 @@ fn timed_event(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// What only events of the former kind say, and their names there.
+/// Fields of `v1` events that are deprecated in `events.k8s.io/v1`, and their names there.
 const FORMER_EVENT: [(&str, &str); 4] = [
     ("deprecatedCount", "count"),
     ("deprecatedFirstTimestamp", "firstTimestamp"),
@@ -44,7 +44,7 @@ const FORMER_EVENT: [(&str, &str); 4] = [
     ("deprecatedSource", "source"),
 ];
 
-/// Checks a new event of the newer kind: it says nothing that only the former says.
+/// Validates a new event of `events.k8s.io/v1`: deprecated fields must not be set.
 pub(crate) fn new_event(event: &Value, errors: &mut Vec<FieldError>) {
     for (name, path) in FORMER_EVENT {
         let given = event.get(name).filter(|value| match value {
@@ -66,7 +66,7 @@ pub(crate) fn new_event(event: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks that an event lives where the object it tells of does, and that one with a time is complete.
+/// Checks that an event is in the namespace of its object, and that one with an `eventTime` is complete.
 pub(crate) fn event(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     if of.get("eventTime").is_some() {
         timed_event(of, errors);
@@ -77,7 +77,7 @@ pub(crate) fn event(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         None => ("involvedObject", of.get("involvedObject")),
     };
     let named = about.and_then(|about| about.get("namespace")).and_then(Value::as_str).unwrap_or_default();
-    // Objects without a namespace tell of themselves in the default one.
+    // Events of cluster-scoped objects are in the default namespace.
     if named != namespace && !(named.is_empty() && matches!(namespace, "default" | "kube-system")) {
         let path = format!("{field}.namespace");
         errors.push(of.fault(

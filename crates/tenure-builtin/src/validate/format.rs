@@ -1,9 +1,9 @@
-//! The formats that data names.
+//! The formats that the data refers to, by name.
 
 use super::cron;
 use tenure_meta::format::{self, Format};
 
-/// The syntaxes that data names.
+/// The formats by name.
 pub const FORMATS: [(&str, Format); 33] = [
     ("dnsLabel", format::dns_label),
     ("dnsSubdomain", format::dns_subdomain),
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_syntax_takes_what_is_right_and_refuses_what_is_wrong() {
+    fn formats_accept_valid_and_reject_invalid_values() {
         let long = "a".repeat(64);
         let table: [(&str, &[&str], &[&str]); 24] = [
             ("dnsLabel", &["a", "a-b", "1a"], &["", "A", "a_b", "-a", "a-", "a.b", &long]),

@@ -1,4 +1,4 @@
-//! The functions that checks name.
+//! The validation functions that the data refers to, by name.
 
 use super::{
     admission, aggregation, certificate, content, context::Context, event, placement, pod, quota, resources,
@@ -6,13 +6,13 @@ use super::{
 };
 use tenure_meta::FieldError;
 
-/// A function that checks name.
+/// A validation function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Function(Body);
 
 type Body = fn(&Context<'_>, &mut Vec<FieldError>);
 
-/// The names of the functions.
+/// The functions by name.
 const FUNCTIONS: [(&str, Body); 57] = [
     ("labelSelector", selector::label_selector),
     ("selectsTemplate", selector::selects_template),

@@ -1,6 +1,6 @@
-//! Which objects are valid. Most of it is data (`data/validation.json`): checks that hold at every node of a
-//! type, compiled once; checks of a change, by kind. What compares several parts of one object is a function
-//! that the data names, in a module for its kind.
+//! Validation rules. Most of them are data (`data/validation.json`): checks for every node of a type,
+//! compiled once, and checks of updates, by kind. A check that compares several parts of an object is a
+//! function that the data names, in a module for its kind.
 
 mod admission;
 mod aggregation;

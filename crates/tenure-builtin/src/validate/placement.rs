@@ -1,10 +1,10 @@
-//! Where pods and volumes may be: terms that select nodes, and topologies that volumes are made for.
+//! Validation of placement: node selector terms, and allowed topologies of volumes.
 
 use super::context::Context;
 use tenure_meta::{FieldError, FieldErrorKind, Row, format};
 use tenure_value::Value;
 
-/// Checks a term that selects nodes: comparisons take one value, and the only field is the name of a node.
+/// Validates a node selector term: comparisons have one value, and the only field is `metadata.name`.
 pub(crate) fn node_term(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     for (at, expression) in of.items("matchExpressions").iter().enumerate() {
         if matches!(expression.text("operator").as_str(), "Gt" | "Lt")
@@ -47,7 +47,8 @@ pub(crate) fn node_term(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks the topologies of a storage class: no term twice, no key twice in a term, no value twice for a key.
+/// Validates the topologies of a storage class: no duplicate terms, no duplicate keys in a term, no duplicate
+/// values of a key.
 pub(crate) fn topologies(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let terms = of.items("allowedTopologies");
     for (at, term) in terms.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! What the parts of a pod say about each other: containers and their names, volumes and what mounts them,
-//! ports of the host, tolerations.
+//! Consistency of the parts of a pod: containers and their names, volumes and their mounts, host ports,
+//! tolerations.
 
 use super::{context::Context, quota, source};
 use tenure_meta::{FieldError, FieldErrorKind, format, object_meta};
@@ -15,14 +15,14 @@ fn text<'v>(of: &'v Value, name: &str) -> &'v str {
 
 const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 
-/// Returns the names of the volumes that a stateful set gives its pods.
+/// Returns the names of the volumes from the claim templates of a stateful set.
 fn claimed_volumes(object: &Value) -> impl Iterator<Item = &str> {
     let templates = object.at(["spec", "volumeClaimTemplates"]).and_then(Value::as_array);
     let templates = templates.map(|templates| templates.items()).unwrap_or_default();
     templates.iter().filter_map(|template| template.at(["metadata", "name"])?.as_str())
 }
 
-/// Checks what spans the containers and volumes of a pod.
+/// Validates properties that span the containers and volumes of a pod.
 pub(crate) fn spec(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let mut names: Vec<&str> = Vec::new();
     let mut volumes: Vec<&str> = of.items("volumes").iter().map(|volume| text(volume, "name")).collect();
@@ -89,7 +89,7 @@ pub(crate) fn spec(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks a port of the host: taken once, and the container's own where the pod shares the host's network.
+/// Validates a host port: it is used once, and equals the container port in the host network.
 fn host_port(
     of: &Context<'_>,
     port: &Value,
@@ -118,7 +118,7 @@ fn host_port(
     }
 }
 
-/// Checks the addresses of a pod: one of each family at most.
+/// Validates the addresses of a pod: at most one of each family.
 pub(crate) fn addresses(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let addresses: Vec<&str> = of.items("podIPs").iter().map(|address| text(address, "ip")).collect();
     for (at, address) in addresses.iter().enumerate() {
@@ -132,7 +132,7 @@ pub(crate) fn addresses(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks a container's own parts.
+/// Validates a container.
 pub(crate) fn container(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
         let Some(value) = of.get(probe) else { continue };
@@ -181,7 +181,7 @@ pub(crate) fn container(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Fields of a pod that an environment variable may show.
+/// Fields of a pod that an environment variable may refer to.
 const ENV_FIELDS: [&str; 9] = [
     "metadata.name",
     "metadata.namespace",
@@ -194,7 +194,7 @@ const ENV_FIELDS: [&str; 9] = [
     "status.podIPs",
 ];
 
-/// Checks where an environment variable takes its value from.
+/// Validates the source of an environment variable.
 pub(crate) fn env(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let Some(Value::Object(source)) = of.get("valueFrom") else { return };
     if !of.text("value").is_empty() {
@@ -227,7 +227,7 @@ pub(crate) fn env(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks a source of many environment variables.
+/// Validates a source of several environment variables.
 pub(crate) fn env_from(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let sources: Vec<&str> =
         ["configMapRef", "secretRef"].into_iter().filter(|name| of.get(name).is_some()).collect();
@@ -255,7 +255,7 @@ pub(crate) fn env_from(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks a toleration.
+/// Validates a toleration.
 pub(crate) fn toleration(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let (key, operator, effect) = (of.text("key"), of.text("operator"), of.text("effect"));
     if let Some(fault) = Some(key).filter(|key| !key.is_empty()).and_then(format::qualified_name) {
@@ -289,12 +289,12 @@ pub(crate) fn toleration(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks a port that is a number or the name of one.
+/// Validates a port that is a number or a name.
 pub(crate) fn port(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     number_or_name(of, "port", errors);
 }
 
-/// Checks a field that is a port's number or its name.
+/// Validates a field that is a port number or name.
 pub(super) fn number_or_name(of: &Context<'_>, name: &str, errors: &mut Vec<FieldError>) {
     match of.get(name) {
         Some(Value::Int(1..=65_535)) => {}
@@ -315,7 +315,7 @@ pub(super) fn number_or_name(of: &Context<'_>, name: &str, errors: &mut Vec<Fiel
     }
 }
 
-/// Checks that a volume has one source.
+/// Validates that a volume has exactly one source.
 pub(crate) fn volume(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let sources: Vec<&str> = fields(of.node).filter(|name| *name != "name").collect();
     if sources.is_empty() {

@@ -1,13 +1,13 @@
-//! What a namespace may use: the names of resources in quotas and limits, and what their amounts may be.
+//! Validation of quotas and limit ranges: names of resources, and their quantities.
 
 use super::context::Context;
 use tenure_meta::{FieldError, FieldErrorKind, Quantity, format};
 use tenure_value::Value;
 
-/// Resources of a container that need no domain in their name.
+/// Resources of a container without a domain in their name.
 const OF_CONTAINERS: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
-/// Resources that are counted, and so come in whole numbers.
+/// Resources that are counted, and so are integers.
 const COUNTED: [&str; 9] = [
     "pods",
     "resourcequotas",
@@ -35,11 +35,11 @@ const MEASURED: [&str; 11] = [
     "limits.ephemeral-storage",
 ];
 
-/// Limits on what pods ask for that a scope can narrow.
+/// Limits of pod resources that a scope can restrict.
 const OF_PODS: [&str; 6] =
     ["cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory"];
 
-/// Scopes that hold for pods only with the operator `Exists`.
+/// Scopes that only support the operator `Exists`.
 const PLAIN_SCOPES: [&str; 5] =
     ["Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "CrossNamespacePodAffinity"];
 
@@ -52,21 +52,21 @@ fn is_huge(name: &str) -> bool {
     name.starts_with("hugepages-") || name.starts_with("requests.hugepages-")
 }
 
-/// Says what is wrong with the name of a resource of a namespace.
+/// Returns the error in the name of a resource of a namespace.
 fn resource_name(name: &str) -> Option<String> {
     let known = name.contains('/') || COUNTED.contains(&name) || MEASURED.contains(&name) || is_huge(name);
     format::qualified_name(name)
         .or_else(|| (!known).then(|| "must be a standard resource type or fully qualified".into()))
 }
 
-/// Says what is wrong with the name of a resource of a container.
+/// Returns the error in the name of a resource of a container.
 pub(super) fn container_resource_name(name: &str) -> Option<String> {
     let known = name.contains('/') || OF_CONTAINERS.contains(&name) || name.starts_with("hugepages-");
     format::qualified_name(name)
         .or_else(|| (!known).then(|| "must be a standard resource for containers".into()))
 }
 
-/// Checks the amounts that pods are charged on top of what their containers ask for.
+/// Validates the overhead of pods.
 pub(super) fn overhead(of: &Context<'_>, name: &str, errors: &mut Vec<FieldError>) {
     for (key, value) in of.fields(name) {
         if let Some(fault) = container_resource_name(key) {
@@ -89,13 +89,13 @@ pub(crate) fn fixed_overhead(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     overhead(of, "podFixed", errors);
 }
 
-/// Checks what a quota allows, and which pods it counts.
+/// Validates the spec of a quota: its limits and scopes.
 pub(crate) fn quota(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     amounts(of, "hard", errors);
     scopes(of, errors);
 }
 
-/// Checks what a quota has counted.
+/// Validates the status of a quota.
 pub(crate) fn status(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     amounts(of, "hard", errors);
     amounts(of, "used", errors);
@@ -150,7 +150,7 @@ fn scopes(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Whether a limit of a quota can hold for a scope. Limits that Kubernetes does not know by name are left alone.
+/// Whether a scope applies to a limit of a quota. Limits unknown to Kubernetes are accepted.
 fn is_scoped(scope: &str, limit: &str) -> bool {
     let is_known = COUNTED.contains(&limit) || MEASURED.contains(&limit);
     let is_compute = OF_PODS.contains(&limit);
@@ -167,7 +167,7 @@ fn is_scoped(scope: &str, limit: &str) -> bool {
         }
 }
 
-/// Checks one requirement of the pods that a quota counts.
+/// Validates a scope selector requirement.
 pub(crate) fn scope_requirement(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let (operator, given) = (of.text("operator"), !of.items("values").is_empty());
     if PLAIN_SCOPES.contains(&of.text("scopeName")) && operator != "Exists" {
@@ -188,10 +188,10 @@ pub(crate) fn scope_requirement(of: &Context<'_>, errors: &mut Vec<FieldError>) 
     }
 }
 
-/// The lists of a limit, the lower ones first.
+/// The lists of a limit range item, in ascending order.
 const LIMITS: [&str; 4] = ["min", "defaultRequest", "default", "max"];
 
-/// Checks one limit: names, that the least is below the defaults and those below the most, and the ratio.
+/// Validates a limit range item: names, minimum ≤ defaults ≤ maximum, and the ratio.
 pub(crate) fn limit(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let kind = of.text("type");
     let name_fault: fn(&str) -> Option<String> =
@@ -246,7 +246,7 @@ fn ratio(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             errors.push(of.fault(&path, FieldErrorKind::Invalid, value, &detail));
         }
         if let (Some(least), Some(most)) = (amount(of, "min", name), amount(of, "max", name)) {
-            // In floats, as a product of two such amounts need not fit.
+            // In floats, since the product of two quantities may overflow.
             let widest = most.nanos() as f64 / least.nanos() as f64;
             if ratio.nanos() as f64 / ONE as f64 > widest {
                 let detail = format!("ratio {} is greater than max/min = {widest:.6}", ratio.canonical());

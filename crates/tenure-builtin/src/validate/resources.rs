@@ -1,10 +1,10 @@
-//! Amounts: that requests stay within limits, that names of resources are known, that storage is asked for.
+//! Validation of resources: requests within limits, known resource names, required storage.
 
 use super::context::Context;
 use tenure_meta::{FieldError, FieldErrorKind, Quantity, format};
 use tenure_value::{Object, Value};
 
-/// Resources that a container may ask for without a domain in their name.
+/// Resources that a container may request without a domain in their name.
 const STANDARD: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
 fn map<'c>(of: &'c Context<'_>, name: &str) -> &'c [(tenure_value::Text, Value)] {
@@ -19,7 +19,7 @@ fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
 }
 
-/// Checks the resources that a container or a pod asks for.
+/// Validates the resources of a container or a pod.
 pub(crate) fn requirements(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     for list in ["limits", "requests"] {
         for (name, value) in map(of, list) {
@@ -83,12 +83,12 @@ fn storage(of: &Context<'_>, path: &[&str], name: &str, errors: &mut Vec<FieldEr
     }
 }
 
-/// Checks that a claim asks for storage.
+/// Validates that a claim requests storage.
 pub(crate) fn volume_requirements(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     storage(of, &["resources", "requests", "storage"], "resources[storage]", errors);
 }
 
-/// Checks that a volume says how much it stores.
+/// Validates that a volume has a capacity.
 pub(crate) fn capacity(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     storage(of, &["capacity", "storage"], "capacity[storage]", errors);
 }

@@ -1,10 +1,10 @@
-//! Label selectors inside objects: that they are well formed, and that a workload selects its own pods.
+//! Validation of label selectors, and that a workload selects its own pods.
 
 use super::context::Context;
 use tenure_meta::{FieldError, FieldErrorKind, format, object_meta};
 use tenure_value::{Object, Value};
 
-/// Checks a selector of labels.
+/// Validates a label selector.
 pub(crate) fn label_selector(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     object_meta::labels(&of.path.field("matchLabels"), of.get("matchLabels"), errors);
     for (at, expression) in of.items("matchExpressions").iter().enumerate() {
@@ -66,7 +66,7 @@ pub(crate) fn label_selector(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Whether a selector takes these labels; one that is absent takes none.
+/// Whether a selector matches these labels; an absent selector matches nothing.
 fn selects(selector: Option<&Value>, labels: &Object) -> bool {
     let Some(selector) = selector.and_then(Value::as_object) else { return false };
     let exact =
@@ -87,7 +87,7 @@ fn selects(selector: Option<&Value>, labels: &Object) -> bool {
         })
 }
 
-/// Checks that the selector of a workload's spec selects the pods of its template.
+/// Validates that the selector of a workload matches the labels of its template.
 pub(crate) fn selects_template(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let selector = of.get("selector");
     let empty = |name: &str| {
@@ -107,7 +107,7 @@ pub(crate) fn selects_template(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks the same of a selector that is a map of labels.
+/// The same for a selector that is a map of labels.
 pub(crate) fn selects_template_by_map(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let selector = of.get("selector").and_then(Value::as_object).cloned().unwrap_or_default();
     let labels = of.at(&["template", "metadata", "labels"]);
@@ -123,7 +123,7 @@ pub(crate) fn selects_template_by_map(of: &Context<'_>, errors: &mut Vec<FieldEr
     }
 }
 
-/// Checks labels and annotations of a template.
+/// Validates labels and annotations of a template.
 pub(crate) fn template_metadata(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     object_meta::labels(&of.path.field("labels"), of.at(&["metadata", "labels"]), errors);
     let path = of.path.field("annotations").to_string();

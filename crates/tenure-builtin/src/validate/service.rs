@@ -1,11 +1,11 @@
-//! Which services are valid: ports, addresses and policies depend on the type.
+//! Validation of services: ports, addresses and policies depend on the type.
 
 use super::{context::Context, pod};
 use std::net::IpAddr;
 use tenure_meta::{FieldError, FieldErrorKind, format, object_meta};
 use tenure_value::Value;
 
-/// Checks the spec of a service.
+/// Validates the spec of a service.
 pub(crate) fn service(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let kind = of.text("type");
     let headless = of.text("clusterIP") == "None";
@@ -43,7 +43,7 @@ pub(crate) fn service(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks that only what is balanced says where.
+/// Validates that load balancer fields are only set for load balancers.
 pub(crate) fn status(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let ingress = of.at(&["loadBalancer", "ingress"]).and_then(Value::as_array);
     let kind = of.root.at(["spec", "type"]).and_then(Value::as_str);

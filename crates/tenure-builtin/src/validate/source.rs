@@ -1,15 +1,15 @@
-//! Where pods take values and files from: fields of the pod, amounts of a container, volumes put together of
-//! several sources. What may be shown as a variable and what as a file differs.
+//! Validation of sources of values and files in pods: fields of the pod, resources of a container, projected
+//! volumes. Environment variables and files support different fields.
 
 use super::context::Context;
 use tenure_meta::{FieldError, FieldErrorKind, Quantity};
 use tenure_value::Value;
 
-/// Fields of a pod that a file may show.
+/// Fields of a pod that a file may refer to.
 const FILE_FIELDS: [&str; 5] =
     ["metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations", "metadata.uid"];
 
-/// Amounts of a container that can be shown, without the huge pages of a size.
+/// Resources of a container that can be referred to, without huge pages.
 const AMOUNTS: [&str; 6] = [
     "limits.cpu",
     "limits.memory",
@@ -19,20 +19,20 @@ const AMOUNTS: [&str; 6] = [
     "requests.ephemeral-storage",
 ];
 
-/// In which units processors can be shown.
+/// Divisors of CPU.
 const PROCESSOR_UNITS: [&str; 2] = ["1m", "1"];
 
-/// In which units bytes can be shown.
+/// Divisors of bytes.
 const BYTE_UNITS: [&str; 13] =
     ["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"];
 
-/// Whether a path names one label or annotation.
+/// Whether a path refers to a single label or annotation.
 pub(super) fn is_subscript(path: &str) -> bool {
     ["metadata.labels['", "metadata.annotations['"].iter().any(|start| path.starts_with(start))
         && path.ends_with("']")
 }
 
-/// Checks the file that shows a field or an amount.
+/// Validates a downward API file.
 pub(crate) fn file(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     if let Some(path) = of.at(&["fieldRef", "fieldPath"]) {
         let text = path.as_str().unwrap_or_default();
@@ -47,7 +47,7 @@ pub(crate) fn file(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks which amount is shown, and in which unit.
+/// Validates the resource and its divisor.
 pub(crate) fn amount(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let name = of.text("resource");
     if name.is_empty() {
@@ -68,7 +68,7 @@ pub(crate) fn amount(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks that no two sources of a volume put a file in one place.
+/// Validates that no two sources of a projected volume have the same path.
 pub(crate) fn projected(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let mut taken: Vec<&str> = Vec::new();
     for source in of.items("sources") {
@@ -90,7 +90,7 @@ pub(crate) fn projected(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks that a pod without an account asks for no token of one.
+/// Validates that a pod without a service account does not project a token.
 pub(super) fn tokens(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     if !of.text("serviceAccountName").is_empty() {
         return;

@@ -1,5 +1,5 @@
-//! Which changes are refused: fields that stay as they are, by kind, as data; and the few kinds whose spec may
-//! change in some of its fields only.
+//! Validation of updates: immutable fields by kind, as data; and kinds whose spec has only a few mutable
+//! fields.
 
 use crate::data::{self, DataError, VALIDATION, only_known};
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ type Function = fn(&Value, &Value) -> Option<FieldError>;
 /// Functions that rows name.
 const FUNCTIONS: [(&str, Function); 1] = [("claimedStorage", claimed_storage)];
 
-/// A claim asks for less only while its volume has not grown to what it asked for.
+/// A claim may shrink only while its volume has not grown to the requested size.
 fn claimed_storage(old: &Value, new: &Value) -> Option<FieldError> {
     let amount = |of: &Value, path: [&str; 4]| {
         let found = of.at(path.into_iter().filter(|step| !step.is_empty()));
@@ -26,10 +26,10 @@ fn claimed_storage(old: &Value, new: &Value) -> Option<FieldError> {
     })
 }
 
-/// The changes that kinds refuse, by API version and kind.
+/// The update rules, by API version and kind.
 pub(crate) struct UpdateRules(HashMap<Text, Box<[UpdateRule]>>);
 
-/// A change that is refused.
+/// An update rule.
 struct UpdateRule {
     when: Box<[Condition]>,
     refusal: Refusal,
@@ -38,14 +38,14 @@ struct UpdateRule {
 enum Refusal {
     Call(Function),
     Field {
-        /// The field that stays as it is.
+        /// The immutable field.
         at: Text,
-        /// Parts of it that may change.
+        /// Parts of it that are mutable.
         except: Box<[Text]>,
         same: Same,
         kind: FieldErrorKind,
         detail: Text,
-        /// The path that errors name.
+        /// The path in errors.
         named: Text,
     },
 }
@@ -53,9 +53,9 @@ enum Refusal {
 /// When a field counts as unchanged.
 enum Same {
     Equal,
-    /// Items that are still there, told apart by a key, are as they were.
+    /// Items that still exist, identified by a key, are unchanged.
     KeptItems(Text),
-    /// Every item is still there, whatever its fields of these names have become.
+    /// Every item still exists, ignoring its fields of these names.
     AllItems(Box<[Text]>),
 }
 
@@ -75,7 +75,7 @@ enum ConditionTest {
     Same,
 }
 
-/// The members that a row may have.
+/// The members of a row.
 const MEMBERS: [&str; 9] =
     ["as", "at", "detail", "except", "fn", "forbidden", "keepsItemsBut", "key", "when"];
 
@@ -99,7 +99,7 @@ impl UpdateRules {
         Ok(UpdateRules(all))
     }
 
-    /// Checks a change against the rows of its kind.
+    /// Validates an update with the rules of its kind.
     pub(crate) fn check(&self, resource: &Resource, old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
         let name = format!("{} {}", resource.api_version, resource.kind);
         let Some(rules) = self.0.get(name.as_str()) else { return };
@@ -145,7 +145,7 @@ impl UpdateRule {
 }
 
 impl Condition {
-    /// Compiles `[op, path, value]`; `new-` before the word looks at the new object.
+    /// Compiles `[op, path, value]`; the prefix `new-` refers to the new object.
     fn compile(row: &Value) -> Result<Condition, String> {
         let words = row.as_array().map(|words| words.items()).unwrap_or_default();
         let text = |at: usize| words.get(at).and_then(Value::as_str);
@@ -179,7 +179,7 @@ impl Condition {
 }
 
 impl Refusal {
-    /// Returns the error of a change.
+    /// Returns the error of an update.
     fn check(&self, old: &Value, new: &Value) -> Option<FieldError> {
         let (path, except, same, kind, detail, named) = match self {
             Refusal::Call(function) => return function(old, new),
@@ -208,7 +208,7 @@ fn at<'v>(object: &'v Value, path: &str) -> &'v Value {
         .unwrap_or(&Value::Null)
 }
 
-/// Whether nothing stands there that could be lost.
+/// Whether there is nothing to lose.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -219,14 +219,14 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Whether every item that is still there, told apart by a key, is as it was.
+/// Whether every item that still exists, identified by a key, is unchanged.
 fn kept_items(was: &Value, is: &Value, key: &str) -> bool {
     let items = |of: &'_ Value| of.as_array().map(|items| items.items().to_vec()).unwrap_or_default();
     let after = items(is);
     items(was).iter().all(|old| after.iter().all(|new| old.get(key) != new.get(key) || old == new))
 }
 
-/// Whether every item is still there, whatever its fields of some names have become.
+/// Whether every item still exists, ignoring its fields of some names.
 fn has_all_items(was: &Value, is: &Value, changeable: &[Text]) -> bool {
     let items = |of: &'_ Value| -> Vec<Value> {
         let items = of.as_array().map(|items| items.items()).unwrap_or_default();
@@ -236,7 +236,7 @@ fn has_all_items(was: &Value, is: &Value, changeable: &[Text]) -> bool {
     items(was).iter().all(|item| after.contains(item))
 }
 
-/// Returns a value without the parts at some paths; `[]` stands for every item of a list.
+/// Returns a value without the parts at some paths; `[]` denotes every item of a list.
 fn without(value: &Value, paths: &[Text]) -> Value {
     paths.iter().fold(value.clone(), |value, path| {
         let steps: Vec<&str> = path.split('.').collect();
@@ -254,7 +254,7 @@ fn strip(value: &Value, steps: &[&str]) -> Value {
         (Value::Array(items), rest) if each => Value::array(items.iter().map(|item| strip(item, rest))),
         (below, rest) => strip(below, rest),
     };
-    // A struct of which nothing is left counts as none, however it came about.
+    // A struct without fields counts as absent.
     match changed.as_object().is_some_and(Object::is_empty) {
         true => Value::Object(fields.without(name)),
         false => fields.with(name, changed).into(),
@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_at_paths_are_left_out_of_a_comparison() {
+    fn mutable_parts_are_ignored_in_comparisons() {
         let spec: Value =
             r#"{"a":1,"c":[{"image":"x","n":1},{"image":"y","n":2}],"t":{"s":1}}"#.parse().unwrap();
         let stripped = without(&spec, &["a".into(), "c[].image".into(), "t.s".into()]);

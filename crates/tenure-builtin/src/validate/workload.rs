@@ -4,7 +4,7 @@ use super::{context::Context, pod};
 use tenure_meta::{FieldError, FieldErrorKind, Quantity, format};
 use tenure_value::{Object, Value};
 
-/// Reads a number or a percentage; says what is wrong with anything else.
+/// Parses a number or a percentage; the error says what is wrong.
 fn share(value: &Value) -> Result<(i64, bool), &'static str> {
     let percent = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%', regex used for validation is '[0-9]+%')";
     match value {
@@ -21,7 +21,7 @@ fn share(value: &Value) -> Result<(i64, bool), &'static str> {
     }
 }
 
-/// Checks a field that is a number or a percentage, and returns its number.
+/// Validates a field that is a number or a percentage, and returns its number.
 fn checked_share(
     of: &Context<'_>,
     below: &str,
@@ -42,7 +42,7 @@ fn checked_share(
     }
 }
 
-/// Checks how a deployment replaces its pods.
+/// Validates the strategy of a deployment.
 pub(crate) fn rolling_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let update = of.at(&["strategy", "rollingUpdate"]).filter(|value| !value.is_null());
     match of.at(&["strategy", "type"]).and_then(Value::as_str) {
@@ -85,7 +85,7 @@ pub(crate) fn rolling_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks how a daemon set replaces its pods.
+/// Validates the update strategy of a daemon set.
 pub(crate) fn daemon_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     if of.at(&["updateStrategy", "type"]).and_then(Value::as_str) != Some("RollingUpdate") {
         return;
@@ -110,7 +110,7 @@ pub(crate) fn daemon_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     errors.push(of.fault("updateStrategy.rollingUpdate.maxSurge", FieldErrorKind::Invalid, &value, detail));
 }
 
-/// Checks how a stateful set replaces its pods.
+/// Validates the update strategy of a stateful set.
 pub(crate) fn stateful_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let update = of.at(&["updateStrategy", "rollingUpdate"]).filter(|value| !value.is_null());
     let kind = of.at(&["updateStrategy", "type"]).and_then(Value::as_str);
@@ -135,7 +135,7 @@ pub(crate) fn stateful_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Labels that a job gives its pods, and the field of its metadata they repeat.
+/// Labels that a job adds to its pods, and the metadata field they repeat.
 const JOB_LABELS: [(&str, &str); 4] = [
     ("batch.kubernetes.io/controller-uid", "uid"),
     ("batch.kubernetes.io/job-name", "name"),
@@ -143,7 +143,7 @@ const JOB_LABELS: [(&str, &str); 4] = [
     ("job-name", "name"),
 ];
 
-/// Checks a job's spec, alone or in the template of a cron job.
+/// Validates the spec of a job, also in the template of a cron job.
 pub(crate) fn job(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let policy = of.at(&["template", "spec", "restartPolicy"]).and_then(Value::as_str).unwrap_or_default();
     let path = "template.spec.restartPolicy";
@@ -191,7 +191,7 @@ pub(crate) fn job(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks the labels and the selector that the server gives a job.
+/// Validates the labels and the selector that the server adds to a job.
 fn generated_labels(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let labels = of.at(&["template", "metadata", "labels"]);
     if of.get("manualSelector") == Some(&Value::Bool(true)) {
@@ -221,7 +221,7 @@ fn generated_labels(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     super::selector::selects_template(of, errors);
 }
 
-/// Checks a disruption budget.
+/// Validates a pod disruption budget.
 pub(crate) fn budget(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     if of.get("minAvailable").is_some() && of.get("maxUnavailable").is_some() {
         let detail = "minAvailable and maxUnavailable cannot be both set";
@@ -232,7 +232,7 @@ pub(crate) fn budget(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// The types of metrics and the fields that hold them.
+/// The types of metrics and their fields.
 const METRICS: [(&str, &str); 5] = [
     ("Resource", "resource"),
     ("ContainerResource", "containerResource"),
@@ -241,7 +241,7 @@ const METRICS: [(&str, &str); 5] = [
     ("External", "external"),
 ];
 
-/// Checks that a metric has the source that its type names, and a target.
+/// Validates that a metric has the source of its type, and a target.
 pub(crate) fn metric(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let Some((kind, field)) = METRICS.iter().find(|(kind, _)| *kind == of.text("type")) else { return };
     let Some(source) = of.get(field) else {
@@ -294,7 +294,7 @@ pub(crate) fn metric(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks a rule of a role.
+/// Validates a rule of a role.
 pub(crate) fn policy_rule(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     if of.items("verbs").is_empty() {
         let detail = "verbs must contain at least one value";
@@ -322,7 +322,7 @@ pub(crate) fn policy_rule(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks whom a binding names.
+/// Validates the subjects of a binding.
 pub(crate) fn subject(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let group = of.text("apiGroup");
     let expected = match of.text("kind") {
@@ -344,7 +344,7 @@ pub(crate) fn subject(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks that the accounts of a binding without a namespace have one.
+/// Validates that service accounts of a cluster role binding have a namespace.
 pub(crate) fn account_namespace(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     for (at, subject) in of.items("subjects").iter().enumerate() {
         let text = |name: &str| subject.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -359,7 +359,7 @@ pub(crate) fn account_namespace(of: &Context<'_>, errors: &mut Vec<FieldError>) 
     }
 }
 
-/// Checks the port of a network policy.
+/// Validates the port of a network policy.
 pub(crate) fn network_port(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let port = of.get("port");
     if port.is_some() {
@@ -377,7 +377,7 @@ pub(crate) fn network_port(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks that what a block of addresses leaves out is a part of it.
+/// Validates that the exceptions of an IP block are inside of it.
 pub(crate) fn network_block(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let whole = format::network(of.text("cidr"));
     for (at, part) in of.items("except").iter().enumerate() {
@@ -389,7 +389,7 @@ pub(crate) fn network_block(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks that each of several ports has a name.
+/// Validates that each of several ports has a name.
 pub(crate) fn endpoint_ports(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let ports = of.items("ports");
     for (at, port) in ports.iter().enumerate().filter(|_| ports.len() > 1) {
@@ -399,7 +399,7 @@ pub(crate) fn endpoint_ports(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks that a namespace ends only when it is deleted.
+/// Validates that a namespace is terminating only if it is being deleted.
 pub(crate) fn namespace_phase(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let deleted = of.root.at(["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null());
     let (expected, when) = if deleted { ("Terminating", "is not empty") } else { ("Active", "is empty") };
@@ -410,12 +410,12 @@ pub(crate) fn namespace_phase(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// The greatest priority that is not the system's.
+/// The maximum priority outside of system priority classes.
 const MOST_PRIORITY: i64 = 1_000_000_000;
 const SYSTEM_CLASSES: [(&str, i64); 2] =
     [("system-node-critical", 2_000_001_000), ("system-cluster-critical", 2_000_000_000)];
 
-/// Checks a priority class.
+/// Validates a priority class.
 pub(crate) fn priority_class(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let name = of.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
     let value = of.number("value").unwrap_or(0);
@@ -430,7 +430,7 @@ pub(crate) fn priority_class(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks that the addresses of a slice are of its type.
+/// Validates that the addresses of an endpoint slice match its address type.
 pub(crate) fn slice_addresses(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     let kind = of.text("addressType");
     for (at, endpoint) in of.items("endpoints").iter().enumerate() {

@@ -1,11 +1,11 @@
-//! Objects of kinds with two versions come back unchanged from the other version.
+//! Objects of kinds with two versions round-trip through the other version.
 
 use crate::facts::{self, items, text};
 use tenure_builtin::Kinds;
 use tenure_value::Value;
 
 #[test]
-fn an_object_survives_the_way_to_the_other_version_and_back() {
+fn objects_round_trip_through_the_other_version() {
     let kinds = Kinds::builtin();
     let facts = facts::read("defaults-examples.json");
     let mut count = 0;
@@ -40,7 +40,7 @@ fn an_object_survives_the_way_to_the_other_version_and_back() {
 }
 
 #[test]
-fn what_is_not_the_same_kind_is_not_converted() {
+fn different_kinds_are_not_converted() {
     let kind = |api_version, kind| tenure_builtin::registry().of_kind(api_version, kind).unwrap();
     let object = Value::object([("kind", Value::from("Pod"))]);
     let refused = Kinds::builtin().convert(&object, kind("v1", "Pod"), kind("v1", "Service"));

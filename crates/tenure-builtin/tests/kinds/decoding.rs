@@ -1,4 +1,4 @@
-//! Bodies that are read by the types of built-in kinds.
+//! Decoding of bodies by the types of built-in kinds.
 
 use tenure_builtin::{DecodeError, Decoded, Kinds, registry};
 
@@ -8,7 +8,7 @@ fn read(api_version: &str, kind: &str, body: &str) -> Result<Decoded, Box<Decode
 }
 
 #[test]
-fn a_wrong_type_is_told_with_field_and_type() {
+fn a_wrong_type_is_reported_with_field_and_type() {
     for (kind, body, message) in [
         (
             "ConfigMap",
@@ -47,7 +47,7 @@ fn a_wrong_type_is_told_with_field_and_type() {
 }
 
 #[test]
-fn unknown_fields_are_left_out_and_told() {
+fn unknown_fields_are_dropped_and_reported() {
     let body =
         r#"{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i:1","zip":1}],"nope":1}}"#;
     let read = read("v1", "Pod", body).unwrap();
@@ -57,7 +57,7 @@ fn unknown_fields_are_left_out_and_told() {
 }
 
 #[test]
-fn values_get_their_canonical_form() {
+fn values_become_canonical() {
     let body = r#"{"metadata":{"name":"c","creationTimestamp":"2024-01-01T01:00:00.5+01:00"},"spec":{"resources":{"requests":{"storage":"0.5Gi"}},"accessModes":null}}"#;
     let read = read("v1", "PersistentVolumeClaim", body).unwrap().value;
     assert_eq!(read.at(["metadata", "creationTimestamp"]), Some(&"2024-01-01T00:00:00Z".into()));
@@ -66,7 +66,7 @@ fn values_get_their_canonical_form() {
 }
 
 #[test]
-fn what_is_complete_stays_the_same_memory() {
+fn a_complete_object_keeps_its_memory() {
     let body = r#"{"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i:1"}]}}}}"#;
     let once = read("apps/v1", "Deployment", body).unwrap().value;
     let resource = registry().of_kind("apps/v1", "Deployment").unwrap();

@@ -6,20 +6,20 @@ use tenure_value::{Object, Text, Value};
 
 const UID: &str = "6a1f0c1e-7c5b-4a57-9d7e-2f1f6c6f0a01";
 
-/// Gives what the recorded objects were given: the example's own addresses and ports.
+/// Provides the values of the recorded objects: addresses and ports of the example.
 pub struct Recorded<'e> {
     output: &'e Value,
     ports: u16,
 }
 
 impl<'e> Recorded<'e> {
-    /// Takes what the recorded output was given.
+    /// Takes the values of the recorded output.
     pub fn of(output: &'e Value) -> Recorded<'e> {
         Recorded { output, ports: 0 }
     }
 }
 
-/// Gives an input the name that its output has.
+/// Adds the name of the output to the input.
 pub fn named(input: &Value, output: &Value) -> Value {
     let (Some(fields), Some(name)) = (input.as_object(), output.at(["metadata", "name"])) else {
         return input.clone();
@@ -67,7 +67,7 @@ impl CreateContext for Recorded<'_> {
     }
 }
 
-/// Replaces what differs from run to run by what the recording has in its place.
+/// Replaces values that differ between runs by those of the recording.
 fn masked(value: &Value, recorded: &Value) -> Value {
     match (value, recorded) {
         (Value::Object(fields), Value::Object(others)) => Object::from_sorted(
@@ -91,7 +91,7 @@ fn masked(value: &Value, recorded: &Value) -> Value {
     }
 }
 
-/// Leaves of metadata what the engine gives it.
+/// Removes metadata that the engine does not set.
 fn without_identity(object: &Value) -> Value {
     let Some(fields) = object.as_object() else { return object.clone() };
     let Some(metadata) = fields.get("metadata").and_then(Value::as_object) else { return object.clone() };

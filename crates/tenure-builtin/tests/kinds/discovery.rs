@@ -1,4 +1,4 @@
-//! What discovery says equals what was recorded, document by document.
+//! Discovery documents equal the recorded ones.
 
 use crate::facts;
 use tenure_builtin::{self as kinds, Root};

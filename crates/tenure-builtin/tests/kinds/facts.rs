@@ -1,9 +1,9 @@
-//! Reads the recorded facts.
+//! Parses the recorded facts.
 
 use std::{fs, path::Path};
 use tenure_value::{Limits, Value, json};
 
-/// Reads a file of recorded facts, with a name for the namespace they were recorded in.
+/// Parses a file of recorded facts, with a name for the recorded namespace.
 pub fn read(name: &str) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/facts").join(name);
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

@@ -1,4 +1,4 @@
-//! The engine of built-in kinds against recorded facts about them: every file of `tests/facts` is held by a
+//! The engine of the built-in kinds compared with recorded facts: every file of `tests/facts` is used by a
 //! module here.
 
 mod conversion;

@@ -1,6 +1,6 @@
-//! Every recorded write of a built-in kind, one at a time: the object the recording shows before it, the
-//! request, and whether the engine takes it and makes the recorded object of it. Who holds what is for the
-//! engine of ownership; here an apply is only asked for the object it merges.
+//! Replays every recorded write of a built-in kind, one at a time: the recorded object before it, the
+//! request, and whether the engine accepts it with the recorded result. Ownership is tested elsewhere; here
+//! only the merged object of an apply is compared.
 
 use crate::{
     defaults::Recorded,
@@ -20,11 +20,11 @@ use tenure_value::{Limits, Object, Value, json};
 
 const UID: &str = "6a1f0c1e-7c5b-4a57-9d7e-2f1f6c6f0a01";
 
-/// Scenarios in which an apply empties a struct that another manager holds: the engine of ownership leaves it
-/// empty, the recorded server takes it away.
+/// Scenarios in which an apply empties a struct that another manager owns: our merge leaves it empty, the
+/// recorded server removes it.
 const APART: [&str; 1] = ["fuzz/deployments-183"];
 
-/// Returns the files of recordings that there are.
+/// Returns the available files of recordings.
 fn recordings() -> Vec<PathBuf> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folders = [workspace.join("conformance/scenarios"), workspace.join("../shared/conformance/fuzz")];
@@ -35,7 +35,7 @@ fn recordings() -> Vec<PathBuf> {
     files
 }
 
-/// Reads recorded steps, with names and times in the place of what stands for them.
+/// Parses recorded steps, with names and times in place of placeholders.
 fn read(path: &Path) -> Value {
     let text = fs::read_to_string(path).unwrap();
     let text = text.replace("{ns}", "ns").replace("{id}", "id").replace("\"UID\"", &format!("\"{UID}\""));
@@ -44,7 +44,7 @@ fn read(path: &Path) -> Value {
         .unwrap()
 }
 
-/// What a path of a step addresses.
+/// The target of the path of a step.
 struct Target {
     resource: Arc<Resource>,
     object: String,
@@ -64,7 +64,7 @@ fn target(path: &str) -> Option<Target> {
     };
     let (resource, below) = rest.split_first()?;
     let resource = Kinds::builtin().registry().find(group, version, resource)?.clone();
-    // Definitions of custom resources have rules of their own.
+    // CustomResourceDefinitions have rules of their own.
     if resource.kind == "CustomResourceDefinition" {
         return None;
     }
@@ -78,7 +78,7 @@ fn target(path: &str) -> Option<Target> {
     Some(Target { resource, object, endpoint })
 }
 
-/// Leaves out what the engine does not decide.
+/// Removes what the engine does not decide.
 fn compared(object: &Value) -> Value {
     let Some(fields) = object.as_object() else { return object.clone() };
     let metadata = fields.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -93,12 +93,12 @@ fn bare(object: &Value) -> Value {
     fields.with("metadata", metadata.without("managedFields")).into()
 }
 
-/// What became of a write.
+/// The outcome of a write.
 #[derive(Debug)]
 enum Outcome {
     Made(Value),
     Refused(String),
-    /// Not for this engine: a conflict, a patch that does not apply.
+    /// Outside of this engine: a conflict, or a patch that does not apply.
     Elsewhere,
 }
 
@@ -116,7 +116,7 @@ impl Step<'_> {
         &self.target.resource
     }
 
-    /// Returns the new content that the request asks for.
+    /// Returns the requested new content.
     fn asked(&self) -> Option<Value> {
         let ty = Schema::builtin().kind(&self.resource().api_version, &self.resource().kind)?;
         match (self.verb, self.media) {
@@ -208,7 +208,7 @@ impl Step<'_> {
     }
 }
 
-/// Replays the steps of a scenario; each begins from what the recording shows.
+/// Replays the steps of a scenario; each starts from the recorded state.
 fn replay(scenario: &Value, failures: &mut Vec<String>) -> usize {
     let mut live: HashMap<String, Value> = HashMap::new();
     let mut count = 0;
@@ -220,7 +220,7 @@ fn replay(scenario: &Value, failures: &mut Vec<String>) -> usize {
         let code = expected.get("code").and_then(Value::as_i64).unwrap_or(0);
         let body = expected.get("body").cloned().unwrap_or_default();
         if let Some((object, "scale")) = text(step, "path").rsplit_once('/') {
-            // What scaling made of the object is not shown.
+            // The object after scaling is not recorded.
             if let (Some(target), "PUT" | "PATCH") = (target(object), text(step, "do")) {
                 live.insert(target.object, Value::Null);
             }
@@ -239,8 +239,8 @@ fn replay(scenario: &Value, failures: &mut Vec<String>) -> usize {
         // Reviews are answered and not stored.
         let write = matches!(text(step, "do"), "POST" | "PUT" | "PATCH") && target.resource.is_stored();
         let sent = step.get("body").map(Value::to_string).unwrap_or_default();
-        // Words in braces stand for what earlier answers gave, recorded uids for any. What the
-        // directives of a patch do in entries that it adds differs on purpose: the patch library holds that.
+        // Placeholders in braces stand for values of earlier responses, recorded uids for any. Patch
+        // directives in new entries differ on purpose, as tested in the patch library.
         let apart = ["\"{", "ownerReferences", "generateName", "\"$patch\""];
         let plain = !sent.is_empty() && !apart.iter().any(|word| sent.contains(word));
         let aside = ["unchecked", "raw", "repeat", "ignore"].iter().any(|name| step.get(name).is_some());
@@ -248,7 +248,7 @@ fn replay(scenario: &Value, failures: &mut Vec<String>) -> usize {
         let query = step.get("query").cloned().unwrap_or_default();
         let found = live.get(&name).cloned();
         let strict = text(&query, "fieldValidation") == "Strict";
-        // A patch of an object of which the recording has shown nothing cannot be judged.
+        // A patch of an object that was never recorded cannot be checked.
         let owned = |of: &Value| of.is_null() || of.at(["metadata", "ownerReferences"]).is_some();
         let shown = !found.as_ref().is_some_and(owned);
         let judged = shown
@@ -271,7 +271,7 @@ fn replay(scenario: &Value, failures: &mut Vec<String>) -> usize {
                     let (is, should) = (compared(&made), compared(&body));
                     (is != should).then(|| format!("is     {is}\n    should {should}"))
                 }
-                // What else is wrong with a request is not the engine's to see.
+                // Other errors of a request are outside of the engine.
                 Outcome::Made(_) if text(&body, "reason") == "Invalid" && !is_about_request(&body) => {
                     Some(format!("taken, but recorded {}", text(&body, "message")))
                 }
@@ -294,7 +294,7 @@ fn replay(scenario: &Value, failures: &mut Vec<String>) -> usize {
     count
 }
 
-/// Whether a recorded refusal is about options or the patch itself.
+/// Whether a recorded rejection is about options or the patch itself.
 fn is_about_request(body: &Value) -> bool {
     let causes = body.at(["details", "causes"]).and_then(Value::as_array).cloned().unwrap_or_default();
     let about = [
@@ -313,7 +313,7 @@ fn is_about_request(body: &Value) -> bool {
 }
 
 #[test]
-fn recorded_writes_are_taken_and_refused_as_recorded() {
+fn recorded_writes_are_accepted_and_rejected_as_recorded() {
     let (mut failures, mut count) = (Vec::new(), 0);
     for path in recordings() {
         let file = read(&path);

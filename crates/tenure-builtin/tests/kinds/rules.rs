@@ -1,5 +1,5 @@
-//! What the checks of built-in kinds refuse and take: a valid object of each kind, changes that make it invalid
-//! with the place of the fault, and changes that do not. `tests/data/rules.json` holds them.
+//! Validation of built-in kinds: a valid object of each kind, changes that make it invalid with the path of
+//! the error, and changes that do not. The cases are in `tests/data/rules.json`.
 
 use crate::{
     defaults::Recorded,
@@ -17,7 +17,7 @@ fn changed(base: &Value, patch: &Value) -> Value {
     tenure_patch::merge::apply(base, patch)
 }
 
-/// Returns the places of the faults of an object.
+/// Returns the paths of the errors of an object.
 fn faults(object: &Value) -> Vec<String> {
     match create(object, &mut Recorded::of(object)) {
         Ok(_) => Vec::new(),
@@ -26,7 +26,7 @@ fn faults(object: &Value) -> Vec<String> {
 }
 
 #[test]
-fn an_object_is_refused_for_the_place_of_its_fault() {
+fn invalid_objects_are_rejected_with_the_path_of_the_error() {
     let (mut failures, mut count) = (Vec::new(), 0);
     for case in cases() {
         let base = case.get("base").unwrap();
@@ -45,7 +45,7 @@ fn an_object_is_refused_for_the_place_of_its_fault() {
 }
 
 #[test]
-fn an_object_close_to_a_fault_is_taken() {
+fn valid_edge_cases_are_accepted() {
     let mut failures = Vec::new();
     for case in cases() {
         for patch in items(&case, "taken") {

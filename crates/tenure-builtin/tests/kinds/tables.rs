@@ -28,7 +28,7 @@ fn every_resource_has_the_recorded_columns() {
     }
 }
 
-/// Whether a cell is the recorded one, with an age wherever the recording masks one.
+/// Whether a cell equals the recorded one, with any age where the recording masks one.
 fn agrees(is: &Value, recorded: &Value) -> bool {
     match (is, recorded) {
         (Value::String(is), Value::String(recorded)) => match recorded.split_once("<age>") {
@@ -49,7 +49,7 @@ fn every_recorded_row_is_reproduced() {
     let mut failures = Vec::new();
     assert_eq!(items(&facts, "examples").len(), 100);
     for example in items(&facts, "examples") {
-        // Times of metadata are masked in the recording, but for those that a cell repeats.
+        // Times of metadata are masked in the recording, except for those that a cell repeats.
         let created =
             items(example, "cells").iter().filter_map(Value::as_str).find(|cell| cell.ends_with("Z"));
         let time = created.unwrap_or("2026-11-15T00:15:55Z");

@@ -1,4 +1,4 @@
-//! Which objects and which changes are refused, against recorded requests.
+//! Validation of objects and updates, compared with recorded requests.
 
 use crate::{
     defaults::{Recorded, named},
@@ -7,7 +7,7 @@ use crate::{
 use tenure_builtin::{CreateContext, Endpoint, FieldError, Identity, Kinds};
 use tenure_value::{Object, Value};
 
-/// Creates an object as the server would, or says why not.
+/// Creates an object as the server would, or returns the errors.
 pub fn create(input: &Value, around: &mut Recorded<'_>) -> Result<Value, Vec<FieldError>> {
     let kinds = Kinds::builtin();
     let resource = kinds.registry().of_kind(text(input, "apiVersion"), text(input, "kind")).unwrap();
@@ -38,7 +38,7 @@ fn every_recorded_creation_is_valid() {
     for example in items(&facts, "examples") {
         let output = example.get("output").unwrap();
         let input = named(example.get("input").unwrap(), output);
-        // A recorded prefix stands for a name that was generated.
+        // A recorded prefix stands for a generated name.
         if text(output.get("metadata").unwrap(), "name").ends_with('-') {
             continue;
         }
@@ -52,7 +52,7 @@ fn every_recorded_creation_is_valid() {
 }
 
 #[test]
-fn recorded_creations_are_taken_and_refused_as_recorded() {
+fn recorded_creations_are_accepted_and_rejected_as_recorded() {
     let kinds = Kinds::builtin();
     let facts = facts::read("errors.json");
     let (mut failures, mut count) = (Vec::new(), 0);
@@ -61,7 +61,7 @@ fn recorded_creations_are_taken_and_refused_as_recorded() {
         let code = case.get("code").and_then(Value::as_i64).unwrap_or(0);
         let body = text(&request, "body").parse::<Value>().unwrap_or_default();
         let known = kinds.registry().of_kind(text(&body, "apiVersion"), text(&body, "kind"));
-        // What is refused for its path, its options or another object is not for the engine.
+        // Rejections because of the path, options or other objects are outside of the engine.
         let elsewhere = [
             "namespace",
             "generateName",
@@ -94,7 +94,7 @@ fn recorded_creations_are_taken_and_refused_as_recorded() {
     assert!(failures.is_empty(), "{}\n{}", failures.len(), failures.join("\n"));
 }
 
-/// Changes the first value at a path with `[]` for list items; nothing if there is none.
+/// Changes the first value at a path with `[]` for list items; `None` if there is none.
 fn changed(value: &Value, steps: &[&str], change: &dyn Fn(&Value) -> Option<Value>) -> Option<Value> {
     let [step, rest @ ..] = steps else { return change(value) };
     let (name, each) = step.strip_suffix("[]").map_or((*step, false), |name| (name, true));
@@ -114,7 +114,7 @@ fn changed(value: &Value, steps: &[&str], change: &dyn Fn(&Value) -> Option<Valu
     Some(fields.with(name, new).into())
 }
 
-/// Splits a path, whose map keys may hold dots, along what the object has.
+/// Splits a path, whose map keys may contain dots, with the help of the object.
 fn steps<'p>(object: &Value, path: &'p str) -> Vec<&'p str> {
     let mut steps = Vec::new();
     let (mut rest, mut at) = (path, object.clone());
@@ -145,7 +145,7 @@ fn mutated(value: &Value) -> Option<Value> {
     }
 }
 
-/// What happens to a change: refused, or not.
+/// Whether an update is rejected.
 fn is_refused(old: &Value, new: &Value) -> bool {
     let kinds = Kinds::builtin();
     let resource = kinds.registry().of_kind(text(old, "apiVersion"), text(old, "kind")).unwrap();
@@ -156,14 +156,14 @@ fn is_refused(old: &Value, new: &Value) -> bool {
 }
 
 #[test]
-fn recorded_changes_are_refused_and_taken_as_recorded() {
+fn recorded_updates_are_rejected_and_accepted_as_recorded() {
     let examples = facts::read("defaults-examples.json");
     let strategies = facts::read("strategies.json");
     let tables = strategies.get("immutability").and_then(Value::as_object).cloned().unwrap();
     let (mut failures, mut count) = (Vec::new(), 0);
-    // Values of which only their own kind's machinery can say whether they are right.
-    // The recorded server refuses every patch of a controller revision, since it compares the same data in
-    // two forms.
+    // Values that only the controllers of their kind can validate.
+    // The recorded server rejects every patch of a controller revision, since it compares the same data in
+    // two encodings.
     let beyond =
         ["revision", "spec.selectors[].cel.expression", "spec.validations[].expression", "spec.request"];
     for (title, table) in &tables {
