@@ -54,6 +54,9 @@ pub trait Handler: Send + Sync + 'static {
     fn handle(self: Arc<Self>, request: Request<Incoming>) -> impl Future<Output = Response> + Send;
 }
 
+/// A handler whose type is erased, so that the code of connections is compiled once, in this crate, and not for every handler.
+type Respond = Arc<dyn Fn(Request<Incoming>) -> Pin<Box<dyn Future<Output = Response> + Send>> + Send + Sync>;
+
 /// Binds a listener.
 pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(address).await.map_err(|error| match error.kind() {
@@ -73,6 +76,8 @@ pub async fn serve<H: Handler>(
     stop: impl Future<Output = ()>,
 ) {
     let tls = tls.map(|Tls { config, authorities }| (TlsAcceptor::from(config), authorities));
+    // Boxed, so that a watch does not keep the memory of the future that handled its request.
+    let respond: Respond = Arc::new(move |request| Box::pin(handler.clone().handle(request)));
     let connections = Connections::default();
     tokio::pin!(stop);
     // The head of every request has a timeout. Setting a timer that expires before all others interrupts the thread
@@ -92,12 +97,7 @@ pub async fn serve<H: Handler>(
             _ = pulse.tick() => continue,
             () = &mut stop => break,
         };
-        let (handler, tls, shutdown) = (handler.clone(), tls.clone(), connections.subscribe());
-        tokio::spawn(async move {
-            if let Err(error) = serve_connection(stream, tls, handler, shutdown).await {
-                tracing::debug!(%error, "connection ended");
-            }
-        });
+        spawn_connection(stream, tls.clone(), respond.clone(), connections.subscribe());
     }
     drop(listener);
     if timeout(DRAIN_TIME, connections.close()).await.is_err() {
@@ -115,16 +115,25 @@ enum Protocol {
 /// A future that serves a connection until it closes.
 type Connection = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
 
-async fn serve_connection<H: Handler>(
+/// Serves a connection in a task of its own.
+fn spawn_connection(stream: TcpStream, tls: Option<Acceptor>, respond: Respond, shutdown: Shutdown) {
+    tokio::spawn(async move {
+        if let Err(error) = serve_connection(stream, tls, respond, shutdown).await {
+            tracing::debug!(%error, "connection ended");
+        }
+    });
+}
+
+async fn serve_connection(
     stream: TcpStream,
     tls: Option<Acceptor>,
-    handler: Arc<H>,
+    respond: Respond,
     mut shutdown: Shutdown,
 ) -> Result<(), ConnectionError> {
     stream.set_nodelay(true)?;
     // The future of a connection lives as long as the connection, an hour for a watch. The handshake is boxed, so that
     // its memory is freed when it is done.
-    let handshake = Box::pin(timeout(HEAD_TIME, handshake(stream, tls, handler, shutdown.clone())));
+    let handshake = Box::pin(timeout(HEAD_TIME, handshake(stream, tls, respond, shutdown.clone())));
     let connection = tokio::select! {
         connection = handshake => connection??,
         () = shutdown.requested() => return Ok(()),
@@ -134,10 +143,10 @@ async fn serve_connection<H: Handler>(
 }
 
 /// Performs the handshake and returns the future that serves the connection.
-async fn handshake<H: Handler>(
+async fn handshake(
     stream: TcpStream,
     tls: Option<Acceptor>,
-    handler: Arc<H>,
+    respond: Respond,
     shutdown: Shutdown,
 ) -> Result<Connection, ConnectionError> {
     Ok(match tls {
@@ -149,11 +158,11 @@ async fn handshake<H: Handler>(
                 Some(b"h2") => Protocol::Http2,
                 _ => Protocol::Http1,
             };
-            http_connection(stream, protocol, handler, shutdown, certificate)
+            http_connection(stream, protocol, respond, shutdown, certificate)
         }
         None => {
             let protocol = detect_protocol(&stream).await?;
-            http_connection(stream, protocol, handler, shutdown, None)
+            http_connection(stream, protocol, respond, shutdown, None)
         }
     })
 }
@@ -178,24 +187,22 @@ async fn detect_protocol(stream: &TcpStream) -> io::Result<Protocol> {
 }
 
 /// Returns the future that serves a connection with an HTTP version.
-fn http_connection<S, H>(
+fn http_connection<S>(
     stream: S,
     protocol: Protocol,
-    handler: Arc<H>,
+    respond: Respond,
     shutdown: Shutdown,
     certificate: Option<ClientCertificate>,
 ) -> Connection
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    H: Handler,
 {
     let requests = shutdown.requests();
     let service = service_fn(move |mut request: Request<Incoming>| {
         if let Some(certificate) = &certificate {
             request.extensions_mut().insert(certificate.clone());
         }
-        // Boxed, so that a watch does not keep the memory of the future that handled its request.
-        let response = Box::pin(handler.clone().handle(request));
+        let response = respond(request);
         let running = requests.start();
         async move { Ok::<_, Infallible>(hyper_response(response.await, |body| running.track(body))) }
     });

@@ -18,6 +18,7 @@ use hyper::{Method, body::Incoming, header, http::request::Parts};
 use std::{
     error::Error,
     net::SocketAddr,
+    pin::Pin,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -326,9 +327,19 @@ impl Server {
     }
 }
 
+impl Server {
+    /// Answers a request of a connection. The future is boxed here, so that the code of requests is compiled in this crate.
+    pub fn respond_to_connection(
+        self: Arc<Self>,
+        request: hyper::Request<Incoming>,
+    ) -> Pin<Box<dyn Future<Output = Response> + Send>> {
+        Box::pin(self.respond(request))
+    }
+}
+
 impl Handler for Server {
-    async fn handle(self: Arc<Self>, request: hyper::Request<Incoming>) -> Response {
-        self.respond(request).await
+    fn handle(self: Arc<Self>, request: hyper::Request<Incoming>) -> impl Future<Output = Response> + Send {
+        self.respond_to_connection(request)
     }
 }
 

@@ -30,7 +30,7 @@ impl Handler for PageAndApi {
             // Boxed, so that requests to the API do not carry the memory of the page.
             return answer(Box::pin(self.page.clone().respond(request)).await);
         }
-        self.api.clone().respond(request).await
+        self.api.clone().respond_to_connection(request).await
     }
 }
 

@@ -2,16 +2,17 @@
 //! old one to another manager that owned it too. A validation error would hide that manager, so the duplicate is reported as a
 //! conflict. A writer that never owned the other entry has simply repeated its value.
 
+use std::collections::{BTreeMap, btree_map::Entry};
 use tenure_apply::{Conflict, Conflicts, Identity, Managers, Owner};
 use tenure_fields::{Path, PathElement};
 use tenure_meta::Cause;
 use tenure_schema::{Type, TypeRef};
 use tenure_value::Value;
 
-/// Returns the conflicts behind the faults of an applied object, if all of them stem from entries that the writer
-/// let go and others hold; `before` and `after` are the managers around the apply.
+/// Returns the conflicts behind the errors of an applied object, if all of them stem from entries that the writer
+/// gave up and others own; `before` and `after` are the managers around the apply.
 pub(super) fn conflicts(
-    faults: &[Cause],
+    errors: &[Cause],
     object: &Value,
     of: TypeRef<'_>,
     [before, after]: [&Managers; 2],
@@ -19,8 +20,21 @@ pub(super) fn conflicts(
 ) -> Option<Conflicts> {
     let (had, has) = (&before.get(writer)?.fields, &after.get(writer)?.fields);
     let mut contested: Vec<(Owner, Vec<Conflict>)> = Vec::new();
-    for fault in faults {
-        let places = places(fault, object, of)?;
+    // Each list is read once, and each value of it is looked at once, however many errors name it.
+    let mut lists: BTreeMap<(Path, Path), ListValues<'_>> = BTreeMap::new();
+    for error in errors {
+        let (list, index, rest) = duplicate(error, object, of)?;
+        let list = match lists.entry((list, rest)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let (list, rest) = new.key();
+                let values = ListValues::read(list, rest, object, of)?;
+                new.insert(values)
+            }
+        };
+        let value = list.by_index.get(index).copied().flatten()?;
+        // The error that named the value first has taken its places.
+        let Some(places) = list.places.remove(value) else { continue };
         let (own, foreign): (Vec<_>, Vec<_>) = places.into_iter().partition(|path| has.has(path.elements()));
         if own.is_empty() || !foreign.iter().all(|path| had.has(path.elements())) {
             return None;
@@ -45,36 +59,48 @@ pub(super) fn conflicts(
     Conflicts::gather(contested)
 }
 
-/// Returns the paths, by key, of all fields that have the value which a fault calls a duplicate.
-fn places(fault: &Cause, object: &Value, of: TypeRef<'_>) -> Option<Vec<Path>> {
-    if fault.reason != "FieldValueDuplicate" {
+/// Returns what an error calls a duplicate: the path of the list, the index of the entry, and the path of the field in it.
+fn duplicate(error: &Cause, object: &Value, of: TypeRef<'_>) -> Option<(Path, usize, Path)> {
+    if error.reason != "FieldValueDuplicate" {
         return None;
     }
-    let named = Path::parse_in(&fault.field, of, Some(object)).ok()?;
+    let named = Path::parse_in(&error.field, of, Some(object)).ok()?;
     let last = named.iter().rposition(|element| matches!(element, PathElement::Index(_)))?;
-    let (entry, rest) = (named.get(..last)?, named.get(last + 1..)?);
-    let mut list = (object, of, Path::default());
-    for element in entry {
-        list = below(list, element)?;
-    }
-    let field = |number: i64| {
-        let mut place = below(list.clone(), &PathElement::Index(number))?;
-        for element in rest {
-            place = below(place, element)?;
+    let Some(PathElement::Index(index)) = named.get(last) else { return None };
+    let (list, rest) = (named.get(..last)?, named.get(last + 1..)?);
+    Some((Path::from(list), usize::try_from(*index).ok()?, Path::from(rest)))
+}
+
+/// The values of one field in all entries of a list.
+struct ListValues<'v> {
+    /// `None` for an entry without the field.
+    by_index: Vec<Option<&'v Value>>,
+    /// The paths, by key, of the fields that have a value.
+    places: BTreeMap<&'v Value, Vec<Path>>,
+}
+
+impl<'v> ListValues<'v> {
+    fn read(list: &Path, field: &Path, object: &'v Value, of: TypeRef<'_>) -> Option<ListValues<'v>> {
+        let root = (object, of, Path::default());
+        let list = list.iter().try_fold(root, below)?;
+        let count = list.0.as_array()?.len();
+        let (mut by_index, mut places) = (Vec::with_capacity(count), BTreeMap::<_, Vec<Path>>::new());
+        for index in 0..count {
+            let entry = below(list.clone(), &PathElement::Index(index as i64));
+            let found = entry.and_then(|entry| field.iter().try_fold(entry, below));
+            by_index.push(found.as_ref().map(|(value, ..)| *value));
+            if let Some((value, _, path)) = found {
+                places.entry(value).or_default().push(path);
+            }
         }
-        Some(place)
-    };
-    let Some(PathElement::Index(number)) = named.get(last) else { return None };
-    let (value, ..) = field(*number)?;
-    let numbers = 0..list.0.as_array()?.len() as i64;
-    let same = numbers.filter_map(field).filter(|(other, ..)| *other == value);
-    Some(same.map(|(.., path)| path).collect())
+        Some(ListValues { by_index, places })
+    }
 }
 
 /// A part of the object, its type, and the way there by key.
 type Place<'v, 's> = (&'v Value, TypeRef<'s>, Path);
 
-/// Goes one step further down.
+/// Goes one step down.
 fn below<'v, 's>((value, of, path): Place<'v, 's>, element: &PathElement) -> Option<Place<'v, 's>> {
     Some(match (element, of.get()) {
         (PathElement::Field(name), _) => (value.get(name)?, of.below(name)?, path.with(element.clone())),
