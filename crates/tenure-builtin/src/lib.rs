@@ -7,6 +7,7 @@
 pub mod allocate;
 mod convert;
 mod data;
+pub mod default_objects;
 mod defaulting;
 mod discovery;
 mod engine;

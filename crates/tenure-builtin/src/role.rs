@@ -65,6 +65,18 @@ pub const POD_DISRUPTION_BUDGETS: (&str, &str, &str) = ("policy", "v1", "poddisr
 pub const SERVICE_ACCOUNTS: (&str, &str, &str) = ("", "v1", "serviceaccounts");
 /// The group, version and name of the resource of secrets.
 pub const SECRETS: (&str, &str, &str) = ("", "v1", "secrets");
+/// The group, version and name of the resource of services.
+pub const SERVICES: (&str, &str, &str) = ("", "v1", "services");
+/// The group, version and name of the resource of endpoints.
+pub const ENDPOINTS: (&str, &str, &str) = ("", "v1", "endpoints");
+/// The group, version and name of the resource of endpoint slices.
+pub const ENDPOINT_SLICES: (&str, &str, &str) = ("discovery.k8s.io", "v1", "endpointslices");
+/// The group, version and name of the resource of quotas.
+pub const RESOURCE_QUOTAS: (&str, &str, &str) = ("", "v1", "resourcequotas");
+/// The group, version and name of the resource of cluster roles.
+pub const CLUSTER_ROLES: (&str, &str, &str) = ("rbac.authorization.k8s.io", "v1", "clusterroles");
+/// The core resources whose usage of quotas can change while they exist.
+pub const VARIABLE_USAGE: [&str; 3] = ["persistentvolumeclaims", "pods", "services"];
 /// The group, version and name of the resource of nodes.
 pub const NODES: (&str, &str, &str) = ("", "v1", "nodes");
 /// The group, version and name of the resource of custom resource definitions.

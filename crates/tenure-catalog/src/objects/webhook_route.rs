@@ -6,6 +6,7 @@ use crate::{
     objects::read_all,
 };
 use tenure_admission::Endpoint;
+use tenure_builtin::role::{ENDPOINT_SLICES, ENDPOINTS, SERVICES};
 use tenure_crd::WebhookTarget;
 use tenure_meta::{Resource, Row};
 use tenure_store::Store;
@@ -28,7 +29,7 @@ async fn addresses(
     name: &str,
     port: u16,
 ) -> Result<Vec<(String, u16)>, String> {
-    let service = get(store, find("", "services")?, namespace, name).await?;
+    let service = get(store, find(SERVICES)?, namespace, name).await?;
     let service = service.ok_or_else(|| format!("service {name:?} in namespace {namespace:?} not found"))?;
     let spec = service.get("spec").unwrap_or(&Value::Null);
     if spec.text("type") == "ExternalName" {
@@ -40,7 +41,7 @@ async fn addresses(
     };
     let port_name = row.text("name");
     let mut found = Vec::new();
-    for slice in list(store, find("discovery.k8s.io", "endpointslices")?, namespace).await? {
+    for slice in list(store, find(ENDPOINT_SLICES)?, namespace).await? {
         let owner = slice.at(["metadata", "labels", "kubernetes.io/service-name"]).and_then(Value::as_str);
         if owner == Some(name) {
             let is_ready = |of: &&Value| of.at(["conditions", "ready"]) != Some(&Value::Bool(false));
@@ -49,8 +50,7 @@ async fn addresses(
             add(&mut found, hosts, &port_name, slice.items("ports"));
         }
     }
-    if let Some(endpoints) =
-        get(store, find("", "endpoints")?, namespace, name).await?.filter(|_| found.is_empty())
+    if let Some(endpoints) = get(store, find(ENDPOINTS)?, namespace, name).await?.filter(|_| found.is_empty())
     {
         for subset in endpoints.items("subsets") {
             let hosts = subset.items("addresses").iter().map(|address| address.text("ip")).collect();
@@ -73,8 +73,8 @@ fn add(found: &mut Vec<(String, u16)>, hosts: Vec<Text>, port_name: &str, ports:
     }
 }
 
-fn find(group: &str, resource: &str) -> Result<&'static Resource, String> {
-    let found = tenure_builtin::registry().find(group, "v1", resource);
+fn find((group, version, resource): (&str, &str, &str)) -> Result<&'static Resource, String> {
+    let found = tenure_builtin::registry().find(group, version, resource);
     found.map(|of| &**of).ok_or_else(|| format!("{resource} are not served"))
 }
 
@@ -114,15 +114,15 @@ mod tests {
         };
         assert!(to(&store, &target).await.unwrap_err().contains("not found"));
         let service = r#"{"metadata":{"name":"s"},"spec":{"clusterIP":"10.0.0.9","ports":[{"name":"web","port":443}]}}"#;
-        put(&store, find("", "services").unwrap(), "s", service).await;
+        put(&store, find(SERVICES).unwrap(), "s", service).await;
         let route = to(&store, &target).await.unwrap();
         assert_eq!(route.url, "https://s.n.svc:443/convert");
         assert_eq!(route.addresses, [("10.0.0.9".to_string(), 443)]);
         let endpoints =
             r#"{"subsets":[{"addresses":[{"ip":"10.1.0.1"}],"ports":[{"name":"web","port":8443}]}]}"#;
-        put(&store, find("", "endpoints").unwrap(), "s", endpoints).await;
+        put(&store, find(ENDPOINTS).unwrap(), "s", endpoints).await;
         assert_eq!(to(&store, &target).await.unwrap().addresses, [("10.1.0.1".to_string(), 8443)]);
-        let slices = find("discovery.k8s.io", "endpointslices").unwrap();
+        let slices = find(ENDPOINT_SLICES).unwrap();
         let slice = r#"{"metadata":{"labels":{"kubernetes.io/service-name":"s"}},"ports":[{"name":"other","port":1},{"name":"web","port":9443}],
             "endpoints":[{"addresses":["10.2.0.1"],"conditions":{"ready":false}},{"addresses":["10.2.0.2"]}]}"#;
         put(&store, slices, "s-1", slice).await;

@@ -4,7 +4,7 @@ use super::Outcome;
 use crate::{authorization::RBAC_PREFIX, write::Writer};
 use std::collections::BTreeMap;
 use tenure_auth::rbac::{PolicyRule, aggregate_rules};
-use tenure_builtin::role::RBAC;
+use tenure_builtin::role::CLUSTER_ROLES;
 use tenure_catalog::{
     Target, Verb,
     object::{Stored, meta_text},
@@ -12,17 +12,17 @@ use tenure_catalog::{
 use tenure_meta::{ApiError, LabelSelector};
 use tenure_value::{Text, Value};
 
-const CLUSTER_ROLES: &str = "clusterroles";
 const COMPONENT: &str = "clusterrole-aggregation-controller";
 
 /// Whether a key is that of a cluster role.
 pub(super) fn concerns(key: &[u8]) -> bool {
-    key.strip_prefix(RBAC_PREFIX.as_bytes()).is_some_and(|rest| rest.starts_with(CLUSTER_ROLES.as_bytes()))
+    key.strip_prefix(RBAC_PREFIX.as_bytes()).is_some_and(|rest| rest.starts_with(CLUSTER_ROLES.2.as_bytes()))
 }
 
 /// Writes the rules of every aggregated cluster role that has others.
 pub(crate) async fn aggregate(writer: &Writer) -> Result<Outcome, ApiError> {
-    let handler = writer.objects.catalog.resource(RBAC.0, "v1", CLUSTER_ROLES)?;
+    let (group, version, name) = CLUSTER_ROLES;
+    let handler = writer.objects.catalog.resource(group, version, name)?;
     let stored = writer.objects.read_all(&handler.resource, "").await?;
     let roles: BTreeMap<&str, &Stored> =
         stored.iter().map(|stored| (meta_text(&stored.object, "name"), stored)).collect();

@@ -6,6 +6,7 @@ use super::{Outcome, namespaces};
 use crate::write::Writer;
 use hyper::{HeaderMap, Method, header};
 use std::{net::SocketAddr, sync::OnceLock};
+use tenure_builtin::default_objects::{DefaultObject, HOME, ROOT_CERTIFICATES, ServerFacts, default_objects};
 use tenure_catalog::{Target, Verb, object::OBJECTS};
 use tenure_http::{Query, Request};
 use tenure_meta::ApiError;
@@ -13,52 +14,6 @@ use tenure_value::{Text, Value};
 
 /// The field manager of default objects.
 const MANAGER: &str = "tenure-lifecycle";
-/// The namespace of the service that leads to the server.
-const HOME: &str = "default";
-
-/// A default object: group and resource, name, and the rest of the object.
-struct DefaultObject {
-    group: &'static str,
-    resource: &'static str,
-    name: &'static str,
-    content: fn(&DefaultObjects) -> Option<Value>,
-}
-
-/// The service that leads to the server.
-const SERVER: DefaultObject =
-    DefaultObject { group: "", resource: "services", name: "kubernetes", content: DefaultObjects::service };
-/// The endpoints of that service, in the old form and in the new.
-const ENDPOINTS: DefaultObject = DefaultObject {
-    group: "",
-    resource: "endpoints",
-    name: "kubernetes",
-    content: DefaultObjects::endpoints,
-};
-const SLICE: DefaultObject = DefaultObject {
-    group: "discovery.k8s.io",
-    resource: "endpointslices",
-    name: "kubernetes",
-    content: DefaultObjects::slice,
-};
-/// The service account of pods that name none.
-const ACCOUNT: DefaultObject = DefaultObject {
-    group: "",
-    resource: "serviceaccounts",
-    name: "default",
-    content: DefaultObjects::account,
-};
-/// The certificates that clients inside a cluster trust.
-const TRUST: DefaultObject = DefaultObject {
-    group: "",
-    resource: "configmaps",
-    name: "kube-root-ca.crt",
-    content: DefaultObjects::trust,
-};
-
-/// The default objects of the home namespace; other namespaces get those from `EVERYWHERE` on.
-const OBJECTS_OF_HOME: [DefaultObject; 5] = [SERVER, ENDPOINTS, SLICE, ACCOUNT, TRUST];
-const EVERYWHERE: usize = 3;
-
 /// What the content of default objects depends on.
 #[derive(Debug, Default)]
 pub(crate) struct DefaultObjects {
@@ -81,13 +36,14 @@ impl DefaultObjects {
 
     /// Returns the namespace to check when an object has changed.
     pub fn namespace_of_changed<'a>(&self, key: &'a str) -> Option<&'a str> {
-        let namespace = key.strip_prefix(namespaces::PREFIX).or_else(|| TRUST.namespace(key))?;
+        let namespace =
+            key.strip_prefix(namespaces::PREFIX).or_else(|| namespace_of(&ROOT_CERTIFICATES, key))?;
         self.is_for(namespace).then_some(namespace)
     }
 
     /// Returns the namespace to check when an object was deleted.
     pub fn namespace_of_deleted<'a>(&self, key: &'a str) -> Option<&'a str> {
-        let namespace = OBJECTS_OF_HOME.iter().find_map(|object| object.namespace(key))?;
+        let namespace = default_objects(HOME).iter().find_map(|object| namespace_of(object, key))?;
         self.is_for(namespace).then_some(namespace)
     }
 
@@ -95,65 +51,20 @@ impl DefaultObjects {
         self.authority.get().is_some() || namespace == HOME && self.server.get().is_some()
     }
 
-    fn of(namespace: &str) -> &'static [DefaultObject] {
-        if namespace == HOME { &OBJECTS_OF_HOME } else { &OBJECTS_OF_HOME[EVERYWHERE..] }
-    }
-
-    /// Returns the address at which others reach the server; `None` if it listens on loopback alone.
-    fn reached(&self) -> Option<SocketAddr> {
-        self.server.get().copied().filter(|at| !at.ip().is_loopback() && !at.ip().is_unspecified())
-    }
-
-    fn endpoints(&self) -> Option<Value> {
-        let at = self.reached()?;
-        let text = format!(
-            r#"{{"metadata":{{"labels":{{"endpointslice.kubernetes.io/skip-mirror":"true"}}}},"subsets":[{{
-            "addresses":[{{"ip":"{}"}}],"ports":[{{"name":"https","port":{},"protocol":"TCP"}}]}}]}}"#,
-            at.ip(),
-            at.port()
-        );
-        text.parse().ok()
-    }
-
-    fn slice(&self) -> Option<Value> {
-        let at = self.reached()?;
-        let family = if at.is_ipv4() { "IPv4" } else { "IPv6" };
-        let text = format!(
-            r#"{{"metadata":{{"labels":{{"kubernetes.io/service-name":"kubernetes"}}}},"addressType":"{family}",
-            "endpoints":[{{"addresses":["{}"],"conditions":{{"ready":true}}}}],
-            "ports":[{{"name":"https","port":{},"protocol":"TCP"}}]}}"#,
-            at.ip(),
-            at.port()
-        );
-        text.parse().ok()
-    }
-
-    fn service(&self) -> Option<Value> {
-        let port = self.server.get()?.port();
-        let text = format!(
-            r#"{{"metadata":{{"labels":{{"component":"apiserver","provider":"kubernetes"}}}},"spec":{{"type":"ClusterIP",
-            "clusterIP":"10.0.0.1","ports":[{{"name":"https","protocol":"TCP","port":443,"targetPort":{port}}}]}}}}"#
-        );
-        text.parse().ok()
-    }
-
-    fn account(&self) -> Option<Value> {
-        self.authority.get().map(|_| Value::object::<&str>([]))
-    }
-
-    fn trust(&self) -> Option<Value> {
-        let authority = self.authority.get()?;
-        Some(Value::object([("data", Value::object([("ca.crt", Value::from(authority.as_str()))]))]))
+    /// Returns the facts that the content of the objects depends on.
+    fn facts(&self) -> ServerFacts<'_> {
+        ServerFacts {
+            address: self.server.get().copied(),
+            authority: self.authority.get().map(String::as_str),
+        }
     }
 }
 
-impl DefaultObject {
-    /// Returns the namespace of a key, if it is the key of this object.
-    fn namespace<'a>(&self, key: &'a str) -> Option<&'a str> {
-        let group = if self.group.is_empty() { "core" } else { self.group };
-        let rest = key.strip_prefix(OBJECTS)?.strip_prefix(group)?.strip_prefix('/')?;
-        rest.strip_prefix(self.resource)?.strip_prefix('/')?.strip_suffix(self.name)?.strip_suffix('/')
-    }
+/// Returns the namespace of a key, if it is the key of a default object.
+fn namespace_of<'a>(object: &DefaultObject, key: &'a str) -> Option<&'a str> {
+    let group = if object.group.is_empty() { "core" } else { object.group };
+    let rest = key.strip_prefix(OBJECTS)?.strip_prefix(group)?.strip_prefix('/')?;
+    rest.strip_prefix(object.resource)?.strip_prefix('/')?.strip_suffix(object.name)?.strip_suffix('/')
 }
 
 /// Creates the default objects of the home namespace, so that the first client finds them.
@@ -174,8 +85,8 @@ pub(super) async fn apply(
     namespace: &str,
 ) -> Result<Outcome, ApiError> {
     let catalog = &writer.objects.catalog;
-    for object in DefaultObjects::of(namespace) {
-        let Some(content) = (object.content)(defaults) else { continue };
+    for object in default_objects(namespace) {
+        let Some(content) = (object.content)(&defaults.facts()) else { continue };
         let key = format!("{}{namespace}", namespaces::PREFIX);
         let Some(target) = Target::of_key(catalog, &key) else { break };
         let live = writer.objects.read(&target).await?;

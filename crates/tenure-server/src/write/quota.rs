@@ -7,6 +7,7 @@ use bytes::Bytes;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use tenure_admission::resource_quota::{GroupResource, Quota, Usage, amounts, growth};
 use tenure_builtin;
+use tenure_builtin::role::{RESOURCE_QUOTAS, VARIABLE_USAGE};
 use tenure_catalog::{
     Objects, ResourceHandler,
     object::{Stored, encode, fields, prefix},
@@ -18,8 +19,6 @@ use tokio::sync::{Mutex, MutexGuard};
 
 /// How many locks the namespaces share.
 const LOCKS: usize = 64;
-/// The resources whose usage can change while they exist.
-const VARIABLE: [&str; 3] = ["persistentvolumeclaims", "pods", "services"];
 
 /// Locks by namespace: charges to the same quotas wait for each other instead of failing with conflicts.
 pub(super) struct QuotaLocks(Vec<Mutex<()>>);
@@ -63,7 +62,7 @@ impl QuotaChange<'_> {
     /// Whether the change can change the usage of anything.
     fn is_relevant(&self) -> bool {
         let resource = &self.handler.resource;
-        let is_variable = resource.group.is_empty() && VARIABLE.contains(&resource.name.as_str());
+        let is_variable = resource.group.is_empty() && VARIABLE_USAGE.contains(&resource.name.as_str());
         resource.scope == Scope::Namespaced
             && (self.old.is_null() || self.new.is_null() || is_variable && !self.old.ptr_eq(self.new))
     }
@@ -154,7 +153,8 @@ fn group_resource(handler: &ResourceHandler) -> GroupResource<'_> {
 
 /// Reads the quotas of a namespace at a revision.
 async fn quotas(objects: &Objects, namespace: &str, at: Revision) -> Result<Vec<(Entry, Stored)>, ApiError> {
-    let Some(resource) = tenure_builtin::registry().find("", "v1", "resourcequotas") else {
+    let (group, version, name) = RESOURCE_QUOTAS;
+    let Some(resource) = tenure_builtin::registry().find(group, version, name) else {
         return Ok(Vec::new());
     };
     let listing = objects.store.list(ListRequest::prefix(prefix(resource, namespace)).at(at)).await?;
