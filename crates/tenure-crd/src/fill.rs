@@ -1,11 +1,11 @@
-//! Fills in defaults: where a field is absent, and where it is `null` although the schema does not allow `null`. A
-//! default is filled in turn, and an object that is absent and has no default of its own is not made.
+//! Defaulting: fills in absent fields, and fields that are `null` although the schema does not allow it.
+//! Defaults are defaulted recursively; an absent object without a default of its own is not created.
 
 use super::node::{Additional, Node};
 use tenure_meta::{Previous, Rebuild, map_items};
 use tenure_value::{Object, Value};
 
-/// Returns the value with its defaults; nothing where none is missing. What stood there before has them.
+/// Returns the value with its defaults; `None` if none is missing. Parts unchanged since `before` have them.
 pub(crate) fn fill(node: &Node, value: &Value, before: Previous<'_>) -> Option<Value> {
     if !node.defaults_within || before.is_unchanged(value) {
         return None;
@@ -20,7 +20,8 @@ pub(crate) fn fill(node: &Node, value: &Value, before: Previous<'_>) -> Option<V
     }
 }
 
-/// Returns what stands for a given value: its default for a `null` that may not be, or itself with defaults.
+/// Returns the replacement of a value: the default for a `null` that is not allowed, or the value with
+/// defaults.
 fn replaced(node: &Node, value: &Value, before: Previous<'_>) -> Option<Value> {
     match (&node.default, value) {
         (Some(default), Value::Null) if !node.nullable => Some(filled(node, default)),

@@ -1,5 +1,5 @@
-//! The formats of strings and numbers that are enforced. A format that is not in the table is a word for people, as
-//! it is to a kube-apiserver.
+//! The formats of strings and numbers that are enforced. Other formats are only documentation, as in
+//! kube-apiserver.
 
 use super::pattern::Pattern;
 use std::{
@@ -11,7 +11,7 @@ use tenure_value::Value;
 
 type Check = fn(&str) -> bool;
 
-/// The formats of strings, each with its check; several names of one format stand side by side.
+/// The formats of strings with their checks, grouped by format.
 const FORMATS: [(&str, Check); 27] = [
     ("bsonobjectid", |text| text.len() == 24 && text.bytes().all(|byte| byte.is_ascii_hexdigit())),
     ("byte", |text| BASE64.matches(text)),
@@ -57,12 +57,12 @@ pattern!(SSN, r"^\d{3}[- ]?\d{2}[- ]?\d{4}$");
 pattern!(UUID, "(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$");
 pattern!(DATE, r"^\d{4}-\d{2}-\d{2}$");
 
-/// Whether a string is of a format; nothing where the format is not enforced.
+/// Whether a string has a format; `None` if the format is not enforced.
 pub fn string_is(format: &str, text: &str) -> Option<bool> {
     FORMATS.iter().find(|row| row.0 == format).map(|row| row.1(text))
 }
 
-/// Whether a number is of a format.
+/// Whether a number has a format.
 pub fn number_is(format: &str, number: &Value) -> bool {
     match format {
         "int32" => number
@@ -113,7 +113,8 @@ fn is_long_part(text: &str) -> bool {
         && [bytes.first(), bytes.last()].iter().all(|byte| byte.is_some_and(alphanumeric))
 }
 
-/// One name without a dot, which may have a dash behind its first sign alone, or a domain whose last part is letters.
+/// A name without a dot, which may have a dash only after its first character, or a domain whose last part
+/// consists of letters.
 fn is_host_name(text: &str) -> bool {
     let has = |part: &str, least: usize, most: usize| (least..=most).contains(&part.chars().count());
     let is_part = |part: &str| {
@@ -140,13 +141,13 @@ fn is_host_name(text: &str) -> bool {
     text.len() <= 255 && right
 }
 
-/// An address alone, or behind a name in angle brackets.
+/// An address alone, or after a name in angle brackets.
 fn is_email(text: &str) -> bool {
     let bracketed = text.strip_suffix('>').and_then(|text| text.split_once('<')).map(|(_, address)| address);
     EMAIL.matches(bracketed.unwrap_or(text))
 }
 
-/// Four decimal numbers, with zeros before them or not, or such an address written as one of the sixth version.
+/// Four decimal numbers, with or without leading zeros, or such an address as an IPv6 address.
 fn is_ipv4(text: &str) -> bool {
     let is_part = |part: &str| {
         !part.is_empty()
@@ -158,9 +159,10 @@ fn is_ipv4(text: &str) -> bool {
     plain || text.contains('.') && text.parse::<Ipv6Addr>().is_ok_and(|of| of.to_ipv4_mapped().is_some())
 }
 
-/// Whether a text says some time in words: `1 day`, `2 weeks`, `P1D`. Only one of its numbers must have a unit.
+/// Whether a text is a duration in words: `1 day`, `2 weeks`, `P1D`. Only one of its numbers must have a
+/// unit.
 fn is_said_duration(text: &str) -> bool {
-    /// Units that stand alone, and how those begin that may go on.
+    /// Complete units, and prefixes of units.
     const WORDS: [&str; 11] = ["ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk"];
     const BEGINNINGS: [&str; 8] = ["nano", "micro", "milli", "sec", "min", "hour", "day", "week"];
     let mut rest = text;
@@ -258,7 +260,7 @@ const UNITS: [(&str, f64); 8] = [
     ("d", 86400e9),
 ];
 
-/// Reads a duration such as `1h30m` or `1.5s`.
+/// Parses a duration such as `1h30m` or `1.5s`.
 pub fn duration_nanoseconds(text: &str) -> Option<i64> {
     let (sign, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (-1.0, rest),
@@ -288,7 +290,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_take_and_refuse() {
+    fn formats_accept_and_reject_values() {
         for (format, good, bad) in [
             ("bsonobjectid", "507f1f77bcf86cd799439011", "507f"),
             ("byte", "aGk=", "a?"),
@@ -330,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_read_in_nanoseconds() {
+    fn durations_parse_to_nanoseconds() {
         for (text, nanoseconds) in
             [("1h30m", 5400 * 1_000_000_000), ("-1.5s", -1_500_000_000), ("0", 0), ("2us", 2000)]
         {

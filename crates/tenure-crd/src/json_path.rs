@@ -1,9 +1,10 @@
-//! The part of JSONPath that printer columns use: names, quoted names, indices, ranges, wildcards, and filters that
-//! compare a field with a constant, as `kubectl` reads them: `.status.conditions[?(@.type=="Ready")].status`.
+//! The subset of JSONPath that printer columns use: names, quoted names, indices, ranges, wildcards, and
+//! filters that compare a field with a constant, as in `kubectl`:
+//! `.status.conditions[?(@.type=="Ready")].status`.
 
 use tenure_value::{Text, Value};
 
-/// A path, read once and followed often.
+/// A parsed path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonPath {
     steps: Box<[Step]>,
@@ -12,7 +13,7 @@ pub struct JsonPath {
 #[derive(Clone, Debug, PartialEq)]
 enum Step {
     Name(Text),
-    /// Counted from the end where negative.
+    /// Negative numbers count from the end.
     Index(i64),
     Range {
         from: Option<i64>,
@@ -20,7 +21,7 @@ enum Step {
         by: i64,
     },
     All,
-    /// Every value below, and itself.
+    /// The value and all of its descendants.
     Descend,
     Filter {
         of: Box<[Step]>,
@@ -39,7 +40,7 @@ enum Operator {
     GreaterOrEqual,
 }
 
-/// The operators as they are written, the longer before the shorter.
+/// The operators, longest first.
 const OPERATORS: [(&str, Operator); 6] = [
     ("==", Operator::Equal),
     ("!=", Operator::NotEqual),
@@ -49,11 +50,11 @@ const OPERATORS: [(&str, Operator); 6] = [
     (">", Operator::Greater),
 ];
 
-/// How many values a path may lead to.
+/// The maximum number of results.
 const MOST_FOUND: usize = 10_000;
 
 impl JsonPath {
-    /// Reads a path; braces around it and a leading `$` mean nothing.
+    /// Parses a path; braces around it and a leading `$` are ignored.
     pub fn parse(text: &str) -> Result<JsonPath, String> {
         let text = text.trim();
         let inner = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(text);
@@ -61,7 +62,7 @@ impl JsonPath {
         Ok(JsonPath { steps: steps(inner)?.into() })
     }
 
-    /// Returns every value that the path leads to, in order.
+    /// Returns every value at the path, in order.
     pub fn find<'v>(&self, value: &'v Value) -> Vec<&'v Value> {
         follow(&self.steps, value)
     }
@@ -126,7 +127,7 @@ fn name<'t>(rest: &'t str, steps: &mut Vec<Step>) -> Result<&'t str, String> {
     Ok(rest.get(end..).unwrap_or_default())
 }
 
-/// Finds the bracket that closes, past quotes and brackets inside.
+/// Finds the closing bracket, skipping quotes and nested brackets.
 fn closing(text: &str) -> Option<usize> {
     let (mut depth, mut quote) = (0, None);
     for (at, sign) in text.char_indices() {
@@ -285,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_lead_where_kubectl_goes() {
+    fn paths_resolve_as_in_kubectl() {
         let object: Value = r#"{"spec":{"n":3,"a.b":{"c":1},"l":[{"t":"A","s":"x","n":1},{"t":"B","s":"y","n":2}]},"m":{"a":1,"b":2}}"#.parse().unwrap();
         for (path, found) in [
             (".spec.n", "[3]"),

@@ -1,8 +1,8 @@
-//! CustomResourceDefinitions: whether a definition is valid, and what its structural schema makes of an object (pruning,
-//! defaulting, validation, conversion, table columns, OpenAPI).
+//! CustomResourceDefinitions: validation of definitions, and processing of objects with their structural
+//! schemas (pruning, defaulting, validation, conversion, table columns, OpenAPI).
 //!
-//! The crate knows no built-in kind, no HTTP and no storage. Times come in as arguments; conversion webhooks are described
-//! and their answers checked, not called.
+//! The crate does not know built-in kinds, HTTP or storage. Times are arguments; conversion webhooks are
+//! described and their responses checked, not called.
 //!
 //! ```
 //! use tenure_crd::{Definition, check_create};
@@ -52,3 +52,8 @@ pub use path::SimplePath;
 pub use review::Review;
 pub use strategy::CustomResourceStrategy;
 pub use table::Column;
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,5 +1,5 @@
-//! The metadata of custom objects is that of every object: read by the one decoder of the built-in kinds, checked by
-//! the one set of rules. Embedded resources have metadata too, without a name of their own to check.
+//! The metadata of custom objects is that of every object: decoded by the decoder of the built-in kinds, and
+//! validated by the same rules. Embedded resources have metadata too, without a required name.
 
 use super::node::{Additional, Identity, Node};
 use tenure_meta::{
@@ -8,8 +8,8 @@ use tenure_meta::{
 };
 use tenure_value::{Object, Value};
 
-/// Reads the metadata of a body: wrong types are errors, unknown fields are dropped and complained of, the rest
-/// gets its canonical form. What stands beside it is left as it is, and so is what stood there before.
+/// Decodes the metadata of a body: wrong types are errors, unknown fields are dropped and reported, the rest
+/// becomes canonical. Everything else stays as it is, and so does metadata unchanged since `before`.
 pub(crate) fn decode(body: &Value, before: Previous<'_>) -> Result<Decoded, Box<DecodeError>> {
     let Some(fields) = body.as_object() else {
         let message = format!("the body must be an object, not {}", body.kind());
@@ -36,7 +36,7 @@ pub(crate) fn decode(body: &Value, before: Previous<'_>) -> Result<Decoded, Box<
     Ok(Decoded { value, strict_errors: read.strict_errors, warnings: read.warnings })
 }
 
-/// Reads the metadata of the embedded resources of an object in the same way.
+/// Decodes the metadata of the embedded resources of an object in the same way.
 pub(crate) fn decode_embedded(
     node: &Node,
     value: &mut Value,
@@ -111,8 +111,8 @@ fn own_metadata(
     Ok((new != *metadata).then(|| fields.with("metadata", new)))
 }
 
-/// Checks the metadata of an embedded resource: syntax of labels, annotations, finalizers and owners. It needs
-/// no name.
+/// Validates the metadata of an embedded resource: syntax of labels, annotations, finalizers and owner
+/// references. A name is not required.
 pub(crate) fn check_embedded(metadata: &Value, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
     let Some(fields) = metadata.as_object() else {
         let detail = format!("{path} in body must be of type object: {:?}", metadata.kind().to_string());

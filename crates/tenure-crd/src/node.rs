@@ -1,6 +1,6 @@
-//! The schema of one version as a tree that values are walked under: pruned, defaulted, validated, looked at by
-//! rules. It says what the topology in `tenure-schema` leaves out (bounds, patterns, rules, words of the
-//! schema), and is compiled once per definition.
+//! The schema of a version as a tree for traversing values: pruning, defaulting, validation, rules. It
+//! contains what the topology in `tenure-schema` omits (bounds, patterns, rules, descriptions), and is
+//! compiled once per definition.
 
 use super::{pattern::Pattern, rule::Rule};
 use std::sync::OnceLock;
@@ -8,10 +8,10 @@ use tenure_cel::Decl;
 use tenure_meta::{Previous, Rebuild, map_items};
 use tenure_value::{Object, Text, Value};
 
-/// What a value must be.
+/// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NodeType {
-    /// Anything: only unknown fields are kept, or types stand in a junctor.
+    /// Any type: only with preserved unknown fields, or with types in a junctor.
     Any,
     Object,
     Array,
@@ -22,7 +22,7 @@ pub(crate) enum NodeType {
     IntOrString,
 }
 
-/// The words of `type`.
+/// The names of types.
 const TYPES: [(&str, NodeType); 6] = [
     ("object", NodeType::Object),
     ("array", NodeType::Array),
@@ -33,7 +33,7 @@ const TYPES: [(&str, NodeType); 6] = [
 ];
 
 impl NodeType {
-    /// Returns the word of the schema.
+    /// Returns the name of the type.
     pub fn word(self) -> &'static str {
         match self {
             NodeType::Any => "",
@@ -43,14 +43,14 @@ impl NodeType {
     }
 }
 
-/// Whether fields that the schema does not name stay.
+/// Whether undeclared fields are preserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unknown {
     Pruned,
     Preserved,
 }
 
-/// What stands under names that the schema does not list.
+/// The schema of undeclared names.
 #[derive(Debug)]
 pub(crate) enum Additional {
     None,
@@ -59,7 +59,7 @@ pub(crate) enum Additional {
     Each(Box<Node>),
 }
 
-/// How the items of a list are told apart.
+/// How the items of a list are identified.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ListKind {
     Atomic,
@@ -67,7 +67,7 @@ pub(crate) enum ListKind {
     Keyed(Box<[Text]>),
 }
 
-/// Whether an object stands in the place of a whole resource.
+/// Whether an object is a complete resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Identity {
     /// An ordinary value.
@@ -78,7 +78,7 @@ pub(crate) enum Identity {
     Embedded,
 }
 
-/// One place in a schema.
+/// A node of a schema.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub of: NodeType,
@@ -87,7 +87,7 @@ pub(crate) struct Node {
     pub identity: Identity,
     pub default: Option<Value>,
     pub format: Text,
-    /// The named fields, sorted.
+    /// The declared fields, sorted.
     pub fields: Box<[(Text, Node)]>,
     pub required: Box<[Text]>,
     pub additional: Additional,
@@ -96,17 +96,17 @@ pub(crate) struct Node {
     pub bounds: Option<Box<Bounds>>,
     pub junctors: Option<Box<Junctors>>,
     pub rules: Box<[Rule]>,
-    /// What expressions see of the values, declared when first needed.
+    /// The declaration of the values for expressions, created on first use.
     pub declared: OnceLock<Option<Decl>>,
-    /// Whether a default stands here or below.
+    /// Whether this node or a descendant has a default.
     pub defaults_within: bool,
-    /// Whether a rule stands here or below.
+    /// Whether this node or a descendant has a rule.
     pub rules_within: bool,
-    /// Whether an embedded resource stands here or below.
+    /// Whether this node or a descendant is an embedded resource.
     pub embedded_within: bool,
 }
 
-/// What a value of the right type must keep to.
+/// The bounds of a value.
 #[derive(Debug, Default)]
 pub(crate) struct Bounds {
     pub values: Option<Box<[Value]>>,
@@ -139,8 +139,7 @@ impl Node {
         Node::compile(schema, Identity::Root)
     }
 
-    /// Compiles a schema. What is not understood restricts nothing: whether a definition may be stored at all
-    /// is decided before.
+    /// Compiles a schema. Unknown keywords are ignored: definitions are validated before.
     pub fn compile(schema: &Value, identity: Identity) -> Node {
         let empty = Object::default();
         let from = schema.as_object().unwrap_or(&empty);
@@ -188,7 +187,7 @@ impl Node {
             rules_within: false,
             embedded_within: false,
         };
-        // A `null` in a default that would be dropped from an object is not filled in either.
+        // A `null` in a default that would be dropped from an object is dropped from the default too.
         let default = from.get("default").filter(|value| !value.is_null());
         node.default = default
             .map(|default| drop_nulls(&node, default, Previous::UNKNOWN).unwrap_or_else(|| default.clone()));
@@ -201,7 +200,7 @@ impl Node {
         node
     }
 
-    /// Walks the nodes one step below, junctors left out.
+    /// Iterates over the child nodes, without junctors.
     pub fn below(&self) -> impl Iterator<Item = &Node> {
         let additional = match &self.additional {
             Additional::Each(node) => Some(&**node),
@@ -210,13 +209,13 @@ impl Node {
         self.fields.iter().map(|(_, node)| node).chain(additional).chain(self.items.as_deref())
     }
 
-    /// Returns the node of a named field.
+    /// Returns the node of a declared field.
     pub fn field(&self, name: &str) -> Option<&Node> {
         let at = self.fields.binary_search_by(|(field, _)| field.as_str().cmp(name)).ok()?;
         self.fields.get(at).map(|(_, node)| node)
     }
 
-    /// Returns the node of what stands under a name, listed or not.
+    /// Returns the node of a field, declared or not.
     pub fn under(&self, name: &str) -> Option<&Node> {
         self.field(name).or(match &self.additional {
             Additional::Each(node) => Some(node),
@@ -225,8 +224,8 @@ impl Node {
     }
 }
 
-/// Drops each `null` that may not be and has no default, for objects that were stored under an older schema. What stood
-/// there before has none.
+/// Drops each `null` that is neither allowed nor defaulted, for objects stored under an older schema. Parts
+/// unchanged since `before` have none.
 pub(crate) fn drop_nulls(node: &Node, value: &Value, before: Previous<'_>) -> Option<Value> {
     if before.is_unchanged(value) {
         return None;

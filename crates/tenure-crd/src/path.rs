@@ -1,16 +1,16 @@
-//! Paths of names such as `.spec.replicas`, by which a definition says where scales and selectable fields are.
+//! Simple paths such as `.spec.replicas`, by which a definition locates scale and selectable fields.
 
 use tenure_value::Text;
 
-/// A way down by names alone.
+/// A path of field names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimplePath {
-    /// The names from the root down.
+    /// The names, from the root.
     pub names: Box<[Text]>,
 }
 
 impl SimplePath {
-    /// Reads `.spec.replicas`, or `.metadata.annotations['a.b/c']`.
+    /// Parses `.spec.replicas`, or `.metadata.annotations['a.b/c']`.
     pub fn parse(text: &str) -> Option<SimplePath> {
         let mut names = Vec::new();
         let mut rest = text;
@@ -34,7 +34,7 @@ impl SimplePath {
         (!names.is_empty()).then(|| SimplePath { names: names.into() })
     }
 
-    /// Returns the name by which a field selector refers to it: `spec.color`.
+    /// Returns its name in field selectors: `spec.color`.
     pub fn selector(&self) -> String {
         self.names.join(".")
     }

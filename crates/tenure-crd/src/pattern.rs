@@ -1,18 +1,18 @@
-//! Regular expressions of schemas. They run in time linear in the text and are compiled when first used, so that a
-//! server with hundreds of definitions pays for those it needs; a definition is checked before it is stored, so
-//! one that does not compile matches nothing here.
+//! Regular expressions of schemas. Matching takes linear time. They are compiled on first use, so that a
+//! server with hundreds of definitions only compiles those it needs; definitions are validated before, so an
+//! invalid expression simply never matches here.
 
 use regex::{Regex, RegexBuilder};
 use std::sync::OnceLock;
 use tenure_value::Text;
 
-/// How large a compiled expression may be, in bytes.
+/// The maximum size of a compiled expression, in bytes.
 const MOST_BYTES: usize = 4 << 20;
 
-/// How often a part may be repeated by a count.
+/// The maximum count of a repetition.
 const MOST_REPEATS: u64 = 1000;
 
-/// A regular expression, compiled when first used.
+/// A regular expression, compiled on first use.
 #[derive(Debug)]
 pub(crate) struct Pattern {
     source: Text,
@@ -24,7 +24,7 @@ impl Pattern {
         Pattern { source: source.into(), compiled: OnceLock::new() }
     }
 
-    /// Returns the expression as it was written.
+    /// Returns the source of the expression.
     pub fn source(&self) -> &str {
         &self.source
     }
@@ -35,7 +35,7 @@ impl Pattern {
         compiled.as_ref().is_some_and(|regex| regex.is_match(text))
     }
 
-    /// Returns what is wrong with an expression.
+    /// Returns the error in an expression.
     pub fn fault(source: &str) -> Option<String> {
         compile(source).err().or_else(|| {
             let count = repeats(source).find(|count| *count > MOST_REPEATS)?;
@@ -44,7 +44,7 @@ impl Pattern {
     }
 }
 
-/// Compiles an expression as Go's `regexp` reads it: `\d`, `\w`, `\s` and `\b` mean ASCII.
+/// Compiles an expression with the syntax of Go's `regexp`: `\d`, `\w`, `\s` and `\b` are ASCII.
 pub(crate) fn compile(source: &str) -> Result<Regex, String> {
     let readable = ascii_classes(source);
     let built = RegexBuilder::new(&readable).size_limit(MOST_BYTES).build();
@@ -57,7 +57,7 @@ pub(crate) fn compile(source: &str) -> Result<Regex, String> {
     })
 }
 
-/// Writes the classes that Go limits to ASCII in that way, and `\z` unchanged.
+/// Rewrites the classes that Go limits to ASCII, and `\z`.
 fn ascii_classes(source: &str) -> String {
     let mut out = String::with_capacity(source.len() + 16);
     let mut chars = source.chars();
@@ -75,7 +75,7 @@ fn ascii_classes(source: &str) -> String {
                 (Some('W'), _) => out.push_str("[^0-9A-Za-z_]"),
                 (Some('S'), _) => out.push_str("[^\\t\\n\\x0C\\r ]"),
                 (Some('b'), false) => out.push_str("(?-u:\\b)"),
-                // Go has no other meaning for these escapes than the sign itself.
+                // In Go these escapes denote the character itself.
                 (
                     Some(sign @ ('/' | '"' | '\'' | ':' | '@' | '%' | ',' | '=' | '_' | '!' | ';' | '`')),
                     _,
@@ -96,7 +96,7 @@ fn ascii_classes(source: &str) -> String {
                     chars = rest.clone();
                     out.push('^');
                 }
-                // A bracket that comes first is a member.
+                // A closing bracket directly after the opening one is a member of the class.
                 let mut rest = chars.clone();
                 if rest.next() == Some(']') {
                     chars = rest;
@@ -114,14 +114,14 @@ fn ascii_classes(source: &str) -> String {
     out
 }
 
-/// Returns the counts of an expression that compiles: those of `{2}` and `{2,3}`.
+/// Returns the counts of all repetitions of a valid expression, such as `{2}` and `{2,3}`.
 fn repeats(source: &str) -> impl Iterator<Item = u64> {
     let is_count = |inside: &&str| inside.bytes().all(|byte| byte.is_ascii_digit() || byte == b',');
     let braces = source.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
     braces.filter(is_count).flat_map(|inside| inside.split(',')).filter_map(|count| count.parse().ok())
 }
 
-/// Copies `[:alpha:]` as it stands.
+/// Copies `[:alpha:]` unchanged.
 fn copy_named(chars: &mut std::str::Chars<'_>, out: &mut String) {
     for letter in chars.by_ref() {
         out.push(letter);
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn expressions_mean_what_they_mean_to_go() {
+    fn patterns_match_as_in_go() {
         for (pattern, text, matches) in [
             ("^x+$", "xx", true),
             ("^x+$", "xy", false),

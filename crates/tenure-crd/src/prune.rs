@@ -1,13 +1,12 @@
-//! Drops the fields that a schema does not name, and says which they were. A resource's own apiVersion, kind and
-//! metadata stay, and so do those of embedded resources; what stands in an unknown field that is kept is kept
-//! whole.
+//! Pruning: drops undeclared fields and reports them. apiVersion, kind and metadata of the resource and of
+//! embedded resources are kept; the content of a preserved unknown field is kept completely.
 
 use super::node::{Additional, Identity, Node, Unknown};
 use tenure_meta::{FieldPath, Previous, Rebuild, map_items};
 use tenure_value::{Object, Value};
 
-/// Drops unknown fields; adds the way to each to the list. Nothing is returned where nothing is dropped. What stood
-/// there before has been through this.
+/// Drops unknown fields and adds their paths to the list. Returns `None` if nothing is dropped. Parts
+/// unchanged since `before` are already pruned.
 pub(crate) fn prune(
     node: &Node,
     value: &Value,

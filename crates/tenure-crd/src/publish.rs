@@ -1,5 +1,5 @@
-//! The schema of a version as OpenAPI: in version 3 as the definition says it, in version 2 without what that cannot
-//! say. Beside it stand apiVersion, kind and metadata, as in every object.
+//! The schema of a version as OpenAPI: in version 3 as in the definition, in version 2 without unsupported
+//! keywords. apiVersion, kind and metadata are added as in every object.
 
 use super::definition::{Definition, Version};
 use tenure_meta::OpenApiVersion;
@@ -11,18 +11,18 @@ const API_VERSION: &str = "APIVersion defines the version of the schema that thi
 const KIND: &str = "Kind is the type of this object, in camel case.";
 const STANDARD: &str = "Standard object's metadata.";
 
-/// Keywords that version 2 does not have.
+/// Keywords that version 2 does not support.
 const NOT_IN_V2: [&str; 6] = ["nullable", "allOf", "anyOf", "oneOf", "not", "default"];
 
 impl Definition {
-    /// Returns the name of the kind's component at a version: `com.example.v1.Widget`.
+    /// Returns the component name of the kind in a version: `com.example.v1.Widget`.
     pub fn component_name(&self, version: &Version) -> String {
         let group: Vec<&str> = self.group.split('.').rev().collect();
         format!("{}.{}.{}", group.join("."), version.name, self.names.kind)
     }
 
-    /// Returns the components that a version publishes: the kind and the list of its objects, each with its
-    /// name. They refer to the metadata of every object by reference.
+    /// Returns the components of a version: the kind and its list, each with its name. They reference the
+    /// common metadata.
     pub fn components(&self, version: &Version, dialect: OpenApiVersion) -> Vec<(String, Value)> {
         let name = self.component_name(version);
         let list_name = name.replace(&format!(".{}", self.names.kind), &format!(".{}", self.names.list_kind));
@@ -34,7 +34,7 @@ impl Definition {
         let identity = ("x-kubernetes-group-version-kind", self.identity(version, &self.names.kind));
         let schema = match dialect {
             OpenApiVersion::V3 => published(version.schema()),
-            // Whoever reads version 2 takes the properties that are told for all there are.
+            // Clients treat the properties of version 2 as complete.
             OpenApiVersion::V2 if preserves(version.schema()) => {
                 return Value::object([("type", Value::from("object")), identity]);
             }
@@ -96,7 +96,7 @@ fn plain_reference(name: &str, dialect: OpenApiVersion) -> Value {
     Value::object([("$ref", Value::from(format!("{place}{name}")))])
 }
 
-/// Refers with words beside; version 3 ignores what stands beside a reference, so it is wrapped there.
+/// Returns a reference with a description; version 3 ignores siblings of a reference, so it is wrapped there.
 fn reference(name: &str, words: &str, dialect: OpenApiVersion) -> Value {
     let plain = plain_reference(name, dialect);
     match dialect {
@@ -110,7 +110,7 @@ fn reference(name: &str, words: &str, dialect: OpenApiVersion) -> Value {
     }
 }
 
-/// In version 3 a schema stands as it is, except that embedded resources show what every object has.
+/// Version 3 publishes a schema unchanged, except that embedded resources get the common fields of objects.
 fn published(schema: &Value) -> Value {
     let Some(fields) = schema.as_object() else { return schema.clone() };
     let mut out = mapped(fields, &published);
@@ -125,7 +125,7 @@ fn published(schema: &Value) -> Value {
     out.into()
 }
 
-/// Applies a change to every schema one step below.
+/// Applies a change to every child schema.
 fn mapped(fields: &Object, change: &dyn Fn(&Value) -> Value) -> Object {
     Object::from_sorted(fields.iter().map(|(name, value)| {
         let value = match (name.as_str(), value) {
@@ -149,8 +149,9 @@ fn preserves(schema: &Value) -> bool {
     is_set(schema, "x-kubernetes-preserve-unknown-fields")
 }
 
-/// Says what version 2 can say of a schema. Where a client would refuse what the server takes (`null`, either of two
-/// types, unknown fields), nothing is said, so that validation on the client's side stays out of the way.
+/// Reduces a schema to what version 2 supports. Where a client would reject values that the server accepts
+/// (`null`, either of two types, unknown fields), the schema is omitted, so that client-side validation does
+/// not get in the way.
 fn reduced(schema: &Value) -> Value {
     let Some(fields) = schema.as_object() else { return schema.clone() };
     let mut out = mapped(fields, &reduced);
@@ -174,7 +175,7 @@ fn reduced(schema: &Value) -> Value {
     without_nullable(out, fields).into()
 }
 
-/// Asks for no property that may be null: to a client who cannot be told so, null is as good as missing.
+/// Removes nullable properties from the required ones, since version 2 cannot express them.
 fn without_nullable(out: Object, fields: &Object) -> Object {
     let Some(required) = out.get("required").and_then(Value::as_array) else { return out };
     let nullable = |name: &Value| {
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_is_published_with_what_every_object_has() {
+    fn a_kind_is_published_with_the_common_fields_of_objects() {
         let definition = definition(
             r#"{"type":"object","description":"A widget","properties":{"spec":{"type":"object","properties":{"l":{"type":"array","items":{"type":"string"},"x-kubernetes-list-type":"set"}}}}}"#,
         );

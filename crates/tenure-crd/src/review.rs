@@ -1,16 +1,16 @@
-//! The question that a conversion webhook is asked, and what its answer must be. A webhook converts content, labels
-//! and annotations; everything else of an object's identity is what it was, whatever the answer says.
+//! The request to a conversion webhook, and the validation of its response. A webhook may change content,
+//! labels and annotations; the rest of the metadata is restored.
 
 use tenure_meta::Row;
 use tenure_value::{Object, Text, Value};
 
 const GROUP: &str = "apiextensions.k8s.io";
-/// The versions of the question that are spoken; both have the same form.
+/// The supported versions of ConversionReview; both have the same structure.
 const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
-/// What a webhook may change of the metadata.
+/// The metadata that a webhook may change.
 const CHANGEABLE: [&str; 2] = ["annotations", "labels"];
 
-/// A question to a conversion webhook.
+/// A request to a conversion webhook.
 pub struct Review<'o> {
     uid: Text,
     api_version: String,
@@ -19,8 +19,8 @@ pub struct Review<'o> {
 }
 
 impl<'o> Review<'o> {
-    /// Asks for objects at a version; `spoken` are the versions of the question that the webhook understands, the
-    /// preferred one first.
+    /// Creates a request to convert objects to a version; `spoken` are the versions of ConversionReview that
+    /// the webhook supports, preferred first.
     pub fn new(uid: Text, spoken: &[Text], desired: &str, objects: Vec<&'o Value>) -> Review<'o> {
         let known = spoken.iter().find(|version| VERSIONS.contains(&version.as_str()));
         let version = known.map_or(VERSIONS[0], Text::as_str);
@@ -43,7 +43,7 @@ impl<'o> Review<'o> {
         ])
     }
 
-    /// Reads the answer: as many objects as were asked for, in their order, each the one that was asked for.
+    /// Parses the response: the requested objects, in their order.
     pub fn answer(&self, answer: &Value) -> Result<Vec<Value>, String> {
         let converted = self.check(answer).map_err(|why| self.failed(&why))?;
         if converted.len() != self.objects.len() {
@@ -64,7 +64,7 @@ impl<'o> Review<'o> {
             .collect()
     }
 
-    /// Returns the words for a webhook that did not do its work.
+    /// Returns the message for a webhook that failed.
     pub fn failed(&self, why: &str) -> String {
         format!("{} failed: {why}", self.webhook())
     }
@@ -99,7 +99,7 @@ impl<'o> Review<'o> {
         }
     }
 
-    /// Checks a converted object and gives it back all that it may not change.
+    /// Checks a converted object and restores everything that must not change.
     fn restored(&self, original: &Value, converted: &Value) -> Result<Value, String> {
         let fields = converted.as_object().ok_or_else(|| format!("it is {}", converted.kind()))?;
         let version = converted.text("apiVersion");
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_identifies_an_object_survives_its_conversion() {
+    fn the_identity_of_an_object_survives_its_conversion() {
         let object: Value = ASKED.parse().unwrap();
         asked(&object, |review| {
             assert_eq!(review.question().text("apiVersion"), "apiextensions.k8s.io/v1");
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_none_is_refused_with_what_is_wrong() {
+    fn invalid_responses_are_rejected_with_the_reason() {
         let object: Value = ASKED.parse().unwrap();
         let changed = |from: &str, to: &str| format!("[{}]", GIVEN.replace(from, to));
         let success = r#"{"status":"Success"}"#;

@@ -1,11 +1,11 @@
-//! One rule of a schema (`x-kubernetes-validations`) and its compiled program.
+//! A rule of a schema (`x-kubernetes-validations`) and its compiled program.
 
 use std::sync::OnceLock;
 use tenure_cel::{Decl, Env, Error, Type};
 use tenure_meta::Row;
 use tenure_value::{Text, Value};
 
-/// How long an expression may be, in bytes.
+/// The maximum length of an expression, in bytes.
 pub(crate) const MOST_BYTES: usize = 16 << 10;
 
 /// A rule of a schema.
@@ -24,9 +24,9 @@ pub(crate) struct Rule {
 #[derive(Debug)]
 pub(crate) struct Program {
     pub rule: tenure_cel::Program,
-    /// The message that the rule makes; why it cannot, where its expression is wrong.
+    /// The compiled message expression, or its error.
     pub message: Option<Result<tenure_cel::Program, String>>,
-    /// Whether the rule compares with the old value.
+    /// Whether the rule is a transition rule.
     pub is_transition: bool,
 }
 
@@ -46,7 +46,7 @@ impl Rule {
         }
     }
 
-    /// Returns the rule compiled for the values that a declaration describes; the first call compiles.
+    /// Returns the rule compiled for the declared values; compiles it on first use.
     pub fn program(&self, decl: Option<&Decl>) -> Result<&Program, &str> {
         self.program.get_or_init(|| self.compile(decl)).as_ref().map_err(String::as_str)
     }
@@ -79,7 +79,7 @@ impl Rule {
         Ok(Program { rule, message, is_transition })
     }
 
-    /// Returns what is said when the rule does not hold.
+    /// Returns the message of a violated rule.
     pub fn words(&self) -> String {
         match self.message.trim() {
             "" => format!("failed rule: {}", self.source.trim()),
@@ -88,7 +88,7 @@ impl Rule {
     }
 }
 
-/// Says why an expression cannot be compiled.
+/// Returns why an expression cannot be compiled.
 pub(crate) fn compile_detail(what: &str, error: &Error) -> String {
     match error {
         Error::Compile(issues) => format!("{what}compilation failed: {issues}"),

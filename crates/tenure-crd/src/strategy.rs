@@ -16,14 +16,14 @@ use tenure_value::{Text, Value};
 pub struct CustomResourceStrategy {
     resource: Arc<Resource>,
     definition: Arc<Definition>,
-    /// The place of the version in the definition.
+    /// The index of the version in the definition.
     version: usize,
     stores_as_served: bool,
 }
 
 impl CustomResourceStrategy {
-    /// Makes the strategy of a resource; none where the definition has no such version. `stored_versions` are the
-    /// versions in which objects are stored, by the status of the definition.
+    /// Creates the strategy of a resource; `None` if the definition has no such version. `stored_versions`
+    /// come from the status of the definition.
     pub fn new(
         definition: Arc<Definition>,
         resource: Arc<Resource>,
@@ -119,7 +119,7 @@ impl Strategy for CustomResourceStrategy {
 
     fn canonicalize(&self, object: Value, previous: Previous<'_>) -> Value {
         match self.stores_as_served {
-            // Live and new object are complete, so that nothing is to be filled in or pruned.
+            // Live and new object are complete, so nothing needs defaulting or pruning.
             true => self.version().without_nulls(object, previous),
             false => self.version().read_stored(&object),
         }
@@ -159,7 +159,7 @@ impl Strategy for CustomResourceStrategy {
     }
 
     fn noop_apply_is_final(&self) -> bool {
-        // A webhook converts as it likes, and a transition rule may reject what does not change.
+        // The result of a webhook is unpredictable, and a transition rule may reject an unchanged object.
         self.definition.conversion == Conversion::None && !self.version().has_transitions()
     }
 

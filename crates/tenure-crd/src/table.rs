@@ -1,10 +1,10 @@
-//! Objects as rows of a table: the columns that a definition lists, or the age where it lists none.
+//! Objects as table rows: the columns of a definition, or the age if it has none.
 
 use super::json_path::JsonPath;
 use tenure_meta::{Row, Timestamp, time::Precision, time::age};
 use tenure_value::{Text, Value};
 
-/// What the cells of a column are.
+/// The type of the cells of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CellType {
     Integer,
@@ -31,7 +31,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// Reads the columns of a version; where there are none, the age stands alone.
+    /// Parses the columns of a version; the default is the age.
     pub(crate) fn read_all(columns: &[Value]) -> Box<[Column]> {
         if columns.is_empty() {
             let age = [
@@ -83,7 +83,7 @@ impl Column {
             },
             CellType::Boolean => first.as_bool().map_or(Value::Null, Value::Bool),
             CellType::String if first.is_null() => Value::Null,
-            // Of several values the first is shown, as in every other column.
+            // If a path has several values the first is shown.
             CellType::String => Value::from(written(first)),
             CellType::Date => match first.as_str() {
                 None => Value::Null,
@@ -104,7 +104,7 @@ fn written(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_string)
 }
 
-/// Returns the definitions of all columns, the name first.
+/// Returns the definitions of all columns, starting with the name.
 pub(crate) fn definitions(columns: &[Column]) -> Value {
     let name = Value::object([
         ("name", Value::from("Name")),
@@ -116,7 +116,7 @@ pub(crate) fn definitions(columns: &[Column]) -> Value {
     Value::array(std::iter::once(name).chain(columns.iter().map(|column| column.definition.clone())))
 }
 
-/// Returns an object's cells.
+/// Returns the cells of an object.
 pub(crate) fn cells(columns: &[Column], object: &Value, now: Timestamp) -> Vec<Value> {
     let name = object.at(["metadata", "name"]).cloned().unwrap_or_else(|| Value::from(Text::default()));
     std::iter::once(name).chain(columns.iter().map(|column| column.cell(object, now))).collect()
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_age_stands_where_no_column_is_listed() {
+    fn the_age_is_the_default_column() {
         let columns = Column::read_all(&[]);
         assert_eq!(definitions(&columns).as_array().unwrap()[1].get("name"), Some(&"Age".into()));
     }

@@ -1,5 +1,5 @@
-//! Checks values against their schema. An unchanged part of an object is not checked again: what was accepted once
-//! (under an older schema, say) does not stand in the way of an unrelated change.
+//! Validation of values against their schema. Unchanged parts of an object are not validated again: a value
+//! accepted earlier (under an older schema, for example) does not block an unrelated change.
 
 use super::{
     format,
@@ -9,10 +9,10 @@ use std::collections::{HashMap, HashSet};
 use tenure_meta::{FieldError, FieldPath, object_meta::version_fault};
 use tenure_value::{Array, Object, Text, Value};
 
-/// How many errors are reported of one object.
+/// The maximum number of errors reported for an object.
 pub(crate) const MOST_FAULTS: usize = 100;
 
-/// Checks a value that replaces another, or a new one. The node of the old value is the same.
+/// Validates a new value, or one that replaces an old value with the same node.
 pub(crate) fn check(
     node: &Node,
     value: &Value,
@@ -25,7 +25,7 @@ pub(crate) fn check(
         return;
     }
     if value.is_null() && node.nullable {
-        // Nothing is checked of a null but whether it is among the values that are listed.
+        // A null is only checked against the enum.
         if let Some(values) = node.bounds.as_ref().and_then(|bounds| bounds.values.as_ref())
             && !values.contains(value)
         {
@@ -55,7 +55,7 @@ pub(crate) fn check(
     }
 }
 
-/// Whether a value is of a type; a float without a fraction that fits into 64 bits is an integer.
+/// Whether a value has a type; an integral float that fits 64 bits is an integer.
 fn is_of(of: NodeType, value: &Value) -> bool {
     match of {
         NodeType::Any => true,
@@ -77,10 +77,10 @@ fn is_whole(value: &Value) -> bool {
     }
 }
 
-/// From where on a number is no integer of 64 bits.
+/// Numbers from here on are not 64-bit integers.
 const MOST_WHOLE: f64 = 9_223_372_036_854_775_808.0;
 
-/// What a value is, in the words of schemas.
+/// Returns the schema type of a value.
 fn word(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -163,7 +163,7 @@ fn is_multiple(value: &Value, factor: &Value) -> bool {
     if factor == 0.0 {
         return true;
     }
-    // Most decimal fractions are not exact: 0.3 is a multiple of 0.1 although the quotient is not whole.
+    // Most decimal fractions are not exact: 0.3 is a multiple of 0.1 although the quotient is not integral.
     let times = value / factor;
     (times - times.round()).abs() <= f64::EPSILON * times.abs().max(1.0)
 }
@@ -175,7 +175,7 @@ fn check_text(
     path: &FieldPath<'_>,
     errors: &mut Vec<FieldError>,
 ) {
-    // Counting is spared where the bytes decide already.
+    // The number of bytes may already decide.
     let length = || text.chars().count() as u64;
     if let Some(most) = bounds.max_length.filter(|most| text.len() as u64 > *most && length() > *most) {
         errors.push(FieldError::too_long(path, most));
@@ -250,7 +250,7 @@ fn check_junctors(junctors: &Junctors, value: &Value, path: &FieldPath<'_>, erro
     if junctors.not.as_ref().is_some_and(holds) {
         say("must not validate the schema (not)");
     }
-    // What all of them ask for is said in their own words.
+    // Errors of `allOf` are reported individually.
     for node in &junctors.all_of {
         check(node, value, None, path, errors);
     }
@@ -286,7 +286,7 @@ fn check_fields(
     }
 }
 
-/// Checks what an embedded resource is.
+/// Validates the identity of an embedded resource.
 fn check_identity(fields: &Object, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
     for name in ["apiVersion", "kind"] {
         match fields.get(name) {
@@ -337,7 +337,7 @@ fn check_items(
             for (at, item) in items.iter().enumerate() {
                 let is_repeated = match items.len() <= FEW {
                     true => items.iter().take(at).any(|other| has_key_of(keys, other, item)),
-                    // An item without its keys is reported for that.
+                    // An item without keys is reported elsewhere.
                     false => key_of(keys, item).is_some_and(|key| !seen.insert(canonical(&key))),
                 };
                 if is_repeated {
@@ -357,7 +357,7 @@ fn key_of(keys: &[Text], item: &Value) -> Option<Value> {
     (!key.is_empty()).then(|| Value::object(key))
 }
 
-/// Writes a value so that equal ones are written alike; numbers count by amount.
+/// Formats a value so that equal values have equal text; numbers are compared by value.
 fn canonical(value: &Value) -> String {
     match value {
         Value::Float(number) if number.get().fract() == 0.0 && number.get().abs() < 9e15 => {
@@ -367,10 +367,10 @@ fn canonical(value: &Value) -> String {
     }
 }
 
-/// Up to how many items are compared with each other rather than looked up.
+/// Up to this number of items are compared pairwise instead of indexed.
 const FEW: usize = 16;
 
-/// Whether two items have the same keys, numbers by amount; items without any have not.
+/// Whether two items have the same keys, with numbers compared by value; items without keys do not.
 fn has_key_of(keys: &[Text], one: &Value, other: &Value) -> bool {
     let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else { return false };
     let mut pairs = keys.iter().map(|name| (one.get(name), other.get(name)));
@@ -385,11 +385,11 @@ fn has_key_of(keys: &[Text], one: &Value, other: &Value) -> bool {
     }) && found
 }
 
-/// The items of the old list, found by their keys. Items of other lists have no past of their own.
+/// The items of the old list by their keys. Items of other lists cannot be matched.
 pub(crate) struct Correlated<'o> {
     keys: &'o [Text],
     old: &'o [Value],
-    /// By their keys, where there are many.
+    /// By their keys, if there are many.
     found: HashMap<String, &'o Value>,
 }
 
@@ -403,7 +403,7 @@ impl<'o> Correlated<'o> {
         Correlated { keys, old: old.items(), found }
     }
 
-    /// Returns what an item was that stands at a place now; most stand where they stood.
+    /// Returns the old item at the same keys; most items keep their position.
     pub fn before(&self, at: usize, item: &Value) -> Option<&'o Value> {
         let is_it = |old: &&'o Value| has_key_of(self.keys, old, item);
         if let Some(old) = self.old.get(at).filter(is_it) {

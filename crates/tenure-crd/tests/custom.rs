@@ -1,5 +1,5 @@
-//! Definitions and objects as recorded from a kube-apiserver: what is refused and why, what an accepted object looks
-//! like. `data/custom.json` holds definitions and cases; a case without an object is about the definition.
+//! Definitions and objects recorded from kube-apiserver: rejections with their reasons, and accepted objects.
+//! `data/custom.json` contains definitions and cases; a case without an object is about the definition.
 
 use tenure_crd::{Conversion, Definition, WebhookTarget, check_create, check_update};
 use tenure_value::Value;
@@ -12,7 +12,7 @@ fn items<'v>(of: &'v Value, name: &str) -> &'v [Value] {
     of.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
 }
 
-/// The causes of a failure as reason, message and field.
+/// The causes of an error as reason, message and field.
 fn causes(of: &[tenure_meta::FieldError]) -> Vec<Value> {
     let row = |cause: &tenure_meta::FieldError| {
         Value::object([
@@ -25,7 +25,7 @@ fn causes(of: &[tenure_meta::FieldError]) -> Vec<Value> {
 }
 
 #[test]
-fn definitions_and_objects_fare_as_recorded() {
+fn definitions_and_objects_behave_as_recorded() {
     let recorded = recorded();
     let definitions = items(&recorded, "definitions");
     let mut differences = Vec::new();
@@ -70,13 +70,13 @@ fn definitions_and_objects_fare_as_recorded() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// A wrong type is reported twice by a kube-apiserver, the second time without its place.
+/// kube-apiserver reports a wrong type twice, the second time without its path.
 fn is_echo(cause: &Value) -> bool {
     let message = cause.get("message").and_then(Value::as_str).unwrap_or_default();
     cause.get("field") == Some(&"<nil>".into()) && message.contains("Checked value must be of type")
 }
 
-/// A definition that is right, with one part of its text replaced.
+/// A valid definition with one part of its text replaced.
 fn changed(from: &str, to: &str) -> Value {
     let right = r#"{"metadata":{"name":"widgets.example.com"},"spec":{"conversion":{"strategy":"None"},"group":"example.com","names":{"kind":"Widget","listKind":"WidgetList","plural":"widgets","singular":"widget","shortNames":["wd"]},"scope":"Namespaced",
         "versions":[{"name":"v1","served":true,"storage":true,"subresources":{"status":{},"scale":{"specReplicasPath":".spec.n","statusReplicasPath":".status.n"}},
@@ -89,7 +89,7 @@ fn changed(from: &str, to: &str) -> Value {
 }
 
 #[test]
-fn each_fault_of_a_definition_is_named_with_its_place() {
+fn errors_of_definitions_have_a_path() {
     assert_eq!(causes(&check_create(&changed("", ""))), Vec::<Value>::new());
     for (from, to, field, message) in [
         (
@@ -180,7 +180,7 @@ fn a_served_definition_keeps_its_names_and_its_stored_versions() {
 }
 
 #[test]
-fn a_definition_is_read_with_all_that_the_server_needs() {
+fn a_definition_is_compiled_completely() {
     let definition = Definition::read(&changed("", "")).unwrap();
     let resources = definition.resources();
     assert_eq!(resources.iter().map(|of| of.version.as_str()).collect::<Vec<_>>(), ["v2", "v1"]);
@@ -189,7 +189,7 @@ fn a_definition_is_read_with_all_that_the_server_needs() {
     let v1 = definition.version("v1").unwrap();
     assert_eq!(v1.selectable[0].selector(), "spec.s");
     assert_eq!(definition.storage_version().unwrap().name, "v1");
-    // What another version does not know is left out, and it adds no defaults of its own.
+    // Fields that another version does not have are dropped, and it adds no defaults of its own.
     let object: Value =
         r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"n":1,"s":"t"}}"#
             .parse()

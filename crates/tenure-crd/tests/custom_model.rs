@@ -1,5 +1,5 @@
-//! Pruning, defaulting and validation of random objects under random structural schemas, against a slow model that
-//! reads the schema anew at every step and copies everything.
+//! Pruning, defaulting and validation of random objects with random structural schemas, compared with a slow
+//! model that interprets the schema at every step and copies everything.
 
 use proptest::{collection::vec, prelude::*, sample::subsequence};
 use tenure_crd::{Definition, check_create};
@@ -7,7 +7,7 @@ use tenure_value::{Object, Value};
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 
-/// A value that may or may not fit.
+/// A value that may or may not match.
 fn any_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         1 => Just(Value::Null),
@@ -114,7 +114,7 @@ fn option<T: std::fmt::Debug + Clone>(of: impl Strategy<Value = T>) -> impl Stra
     prop_oneof![2 => Just(None), 1 => of.prop_map(Some)]
 }
 
-/// Gives a schema, and those one step below, a default where the value is one that a definition may have.
+/// Adds defaults to a schema and its children if a definition may have them.
 fn with_default(schema: Value, default: Value) -> Value {
     let mut schema = schema;
     if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
@@ -131,7 +131,7 @@ fn with_default(schema: Value, default: Value) -> Value {
     if fits { with(schema, vec![("default", default)]) } else { schema }
 }
 
-/// The slow model: plain recursion over the text of the schema.
+/// The slow model: plain recursion over the schema document.
 mod model {
     use super::*;
 
@@ -280,7 +280,8 @@ fn count_fields(value: &Value) -> usize {
     }
 }
 
-/// How many cases there are; `PROPTEST_CASES` asks for more. A failure prints the smallest schema and object that show it.
+/// The number of cases; `PROPTEST_CASES` overrides it. A failure prints the smallest schema and object that
+/// reproduce it.
 fn config() -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
     ProptestConfig {
@@ -292,7 +293,7 @@ fn config() -> ProptestConfig {
 }
 
 #[test]
-fn a_null_that_may_not_be_is_no_part_of_a_default() {
+fn a_null_that_is_not_allowed_is_dropped_from_a_default() {
     let schema: Value = r#"{"type":"object","properties":{"a":{"x-kubernetes-preserve-unknown-fields":true},
         "b":{"type":"object","properties":{"c":{"x-kubernetes-preserve-unknown-fields":true}},"default":{"c":null}}},"default":{"a":null}}"#
         .parse()
@@ -309,7 +310,8 @@ proptest! {
 
     #[test]
     fn objects_fare_as_the_model_says(schema in any_schema(), spec in any_value()) {
-        // A definition comes as text, in which a whole float is an integer; the model reads the same text.
+        // A definition is parsed from text, in which an integral float is an integer; the model uses the same
+        // text.
         let schema: Value = schema.to_string().parse().unwrap();
         let definition = definition(&schema);
         let refused = check_create(&definition);

@@ -1,5 +1,4 @@
-//! Rules of custom resources: what they see, what they say, what they may cost, and which of them a definition may
-//! have.
+//! Rules of custom resources: variables, messages, costs, and which rules a definition may have.
 
 use tenure_crd::{Definition, check_create};
 use tenure_value::Value;
@@ -20,14 +19,14 @@ fn object(spec: &str) -> Value {
         .unwrap()
 }
 
-/// The fields and messages of what is wrong.
+/// The fields and messages of errors.
 fn wrong(of: Vec<tenure_meta::FieldError>) -> Vec<String> {
     of.into_iter().map(|cause| format!("{}: {}", cause.path, cause.message)).collect()
 }
 
 fn create(schema: &str, spec: &str) -> Vec<String> {
     let definition = definition(schema);
-    // What functions make of literals has no declared size, so that many cannot be estimated.
+    // Results of functions on literals have no declared size, so many costs cannot be estimated.
     let mut found = wrong(check_create(&definition));
     found.retain(|found| !found.contains("rule cost"));
     assert_eq!(found, Vec::<String>::new(), "{schema}");
@@ -56,7 +55,7 @@ const SPEC: &str = r#"{"i":3,"n":2,"s":"hello","b":true,"ios":"50%","l":[1,2,3],
     "m":{"k":"v","a.b":"c"},"o":{"a-b":7,"namespace":"ns"},"t":"2024-01-02T03:04:05Z","d":"1h30m","y":"aGk=","nu":null}"#;
 
 #[test]
-fn rules_see_the_object_as_its_schema_says() {
+fn rules_have_the_types_of_the_schema() {
     for rule in [
         "self.i == 3 && self.i + 1 > 3 && self.i % 2 == 1 && -self.i < 0",
         "self.n == 2.0 && self.n / 4.0 == 0.5",
@@ -93,9 +92,9 @@ fn rules_see_the_object_as_its_schema_says() {
     }
 }
 
-/// The libraries that Kubernetes documents, each function at least once.
+/// The libraries documented by Kubernetes, each function at least once.
 #[test]
-fn rules_have_the_functions_that_kubernetes_documents() {
+fn rules_have_the_documented_functions() {
     for rule in [
         // Lists.
         "[1, 2, 2].isSorted() && [1, 2].sum() == 3 && [1, 2].min() == 1 && [1.5, 2.0].max() == 2.0",
@@ -108,7 +107,7 @@ fn rules_have_the_functions_that_kubernetes_documents() {
         "'a,b,c'.split(',', 2) == ['a', 'b,c'] && 'abc'.substring(1) == 'bc' && 'aXbX'.replace('X', '', 1) == 'abX'",
         "'abc 123'.find('[0-9]+') == '123' && '1 2 3'.findAll('[0-9]', 2) == ['1', '2']",
         "'%s is %d or %.1f'.format(['a', 1, 2.5]) == 'a is 1 or 2.5'",
-        // URLs, addresses and ranges of them.
+        // URLs, IP addresses and networks.
         "url('https://a.com:80/p?q=1').getScheme() == 'https' && url('https://a.com:80/p').getPort() == '80'",
         "url('https://a.com/p').getHostname() == 'a.com' && url('https://a.com/p q').getEscapedPath() == '/p%20q'",
         "url('https://a.com/?k=v').getQuery()['k'] == ['v'] && !isURL('../a')",
@@ -153,7 +152,7 @@ fn rules_have_the_functions_that_kubernetes_documents() {
 }
 
 #[test]
-fn a_broken_rule_says_so_in_its_own_words() {
+fn a_violated_rule_reports_its_own_message() {
     let rule = |extra: &str| {
         format!(
             r#"{{"type":"object","properties":{{"a":{{"type":"integer"}},"b":{{"type":"integer"}}}},"x-kubernetes-validations":[{{"rule":"self.a < self.b"{extra}}}]}}"#
@@ -198,9 +197,9 @@ fn transition_rules_compare_with_the_old_value() {
     assert_eq!(update(optional, r#"{"a":1}"#, r#"{"a":2}"#), Vec::<String>::new());
 }
 
-/// Items of atomic lists and of sets have no past; those of keyed lists and the values of maps do.
+/// Items of atomic lists and sets have no old value; items of keyed lists and values of maps do.
 #[test]
-fn transition_rules_stand_where_the_old_value_can_be_found() {
+fn transition_rules_need_values_that_can_be_matched() {
     let rule = r#""x-kubernetes-validations":[{"rule":"self == oldSelf"}]"#;
     let object = format!(
         r#"{{"type":"object","required":["name"],"properties":{{"name":{{"type":"string","maxLength":9}},"v":{{"type":"integer",{rule}}}}}}}"#
@@ -250,7 +249,7 @@ fn transition_rules_stand_where_the_old_value_can_be_found() {
 }
 
 #[test]
-fn what_is_unchanged_does_not_stand_in_the_way() {
+fn unchanged_values_are_not_validated() {
     let schema = r#"{"type":"object","properties":{"a":{"type":"integer","maximum":5},"b":{"type":"string"},"r":{"type":"integer","x-kubernetes-validations":[{"rule":"self > 0"}]},
         "at":{"type":"array","items":{"type":"integer","maximum":5}},
         "l":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],"items":{"type":"object","required":["name"],"properties":{"name":{"type":"string","maxLength":1},"v":{"type":"integer"}}}}}}"#;
@@ -265,7 +264,7 @@ fn what_is_unchanged_does_not_stand_in_the_way() {
         update(schema, old, &old.replace("-1", "-2")),
         ["spec.r: Invalid value: -2: failed rule: self > 0"]
     );
-    // Items of a list without keys have no past; those of a keyed list do.
+    // Items of a list without keys have no old value; those of a keyed list do.
     assert_eq!(
         update(schema, old, &old.replace("[9]", "[9,1]"))[0],
         "spec.at[0]: Invalid value: 9: spec.at[0] in body should be less than or equal to 5"
@@ -285,7 +284,7 @@ fn a_rule_that_costs_too_much_is_stopped() {
 }
 
 #[test]
-fn what_is_wrong_with_a_rule_is_told_with_its_place() {
+fn errors_of_rules_have_a_path() {
     for (rule, expected) in [
         ("self.z == 100", "ERROR: <input>:1:5: undefined field 'z'\n | self.z == 100\n | ....^"),
         (
@@ -311,7 +310,7 @@ fn what_is_wrong_with_a_rule_is_told_with_its_place() {
 }
 
 #[test]
-fn definitions_with_rules_that_cannot_work_are_refused() {
+fn definitions_with_invalid_rules_are_rejected() {
     for (rule, expected) in [
         ("self.z == 100", "undefined field 'z'"),
         ("self = 42", "Syntax error"),
@@ -400,7 +399,7 @@ fn definitions_with_rules_that_cannot_work_are_refused() {
 }
 
 #[test]
-fn no_rule_runs_away_on_large_values() {
+fn rules_on_large_values_are_stopped() {
     let text = "a".repeat(1 << 20);
     let list = Value::array((0..20_000).map(Value::Int));
     let spec = Value::object([("l", list), ("s", Value::from(text.as_str())), ("y", Value::from(text))]);
@@ -423,7 +422,7 @@ fn no_rule_runs_away_on_large_values() {
             "s":{{"type":"string"}},"y":{{"type":"string","format":"byte"}}}}}}"#,
             Value::from(rule)
         );
-        // Such a rule is refused with its definition; here it runs all the same.
+        // Such a rule is rejected with its definition; here it is evaluated anyway.
         let definition = Definition::read(&definition(&schema)).unwrap();
         let start = std::time::Instant::now();
         let found = wrong(definition.versions[0].validate_create(&object(&spec.to_string())));

@@ -1,15 +1,15 @@
-//! What the server says of a definition in its status: which names it took, whether the resource is served, which
-//! versions objects may be stored in. Two definitions of one group cannot have the same name for anything.
+//! The status of a definition: accepted names, whether the resource is established, stored versions. Two
+//! definitions of a group cannot use the same name.
 
 use super::ResourceNames;
 use std::collections::HashMap;
 use tenure_meta::{Row, Timestamp, time::Precision};
 use tenure_value::{Object, Text, Value};
 
-/// The finalizer that holds a definition until its objects are gone.
+/// The finalizer that delays the deletion of a definition until its objects are deleted.
 pub const CLEANUP_FINALIZER: &str = tenure_meta::object_meta::CRD_CLEANUP_FINALIZER;
 
-/// The names that other definitions of a group have, each with what it is used as.
+/// The names that other definitions of a group use, with their purpose.
 #[derive(Clone, Debug, Default)]
 pub struct NamesInUse {
     resources: HashMap<Text, Text>,
@@ -17,7 +17,7 @@ pub struct NamesInUse {
 }
 
 impl NamesInUse {
-    /// Adds the names that a definition was given, if it is of the group and not the one that asks.
+    /// Adds the accepted names of a definition if it belongs to the group and is not the one being checked.
     pub fn add(&mut self, definition: &Value, group: &str, asking: &str) {
         let name = definition.get("metadata").map(|metadata| metadata.text("name")).unwrap_or_default();
         let of = definition.at(["spec", "group"]).and_then(Value::as_str).unwrap_or_default();
@@ -45,8 +45,8 @@ struct Condition {
     message: String,
 }
 
-/// Returns the definition with the status that it gets: the accepted names, the conditions `NamesAccepted` and
-/// `Established`, and every version in which objects may be stored.
+/// Returns the definition with its status: accepted names, the conditions `NamesAccepted` and `Established`,
+/// and stored versions.
 pub fn accept(definition: &Value, in_use: &NamesInUse, now: Timestamp) -> Value {
     let Some(fields) = definition.as_object() else { return definition.clone() };
     let spec = fields.get("spec").unwrap_or(&Value::Null);
@@ -89,7 +89,7 @@ pub fn accept(definition: &Value, in_use: &NamesInUse, now: Timestamp) -> Value 
     fields.with("status", status).into()
 }
 
-/// Returns the definition with the condition that says that its objects are being deleted.
+/// Returns the definition with the condition `Terminating`.
 pub fn terminating(definition: &Value, now: Timestamp) -> Value {
     let Some(fields) = definition.as_object() else { return definition.clone() };
     let status = fields.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -104,7 +104,7 @@ pub fn terminating(definition: &Value, now: Timestamp) -> Value {
     fields.with("status", status.with("conditions", conditions)).into()
 }
 
-/// Takes each name that nobody else has; keeps the one held so far where the wanted one is taken.
+/// Accepts each name that is not in use; otherwise keeps the previously accepted one.
 fn accepted_names(
     wanted: &ResourceNames,
     held: &Value,
@@ -157,7 +157,7 @@ fn holds(status: &Object, of: &str) -> bool {
         .any(|condition| condition.text("type") == of && condition.text("status") == "True")
 }
 
-/// Sets a condition; its time changes only when it turns.
+/// Sets a condition; its transition time changes only with its status.
 fn with_condition(status: &Object, condition: Condition, now: Timestamp) -> Value {
     let word = if condition.holds { "True" } else { "False" };
     let before = conditions(status).iter().position(|of| of.text("type") == condition.of);
@@ -181,7 +181,7 @@ fn with_condition(status: &Object, condition: Condition, now: Timestamp) -> Valu
     Value::array(all)
 }
 
-/// Adds the version of storage to those that objects may be stored in already.
+/// Adds the storage version to the stored versions.
 fn stored_versions(status: &Object, spec: &Value) -> Value {
     let stored = status.get("storedVersions").and_then(Value::as_array);
     let mut stored: Vec<Value> = stored.map(|items| items.to_vec()).unwrap_or_default();
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_in_use_is_refused_and_named() {
+    fn a_name_in_use_is_rejected() {
         let other = accept(
             &definition(r#"{"kind":"Thing","plural":"things","shortNames":["th"]}"#),
             &NamesInUse::default(),
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_storage_version_joins_those_before() {
+    fn a_new_storage_version_is_added_to_the_stored_versions() {
         let old =
             accept(&definition(r#"{"kind":"Thing","plural":"things"}"#), &NamesInUse::default(), later(1));
         let text = old.to_string().replace(r#""name":"v1","served":true"#, r#""name":"v2","served":true"#);

@@ -1,11 +1,11 @@
-//! What a change of a definition does to ownership: lists and maps that merge in another way from now on. Such a
-//! change is accepted; its author is told what follows.
+//! Warnings about changes of a definition that affect ownership: lists and maps that merge differently. Such
+//! a change is accepted with a warning.
 
 use tenure_meta::Row;
 use tenure_schema::{crd, merging};
 use tenure_value::Value;
 
-/// Returns a warning for each list and map of a version that merges in another way under the new definition.
+/// Returns a warning for each list and map of a version that merges differently under the new definition.
 pub fn merge_changes(old: &Value, new: &Value) -> Vec<String> {
     let versions =
         |of: &Value| of.at(["spec", "versions"]).and_then(Value::as_array).cloned().unwrap_or_default();
@@ -31,9 +31,9 @@ pub fn merge_changes(old: &Value, new: &Value) -> Vec<String> {
     warnings
 }
 
-/// Compares two schemas of one version; nothing where one of them is none, which others complain of.
+/// Compares two schemas of a version; `None` if one of them is invalid, which is reported elsewhere.
 fn changes(before: &Value, after: &Value) -> Option<Vec<merging::Change>> {
-    // Neither name leaves this function.
+    // The names are local to this function.
     const VERSION: &str = "v1";
     const KIND: &str = "Custom";
     let [before, after] = [before, after].map(|schema| crd::compile_version(schema, VERSION, KIND).ok());
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_merges_in_another_way_is_named_with_the_consequence() {
+    fn a_list_that_merges_differently_is_reported_with_the_consequence() {
         let keyed = definition(r#","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"]"#);
         let atomic = definition("");
         let warnings = merge_changes(&atomic, &keyed);

@@ -1,5 +1,5 @@
-//! Which definitions may be stored: names, versions, columns, paths and conversion here, schemas in `schema_check`. The
-//! name of the object itself is checked with the metadata of every kind.
+//! Validation of definitions: names, versions, columns, paths and conversion; schemas are in `schema_check`.
+//! The metadata is validated like that of every kind.
 
 use super::schema_check;
 use crate::{json_path::JsonPath, path::SimplePath};
@@ -12,10 +12,10 @@ const APPROVAL: &str = "api-approved.kubernetes.io";
 const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
 const COLUMN_FORMATS: [&str; 8] =
     ["int32", "int64", "float", "double", "byte", "date", "date-time", "password"];
-/// How many fields of a version may be selected by.
+/// The maximum number of selectable fields of a version.
 const MOST_SELECTABLE: usize = 8;
 
-/// Returns what is wrong with a definition that is to be created.
+/// Returns the errors of a new definition.
 pub fn check_create(object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     check_spec(object, &mut errors);
@@ -23,7 +23,7 @@ pub fn check_create(object: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Returns what is wrong with a definition that is to replace another.
+/// Returns the errors of an updated definition.
 pub fn check_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     check_spec(new, &mut errors);
@@ -376,8 +376,7 @@ fn check_webhook(webhook: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// A webhook is at `https://host[:port][/path]`.
-/// Groups of the Kubernetes project need its approval.
+/// Groups of the Kubernetes project require an approval annotation.
 fn check_approval(object: &Value, errors: &mut Vec<FieldError>) {
     let group = object.at(["spec", "group"]).and_then(Value::as_str).unwrap_or_default();
     let is_protected = ["k8s.io", "kubernetes.io"]

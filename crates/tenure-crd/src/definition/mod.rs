@@ -1,5 +1,6 @@
-//! A CustomResourceDefinition as the server works with it: read once from the stored object, shared by all requests.
-//! Whether an object may be stored as a definition is [`check_create`]'s question; reading takes it as it is.
+//! A compiled CustomResourceDefinition: read once from the stored object, shared by all requests.
+//! [`check_create`] checks whether an object may be stored as a definition; reading does not validate it
+//! again.
 
 mod accept;
 mod change;
@@ -22,17 +23,17 @@ use tenure_value::{Text, Value};
 /// The names of a custom resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourceNames {
-    /// The name in paths.
+    /// The plural name, used in paths.
     pub plural: Text,
-    /// The name of one.
+    /// The singular name.
     pub singular: Text,
     /// The kind of its objects.
     pub kind: Text,
-    /// The kind of a list of them.
+    /// The kind of a list of objects.
     pub list_kind: Text,
-    /// Abbreviations.
+    /// Short names.
     pub short_names: Box<[Text]>,
-    /// Sets of resources that it belongs to.
+    /// Categories.
     pub categories: Box<[Text]>,
 }
 
@@ -57,23 +58,23 @@ impl ResourceNames {
     }
 }
 
-/// How objects are brought from one version to another.
+/// How objects are converted between versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Conversion {
     /// Only the apiVersion changes.
     None,
-    /// A webhook converts; calling it is the server's work.
+    /// By a webhook, which the server calls.
     Webhook(Box<Webhook>),
 }
 
-/// Where a conversion webhook is, and how it is spoken to.
+/// The configuration of a conversion webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Webhook {
     /// The address.
     pub target: WebhookTarget,
-    /// The certificates to trust, in PEM, as base64; empty for those of the system.
+    /// The trusted certificates, in PEM, as base64; empty for those of the system.
     pub ca_bundle: Text,
-    /// The versions of ConversionReview that it understands, the preferred one first.
+    /// The supported versions of ConversionReview, preferred first.
     pub review_versions: Box<[Text]>,
 }
 
@@ -96,7 +97,7 @@ pub enum WebhookTarget {
 }
 
 impl WebhookTarget {
-    /// Reads the `clientConfig` of a webhook.
+    /// Parses the `clientConfig` of a webhook.
     pub fn read(client: &Value) -> WebhookTarget {
         let Some(service) = client.get("service") else { return WebhookTarget::Url(client.text("url")) };
         let port = service.get("port").and_then(Value::as_i64).and_then(|port| u16::try_from(port).ok());
@@ -109,21 +110,21 @@ impl WebhookTarget {
     }
 }
 
-/// How long a conversion webhook may take, in seconds.
+/// The timeout of a conversion webhook, in seconds.
 pub const WEBHOOK_TIMEOUT_SECONDS: u64 = 30;
 
-/// A definition, compiled.
+/// A compiled definition.
 #[derive(Debug)]
 pub struct Definition {
     /// The name of the definition: `widgets.example.com`.
     pub name: Text,
-    /// The uid of the definition; another means that the definition was deleted and made again.
+    /// The uid of the definition; it changes if the definition is deleted and created again.
     pub uid: Text,
     /// The group.
     pub group: Text,
     /// The names.
     pub names: ResourceNames,
-    /// Whether objects live in namespaces.
+    /// Whether objects are namespaced.
     pub scope: Scope,
     /// The versions, in the order of the definition.
     pub versions: Box<[Version]>,
@@ -134,7 +135,7 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// Reads a stored definition.
+    /// Compiles a stored definition.
     pub fn read(object: &Value) -> Result<Definition, SchemaError> {
         let schema = Arc::new(crd::compile(object)?);
         let spec = object.get("spec").unwrap_or(&Value::Null);
@@ -162,7 +163,7 @@ impl Definition {
         &self.schema
     }
 
-    /// Returns the type of the objects at a version, served or not: `example.com/v1`.
+    /// Returns the type of the objects of a version, served or not: `example.com/v1`.
     pub fn type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
         self.schema.kind(api_version, &self.names.kind)
     }
@@ -172,18 +173,18 @@ impl Definition {
         self.versions.iter().find(|version| version.name == name)
     }
 
-    /// Returns the version in which objects are stored.
+    /// Returns the storage version.
     pub fn storage_version(&self) -> Option<&Version> {
         self.versions.get(self.storage)
     }
 
-    /// Returns the version of an apiVersion such as `example.com/v1`.
+    /// Returns the version with an apiVersion such as `example.com/v1`.
     pub fn version_of(&self, api_version: &str) -> Option<&Version> {
         self.versions.iter().find(|version| version.api_version == api_version)
     }
 
-    /// Returns an object at another version where no webhook is needed for it: the content is the same, without
-    /// what that version does not know.
+    /// Converts an object to another version if this needs no webhook: the content is the same, without
+    /// fields that the other version does not have.
     pub fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
         let fields = object.as_object()?;
         if fields.get("apiVersion").and_then(Value::as_str) == Some(api_version) {
@@ -193,12 +194,12 @@ impl Definition {
         Some(self.trimmed(&fields.with("apiVersion", api_version).into(), api_version))
     }
 
-    /// Returns an object of a version without what that version does not know.
+    /// Returns an object without fields that its version does not have.
     pub fn trimmed(&self, object: &Value, api_version: &str) -> Value {
         self.version_of(api_version).map_or_else(|| object.clone(), |version| version.trim(object))
     }
 
-    /// Returns an object of the store as it reads today at the version that it was written in.
+    /// Returns a stored object as it reads today in the version that it was written in.
     pub fn as_written(&self, object: &Value) -> Value {
         let written = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
         self.version_of(written).map_or_else(|| object.clone(), |version| version.read_stored(object))
@@ -218,7 +219,7 @@ fn conversion(of: &Value) -> Conversion {
     }))
 }
 
-/// Returns the compiled schema of a version, shared with an earlier one that says the same.
+/// Returns the compiled schema of a version, shared with an earlier version that has the same schema.
 fn shared_node(schema: &Value, earlier: &[Version]) -> Arc<Node> {
     let same = earlier.iter().find(|version| version.schema() == schema);
     same.map_or_else(|| Arc::new(Node::root(schema)), |version| version.node.clone())

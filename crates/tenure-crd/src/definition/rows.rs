@@ -1,4 +1,4 @@
-//! A definition as rows of the registry, one per served version, so that discovery and the verbs treat it as any
+//! The resources of a definition, one per served version, so that discovery and the verbs treat them like any
 //! other resource.
 
 use super::{Definition, Version};
@@ -14,25 +14,25 @@ const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", 
 const PART_VERBS: [&str; 3] = ["get", "patch", "update"];
 
 impl Definition {
-    /// Returns a row of the registry for each version that is served, the preferred one first.
+    /// Returns the resource of each served version, preferred first.
     pub fn resources(&self) -> Vec<Resource> {
         self.served().into_iter().map(|version| self.resource(version)).collect()
     }
 
-    /// Returns the group with the versions that are served, the preferred one first.
+    /// Returns the group with its served versions, preferred first.
     pub fn group(&self) -> Group {
         let versions = self.served().into_iter().map(|version| version.name.clone()).collect();
         Group { name: self.group.clone(), versions }
     }
 
-    /// Returns the served versions, the preferred one first.
+    /// Returns the served versions, preferred first.
     pub fn served(&self) -> Vec<&Version> {
         let mut served: Vec<&Version> = self.versions.iter().filter(|version| version.is_served).collect();
         served.sort_by_key(|version| Reverse(version_rank(&version.name)));
         served
     }
 
-    /// Returns the row of a version.
+    /// Returns the resource of a version.
     pub fn resource(&self, version: &Version) -> Resource {
         let storage = self.storage_version().map_or(&version.name, |storage| &storage.name);
         Resource {
@@ -90,14 +90,14 @@ impl Definition {
     }
 }
 
-/// Returns what tells the form in which objects are stored from others.
+/// Returns the hash that identifies the storage version.
 fn storage_version_hash(group: &str, version: &str, kind: &str) -> Text {
     let hash = digest(&SHA256, format!("{group}/{version}/{kind}").as_bytes());
     base64::encode(hash.as_ref().get(..8).unwrap_or_default()).into()
 }
 
-/// How versions are preferred: `v2` before `v1` before `v1beta2` before `v1alpha1` before any other name, those by
-/// their letters.
+/// The priority of a version: `v2` before `v1` before `v1beta2` before `v1alpha1` before any other name,
+/// which are sorted alphabetically.
 pub(crate) fn version_rank(name: &str) -> (u8, u64, u64, Reverse<Text>) {
     let other = (0, 0, 0, Reverse(Text::new(name)));
     let Some(rest) = name.strip_prefix('v') else { return other };
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_preferred_by_stage_and_number() {
+    fn versions_are_ordered_by_stability_and_number() {
         let mut names =
             ["foo1", "v1alpha1", "v11beta2", "v10", "v3beta1", "v1", "v2", "v11alpha2", "foo10", "v12alpha1"];
         names.sort_by_key(|name| Reverse(version_rank(name)));
@@ -129,7 +129,7 @@ mod tests {
         );
     }
     #[test]
-    fn the_hash_of_a_storage_version_is_derived_as_recorded_of_built_in_kinds() {
+    fn storage_version_hashes_equal_those_recorded_for_built_in_kinds() {
         for (group, kind, recorded) in [
             ("", "ConfigMap", "qFsyl6wFWjQ="),
             ("", "Pod", "xPOwRZ+Yhw8="),

@@ -1,13 +1,13 @@
-//! Which schemas a definition may have. The structure is `tenure-schema`'s to judge; here stand patterns, defaults against
-//! their own schema, and rules. A schema that all versions share is reported once, at the place
-//! where a kube-apiserver reports it.
+//! Validation of the schemas of a definition. `tenure-schema` checks the structure; this module checks
+//! patterns, defaults and rules. A schema shared by all versions is reported once, at the path that
+//! kube-apiserver uses.
 
 use crate::{fill, node::Identity, node::Node, pattern::Pattern, prune, rules, validate};
 use tenure_meta::{FieldError, FieldErrorKind, FieldPath, Previous, Row};
 use tenure_schema::crd;
 use tenure_value::{Object, Value};
 
-/// Checks the schemas of all versions.
+/// Validates the schemas of all versions.
 pub(super) fn check(spec: &Value, errors: &mut Vec<FieldError>) {
     let versions = spec.items("versions");
     let schemas: Vec<Option<&Value>> = versions
@@ -30,7 +30,7 @@ pub(super) fn check(spec: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks one schema; what stands on a broken structure is not looked at.
+/// Validates one schema; if its structure is invalid, nothing else is checked.
 pub(crate) fn check_schema(schema: &Value, root: &str, errors: &mut Vec<FieldError>) {
     let violations = crd::check_structural_at(schema, root);
     if !violations.is_empty() {
@@ -80,7 +80,7 @@ fn check_values(from: &Object, path: &FieldPath<'_>, errors: &mut Vec<FieldError
     }
 }
 
-/// A default must be what pruning leaves, validation accepts and the rules allow.
+/// A default must be pruned, valid, and satisfy the rules.
 fn check_default(
     schema: &Value,
     default: &Value,

@@ -1,5 +1,4 @@
-//! One version of a custom resource: its schema and what it shows, and everything that becomes of an object on its
-//! way through the server.
+//! A version of a custom resource: its schema, its columns, and the processing of its objects.
 
 use super::shared_node;
 use crate::{
@@ -17,7 +16,7 @@ use tenure_value::{Text, Value};
 
 const RULES_NOT_CHECKED: &str = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
 
-/// What becomes of a `null` that may not be and has no default.
+/// How a `null` that is neither allowed nor defaulted is treated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Nulls {
     Dropped,
@@ -31,19 +30,19 @@ pub struct Version {
     pub name: Text,
     /// Group and name: `example.com/v1`.
     pub api_version: Text,
-    /// Whether the API serves it.
+    /// Whether the version is served.
     pub is_served: bool,
-    /// Whether objects are stored in it.
+    /// Whether this is the storage version.
     pub is_storage: bool,
-    /// What clients are warned of; empty where the version is not deprecated.
+    /// The deprecation warning; empty if the version is not deprecated.
     pub deprecation: Text,
-    /// Whether objects have a status that only its own endpoint writes.
+    /// Whether objects have a status subresource.
     pub has_status: bool,
-    /// Where the scale is, if objects have one.
+    /// The paths of the scale subresource, if there is one.
     pub scale: Option<ScalePaths>,
-    /// The columns of a table after the name.
+    /// The columns of a table, without the name.
     pub columns: Box<[Column]>,
-    /// The paths by which lists can be selected: `.spec.color`.
+    /// The paths of the selectable fields: `.spec.color`.
     pub selectable: Box<[SimplePath]>,
     pub(crate) node: Arc<Node>,
     schema: Value,
@@ -87,32 +86,31 @@ impl Version {
         }
     }
 
-    /// Returns the `openAPIV3Schema` as it stands in the definition.
+    /// Returns the `openAPIV3Schema` of the definition.
     pub fn schema(&self) -> &Value {
         &self.schema
     }
 
-    /// Reads a body, or the result of a patch, as an object of this version: unknown fields dropped and
-    /// complained of, metadata in its canonical form, a `null` that may not be and has no default left out,
-    /// defaults filled in. The memory of the body is shared wherever nothing changes.
+    /// Decodes a body, or the result of a patch, as an object of this version: unknown fields are dropped and
+    /// reported, metadata becomes canonical, a `null` that is neither allowed nor defaulted is dropped,
+    /// defaults are filled in. The memory of the body is shared where nothing changes.
     pub fn complete(&self, body: &Value) -> Result<Decoded, Box<DecodeError>> {
         self.decode(body, Previous::UNKNOWN, Nulls::Dropped)
     }
 
-    /// Reads a body that takes the place of a live object, of which the parts that are still the same memory have been
-    /// read by this version already.
+    /// Decodes a body that replaces a live object; parts that still share its memory are already decoded.
     pub fn complete_after(&self, body: &Value, before: Previous<'_>) -> Result<Decoded, Box<DecodeError>> {
         self.decode(body, before, Nulls::Dropped)
     }
 
-    /// Reads the result of an apply in the same way, except that a `null` stays: whoever applies one where none
-    /// may be is told so by validation.
+    /// Decodes the result of an apply in the same way, except that a `null` is kept: if it is not allowed,
+    /// validation reports it.
     pub fn complete_applied(&self, body: &Value) -> Result<Decoded, Box<DecodeError>> {
         self.decode(body, Previous::UNKNOWN, Nulls::Kept)
     }
 
-    /// Reads the result of an apply to a live object, of which the parts that are still the same memory have been read
-    /// by this version already.
+    /// Decodes the result of an apply to a live object; parts that still share its memory are already
+    /// decoded.
     pub fn complete_applied_after(
         &self,
         body: &Value,
@@ -137,35 +135,34 @@ impl Version {
         Ok(Decoded { value, strict_errors, warnings })
     }
 
-    /// Returns an object of the store as it reads under today's schema: what is unknown now dropped, new defaults
-    /// filled in, a `null` that may not be any more left out. For the version of storage.
+    /// Returns a stored object as it reads under the current schema: unknown fields are dropped, new defaults
+    /// filled in, and a `null` that is no longer allowed is dropped. For the storage version.
     pub fn read_stored(&self, object: &Value) -> Value {
         let value = self.trim(object);
         fill::fill(&self.node, &value, Previous::UNKNOWN).unwrap_or(value)
     }
 
-    /// Returns a complete object as the next read will give it: without each `null` that may not be, which is all that
-    /// reading changes of such an object. What is still the live memory has none.
+    /// Returns a complete object as the next read returns it: without any `null` that is not allowed, which
+    /// is all that reading changes. Parts that share the live memory have none.
     pub fn without_nulls(&self, object: Value, before: Previous<'_>) -> Value {
         node::drop_nulls(&self.node, &object, before).unwrap_or(object)
     }
 
-    /// Returns an object without what this version does not know. An object that comes from another version gets no
-    /// further defaults: they are those of the version that it was written and stored in.
+    /// Returns an object without fields that this version does not have. An object of another version gets no
+    /// further defaults: they come from the version that it was written and stored in.
     pub(super) fn trim(&self, object: &Value) -> Value {
         let value = prune::prune(&self.node, object, Previous::UNKNOWN, &FieldPath::root(), &mut Vec::new());
         let value = value.unwrap_or_else(|| object.clone());
         node::drop_nulls(&self.node, &value, Previous::UNKNOWN).unwrap_or(value)
     }
 
-    /// Returns what is wrong with the content of a new object; its own metadata is checked as that of every
-    /// kind.
+    /// Returns the errors in the content of a new object; its metadata is validated like that of every kind.
     pub fn validate_create(&self, object: &Value) -> Vec<FieldError> {
         self.validate(object, None)
     }
 
-    /// Returns what is wrong with the content of an object that replaces another. What is unchanged is not
-    /// held against it, except by rules that compare the two.
+    /// Returns the errors in the content of an updated object. Unchanged parts are not validated, except by
+    /// transition rules.
     pub fn validate_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
         self.validate(object, Some(old))
     }
@@ -185,17 +182,17 @@ impl Version {
         errors
     }
 
-    /// Whether a rule compares objects with what they were.
+    /// Whether there are transition rules.
     pub fn has_transitions(&self) -> bool {
         self.node.has_transitions()
     }
 
-    /// Returns the definitions of a table's columns.
+    /// Returns the column definitions of a table.
     pub fn column_definitions(&self) -> Value {
         table::definitions(&self.columns)
     }
 
-    /// Returns an object's cells in a table.
+    /// Returns the cells of an object in a table.
     pub fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         table::cells(&self.columns, object, now)
     }
@@ -207,7 +204,7 @@ mod tests {
     use crate::Definition;
 
     #[test]
-    fn what_is_still_the_live_memory_is_passed_over_without_a_difference() {
+    fn skipping_the_live_memory_does_not_change_the_result() {
         let definition: Value = r#"{"metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
             "names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},
             "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{

@@ -1,11 +1,11 @@
-//! The environment of admission expressions: conditions of webhooks, validations and mutations of policies. They see
-//! documents without a schema, and an authorizer.
+//! The environment of admission expressions: match conditions of webhooks, validations and mutations of
+//! policies. They have documents without a schema, and an authorizer.
 
 use super::authorizer;
 use std::sync::{Arc, OnceLock};
 use tenure_cel::{Decl, Env, Error, ObjectTypes, Type};
 
-/// Objects that mutations make: parts of the object (`Object.spec{…}`) and operations of a JSON patch.
+/// Objects that mutations construct: parts of the object (`Object.spec{…}`) and operations of a JSON patch.
 struct MutationTypes;
 
 impl ObjectTypes for MutationTypes {
@@ -23,7 +23,7 @@ impl ObjectTypes for MutationTypes {
     }
 }
 
-/// Returns the environment of expressions that see these documents, and the authorizer behind them: `authorizer` and
+/// Returns the environment of expressions with these documents, followed by the authorizer: `authorizer` and
 /// `authorizer.requestResource` are the last two variables.
 pub fn admission_env(documents: &[&str]) -> Result<Env, Error> {
     static BASE: OnceLock<Result<Env, Error>> = OnceLock::new();
@@ -33,8 +33,8 @@ pub fn admission_env(documents: &[&str]) -> Result<Env, Error> {
     Ok(authorizer::variables().into_iter().fold(env, |env, (name, decl)| env.with_variable(name, decl)))
 }
 
-/// Returns what is wrong with an expression that may use documents of these names, if something is; `is_right` tells
-/// whether its result is of the type that is wanted.
+/// Returns the error in an expression that uses documents of these names; `is_right` tells whether its result
+/// has the expected type.
 pub fn expression_fault(source: &str, documents: &[&str], is_right: fn(&Type) -> bool) -> Option<String> {
     match admission_env(documents).and_then(|env| env.compile(source)) {
         Err(error) => Some(crate::rule::compile_detail("", &error)),

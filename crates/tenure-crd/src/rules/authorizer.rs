@@ -1,16 +1,16 @@
-//! The authorizer of expressions: `authorizer.group('apps').resource('deployments').check('update').allowed()`. Who may do
-//! what is decided by the caller.
+//! The authorizer of expressions:
+//! `authorizer.group('apps').resource('deployments').check('update').allowed()`. The caller decides.
 
 use std::{any::Any, fmt, sync::Arc};
 use tenure_cel::{Cost, Decl, Env, Error, EvalResult, Opaque, Type, Val};
 use tenure_value::Text;
 
-/// What a check asks about.
+/// The attributes of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessAttributes {
-    /// Namespace and name of the service account that is asked about; the requesting user if there is none.
+    /// Namespace and name of the service account to check; `None` for the requesting user.
     pub service_account: Option<(Text, Text)>,
-    /// The path of a request that is not about a resource.
+    /// The path of a non-resource request.
     pub path: Text,
     /// The API group.
     pub group: Text,
@@ -30,14 +30,14 @@ pub struct AccessAttributes {
     pub verb: Text,
 }
 
-/// The answer to a check.
+/// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// Whether it is allowed.
+    /// Whether the check is allowed.
     pub allowed: bool,
-    /// Why.
+    /// The reason.
     pub reason: Text,
-    /// What went wrong, if something did.
+    /// The error, if there was one.
     pub error: Option<Text>,
 }
 
@@ -50,7 +50,7 @@ const GROUP_CHECK: &str = "kubernetes.authorization.GroupCheck";
 const RESOURCE_CHECK: &str = "kubernetes.authorization.ResourceCheck";
 const DECISION: &str = "kubernetes.authorization.Decision";
 
-/// A check that is being put together.
+/// A check under construction.
 #[derive(Clone)]
 struct Check {
     stage: &'static str,
@@ -97,7 +97,7 @@ pub fn authorizer<'v>(decide: Arc<Decide>) -> Val<'v> {
     Val::opaque(Check { stage: AUTHORIZER, attributes: AccessAttributes::default(), decide })
 }
 
-/// Returns the value of the variable `authorizer.requestResource`: a check of the resource that is requested.
+/// Returns the value of the variable `authorizer.requestResource`: a check for the requested resource.
 pub fn request_resource<'v>(decide: Arc<Decide>, attributes: AccessAttributes) -> Val<'v> {
     Val::opaque(Check { stage: RESOURCE_CHECK, attributes, decide })
 }
@@ -110,7 +110,8 @@ pub(super) fn variables() -> [(&'static str, Decl); 2] {
     ]
 }
 
-/// The methods that add to a check: receiver, name, result, what the text becomes, and whether it may be empty.
+/// The methods that extend a check: receiver, name, result, the attribute they set, and whether it may be
+/// empty.
 type Step = (&'static str, &'static str, &'static str, fn(&mut AccessAttributes, Text), bool);
 const STEPS: [Step; 8] = [
     (AUTHORIZER, "path", PATH_CHECK, |of, text| of.path = text, false),
@@ -123,7 +124,7 @@ const STEPS: [Step; 8] = [
     (RESOURCE_CHECK, "labelSelector", RESOURCE_CHECK, |of, text| of.label_selector = text, true),
 ];
 
-/// What a decision can be asked: name, type and code of the answer.
+/// The methods of a decision: name, type and code.
 type Answer = (&'static str, &'static str, fn(&Decision) -> Val<'static>);
 
 /// Adds the functions of the authorizer.
@@ -152,7 +153,7 @@ pub(super) fn with_functions(mut env: Env) -> Result<Env, Error> {
         },
     )?;
     for receiver in [PATH_CHECK, RESOURCE_CHECK] {
-        // Two checks are as much as one expression may ask.
+        // One expression may make at most two checks.
         env = env.with_function(
             &format!("{receiver}.check(string): {DECISION}"),
             Cost::Fixed(350_000),

@@ -1,33 +1,33 @@
-//! What the expressions of one object may cost together.
+//! The cost budget of the expressions of an object.
 
 use tenure_cel::{EvalResult, Limits, Program, Variables};
 
-/// What all expressions of one object may cost together.
+/// The total cost limit of all expressions of an object.
 const PER_OBJECT: u64 = 10_000_000;
 
-/// What is left to spend.
+/// The remaining budget.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     left: u64,
 }
 
 impl Budget {
-    /// Returns what the expressions of one object may spend.
+    /// Returns the budget of an object.
     pub fn of_object() -> Budget {
         Budget { left: PER_OBJECT }
     }
 
-    /// Leaves nothing for further expressions.
+    /// Uses up the budget.
     pub fn exhaust(&mut self) {
         self.left = 0;
     }
 
-    /// Whether nothing is left.
+    /// Whether the budget is used up.
     pub fn is_spent(&self) -> bool {
         self.left == 0
     }
 
-    /// Runs an expression within the budget and the limit of one evaluation.
+    /// Evaluates an expression within the budget and the limit of a single evaluation.
     pub fn run<'v>(&mut self, program: &Program, variables: &dyn Variables<'v>) -> EvalResult<'v> {
         let evaluation = program.eval(variables, Limits::new().within(self.left));
         self.left = self.left.saturating_sub(evaluation.cost);

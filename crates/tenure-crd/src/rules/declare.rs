@@ -1,11 +1,11 @@
-//! Declares the values of a schema to expressions: types, and the bounds that costs are estimated from.
+//! Declares the values of a schema for expressions: types, and the bounds for cost estimates.
 
 use crate::node::{Additional, Identity, ListKind, Node, NodeType};
 use tenure_cel::{Decl, ListSemantics};
 use tenure_value::{Text, Value};
 
 impl Node {
-    /// Returns what expressions see of the values of this node; none where the schema says too little about them.
+    /// Returns the declaration of the values of a node; `None` if the schema is not specific enough.
     pub fn decl(&self) -> Option<&Decl> {
         self.declared.get_or_init(|| declare(self)).as_ref()
     }
@@ -59,7 +59,7 @@ fn declare(node: &Node) -> Option<Decl> {
     })
 }
 
-/// Whole resources have their type and their name, whatever the schema says about these.
+/// Complete resources have apiVersion, kind and a name, regardless of the schema.
 const IDENTITY: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 fn object(node: &Node) -> Decl {

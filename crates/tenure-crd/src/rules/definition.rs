@@ -1,5 +1,5 @@
-//! Checks the rules of a definition: that they compile, that they give true or false, and that they cannot cost too much
-//! on the largest object that the schema allows.
+//! Validation of the rules of a definition: they compile, return a boolean, and do not cost too much on the
+//! largest object that the schema allows.
 
 use super::REASONS;
 use crate::rule::{MOST_BYTES, Rule};
@@ -11,16 +11,17 @@ use tenure_cel::excess;
 use tenure_meta::{FieldError, FieldErrorKind, FieldPath, Row};
 use tenure_value::{Value, json};
 
-/// What one rule may cost at most, on all the values that it is run on.
+/// The maximum estimated cost of a rule, over all values that it is evaluated for.
 const PER_RULE: u64 = 10_000_000;
-/// What all rules of a schema may cost at most.
+/// The maximum estimated cost of all rules of a schema.
 const PER_SCHEMA: u64 = 100_000_000;
-/// How many rules are named when a schema costs too much, of those that cost at least a hundredth of the limit.
+/// The number of rules reported when a schema costs too much, among those that cost at least a hundredth of
+/// the limit.
 const MOST_EXPENSIVE: usize = 4;
-/// What can be done about costs.
+/// Advice about costs.
 const ADVICE: &str = "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)";
 
-/// Checks the rules of a schema.
+/// Validates the rules of a schema.
 pub fn check_definition(node: &Node, schema: &Value, root: &str, errors: &mut Vec<FieldError>) {
     let path = FieldPath::root();
     let mut check = Check { errors, total: 0, expensive: Vec::new() };
@@ -39,17 +40,17 @@ pub fn check_definition(node: &Node, schema: &Value, root: &str, errors: &mut Ve
     }
 }
 
-/// What holds for all values of a node.
+/// The context of all values of a node.
 #[derive(Clone)]
 struct Place {
-    /// How many of them an object has at most; none where lists or maps around are not bounded.
+    /// The maximum number of these values in an object; `None` if an enclosing list or map is unbounded.
     count: Option<u64>,
-    /// The list around whose items have no old value.
+    /// The enclosing list whose items have no old value.
     uncorrelatable: Option<String>,
 }
 
 impl Place {
-    /// Returns the place of what a node has up to so many of.
+    /// Returns the context of children that occur up to `count` times.
     fn below(&self, most: Option<u64>) -> Place {
         let count = self.count.zip(most).map(|(count, most)| count.saturating_mul(most));
         Place { count, ..self.clone() }
@@ -59,7 +60,7 @@ impl Place {
 struct Check<'f> {
     errors: &'f mut Vec<FieldError>,
     total: u64,
-    /// The most expensive rules, the first costing most.
+    /// The most expensive rules, in descending order.
     expensive: Vec<(String, u64)>,
 }
 
@@ -146,7 +147,7 @@ impl Check<'_> {
         }
     }
 
-    /// Checks what stands beside the expression.
+    /// Validates the other fields of a rule.
     fn words(&mut self, rule: &Rule, written: &Value, node: &Node, path: &FieldPath<'_>) {
         let message = Value::from(rule.message.clone());
         let given = |name: &str| written.get(name).is_some_and(|value| !value.is_null());
@@ -195,7 +196,7 @@ impl Check<'_> {
     }
 }
 
-/// Returns the error of a rule, which shows the rule whole, as Kubernetes does.
+/// Returns the error of a rule, which contains the complete rule as in Kubernetes.
 fn invalid(path: &FieldPath<'_>, rule: &Value, detail: &str) -> FieldError {
     let text = |name: &str| quoted(&rule.text(name));
     let reason = match rule.text("reason").as_str() {
@@ -216,7 +217,7 @@ fn invalid(path: &FieldPath<'_>, rule: &Value, detail: &str) -> FieldError {
     FieldError::with_message(FieldErrorKind::Invalid, path, format!("Invalid value: {shown}: {detail}"))
 }
 
-/// Quotes a text as JSON in which no sign has a meaning to HTML.
+/// Quotes a string as JSON that is safe in HTML.
 fn quoted(text: &str) -> String {
     let quoted = json::to_string(&Value::from(text));
     quoted.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")

@@ -1,5 +1,6 @@
-//! The rules of a schema (`x-kubernetes-validations`): checked with the definition, compiled when first used, run on
-//! objects within a budget. A rule that does not look at the old value is not run on what is unchanged.
+//! The rules of a schema (`x-kubernetes-validations`): validated with the definition, compiled on first use,
+//! evaluated on objects within a budget. A rule that does not use the old value is not evaluated on unchanged
+//! values.
 
 mod admission;
 mod authorizer;
@@ -23,14 +24,14 @@ use tenure_cel::Error;
 use tenure_meta::{FieldError, FieldPath};
 use tenure_value::Value;
 
-/// How long the message that an expression makes may be, in bytes.
+/// The maximum length of a message from an expression, in bytes.
 const MOST_MESSAGE_BYTES: usize = 5 << 10;
 
-/// The reasons that a rule may give.
+/// The valid reasons of a rule.
 const REASONS: [&str; 4] =
     ["FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"];
 
-/// Runs the rules of a node and of all below it.
+/// Evaluates the rules of a node and its descendants.
 pub fn check(
     node: &Node,
     value: &Value,
@@ -62,7 +63,8 @@ pub fn check(
             let Some(of) = node.items.as_deref() else { return };
             let correlated = Correlated::new(&node.list, old.and_then(Value::as_array));
             for (at, item) in items.iter().enumerate() {
-                // What stands in an unchanged list is unchanged, whether or not its items have a past.
+                // The content of an unchanged list is unchanged, whether or not its items can be matched with
+                // old ones.
                 let before =
                     correlated.before(at, item).or(Some(item).filter(|_| unchanged && !of.has_transitions()));
                 check(of, item, before, &path.index(at), budget, errors);
@@ -130,7 +132,7 @@ fn check_rule(
     });
 }
 
-/// Runs a rule and returns what is said when it does not hold.
+/// Evaluates a rule and returns its message if it is violated.
 fn evaluate(
     rule: &Rule,
     program: &Program,
@@ -159,14 +161,14 @@ fn evaluate(
     }
 }
 
-/// Returns the message that an expression made, if it can be one: a text of one line that is not too long.
+/// Returns the message of an expression if it is valid: a single line that is not too long.
 pub fn message(made: Val<'_>) -> Option<String> {
     let Val::String(text) = made else { return None };
     let fits = !text.trim().is_empty() && text.len() <= MOST_MESSAGE_BYTES && !text.contains('\n');
     fits.then(|| text.trim().to_string())
 }
 
-/// Objects and lists are named by their type, as they may be large.
+/// Objects and lists are represented by their type, since they may be large.
 fn shown(value: &Value) -> Value {
     match value {
         Value::Object(_) => Value::from("object"),
@@ -176,7 +178,7 @@ fn shown(value: &Value) -> Value {
 }
 
 impl Node {
-    /// Whether a rule here or below compares with the old value.
+    /// Whether a rule of this node or a descendant is a transition rule.
     pub fn has_transitions(&self) -> bool {
         let own = self
             .rules
