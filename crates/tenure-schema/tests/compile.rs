@@ -362,7 +362,7 @@ fn list_types_of_custom_resources_apply_to_patches() {
     );
     let expected = "\
 object
-  closed: atomic object
+  closed: object that keeps unknown fields
   colours: set of string, patch merges
   free: object that keeps unknown fields
   lines: atomic list of string

@@ -75,6 +75,8 @@ pub(crate) struct Compiler<'d> {
     nameless: HashMap<Type, TypeId>,
     /// The common fields of custom resources, if these are compiled.
     custom: Option<CustomResources>,
+    /// Whether a node of a custom resource above the current one preserves unknown fields: then so do all nodes below it.
+    preserving: bool,
 }
 
 impl<'d> Compiler<'d> {
@@ -86,6 +88,7 @@ impl<'d> Compiler<'d> {
             queue: Vec::new(),
             nameless: HashMap::new(),
             custom: None,
+            preserving: false,
         }
     }
 
@@ -251,7 +254,21 @@ impl<'d> Compiler<'d> {
     }
 
     fn object(&mut self, node: &'d Object, marks: &ShapeMarks, place: &Place) -> Result<Type, SchemaError> {
-        let preserves = marks::flag(node, marks::PRESERVE_UNKNOWN, place)?;
+        let outer = self.preserving;
+        let preserves = outer || marks::flag(node, marks::PRESERVE_UNKNOWN, place)?;
+        self.preserving = preserves && self.custom.is_some();
+        let of = self.object_under(node, marks, place, preserves);
+        self.preserving = outer;
+        of
+    }
+
+    fn object_under(
+        &mut self,
+        node: &'d Object,
+        marks: &ShapeMarks,
+        place: &Place,
+        preserves: bool,
+    ) -> Result<Type, SchemaError> {
         let embedded_resource = marks::flag(node, marks::EMBEDDED_RESOURCE, place)?;
         let properties = match node.get("properties") {
             None => &[],
@@ -269,8 +286,15 @@ impl<'d> Compiler<'d> {
             let relation = marks.relation.unwrap_or_default();
             return Ok(Type::Map(Map { value: self.slot(schema, &Place::MapValue(place))?, relation }));
         }
-        // An object without declared fields is only known to be an object.
-        let opaque = !preserves && additional.is_none() && !node.contains("properties");
+        // An object without declared fields is only known to be an object. In a custom resource its fields are owned one by one,
+        // although pruning removes them; in a built-in kind it is a document of its own.
+        let declares_nothing = match self.custom {
+            // A resource has its apiVersion, kind and metadata.
+            Some(_) => properties.is_empty() && !embedded_resource && !matches!(place, Place::Type(_)),
+            None => !node.contains("properties"),
+        };
+        let opaque = !preserves && additional.is_none() && declares_nothing;
+        let is_document = opaque && self.custom.is_none();
         let required = required(node, place)?;
         let fields = properties
             .iter()
@@ -281,8 +305,12 @@ impl<'d> Compiler<'d> {
             .collect::<Result<_, _>>()?;
         let mut of = Struct {
             fields,
-            relation: marks.relation.unwrap_or(if opaque { Relation::Atomic } else { Relation::Granular }),
-            unknown: match preserves || additional.is_some() || (opaque && self.custom.is_none()) {
+            relation: marks.relation.unwrap_or(if is_document {
+                Relation::Atomic
+            } else {
+                Relation::Granular
+            }),
+            unknown: match preserves || additional.is_some() || opaque {
                 true => UnknownFields::Preserved,
                 false => UnknownFields::Foreign,
             },
