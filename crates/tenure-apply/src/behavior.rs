@@ -32,9 +32,13 @@ pub struct Behavior {
     pub incomplete_items_removed: bool,
     /// A merge key that is `null` in a configuration stands for its default. In Kubernetes the item is another one.
     pub null_keys_are_defaults: bool,
-    /// What an endpoint does not write keeps its managers at every version. In Kubernetes the endpoint's reset fields
-    /// count only at the version of the write.
+    /// What an endpoint does not write keeps its managers at every version, and a field that a version does not declare is
+    /// not part of the object there. In Kubernetes the endpoint's reset fields count only at the version of the write, and
+    /// with such a field an apply fails and any other write loses all managers.
     pub managers_survive_versions: bool,
+    /// An apply that changes a union's discriminator clears the member that the former one named, if nobody owns it. In
+    /// Kubernetes the member stays, and the result is invalid.
+    pub former_members_cleared: bool,
 }
 
 impl Behavior {
@@ -57,11 +61,12 @@ impl Behavior {
             incomplete_items_removed: improved,
             null_keys_are_defaults: improved,
             managers_survive_versions: improved,
+            former_members_cleared: improved,
         }
     }
 
     /// Returns each difference by its heading in the documentation, and whether it is on.
-    pub const fn differences(&self) -> [(&'static str, bool); 7] {
+    pub const fn differences(&self) -> [(&'static str, bool); 8] {
         [
             ("Equal zeros are shared", self.shared_zeros),
             ("What is emptied is empty, not null", self.emptied_parts_stay),
@@ -70,6 +75,7 @@ impl Behavior {
             ("No stump of a shared item", self.incomplete_items_removed),
             ("A null key stands for its default", self.null_keys_are_defaults),
             ("Managers survive writes at another version", self.managers_survive_versions),
+            ("A changed discriminator clears the former member", self.former_members_cleared),
         ]
     }
 }

@@ -105,6 +105,14 @@ pub enum ApplyError {
         /// The version.
         api_version: Text,
     },
+    /// The object has a field that the version of a manager does not declare.
+    #[error("{mismatch} of {api_version}")]
+    Undeclared {
+        /// The version.
+        api_version: Text,
+        /// The field, and what is wrong with it.
+        mismatch: String,
+    },
     /// The caller's converter failed on a version that exists.
     #[error("cannot convert the object to {api_version}: {problem}")]
     Conversion {

@@ -46,7 +46,7 @@ pub fn update(
     }
     let managers = match tracking::track(live.object, new, &managers, write, write.manager) {
         // Kubernetes writes the object all the same, without managers.
-        Err(ApplyError::RemovedVersion { .. }) => Managers::default(),
+        Err(ApplyError::RemovedVersion { .. } | ApplyError::Undeclared { .. }) => Managers::default(),
         tracked => tracked?,
     };
     Ok(State { object: new.clone(), managers })

@@ -11,6 +11,11 @@ pub trait Versions {
     /// Returns an object as it is at another version that exists, or says what went wrong.
     fn convert(&self, object: &Value, api_version: &str) -> Result<Value, String>;
 
+    /// Returns an object as it is at another version, with the fields that this version does not declare.
+    fn convert_undeclared(&self, object: &Value, api_version: &str) -> Result<Value, String> {
+        self.convert(object, api_version)
+    }
+
     /// Returns the type under which the managers of this object were written last, where the schema has
     /// changed since and the caller knows.
     fn former_type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {

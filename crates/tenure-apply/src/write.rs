@@ -1,6 +1,9 @@
 //! What every write has in common: the manager, the time, the endpoint and the kind; and the states before and after it.
 
-use crate::{ApplyError, Behavior, Identity, Managers, Operation, Reset, Timestamp, Versions};
+use crate::{
+    ApplyError, Behavior, Evolution, Identity, Managers, Operation, Reset, Timestamp, Versions,
+    document::check::check,
+};
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
@@ -59,6 +62,24 @@ impl<'a> Write<'a> {
     pub fn identity(&self, operation: Operation) -> Identity<'a> {
         let name = if self.manager.is_empty() { "unknown" } else { self.manager };
         Identity { name, operation, api_version: self.api_version, subresource: self.subresource }
+    }
+
+    /// Returns an object at another version that exists. Where the behaviour says so, a field that this version does not
+    /// declare is an error.
+    pub(crate) fn convert(&self, object: &Value, api_version: &str) -> Result<Value, ApplyError> {
+        let failed = |problem| ApplyError::Conversion { api_version: api_version.into(), problem };
+        if self.behavior.managers_survive_versions || self.versions.evolves() == Evolution::None {
+            return self.versions.convert(object, api_version).map_err(failed);
+        }
+        let converted = self.versions.convert_undeclared(object, api_version).map_err(failed)?;
+        match self.versions.type_of(api_version) {
+            Some(ty) => check(&converted, ty).map_err(|mismatch| ApplyError::Undeclared {
+                api_version: api_version.into(),
+                mismatch: ApplyError::from(mismatch).to_string(),
+            })?,
+            None => {}
+        }
+        Ok(converted)
     }
 
     pub(crate) fn ty(&self) -> Result<TypeRef<'a>, ApplyError> {

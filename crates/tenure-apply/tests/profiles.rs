@@ -254,3 +254,66 @@ fn managers_in_messages_are_ordered_by_their_identifier() {
     // A space sorts before a quote.
     assert_eq!(owners, [r#""a b""#, r#""a" with subresource "status""#, r#""a""#, r#""b""#]);
 }
+
+#[test]
+fn a_changed_discriminator_clears_the_member_that_nobody_owns() {
+    let live = |owned: &str| {
+        let object = read(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}}",
+        );
+        let fields = format!(r#"{{"f:spec":{{{owned}}}}}"#);
+        with(&object, &[Manager { api_version: "apps/v1".into(), ..manager("alice", "v1", &fields) }])
+    };
+    let config = read(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {strategy: {type: Recreate}}",
+    );
+    let outcome = |behavior, live: &Value| {
+        let applied = Applier::new("bob").behavior(behavior).apply(live, &config).unwrap();
+        applied.object.at(["spec", "strategy"]).unwrap().to_string()
+    };
+    let kept = r#"{"rollingUpdate":{"maxSurge":1},"type":"Recreate"}"#;
+    let unowned = live(r#""f:replicas":{}"#);
+    assert_eq!(outcome(Behavior::tenure(), &unowned), r#"{"type":"Recreate"}"#);
+    assert_eq!(outcome(Behavior::kubernetes(), &unowned), kept);
+    let owned = live(r#""f:strategy":{"f:rollingUpdate":{"f:maxSurge":{}}}"#);
+    assert_eq!(outcome(Behavior::tenure(), &owned), kept);
+}
+
+#[test]
+fn a_field_that_the_version_of_a_manager_does_not_declare() {
+    struct Versioned(Schema);
+    impl Versions for Versioned {
+        fn type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
+            self.0.kind(api_version, "Widget")
+        }
+        fn convert(&self, object: &Value, api_version: &str) -> Result<Value, String> {
+            let object = object.as_object().ok_or("not an object")?;
+            let spec = object.get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
+            Ok(Value::Object(object.with("apiVersion", api_version).with("spec", spec.without("x"))))
+        }
+        fn convert_undeclared(&self, object: &Value, api_version: &str) -> Result<Value, String> {
+            let object = object.as_object().ok_or("not an object")?;
+            Ok(Value::Object(object.with("apiVersion", api_version)))
+        }
+    }
+    let version = |name: &str, fields: &str| {
+        format!(
+            "{{name: {name}, schema: {{openAPIV3Schema: {{type: object, properties: {{spec: {{type: object, properties: {{{fields}}}}}}}}}}}}}"
+        )
+    };
+    let (v1, v2) =
+        (version("v1", "a: {type: string}"), version("v2", "a: {type: string}, x: {type: string}"));
+    let definition = format!("spec: {{group: {GROUP}, names: {{kind: Widget}}, versions: [{v1}, {v2}]}}");
+    let kind = Versioned(crd::compile(&read(&definition)).unwrap());
+    let widget = |spec: &str| {
+        read(&format!("{{apiVersion: {GROUP}/v2, kind: Widget, metadata: {{name: w}}, spec: {spec}}}"))
+    };
+    let live = with(&widget("{a: '1', x: d}"), &[manager("alice", "v1", r#"{"f:spec":{"f:a":{}}}"#)]);
+    let outcome = |behavior| {
+        let applier = Applier::new("bob").versions(&kind).behavior(behavior);
+        applier.apply(&live, &widget("{a: '1'}")).map(|applied| applied.managers.len())
+    };
+    assert_eq!(outcome(Behavior::tenure()), Ok(2));
+    let error = outcome(Behavior::kubernetes()).unwrap_err().to_string();
+    assert_eq!(error, ".spec.x: field not declared in schema of example.com/v1");
+}

@@ -2,12 +2,12 @@
 //! is walked along: equal parts of it are shared, so that applying the same fields again allocates little.
 
 use crate::{
-    document::granularity::below,
+    document::check::check,
     document::items::{self, Places},
     error::{Mismatch, MismatchKind},
 };
 use tenure_fields::{FieldSet, Node, PathElement};
-use tenure_schema::{ListTopology, Relation, ScalarKind, Type, TypeRef, UnknownFields};
+use tenure_schema::{ListTopology, Relation, Type, TypeRef, UnknownFields};
 use tenure_value::{Object, Value};
 
 /// Returns the fields that a configuration declares.
@@ -186,60 +186,5 @@ impl<'a> Level<'a> {
             self.agreed = None;
         }
         nodes.push(node);
-    }
-}
-
-/// Checks a value that is owned as a whole, and everything inside it.
-pub(super) fn check(value: &Value, ty: TypeRef<'_>) -> Result<(), Box<Mismatch>> {
-    match (ty.get(), value) {
-        (_, Value::Null) | (Type::Untyped, _) => Ok(()),
-        (Type::Struct(of), Value::Object(object)) => object.iter().try_for_each(|(name, value)| {
-            let step = || PathElement::Field(name.clone());
-            match of.field(name) {
-                Some(_) => check(value, below(ty, name)).map_err(|mismatch| mismatch.under(step())),
-                None if of.unknown == UnknownFields::Preserved => Ok(()),
-                None => Err(Box::<Mismatch>::from(MismatchKind::UnknownField).under(step())),
-            }
-        }),
-        (Type::Map(of), Value::Object(object)) => object.iter().try_for_each(|(name, value)| {
-            check(value, ty.slot(&of.value))
-                .map_err(|mismatch| mismatch.under(PathElement::Field(name.clone())))
-        }),
-        (Type::List(of), Value::Array(array)) => array.iter().enumerate().try_for_each(|(index, item)| {
-            check(item, ty.slot(&of.item))
-                .map_err(|mismatch| mismatch.under(PathElement::Index(index as i64)))
-        }),
-        (Type::Scalar(of), value) if fits(of.kind, value) => Ok(()),
-        (of, value) => Err(MismatchKind::WrongType { expected: expected(of), found: value.kind() }.into()),
-    }
-}
-
-/// Whether a scalar fits a field. Types with more than one form accept any scalar here; validation checks them later.
-fn fits(kind: ScalarKind, value: &Value) -> bool {
-    match kind {
-        ScalarKind::Boolean => matches!(value, Value::Bool(_)),
-        ScalarKind::Integer => match value {
-            Value::Float(number) => number.get().fract() == 0.0,
-            other => matches!(other, Value::Int(_) | Value::UInt(_)),
-        },
-        ScalarKind::Number => matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_)),
-        ScalarKind::String => matches!(value, Value::String(_)),
-        ScalarKind::IntOrString | ScalarKind::Quantity => value.is_scalar(),
-    }
-}
-
-fn expected(of: &Type) -> &'static str {
-    match of {
-        Type::Struct(_) | Type::Map(_) => "an object",
-        Type::List(_) => "a list",
-        Type::Scalar(of) => match of.kind {
-            ScalarKind::Boolean => "a boolean",
-            ScalarKind::Integer => "an integer",
-            ScalarKind::Number => "a number",
-            ScalarKind::String => "a string",
-            ScalarKind::IntOrString => "an integer or a string",
-            ScalarKind::Quantity => "a quantity, as a string or a number",
-        },
-        Type::Untyped => "anything",
     }
 }

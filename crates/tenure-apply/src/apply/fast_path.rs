@@ -2,11 +2,9 @@
 //! configuration, live object and last set together: unchanged parts cost no allocation, and types are looked up only
 //! for values that changed or have parts.
 
-use super::{
-    declare::{Standing, check},
-    merge::Merge,
-};
+use super::{declare::Standing, merge::Merge};
 use crate::{
+    document::check::check,
     document::granularity::{Granularity, below, granularity, is_bare},
     document::items::{self, NullKeys, Places},
     tracking::unowned,

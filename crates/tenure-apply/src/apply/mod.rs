@@ -16,6 +16,7 @@ mod kubectl;
 mod merge;
 mod prune;
 mod trace;
+mod union;
 
 pub use kubectl::LAST_APPLIED;
 pub use trace::{Decision, Rule, Trace, apply_traced};
@@ -159,6 +160,10 @@ impl Request<'_> {
 
     fn decide(&self, force: Force<'_>) -> Result<State, ApplyError> {
         let object = self.pruned(&self.merged)?;
+        let object = match self.behavior().former_members_cleared {
+            true => self.without_former_members(object),
+            false => object,
+        };
         let mut differences = Differences::new(self.write, self.live, &object);
         let mut after = Managers::default();
         let mut contested = Vec::new();
@@ -241,8 +246,7 @@ impl Request<'_> {
             if self.write.versions.type_of(to).is_none() {
                 return Ok(None);
             }
-            let failed = |problem| ApplyError::Conversion { api_version: to.into(), problem };
-            self.write.versions.convert(object, to).map(Some).map_err(failed)
+            self.write.convert(object, to).map(Some)
         };
         // What was declared at a version that no longer exists cannot be found any more, so it stays.
         let (Some(full), Some(ty)) = (convert(merged, is, was)?, self.write.versions.type_of(was)) else {
@@ -276,6 +280,16 @@ impl Request<'_> {
         }
         // A part that is declared empty or null, and has lost what others had put there, is as it is declared.
         Ok(self.merging.merge(&pruned, &self.let_through, self.ty))
+    }
+
+    /// Returns the object without the members of unions that the configuration switches away from and nobody owns.
+    fn without_former_members(&self, object: Value) -> Value {
+        let is_owned = |path: &[PathElement]| {
+            let owners = self.others().map(|manager| &manager.fields);
+            owners.chain([&self.fields]).any(|fields| union::contains(fields, path))
+        };
+        let switch = union::Switch { config: &self.let_through, live: self.live, is_owned: &is_owned };
+        switch.apply(&object, self.ty).unwrap_or(object)
     }
 
     /// Returns what another manager loses to this apply, and its conflicts.

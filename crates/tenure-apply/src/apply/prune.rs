@@ -273,11 +273,12 @@ pub(super) fn reinstate(
 
 /// Returns a pruned object with those parts of the full one put back that managers at another version own.
 pub(super) fn restore(full: &Value, pruned: &Value, ty: TypeRef<'_>, owned: &FieldSet) -> Value {
-    if full.ptr_eq(pruned) || owned.is_empty() {
-        return pruned.clone();
+    if full.ptr_eq(pruned) {
+        return full.clone();
     }
-    match (granularity(ty), full, pruned) {
-        (Granularity::Granular | Granularity::Deduced, Value::Object(full), Value::Object(pruned)) => {
+    // Only the places of the pruned object count, never its values: a conversion may have put zeros where nothing was left.
+    let whole = match (granularity(ty), full) {
+        (Granularity::Granular | Granularity::Deduced, Value::Object(full)) => {
             let parts = full.iter().filter_map(|(name, value)| {
                 let element = PathElement::Field(name.clone());
                 let (node, of) = (owned.node(&element), below(ty, name));
@@ -286,8 +287,8 @@ pub(super) fn restore(full: &Value, pruned: &Value, ty: TypeRef<'_>, owned: &Fie
             });
             Value::Object(Object::from_sorted(parts))
         }
-        (Granularity::Items(topology, of), Value::Array(full), Value::Array(pruned)) => {
-            let mut kept = ItemFinder::new(pruned);
+        (Granularity::Items(topology, of), Value::Array(full)) => {
+            let mut kept = ItemFinder::new(pruned.as_array().map(|array| array.items()).unwrap_or_default());
             let parts = full.iter().enumerate().filter_map(|(index, item)| {
                 let element = items::element(item, topology, index).ok();
                 let node = element.as_ref().and_then(|element| owned.node(element));
@@ -296,8 +297,9 @@ pub(super) fn restore(full: &Value, pruned: &Value, ty: TypeRef<'_>, owned: &Fie
             });
             Value::array(parts)
         }
-        _ => pruned.clone(),
-    }
+        _ => return full.clone(),
+    };
+    if pruned.is_null() && is_empty(&whole) { Value::Null } else { whole }
 }
 
 fn put_back(

@@ -1,6 +1,7 @@
 //! A document under its type: which parts have owners of their own, which list item is which, and where two states
 //! differ. Knows field sets, but no managers.
 
+pub(crate) mod check;
 mod difference;
 pub(crate) mod granularity;
 pub(crate) mod items;

@@ -52,8 +52,7 @@ impl<'a> Differences<'a> {
         if api_version == self.write.api_version {
             return Ok(None);
         }
-        let failed = |problem| ApplyError::Conversion { api_version: api_version.into(), problem };
-        self.write.versions.convert(object, api_version).map(Some).map_err(failed)
+        self.write.convert(object, api_version).map(Some)
     }
 
     /// Returns the old and the new object at a version whose difference was asked for before.
@@ -87,8 +86,7 @@ pub(crate) fn current(live: &Value, managers: &Managers, write: &Write<'_>) -> R
             live
         } else {
             if !converted.iter().any(|(seen, _)| seen == version) {
-                let failed = |problem| ApplyError::Conversion { api_version: version.into(), problem };
-                converted.push((version.into(), write.versions.convert(live, version).map_err(failed)?));
+                converted.push((version.into(), write.convert(live, version)?));
             }
             converted.iter().find(|(seen, _)| seen == version).map_or(live, |(_, object)| object)
         };
