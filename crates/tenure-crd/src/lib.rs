@@ -24,6 +24,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod behavior;
 mod definition;
 mod fill;
 mod format;
@@ -42,9 +43,11 @@ mod strategy;
 mod table;
 mod validate;
 
+pub use behavior::Behavior;
 pub use definition::{
     CLEANUP_FINALIZER, Conversion, Definition, NamesInUse, ResourceNames, Version, WEBHOOK_TIMEOUT_SECONDS,
-    Webhook, WebhookTarget, accept, check_create, check_update, merge_changes, terminating,
+    Webhook, WebhookTarget, accept, check_create, check_create_with, check_update, check_update_with,
+    merge_changes, terminating,
 };
 pub use format::duration_nanoseconds;
 pub use json_path::JsonPath;

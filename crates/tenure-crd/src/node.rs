@@ -2,7 +2,7 @@
 //! contains what the topology in `tenure-schema` omits (bounds, patterns, rules, descriptions), and is
 //! compiled once per definition.
 
-use super::{pattern::Pattern, rule::Rule};
+use super::{Behavior, pattern::Pattern, rule::Rule};
 use std::sync::OnceLock;
 use tenure_cel::Decl;
 use tenure_meta::{Previous, Rebuild, map_items};
@@ -83,6 +83,7 @@ pub(crate) enum Identity {
 pub(crate) struct Node {
     pub of: NodeType,
     pub nullable: bool,
+    pub behavior: Behavior,
     pub unknown: Unknown,
     pub identity: Identity,
     pub default: Option<Value>,
@@ -135,12 +136,13 @@ pub(crate) struct Junctors {
 
 impl Node {
     /// Compiles the schema of a version.
-    pub fn root(schema: &Value) -> Node {
-        Node::compile(schema, Identity::Root)
+    pub fn root(schema: &Value, behavior: Behavior) -> Node {
+        Node::compile(schema, Identity::Root, behavior)
     }
 
     /// Compiles a schema. Unknown keywords are ignored: definitions are validated before.
-    pub fn compile(schema: &Value, identity: Identity) -> Node {
+    pub fn compile(schema: &Value, identity: Identity, behavior: Behavior) -> Node {
+        let compile = |of: &Value| Node::compile(of, Identity::None, behavior);
         let empty = Object::default();
         let from = schema.as_object().unwrap_or(&empty);
         let identity = match identity {
@@ -148,21 +150,20 @@ impl Node {
             other => other,
         };
         let fields: Box<[(Text, Node)]> = object(from, "properties")
-            .map(|fields| {
-                fields.iter().map(|(name, of)| (name.clone(), Node::compile(of, Identity::None))).collect()
-            })
+            .map(|fields| fields.iter().map(|(name, of)| (name.clone(), compile(of))).collect())
             .unwrap_or_default();
         let additional = match from.get("additionalProperties") {
-            Some(of @ Value::Object(_)) => Additional::Each(Box::new(Node::compile(of, Identity::None))),
+            Some(of @ Value::Object(_)) => Additional::Each(Box::new(compile(of))),
             Some(Value::Bool(true)) => Additional::Anything,
             _ => Additional::None,
         };
         let items = from.get("items").filter(|items| items.as_object().is_some());
-        let items = items.map(|items| Box::new(Node::compile(items, Identity::None)));
+        let items = items.map(|items| Box::new(compile(items)));
         let rules: Box<[Rule]> = list(from, "x-kubernetes-validations").iter().map(Rule::new).collect();
         let mut node = Node {
             of: node_type(from),
             nullable: flag(from, "nullable"),
+            behavior,
             unknown: match flag(from, "x-kubernetes-preserve-unknown-fields") {
                 true => Unknown::Preserved,
                 false => Unknown::Pruned,
@@ -179,8 +180,8 @@ impl Node {
                 Some("map") => ListKind::Keyed(words(from, "x-kubernetes-list-map-keys")),
                 _ => ListKind::Atomic,
             },
-            bounds: Bounds::compile(from),
-            junctors: Junctors::compile(from),
+            bounds: Bounds::compile(from, behavior),
+            junctors: Junctors::compile(from, compile),
             rules,
             declared: OnceLock::new(),
             defaults_within: false,
@@ -253,12 +254,15 @@ pub(crate) fn drop_nulls(node: &Node, value: &Value, before: Previous<'_>) -> Op
 }
 
 impl Bounds {
-    fn compile(from: &Object) -> Option<Box<Bounds>> {
+    fn compile(from: &Object, behavior: Behavior) -> Option<Box<Bounds>> {
         let number = |name: &str| from.get(name).filter(|value| value.as_f64().is_some()).cloned();
         let count =
             |name: &str| from.get(name).and_then(Value::as_i64).and_then(|count| u64::try_from(count).ok());
         let bounds = Bounds {
-            values: from.get("enum").and_then(Value::as_array).map(|values| values.iter().cloned().collect()),
+            values: from.get("enum").and_then(Value::as_array).map(|values| {
+                let counts = |value: &&Value| behavior.allow_listed_nulls || !value.is_null();
+                values.iter().filter(counts).cloned().collect()
+            }),
             minimum: number("minimum"),
             maximum: number("maximum"),
             exclusive_minimum: flag(from, "exclusiveMinimum"),
@@ -288,15 +292,13 @@ impl Bounds {
 }
 
 impl Junctors {
-    fn compile(from: &Object) -> Option<Box<Junctors>> {
-        let each = |name: &str| -> Box<[Node]> {
-            list(from, name).iter().map(|of| Node::compile(of, Identity::None)).collect()
-        };
+    fn compile(from: &Object, compile: impl Fn(&Value) -> Node) -> Option<Box<Junctors>> {
+        let each = |name: &str| -> Box<[Node]> { list(from, name).iter().map(&compile).collect() };
         let junctors = Junctors {
             all_of: each("allOf"),
             any_of: each("anyOf"),
             one_of: each("oneOf"),
-            not: from.get("not").map(|of| Node::compile(of, Identity::None)),
+            not: from.get("not").map(&compile),
         };
         let lists = [&junctors.all_of, &junctors.any_of, &junctors.one_of];
         (junctors.not.is_some() || lists.iter().any(|of| !of.is_empty())).then(|| Box::new(junctors))

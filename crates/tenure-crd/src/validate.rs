@@ -2,7 +2,7 @@
 //! accepted earlier (under an older schema, for example) does not block an unrelated change.
 
 use super::{
-    format,
+    Behavior, format,
     node::{Additional, Bounds, Identity, Junctors, ListKind, Node, NodeType},
 };
 use std::collections::{HashMap, HashSet};
@@ -37,10 +37,16 @@ pub(crate) fn check(
         let found = word(value);
         let expected = node.of.word();
         let detail = format!("{path} in body must be of type {expected}: {found:?}");
-        return errors.push(FieldError::type_invalid(path, found, &detail));
+        errors.push(FieldError::type_invalid(path, found, &detail));
+        let is_fraction = node.of == NodeType::Integer && value.as_f64().is_some();
+        if is_fraction && !node.behavior.report_wrong_types_once {
+            let detail = format!("Checked value must be of type integer (default format) in {path}");
+            errors.push(FieldError::invalid("<nil>", &Value::from(""), detail));
+        }
+        return;
     }
     if let Some(bounds) = &node.bounds {
-        check_bounds(bounds, value, path, errors);
+        check_bounds(bounds, value, node.behavior, path, errors);
     }
     if !node.format.is_empty() {
         check_format(node, value, path, errors);
@@ -93,14 +99,22 @@ fn word(value: &Value) -> &'static str {
     }
 }
 
-fn check_bounds(bounds: &Bounds, value: &Value, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
+fn check_bounds(
+    bounds: &Bounds,
+    value: &Value,
+    behavior: Behavior,
+    path: &FieldPath<'_>,
+    errors: &mut Vec<FieldError>,
+) {
     if let Some(values) = &bounds.values
         && !values.iter().any(|of| of.same(value))
     {
         errors.push(FieldError::not_supported(path, value, values.iter()));
     }
     match value {
-        Value::Int(_) | Value::UInt(_) | Value::Float(_) => check_number(bounds, value, path, errors),
+        Value::Int(_) | Value::UInt(_) | Value::Float(_) => {
+            check_number(bounds, value, behavior, path, errors)
+        }
         Value::String(text) => check_text(bounds, value, text, path, errors),
         Value::Array(items) => {
             let size = items.len();
@@ -120,26 +134,39 @@ fn check_bounds(bounds: &Bounds, value: &Value, path: &FieldPath<'_>, errors: &m
     }
 }
 
-fn check_number(bounds: &Bounds, value: &Value, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
+fn check_number(
+    bounds: &Bounds,
+    value: &Value,
+    behavior: Behavior,
+    path: &FieldPath<'_>,
+    errors: &mut Vec<FieldError>,
+) {
     use std::cmp::Ordering::{Equal, Greater, Less};
     let mut say =
         |detail: String| errors.push(FieldError::invalid(path, value, format!("{path} in body {detail}")));
-    if let Some(least) = &bounds.minimum {
+    // Kubernetes compares whole numbers with whole bounds alone.
+    let bound = |bound: &Option<Value>| match (bound, value) {
+        (Some(Value::Float(bound)), Value::Int(_) | Value::UInt(_)) if !behavior.exact_bounds => {
+            Some(Value::Int(bound.get() as i64))
+        }
+        (bound, _) => bound.clone(),
+    };
+    if let Some(least) = &bound(&bounds.minimum) {
         match (compare(value, least), bounds.exclusive_minimum) {
             (Less, false) => say(format!("should be greater than or equal to {least}")),
             (Less | Equal, true) => say(format!("should be greater than {least}")),
             _ => {}
         }
     }
-    if let Some(most) = &bounds.maximum {
+    if let Some(most) = &bound(&bounds.maximum) {
         match (compare(value, most), bounds.exclusive_maximum) {
             (Greater, false) => say(format!("should be less than or equal to {most}")),
             (Greater | Equal, true) => say(format!("should be less than {most}")),
             _ => {}
         }
     }
-    if let Some(factor) = &bounds.multiple_of
-        && !is_multiple(value, factor)
+    if let Some(factor) = &bound(&bounds.multiple_of)
+        && (!is_multiple(value, factor) || !behavior.exact_bounds && *factor == Value::Int(0))
     {
         say(format!("should be a multiple of {factor}"));
     }

@@ -431,3 +431,25 @@ fn rules_on_large_values_are_stopped() {
         assert!(took.as_secs() < 60, "{rule} took {took:?}");
     }
 }
+
+/// 588 schemas with rules and the verdict of Kubernetes v1.36.4 on each, with the texts of all causes.
+#[test]
+fn verdicts_on_definitions_with_rules_are_those_of_kubernetes() {
+    let recorded = include_str!("../../tenure-cel/tests/data/cel-costs.jsonl");
+    let mut differences = Vec::new();
+    for line in recorded.lines() {
+        let case: Value = line.parse().unwrap();
+        let schema = case.get("schema").unwrap().to_string();
+        let causes = case.get("causes").and_then(Value::as_array).unwrap();
+        let text = |cause: &Value, name: &str| cause.get(name).and_then(Value::as_str).unwrap().to_string();
+        let expected: Vec<String> = causes
+            .iter()
+            .map(|cause| format!("{}: {}", text(cause, "field"), text(cause, "message")))
+            .collect();
+        let found = wrong(check_create(&definition(&schema)));
+        if found != expected {
+            differences.push(format!("{schema}\n  expected {expected:#?}\n  found {found:#?}"));
+        }
+    }
+    assert!(differences.is_empty(), "{} differ\n{}", differences.len(), differences.join("\n"));
+}

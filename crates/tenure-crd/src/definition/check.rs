@@ -2,7 +2,7 @@
 //! The metadata is validated like that of every kind.
 
 use super::schema_check;
-use crate::{json_path::JsonPath, path::SimplePath};
+use crate::{Behavior, json_path::JsonPath, path::SimplePath};
 use tenure_meta::{FieldError, Row, format::webhook_url_faults};
 use tenure_value::{Text, Value};
 
@@ -17,16 +17,26 @@ const MOST_SELECTABLE: usize = 8;
 
 /// Returns the errors of a new definition.
 pub fn check_create(object: &Value) -> Vec<FieldError> {
+    check_create_with(object, Behavior::default())
+}
+
+/// Does the same with a given behaviour.
+pub fn check_create_with(object: &Value, behavior: Behavior) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    check_spec(object, &mut errors);
+    check_spec(object, behavior, &mut errors);
     check_approval(object, &mut errors);
     errors
 }
 
 /// Returns the errors of an updated definition.
 pub fn check_update(new: &Value, old: &Value) -> Vec<FieldError> {
+    check_update_with(new, old, Behavior::default())
+}
+
+/// Does the same with a given behaviour.
+pub fn check_update_with(new: &Value, old: &Value, behavior: Behavior) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    check_spec(new, &mut errors);
+    check_spec(new, behavior, &mut errors);
     let established = old
         .get("status")
         .unwrap_or(&Value::Null)
@@ -63,7 +73,7 @@ pub fn check_update(new: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-fn check_spec(object: &Value, errors: &mut Vec<FieldError>) {
+fn check_spec(object: &Value, behavior: Behavior, errors: &mut Vec<FieldError>) {
     let spec = object.get("spec").unwrap_or(&Value::Null);
     let group = spec.text("group");
     match group.as_str() {
@@ -93,7 +103,7 @@ fn check_spec(object: &Value, errors: &mut Vec<FieldError>) {
     check_versions(spec, errors);
     check_names(spec.get("names").unwrap_or(&Value::Null), errors);
     check_conversion(spec.get("conversion").unwrap_or(&Value::Null), errors);
-    schema_check::check(spec, errors);
+    schema_check::check(spec, behavior, errors);
 }
 
 fn check_versions(spec: &Value, errors: &mut Vec<FieldError>) {

@@ -11,10 +11,10 @@ mod version;
 
 pub use accept::{CLEANUP_FINALIZER, NamesInUse, accept, terminating};
 pub use change::merge_changes;
-pub use check::{check_create, check_update};
+pub use check::{check_create, check_create_with, check_update, check_update_with};
 pub use version::Version;
 
-use super::node::Node;
+use super::{Behavior, node::Node};
 use std::sync::Arc;
 use tenure_meta::{Row, Scope};
 use tenure_schema::{Schema, SchemaError, TypeRef, crd};
@@ -137,12 +137,17 @@ pub struct Definition {
 impl Definition {
     /// Compiles a stored definition.
     pub fn read(object: &Value) -> Result<Definition, SchemaError> {
+        Definition::read_with(object, Behavior::default())
+    }
+
+    /// Compiles a stored definition whose objects are validated with a given behaviour.
+    pub fn read_with(object: &Value, behavior: Behavior) -> Result<Definition, SchemaError> {
         let schema = Arc::new(crd::compile(object)?);
         let spec = object.get("spec").unwrap_or(&Value::Null);
         let (group, names) = (spec.text("group"), spec.get("names").unwrap_or(&Value::Null));
         let mut versions: Vec<Version> = Vec::new();
         for version in spec.items("versions") {
-            versions.push(Version::read(&group, version, spec, &versions));
+            versions.push(Version::read(&group, version, spec, &versions, behavior));
         }
         let storage = versions.iter().position(|version| version.is_storage).unwrap_or(0);
         Ok(Definition {
@@ -220,7 +225,7 @@ fn conversion(of: &Value) -> Conversion {
 }
 
 /// Returns the compiled schema of a version, shared with an earlier version that has the same schema.
-fn shared_node(schema: &Value, earlier: &[Version]) -> Arc<Node> {
+fn shared_node(schema: &Value, earlier: &[Version], behavior: Behavior) -> Arc<Node> {
     let same = earlier.iter().find(|version| version.schema() == schema);
-    same.map_or_else(|| Arc::new(Node::root(schema)), |version| version.node.clone())
+    same.map_or_else(|| Arc::new(Node::root(schema, behavior)), |version| version.node.clone())
 }

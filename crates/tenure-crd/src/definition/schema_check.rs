@@ -2,13 +2,13 @@
 //! patterns, defaults and rules. A schema shared by all versions is reported once, at the path that
 //! kube-apiserver uses.
 
-use crate::{fill, node::Identity, node::Node, pattern::Pattern, prune, rules, validate};
+use crate::{Behavior, fill, node::Identity, node::Node, pattern::Pattern, prune, rules, validate};
 use tenure_meta::{FieldError, FieldErrorKind, FieldPath, Previous, Row};
 use tenure_schema::crd;
 use tenure_value::{Object, Value};
 
 /// Validates the schemas of all versions.
-pub(super) fn check(spec: &Value, errors: &mut Vec<FieldError>) {
+pub(super) fn check(spec: &Value, behavior: Behavior, errors: &mut Vec<FieldError>) {
     let versions = spec.items("versions");
     let schemas: Vec<Option<&Value>> = versions
         .iter()
@@ -21,18 +21,22 @@ pub(super) fn check(spec: &Value, errors: &mut Vec<FieldError>) {
     for (at, schema) in schemas.iter().enumerate() {
         let Some(schema) = schema else { continue };
         match (shared, at) {
-            (true, 0) => check_schema(schema, "spec.validation.openAPIV3Schema", errors),
+            (true, 0) => check_schema(schema, "spec.validation.openAPIV3Schema", behavior, errors),
             (true, _) => {}
             (false, at) => {
-                check_schema(schema, &format!("spec.versions[{at}].schema.openAPIV3Schema"), errors)
+                let root = format!("spec.versions[{at}].schema.openAPIV3Schema");
+                check_schema(schema, &root, behavior, errors)
             }
         }
     }
 }
 
 /// Validates one schema; if its structure is invalid, nothing else is checked.
-pub(crate) fn check_schema(schema: &Value, root: &str, errors: &mut Vec<FieldError>) {
-    let violations = crd::check_structural_at(schema, root);
+fn check_schema(schema: &Value, root: &str, behavior: Behavior, errors: &mut Vec<FieldError>) {
+    let mut violations = crd::check_structural_at(schema, root);
+    if !behavior.reject_unappliable_lists {
+        violations.retain(|violation| violation.rule == crd::Rule::Kubernetes);
+    }
     if !violations.is_empty() {
         errors.extend(violations.into_iter().map(|violation| {
             let kind =
@@ -43,30 +47,36 @@ pub(crate) fn check_schema(schema: &Value, root: &str, errors: &mut Vec<FieldErr
     }
     let start = errors.len();
     let path = FieldPath::root();
-    check_node(schema, Identity::Root, &path.field(root), errors);
+    check_node(schema, Identity::Root, behavior, &path.field(root), errors);
     if errors.len() == start {
-        rules::check_definition(&Node::root(schema), schema, root, errors);
+        rules::check_definition(&Node::root(schema, behavior), schema, root, errors);
     }
 }
 
-fn check_node(schema: &Value, identity: Identity, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
+fn check_node(
+    schema: &Value,
+    identity: Identity,
+    behavior: Behavior,
+    path: &FieldPath<'_>,
+    errors: &mut Vec<FieldError>,
+) {
     let Some(from) = schema.as_object() else { return };
     check_values(from, path, errors);
     if let Some(default) = from.get("default").filter(|default| !default.is_null()) {
-        check_default(schema, default, identity, &path.field("default"), errors);
+        check_default((schema, default), identity, behavior, &path.field("default"), errors);
     }
     for (name, below) in from.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        check_node(below, Identity::None, &path.field("properties").key(name), errors);
+        check_node(below, Identity::None, behavior, &path.field("properties").key(name), errors);
     }
     for name in ["items", "additionalProperties", "not"] {
         if let Some(below @ Value::Object(_)) = from.get(name) {
-            check_node(below, Identity::None, &path.field(name), errors);
+            check_node(below, Identity::None, behavior, &path.field(name), errors);
         }
     }
     for name in ["allOf", "anyOf", "oneOf"] {
         let below = from.get(name).and_then(Value::as_array);
         for (at, below) in below.map(|items| items.items()).unwrap_or_default().iter().enumerate() {
-            check_node(below, Identity::None, &path.field(name).index(at), errors);
+            check_node(below, Identity::None, behavior, &path.field(name).index(at), errors);
         }
     }
 }
@@ -82,13 +92,13 @@ fn check_values(from: &Object, path: &FieldPath<'_>, errors: &mut Vec<FieldError
 
 /// A default must be pruned, valid, and satisfy the rules.
 fn check_default(
-    schema: &Value,
-    default: &Value,
+    (schema, default): (&Value, &Value),
     identity: Identity,
+    behavior: Behavior,
     path: &FieldPath<'_>,
     errors: &mut Vec<FieldError>,
 ) {
-    let node = Node::compile(schema, identity);
+    let node = Node::compile(schema, identity, behavior);
     let mut dropped = Vec::new();
     prune::prune(&node, default, Previous::UNKNOWN, &FieldPath::root(), &mut dropped);
     if !dropped.is_empty() {

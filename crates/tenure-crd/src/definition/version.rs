@@ -2,7 +2,7 @@
 
 use super::shared_node;
 use crate::{
-    fill, metadata,
+    Behavior, fill, metadata,
     node::{self, Node},
     path::SimplePath,
     prune,
@@ -49,7 +49,13 @@ pub struct Version {
 }
 
 impl Version {
-    pub(super) fn read(group: &str, version: &Value, spec: &Value, earlier: &[Version]) -> Version {
+    pub(super) fn read(
+        group: &str,
+        version: &Value,
+        spec: &Value,
+        earlier: &[Version],
+        behavior: Behavior,
+    ) -> Version {
         let name = version.text("name");
         let schema = version.at(["schema", "openAPIV3Schema"]).cloned().unwrap_or_default();
         let path = |of: &Value, name: &str| {
@@ -80,7 +86,7 @@ impl Version {
                 .iter()
                 .filter_map(|field| SimplePath::parse(&field.text("jsonPath")))
                 .collect(),
-            node: shared_node(&schema, earlier),
+            node: shared_node(&schema, earlier, behavior),
             name,
             schema,
         }
@@ -139,6 +145,7 @@ impl Version {
     /// filled in, and a `null` that is no longer allowed is dropped. For the storage version.
     pub fn read_stored(&self, object: &Value) -> Value {
         let value = self.trim(object);
+        let value = node::drop_nulls(&self.node, &value, Previous::UNKNOWN).unwrap_or(value);
         fill::fill(&self.node, &value, Previous::UNKNOWN).unwrap_or(value)
     }
 
@@ -148,12 +155,11 @@ impl Version {
         node::drop_nulls(&self.node, &object, before).unwrap_or(object)
     }
 
-    /// Returns an object without fields that this version does not have. An object of another version gets no
-    /// further defaults: they come from the version that it was written and stored in.
+    /// Returns an object without fields that this version does not have; a `null` stays, to be validated. An object of
+    /// another version gets no further defaults: they come from the version that it was written and stored in.
     pub(super) fn trim(&self, object: &Value) -> Value {
         let value = prune::prune(&self.node, object, Previous::UNKNOWN, &FieldPath::root(), &mut Vec::new());
-        let value = value.unwrap_or_else(|| object.clone());
-        node::drop_nulls(&self.node, &value, Previous::UNKNOWN).unwrap_or(value)
+        value.unwrap_or_else(|| object.clone())
     }
 
     /// Returns the errors in the content of a new object; its metadata is validated like that of every kind.
