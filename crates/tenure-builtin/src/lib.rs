@@ -20,6 +20,7 @@ mod table;
 mod update;
 mod validate;
 mod validation;
+mod warnings;
 
 pub use data::DataError;
 pub use discovery::{Root, api_group, api_group_list, api_resource_list, api_versions, group_discovery_list};

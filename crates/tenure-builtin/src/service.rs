@@ -98,6 +98,20 @@ pub(crate) fn carry_allocated(old: &Value, new: &Value) -> Value {
             spec = put(&spec, "clusterIPs", old_list);
         }
     }
+    if after.has_address() {
+        if is_empty(after.get("ipFamilyPolicy")) && !is_empty(before.get("ipFamilyPolicy")) {
+            spec = put(&spec, "ipFamilyPolicy", before.get("ipFamilyPolicy"));
+        }
+        // Asking for one family is clear enough, whichever families the old service had.
+        if let (Some("SingleStack"), Some(Value::Array(families)), true) = (
+            spec.get("ipFamilyPolicy").and_then(Value::as_str),
+            after.get("ipFamilies"),
+            after.get("ipFamilies") == before.get("ipFamilies"),
+        ) && let [first, _, ..] = families.items()
+        {
+            spec = put(&spec, "ipFamilies", Some(&Value::array([first.clone()])));
+        }
+    }
     if before.has_node_ports() && after.has_node_ports() {
         spec = put(&spec, "ports", carried_ports(&before, &after).as_ref().or(after.get("ports")));
     }

@@ -1,7 +1,7 @@
 //! The strategy of built-in resources: the engine of the built-in kinds, applied to one resource in one
 //! version.
 
-use crate::{Column, Kinds, registry};
+use crate::{Column, Kinds, registry, warnings};
 use std::sync::{Arc, OnceLock};
 use tenure_meta::{
     ConversionError, CreateContext, DecodeError, Decoded, Endpoint, FieldError, Previous, ResetFields,
@@ -20,17 +20,20 @@ pub struct BuiltinStrategy {
     /// The resource in its storage version, if that differs.
     storage: Option<Arc<Resource>>,
     empty: OnceLock<Value>,
+    /// How definitions of custom resources are checked.
+    definitions: tenure_crd::Behavior,
 }
 
 impl BuiltinStrategy {
-    /// Creates the strategy of a resource.
-    pub fn new(resource: Arc<Resource>) -> BuiltinStrategy {
+    /// Makes the strategy of a resource; definitions of custom resources are checked with the given behaviour.
+    pub fn new(resource: Arc<Resource>, definitions: tenure_crd::Behavior) -> BuiltinStrategy {
         let storage = registry().storage_of(&resource).filter(|of| of.api_version != resource.api_version);
         BuiltinStrategy {
             storage: storage.cloned(),
             resource,
             kinds: Kinds::builtin(),
             empty: OnceLock::new(),
+            definitions,
         }
     }
 
@@ -96,7 +99,7 @@ impl Strategy for BuiltinStrategy {
     fn validate(&self, object: &Value) -> Vec<FieldError> {
         let mut errors = self.kinds.validate_create(&self.resource, object);
         if self.is_definition() {
-            errors.extend(tenure_crd::check_create(object));
+            errors.extend(tenure_crd::check_create_with(object, self.definitions));
         }
         errors
     }
@@ -110,9 +113,13 @@ impl Strategy for BuiltinStrategy {
     ) -> Vec<FieldError> {
         let mut errors = self.kinds.validate_update_after(&self.resource, endpoint, old, new, previous);
         if self.is_definition() && endpoint == Endpoint::Main {
-            errors.extend(tenure_crd::check_update(new, old));
+            errors.extend(tenure_crd::check_update_with(new, old, self.definitions));
         }
         errors
+    }
+
+    fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
+        warnings::of_object(&self.resource.kind, object, old)
     }
 
     fn reset_fields(&self, endpoint: Endpoint<'_>) -> ResetFields {

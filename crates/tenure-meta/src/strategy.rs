@@ -174,6 +174,11 @@ pub trait Strategy: Send + Sync {
         previous: Previous<'_>,
     ) -> Vec<FieldError>;
 
+    /// Returns the warnings about a valid object that is new or replaces another.
+    fn warnings(&self, _object: &Value, _old: Option<&Value>) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Returns a valid object as the next read will give it.
     fn canonicalize(&self, object: Value, _previous: Previous<'_>) -> Value {
         object

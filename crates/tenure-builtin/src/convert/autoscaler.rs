@@ -204,7 +204,10 @@ fn with_annotations(object: Object, annotations: Object) -> Object {
 /// Converts to v1.
 pub(super) fn to_v1(object: &Object) -> Object {
     let (mut spec, mut status) = (part(object, "spec"), part(object, "status"));
-    let mut annotations = part(&part(object, "metadata"), "annotations");
+    // Only what the conversion writes may stand under these names.
+    let annotations = part(&part(object, "metadata"), "annotations");
+    let names = [METRICS, CURRENT, CONDITIONS, BEHAVIOR];
+    let mut annotations = names.iter().fold(annotations, |annotations, name| annotations.without(name));
     let metrics = list(&spec, "metrics");
     let cpu = metrics.iter().position(|metric| is_cpu(metric, &TARGET));
     let others = metrics.iter().enumerate().filter(|(at, _)| Some(*at) != cpu);

@@ -7,6 +7,8 @@ use tenure_value::{Object, Text, Value};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Function {
     HpaV1CurrentMetrics,
+    HpaV1Target,
+    IpFamilies,
     KindList,
     LowerKind,
     MetadataNameLabel,
@@ -19,8 +21,10 @@ pub(crate) enum Function {
 }
 
 /// The names of the functions.
-const FUNCTIONS: [(&str, Function); 10] = [
+const FUNCTIONS: [(&str, Function); 12] = [
     ("hpaV1CurrentMetrics", Function::HpaV1CurrentMetrics),
+    ("hpaV1Target", Function::HpaV1Target),
+    ("ipFamilies", Function::IpFamilies),
     ("kindList", Function::KindList),
     ("lowerKind", Function::LowerKind),
     ("metadataNameLabel", Function::MetadataNameLabel),
@@ -37,8 +41,13 @@ impl Function {
         FUNCTIONS.iter().find(|(of, _)| *of == name).map(|(_, function)| *function)
     }
 
+    /// Whether the function is called for a target that is present too.
+    pub(crate) fn completes(self) -> bool {
+        self.merges() || self == Function::IpFamilies
+    }
+
     /// Whether the result is a map of keys to set in the target rather than the target itself.
-    pub(crate) fn merges(self) -> bool {
+    fn merges(self) -> bool {
         matches!(self, Function::MetadataNameLabel | Function::HpaV1CurrentMetrics)
     }
 
@@ -64,6 +73,15 @@ impl Function {
                 );
                 Some(Value::object([("autoscaling.alpha.kubernetes.io/current-metrics", text.into())]))
             }
+            Function::HpaV1Target => {
+                let metrics = at(&["metadata", "annotations", "autoscaling.alpha.kubernetes.io/metrics"]);
+                let metrics: Option<Value> =
+                    metrics.and_then(Value::as_str).and_then(|text| text.parse().ok());
+                let is_empty =
+                    metrics.as_ref().and_then(Value::as_array).is_none_or(|items| items.is_empty());
+                is_empty.then_some(Value::Int(80))
+            }
+            Function::IpFamilies => ip_families(at(&["spec"])?),
             Function::PodRequests => pod_requests(at(&["spec"])?),
             Function::PriorityOfClass => around
                 .priority_class(at(&["spec", "priorityClassName"])?.as_str()?)
@@ -79,6 +97,29 @@ impl Function {
             }
         }
     }
+}
+
+/// Returns the address families of a service in a cluster with IPv4 alone. A headless service without a selector has no addresses
+/// from the server, so it may name any family, and has both unless its policy is `SingleStack`.
+fn ip_families(spec: &Value) -> Option<Value> {
+    let text = |name: &str| spec.get(name).and_then(Value::as_str).unwrap_or_default();
+    if text("type") == "ExternalName" {
+        return None;
+    }
+    let families = spec.get("ipFamilies").and_then(Value::as_array);
+    let mut families = families.map(|items| items.items().to_vec()).unwrap_or_default();
+    if families.is_empty() {
+        families.push("IPv4".into());
+    }
+    let selects =
+        spec.get("selector").and_then(Value::as_object).is_some_and(|selector| !selector.is_empty());
+    if let ([only], "None", false, false) =
+        (families.as_slice(), text("clusterIP"), selects, text("ipFamilyPolicy") == "SingleStack")
+    {
+        let other = if only.as_str() == Some("IPv6") { "IPv4" } else { "IPv6" };
+        families.push(other.into());
+    }
+    Some(Value::array(families))
 }
 
 /// Merges the result of a function into the target.

@@ -274,7 +274,7 @@ impl Run<'_> {
                     set_if_different(parent, &rule.target, value);
                 }
             }
-            Action::Call(function) if open || function.merges() => {
+            Action::Call(function) if open || function.completes() => {
                 if let Some(value) = &self.taken {
                     let value = function::merged(target, value, *function);
                     set_if_different(parent, &rule.target, value);

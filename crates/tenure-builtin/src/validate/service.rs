@@ -166,33 +166,41 @@ fn addresses(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             errors.push(of.fault(&path, FieldErrorKind::Invalid, address, &detail));
         }
     }
-    let dual = of.text("ipFamilyPolicy") == "RequireDualStack" && of.text("clusterIP") == "None";
+    families_fit(of, families, errors);
+}
+
+/// Checks the address families. A headless service without a selector has no addresses from the server, so it may have families
+/// that the cluster does not have.
+fn families_fit(of: &Context<'_>, families: &[Value], errors: &mut Vec<FieldError>) {
+    let selects = of.get("selector").and_then(Value::as_object).is_some_and(|selector| !selector.is_empty());
+    let is_free = of.text("clusterIP") == "None" && !selects;
+    let policy = of.text("ipFamilyPolicy");
     for (at, family) in families.iter().enumerate() {
-        let text = family.as_str().unwrap_or_default();
         let path = format!("ipFamilies[{at}]");
-        match text {
+        match family.as_str().unwrap_or_default() {
             "IPv4" => {}
-            "IPv6" if dual && at > 0 => {}
-            "IPv6" => errors.push(of.fault(
-                &path,
-                FieldErrorKind::Invalid,
-                family,
-                "not configured on this cluster",
-            )),
-            _ => errors.push(of.fault(
-                &path,
-                FieldErrorKind::NotSupported,
-                family,
-                "supported values: \"IPv4\", \"IPv6\"",
-            )),
+            "IPv6" if is_free => {}
+            "IPv6" => {
+                let detail = "not configured on this cluster";
+                errors.push(of.fault(&path, FieldErrorKind::Invalid, family, detail));
+            }
+            _ => {
+                let detail = "supported values: \"IPv4\", \"IPv6\"";
+                errors.push(of.fault(&path, FieldErrorKind::NotSupported, family, detail));
+            }
         }
         if families[..at].contains(family) {
             errors.push(of.fault(&path, FieldErrorKind::Duplicate, family, ""));
         }
     }
-    if of.text("ipFamilyPolicy") == "RequireDualStack" && !dual {
+    if policy == "RequireDualStack" && !is_free {
         let detail = "this cluster is not configured for dual-stack services";
-        errors.push(of.fault("ipFamilyPolicy", FieldErrorKind::Invalid, &"RequireDualStack".into(), detail));
+        errors.push(of.fault("ipFamilyPolicy", FieldErrorKind::Invalid, &policy.into(), detail));
+    }
+    if policy == "SingleStack" && families.len() > 1 {
+        let detail =
+            "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified";
+        errors.push(of.fault("ipFamilyPolicy", FieldErrorKind::Invalid, &policy.into(), detail));
     }
 }
 

@@ -67,21 +67,35 @@ impl FieldSelector {
             .map(FieldSelector)
     }
 
-    /// Returns the selector for the objects of a resource; an unknown field is an error.
-    pub fn resolve(mut self, fields: &[SelectableField]) -> Result<FieldSelector, ApiError> {
+    /// Returns the selector for the objects of a built-in resource; an unknown field is an error.
+    pub fn resolve(self, fields: &[SelectableField]) -> Result<FieldSelector, ApiError> {
+        if fields.is_empty() {
+            return self.resolve_with(fields, |name| {
+                format!(
+                    "{name:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+                )
+            });
+        }
+        self.resolve_custom(fields)
+    }
+
+    /// Returns the selector for the objects of a custom resource; an unknown field is an error.
+    pub fn resolve_custom(self, fields: &[SelectableField]) -> Result<FieldSelector, ApiError> {
+        self.resolve_with(fields, |name| format!("field label not supported: {name}"))
+    }
+
+    fn resolve_with(
+        mut self,
+        fields: &[SelectableField],
+        unknown: impl Fn(&str) -> String,
+    ) -> Result<FieldSelector, ApiError> {
         for requirement in &mut self.0 {
             let name = &requirement.field.name;
             if is_metadata(name) {
                 continue;
             }
             let Some(field) = fields.iter().find(|field| field.name == *name) else {
-                let mut known: Vec<String> =
-                    vec!["\"metadata.name\"".into(), "\"metadata.namespace\"".into()];
-                known.extend(fields.iter().map(|field| format!("{:?}", field.name)));
-                return Err(ApiError::bad_request(format!(
-                    "{name:?} is not a known field selector: only {}",
-                    known.join(", ")
-                )));
+                return Err(ApiError::bad_request(unknown(name)));
             };
             requirement.field = field.clone();
         }

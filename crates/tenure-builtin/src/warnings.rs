@@ -1,0 +1,229 @@
+//! Warnings about pods and pod templates that are valid and seldom meant: entries that hide each other, selectors that match
+//! nothing, fields and annotations without effect.
+
+use std::collections::{HashMap, HashSet};
+use tenure_meta::Row;
+use tenure_value::Value;
+
+/// Where the template of a kind is.
+const TEMPLATES: [(&str, &[&str]); 8] = [
+    ("PodTemplate", &["template"]),
+    ("ReplicationController", &["spec", "template"]),
+    ("ReplicaSet", &["spec", "template"]),
+    ("Deployment", &["spec", "template"]),
+    ("DaemonSet", &["spec", "template"]),
+    ("StatefulSet", &["spec", "template"]),
+    ("Job", &["spec", "template"]),
+    ("CronJob", &["spec", "jobTemplate", "spec", "template"]),
+];
+
+/// Annotations without effect, and what is said of them.
+const ANNOTATIONS: [(&str, &str); 3] = [
+    (
+        "scheduler.alpha.kubernetes.io/critical-pod",
+        "non-functional in v1.16+; use the \"priorityClassName\" field instead",
+    ),
+    ("security.alpha.kubernetes.io/sysctls", "non-functional in v1.11+; use the \"sysctls\" field instead"),
+    (
+        "security.alpha.kubernetes.io/unsafe-sysctls",
+        "non-functional in v1.11+; use the \"sysctls\" field instead",
+    ),
+];
+
+/// Volume sources without effect, and what is said of them.
+const VOLUMES: [(&str, &str); 9] = [
+    ("photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
+    ("gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
+    ("scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
+    ("flocker", "deprecated in v1.22, non-functional in v1.25+"),
+    ("storageOS", "deprecated in v1.22, non-functional in v1.25+"),
+    ("quobyte", "deprecated in v1.22, non-functional in v1.25+"),
+    ("glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
+    ("cephfs", "deprecated in v1.28, non-functional in v1.31+"),
+    ("rbd", "deprecated in v1.28, non-functional in v1.31+"),
+];
+
+/// Returns the warnings about a new object, or about one whose desired state has changed.
+pub(crate) fn of_object(kind: &str, object: &Value, old: Option<&Value>) -> Vec<String> {
+    let mut warnings = Vec::new();
+    // Pods are updated by programs, and often.
+    if kind == "Pod" && old.is_none() {
+        of_template(object, "", &mut warnings);
+    }
+    let template = TEMPLATES.iter().find(|(of, _)| *of == kind).map(|(_, path)| *path);
+    if let Some(path) = template
+        && let Some(template) = object.at(path.iter().copied())
+        && old.is_none_or(|old| old.at(path.iter().copied()) != Some(template))
+    {
+        of_template(template, &format!("{}.", path.join(".")), &mut warnings);
+    }
+    warnings
+}
+
+fn of_template(template: &Value, at: &str, warnings: &mut Vec<String>) {
+    let spec = template.get("spec").unwrap_or(&Value::Null);
+    for (index, constraint) in spec.items("topologySpreadConstraints").iter().enumerate() {
+        if is_missing(constraint, "labelSelector") {
+            let path = format!("{at}spec.topologySpreadConstraints[{index}].labelSelector");
+            warnings.push(format!("{path}: {NULL_SELECTOR}"));
+        }
+    }
+    for (name, text) in ANNOTATIONS {
+        if template.at(["metadata", "annotations", name]).is_some() {
+            warnings.push(format!("{at}metadata.annotations[{name}]: {text}"));
+        }
+    }
+    for (index, volume) in spec.items("volumes").iter().enumerate() {
+        for (name, text) in VOLUMES.iter().filter(|(name, _)| !is_missing(volume, name)) {
+            warnings.push(format!("{at}spec.volumes[{index}].{name}: {text}"));
+        }
+    }
+    repeated(spec, at, "hostAliases", "ip", warnings);
+    repeated(spec, at, "imagePullSecrets", "name", warnings);
+    for (index, secret) in spec.items("imagePullSecrets").iter().enumerate() {
+        if secret.text("name").is_empty() {
+            warnings.push(format!("{at}spec.imagePullSecrets[{index}].name: invalid empty name \"\""));
+        }
+    }
+    let containers = containers(spec, at);
+    for (path, container) in &containers {
+        hidden_variables(container, path, warnings);
+    }
+    ports(&containers, warnings);
+    if spec.get("terminationGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|seconds| seconds < 0) {
+        let text = "must be >= 0; negative values are invalid and will be treated as 1";
+        warnings.push(format!("{at}spec.terminationGracePeriodSeconds: {text}"));
+    }
+    for name in ["podAffinity", "podAntiAffinity"] {
+        let affinity = spec.at(["affinity", name]).unwrap_or(&Value::Null);
+        let path = format!("{at}spec.affinity.{name}");
+        affinity_terms(affinity, "requiredDuringSchedulingIgnoredDuringExecution", None, &path, warnings);
+        let preferred = "preferredDuringSchedulingIgnoredDuringExecution";
+        affinity_terms(affinity, preferred, Some("podAffinityTerm"), &path, warnings);
+    }
+}
+
+const NULL_SELECTOR: &str = "a null labelSelector results in matching no pod";
+
+fn is_missing(of: &Value, name: &str) -> bool {
+    of.get(name).is_none_or(Value::is_null)
+}
+
+/// Warns of entries of a list that repeat a name.
+fn repeated(spec: &Value, at: &str, list: &str, key: &str, warnings: &mut Vec<String>) {
+    let mut seen = HashSet::new();
+    for (index, item) in spec.items(list).iter().enumerate() {
+        let name = item.text(key);
+        if !seen.insert(name.clone()) {
+            warnings.push(format!("{at}spec.{list}[{index}].{key}: duplicate {key} {:?}", name.as_str()));
+        }
+    }
+}
+
+/// Returns the containers of a pod with their paths.
+fn containers<'v>(spec: &'v Value, at: &str) -> Vec<(String, &'v Value)> {
+    let lists = ["initContainers", "containers", "ephemeralContainers"];
+    let of_list = |list: &'static str| {
+        let path = move |index: usize| format!("{at}spec.{list}[{index}]");
+        spec.items(list).iter().enumerate().map(move |(index, container)| (path(index), container))
+    };
+    lists.into_iter().flat_map(of_list).collect()
+}
+
+/// Warns of a variable that replaces an earlier one of the same name without referring to it.
+fn hidden_variables(container: &Value, path: &str, warnings: &mut Vec<String>) {
+    let mut seen = HashSet::new();
+    for (index, variable) in container.items("env").iter().enumerate() {
+        let name = variable.text("name");
+        if seen.insert(name.clone()) {
+            continue;
+        }
+        let (value, reference) = (variable.text("value"), format!("$({name})"));
+        let extends = value.contains(&reference) && *value != *reference && is_missing(variable, "valueFrom");
+        if !extends {
+            warnings.push(format!(
+                "{path}.env[{index}]: hides previous definition of {:?}, which may be dropped when using apply",
+                name.as_str()
+            ));
+        }
+    }
+}
+
+/// Warns of ports that are defined more than once in a pod, and of names that several ports have.
+fn ports(containers: &[(String, &Value)], warnings: &mut Vec<String>) {
+    let all = containers.iter().flat_map(|(path, container)| {
+        let ports = container.items("ports").iter().enumerate();
+        ports.map(move |(index, port)| (format!("{path}.ports[{index}]"), port))
+    });
+    let all: Vec<(String, &Value)> = all.collect();
+    let number = |port: &Value, name: &str| port.get(name).and_then(Value::as_i64).unwrap_or(0);
+    let mut known: HashMap<(i64, String), Vec<(&str, &Value)>> = HashMap::new();
+    for (path, port) in &all {
+        let key = (number(port, "containerPort"), port.text("protocol").to_string());
+        let others = known.entry(key).or_default();
+        for (other_path, other) in others.iter() {
+            let (host, other_host) = (number(port, "hostPort"), number(other, "hostPort"));
+            let (ip, other_ip) = (port.text("hostIP"), other.text("hostIP"));
+            let what = match host == other_host {
+                true if ip == other_ip => "duplicate",
+                _ if host == 0 || other_host == 0 => "overlapping",
+                true if ip.is_empty() != other_ip.is_empty() => "dangerously ambiguous",
+                _ => continue,
+            };
+            warnings.push(format!("{path}: {what} port definition with {other_path}"));
+        }
+        others.push((path, port));
+    }
+    let mut names: HashMap<String, &str> = HashMap::new();
+    for (path, port) in &all {
+        let name = port.text("name");
+        match names.get(name.as_str()) {
+            _ if name.is_empty() => {}
+            Some(other) => warnings.push(format!(
+                "{path}: duplicate port name {:?} with {other}, services and probes that select ports by name will use {other}",
+                name.as_str()
+            )),
+            None => drop(names.insert(name.to_string(), path)),
+        }
+    }
+}
+
+fn affinity_terms(affinity: &Value, list: &str, inner: Option<&str>, at: &str, warnings: &mut Vec<String>) {
+    for (index, term) in affinity.items(list).iter().enumerate() {
+        let (term, below) = match inner {
+            Some(inner) => (term.get(inner).unwrap_or(&Value::Null), format!(".{inner}")),
+            None => (term, String::new()),
+        };
+        if is_missing(term, "labelSelector") {
+            warnings.push(format!("{at}.{list}[{index}]{below}.labelSelector: {NULL_SELECTOR}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_that_hide_each_other_are_named() {
+        let pod: Value = r#"{"metadata":{},"spec":{"imagePullSecrets":[{"name":"s"},{"name":"s"}],"containers":[
+            {"name":"c","env":[{"name":"A","value":"1"},{"name":"A","value":"2"},{"name":"A","value":"$(A)x"}],
+             "ports":[{"containerPort":80,"protocol":"TCP","name":"http"},{"containerPort":80,"protocol":"TCP","name":"http"}]}]}}"#
+            .parse()
+            .unwrap();
+        assert_eq!(
+            of_object("Pod", &pod, None),
+            [
+                "spec.imagePullSecrets[1].name: duplicate name \"s\"",
+                "spec.containers[0].env[1]: hides previous definition of \"A\", which may be dropped when using apply",
+                "spec.containers[0].ports[1]: duplicate port definition with spec.containers[0].ports[0]",
+                "spec.containers[0].ports[1]: duplicate port name \"http\" with spec.containers[0].ports[0], services and probes that select ports by name will use spec.containers[0].ports[0]",
+            ]
+        );
+        assert!(of_object("Pod", &pod, Some(&pod)).is_empty());
+        let deployment = Value::object([("spec", Value::object([("template", pod)]))]);
+        let warnings = of_object("Deployment", &deployment, None);
+        assert!(warnings[0].starts_with("spec.template.spec.imagePullSecrets[1]"), "{warnings:?}");
+        assert!(of_object("Deployment", &deployment, Some(&deployment)).is_empty());
+    }
+}
