@@ -27,7 +27,7 @@ impl Endpoint {
                 .ok_or_else(|| format!("URL {url:?} has an invalid port {port}: use 1 to 65535"))?,
         };
         let host = host.trim_start_matches('[').trim_end_matches(']').to_string();
-        Ok(Endpoint { url: parsed, addresses: vec![(host, port)] })
+        Ok(Endpoint { url: with_clean_path(parsed)?, addresses: vec![(host, port)] })
     }
 
     /// Returns the endpoint of a port of a service that is reached at certain addresses.
@@ -41,6 +41,27 @@ impl Endpoint {
         let url = url.parse().map_err(|error| format!("invalid URL {url:?}: {error}"))?;
         Ok(Endpoint { url, addresses })
     }
+}
+
+/// Returns a URL whose path has no doubled slashes, no dots and no slash at its end, as clients of Kubernetes send it.
+fn with_clean_path(url: Uri) -> Result<Uri, String> {
+    let mut names = Vec::new();
+    for name in url.path().split('/') {
+        match name {
+            "" | "." => {}
+            ".." => {
+                names.pop();
+            }
+            name => names.push(name),
+        }
+    }
+    let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+    let path = format!("/{}{query}", names.join("/"));
+    let invalid = |error: &dyn std::fmt::Display| format!("invalid path {path:?}: {error}");
+    let path_and_query = path.parse().map_err(|error| invalid(&error))?;
+    let mut parts = url.into_parts();
+    parts.path_and_query = Some(path_and_query);
+    Uri::from_parts(parts).map_err(|error| invalid(&error))
 }
 
 #[cfg(test)]
@@ -57,6 +78,17 @@ mod tests {
         }
         for url in ["https://", "/convert", "https://hooks.example.com:99999/convert"] {
             assert!(Endpoint::of_url(url).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn the_path_of_a_url_is_cleaned() {
+        for (url, clean) in [
+            ("https://host:8443//failing", "https://host:8443/failing"),
+            ("https://host/a/./b/../c/", "https://host/a/c"),
+            ("https://host", "https://host/"),
+        ] {
+            assert_eq!(Endpoint::of_url(url).unwrap().url, clean, "{url}");
         }
     }
 

@@ -1,5 +1,5 @@
 //! TLS of the webhook client. A webhook's certificate is trusted if an authority in `caBundle` signed it, or if it is
-//! itself in `caBundle`, as a self-signed certificate is.
+//! itself in `caBundle`, whoever signed it.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::{error::Error as StdError, fs, io, sync::Arc};
@@ -91,9 +91,10 @@ impl ServerCertVerifier for Verifier {
         let verified =
             self.chain.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         match verified {
-            // An authority that presents its own certificate, as `openssl req -x509` creates it. The chain verifier
-            // reports this after it has checked the validity period, so only the name is left to check.
-            Err(Error::InvalidCertificate(CertificateError::Other(_)))
+            // An authority that presents its own certificate, as `openssl req -x509` creates it, or a certificate whose
+            // authority is not given. The chain verifier reports this after it has checked the validity period, so only the
+            // name is left to check.
+            Err(Error::InvalidCertificate(CertificateError::Other(_) | CertificateError::UnknownIssuer))
                 if self.certificates.iter().any(|given| given == end_entity) =>
             {
                 verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
@@ -139,27 +140,48 @@ mod tests {
         params.self_signed(&KeyPair::generate().unwrap()).unwrap().der().clone()
     }
 
+    /// Whether a certificate is trusted for a name if another one is given.
+    fn is_trusted(given: &CertificateDer<'static>, shown: &CertificateDer<'static>, name: &str) -> bool {
+        let mut roots = RootCertStore::empty();
+        roots.add(given.clone()).unwrap();
+        let provider = Arc::new(ring::default_provider());
+        let chain = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build().unwrap();
+        let verifier = Verifier { chain, certificates: vec![given.clone()] };
+        let name = ServerName::try_from(name.to_string()).unwrap();
+        verifier.verify_server_cert(shown, &[], &name, &[], UnixTime::now()).is_ok()
+    }
+
     #[test]
     fn an_authority_may_present_its_own_certificate() {
         let own = authority("hook.example.com", 4000);
-        let judge = |given: &CertificateDer<'static>, shown: &CertificateDer<'static>, name: &str| {
-            let mut roots = RootCertStore::empty();
-            roots.add(given.clone()).unwrap();
-            let provider = Arc::new(ring::default_provider());
-            let chain =
-                WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build().unwrap();
-            let verifier = Verifier { chain, certificates: vec![given.clone()] };
-            let name = ServerName::try_from(name.to_string()).unwrap();
-            verifier.verify_server_cert(shown, &[], &name, &[], UnixTime::now()).is_ok()
-        };
-        assert!(judge(&own, &own, "hook.example.com"));
-        assert!(!judge(&own, &own, "other.example.com"));
+        assert!(is_trusted(&own, &own, "hook.example.com"));
+        assert!(!is_trusted(&own, &own, "other.example.com"));
         assert!(
-            !judge(&authority("hook.example.com", 4000), &own, "hook.example.com"),
+            !is_trusted(&authority("hook.example.com", 4000), &own, "hook.example.com"),
             "another certificate"
         );
         let old = authority("hook.example.com", 2020);
-        assert!(!judge(&old, &old, "hook.example.com"), "expired");
+        assert!(!is_trusted(&old, &old, "hook.example.com"), "expired");
+    }
+
+    #[test]
+    fn a_certificate_may_be_trusted_itself_whoever_signed_it() {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(rcgen::DnType::CommonName, "authority");
+        let issuer = rcgen::Issuer::new(params, key);
+        let leaf = |until: i32| {
+            let mut params = CertificateParams::new(vec!["hook.example.com".to_string()]).unwrap();
+            params.not_after = date_time_ymd(until, 1, 1);
+            params.signed_by(&KeyPair::generate().unwrap(), &issuer).unwrap().der().clone()
+        };
+        let own = leaf(4000);
+        assert!(is_trusted(&own, &own, "hook.example.com"));
+        assert!(!is_trusted(&own, &own, "other.example.com"));
+        assert!(!is_trusted(&leaf(4000), &own, "hook.example.com"), "another certificate");
+        let old = leaf(2020);
+        assert!(!is_trusted(&old, &old, "hook.example.com"), "expired");
     }
 
     #[test]
