@@ -6,7 +6,7 @@ use tenure_apply::LAST_APPLIED;
 use tenure_client::escaped;
 use tenure_patch::{
     merge,
-    strategic::{self, LiveChanges},
+    strategic::{self, DiffOptions, LiveChanges},
 };
 use tenure_schema::TypeRef;
 use tenure_value::{Limits, Object, Value, json};
@@ -115,7 +115,8 @@ impl Write<'_> {
         if self.live.custom {
             return Ok(merge::three_way(&last, &modified, live));
         }
-        let how = Default::default();
+        // `kubectl` calculates the patch, with the defects that it has.
+        let how = DiffOptions::default().behavior(strategic::Behavior::kubernetes());
         strategic::three_way(&last, &modified, live, self.ty, LiveChanges::Overwrite, &how)
             .map_err(|error| Error::document(&self.manifest.place, error))
     }
