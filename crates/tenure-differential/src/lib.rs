@@ -1,0 +1,20 @@
+//! Sends random conversations to two API servers and compares the answers: objects of built-in kinds and of custom resources with
+//! random definitions are created, updated, patched in four ways, applied by several managers, scaled and deleted.
+//!
+//! A [`Conversation`] is made from a seed alone, so that a difference can be found again. What differs is [shrunk](shrink) to the
+//! fewest requests and fields that still differ. Nothing here knows which server is right.
+
+mod client;
+mod compare;
+mod conversation;
+mod generate;
+mod random;
+mod server;
+mod shrink;
+
+pub use client::{Client, ClientError};
+pub use compare::Difference;
+pub use conversation::{Conversation, Step, run};
+pub use random::Random;
+pub use server::LocalServer;
+pub use shrink::shrink;

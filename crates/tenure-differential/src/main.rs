@@ -1,0 +1,106 @@
+//! `differential --reference URL` compares Tenure with another API server; see `docs/differential.md`.
+
+use clap::{Parser, ValueEnum};
+use std::{
+    collections::BTreeMap,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+use tenure_differential::{Client, Conversation, LocalServer, run, shrink};
+use tenure_server::Behavior;
+
+/// Sends random conversations to two API servers and compares the answers.
+#[derive(Parser)]
+#[command(version)]
+struct Options {
+    /// The server to compare with, as http://host:port; a kube-apiserver is reached through `kubectl proxy`
+    #[arg(long, value_name = "URL")]
+    reference: Option<String>,
+    /// The server that is compared; without it a Tenure server is started for the run
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+    /// The profile of the Tenure server that is started
+    #[arg(long, value_enum, default_value_t = Profile::Kubernetes)]
+    profile: Profile,
+    /// Compare with a Tenure server of this profile, instead of --reference
+    #[arg(long, value_enum, conflicts_with = "reference")]
+    reference_profile: Option<Profile>,
+    /// The seed of the first conversation; the next ones count up from it
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// How many conversations are held
+    #[arg(long, default_value_t = 1000)]
+    count: u64,
+    /// For how long at most, in seconds
+    #[arg(long, value_name = "SECONDS")]
+    time: Option<u64>,
+    /// Do not shrink what differs
+    #[arg(long)]
+    no_shrink: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Profile {
+    Kubernetes,
+    Tenure,
+}
+
+impl Profile {
+    fn start(self) -> Result<LocalServer, std::io::Error> {
+        LocalServer::start(match self {
+            Profile::Kubernetes => Behavior::kubernetes(),
+            Profile::Tenure => Behavior::tenure(),
+        })
+    }
+}
+
+fn main() -> ExitCode {
+    match compare(&Options::parse()) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("differential: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Holds the conversations, prints what differs, and returns in how many the servers differ.
+fn compare(options: &Options) -> Result<u64, Box<dyn std::error::Error>> {
+    let mut started = Vec::new();
+    let mut client = |url: &Option<String>, profile: Option<Profile>| match (url, profile) {
+        (Some(url), _) => Ok::<Client, Box<dyn std::error::Error>>(Client::new(url)?),
+        (None, Some(profile)) => {
+            let server = profile.start()?;
+            let client = Client::new(&server.url())?;
+            started.push(server);
+            Ok(client)
+        }
+        (None, None) => Err("name the server to compare with: --reference URL or --reference-profile".into()),
+    };
+    let reference = client(&options.reference, options.reference_profile)?;
+    let server = client(&options.server, Some(options.profile))?;
+    let (start, limit) = (Instant::now(), options.time.map(Duration::from_secs));
+    let (mut held, mut differing) = (0, 0);
+    let mut places: BTreeMap<String, u64> = BTreeMap::new();
+    for seed in options.seed..options.seed.saturating_add(options.count) {
+        if limit.is_some_and(|limit| start.elapsed() >= limit) {
+            break;
+        }
+        held += 1;
+        let conversation = Conversation::generate(seed);
+        let Some(difference) = run(&conversation, &server, &reference)? else { continue };
+        differing += 1;
+        *places.entry(difference.place.clone()).or_default() += 1;
+        let (conversation, difference) = match options.no_shrink {
+            true => (conversation, difference),
+            false => shrink(conversation, difference, &server, &reference)?,
+        };
+        println!("seed {seed}: {difference}\n{conversation}");
+    }
+    for (place, count) in places {
+        println!("{count:6} {place}");
+    }
+    println!("{held} conversations, {differing} differ");
+    Ok(differing)
+}

@@ -1,0 +1,45 @@
+//! A server agrees with itself, and the two profiles differ where the documentation says so.
+
+use tenure_differential::{Client, Conversation, Difference, LocalServer, run, shrink};
+use tenure_server::Behavior;
+
+/// Holds the conversations of some seeds with two servers.
+fn differences(behaviors: [Behavior; 2], seeds: std::ops::Range<u64>) -> Vec<(u64, Difference)> {
+    let servers = behaviors.map(|behavior| LocalServer::start(behavior).unwrap());
+    let [server, reference] = servers.each_ref().map(|server| Client::new(&server.url()).unwrap());
+    let differing =
+        |seed: u64| Some((seed, run(&Conversation::generate(seed), &server, &reference).unwrap()?));
+    seeds.filter_map(differing).collect()
+}
+
+#[test]
+fn a_server_agrees_with_itself() {
+    for behavior in [Behavior::kubernetes(), Behavior::tenure()] {
+        let found = differences([behavior, behavior], 0..60);
+        assert!(found.is_empty(), "{found:?}");
+    }
+}
+
+#[test]
+fn the_profiles_differ_and_a_difference_is_shrunk() {
+    let behaviors = [Behavior::kubernetes(), Behavior::tenure()];
+    let found = differences(behaviors, 0..120);
+    let Some((seed, difference)) = found.first().cloned() else {
+        panic!("no conversation shows a difference")
+    };
+    let servers = behaviors.map(|behavior| LocalServer::start(behavior).unwrap());
+    let [server, reference] = servers.each_ref().map(|server| Client::new(&server.url()).unwrap());
+    let conversation = Conversation::generate(seed);
+    let steps = conversation.steps.len();
+    let (smaller, left) = shrink(conversation, difference.clone(), &server, &reference).unwrap();
+    assert!(left.is_like(&difference), "{left}");
+    assert!(smaller.steps.len() <= steps);
+    assert_eq!(run(&smaller, &server, &server).unwrap().map(|found| found.to_string()), None);
+    println!("{left}\n{smaller}");
+}
+
+#[test]
+fn a_seed_makes_the_same_conversation_every_time() {
+    assert_eq!(Conversation::generate(7), Conversation::generate(7));
+    assert_ne!(Conversation::generate(7), Conversation::generate(8));
+}
