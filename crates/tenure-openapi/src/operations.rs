@@ -69,8 +69,12 @@ const PATCHES: [&str; 4] = [
     "application/apply-patch+yaml",
     "application/json-patch+json",
     "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
+    STRATEGIC_MERGE_PATCH,
 ];
+
+/// Not among those of custom resources: `kubectl` would send it without directives, as the schema of a custom resource has no merge
+/// keys that it knows, and entries that leave a manifest would stay for ever.
+const STRATEGIC_MERGE_PATCH: &str = "application/strategic-merge-patch+json";
 
 /// Writes the paths of resources.
 pub(super) fn paths<'a>(
@@ -91,7 +95,9 @@ pub(super) fn paths<'a>(
                 paths.push((path.into(), item));
             }
         };
-        let target = Target { api_version: resource.api_version.clone(), kind: resource.kind.clone() };
+        let is_custom = resource.of.is_none();
+        let (api_version, kind) = (resource.api_version.clone(), resource.kind.clone());
+        let target = Target { api_version, kind, is_custom };
         let reads: Vec<Text> = resource.verbs.iter().filter(|verb| *verb == "list").cloned().collect();
         if resource.scope == Scope::Namespaced {
             add(format!("{root}/{}", resource.name), &reads, Place::Collection, &target);
@@ -105,7 +111,7 @@ pub(super) fn paths<'a>(
                 (true, false) => below.version.clone(),
                 _ => format!("{}/{}", below.group, below.version).into(),
             };
-            let target = Target { api_version, kind: below.kind.clone() };
+            let target = Target { api_version, kind: below.kind.clone(), is_custom };
             add(format!("{collection}/{{name}}/{}", below.name), &below.verbs, Place::Object, &target);
         }
     }
@@ -116,6 +122,8 @@ pub(super) fn paths<'a>(
 struct Target {
     api_version: Text,
     kind: Text,
+    /// Whether a definition made the resource.
+    is_custom: bool,
 }
 
 fn path_item(
@@ -167,8 +175,11 @@ fn operation(action: &str, target: &Target, path: &str, publisher: &mut Publishe
     ];
     let takes_body = matches!(action, "post" | "put" | "patch");
     let body = if action == "patch" { Value::object([("type", Value::from("object"))]) } else { own };
-    let consumed: &[&str] =
-        if action == "patch" { &PATCHES } else { &["application/json", "application/yaml"] };
+    let patches = PATCHES.into_iter().filter(|of| !(target.is_custom && *of == STRATEGIC_MERGE_PATCH));
+    let consumed: Vec<&str> = match action {
+        "patch" => patches.collect(),
+        _ => vec!["application/json", "application/yaml"],
+    };
     let described = |schema: Value| Value::object([("description", Value::from("OK")), ("schema", schema)]);
     match dialect {
         OpenApiVersion::V2 => {
@@ -192,7 +203,7 @@ fn operation(action: &str, target: &Target, path: &str, publisher: &mut Publishe
                 Value::object(types.iter().map(|of| (*of, Value::object([("schema", schema.clone())]))))
             };
             if takes_body {
-                let body = [("content", content(consumed, &body)), ("required", Value::Bool(true))];
+                let body = [("content", content(&consumed, &body)), ("required", Value::Bool(true))];
                 fields.push(("requestBody".into(), Value::object(body)));
             }
             let answer = content(&["application/json", "application/yaml"], &answer);

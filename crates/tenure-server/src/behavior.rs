@@ -1,5 +1,5 @@
 //! The differences between Tenure and Kubernetes that a client can observe, each a named value. A profile chooses them all
-//! together; the code that a difference is about takes its value and nothing else.
+//! together; the code that a difference is about takes its value and nothing else. `docs/differences.md` describes them.
 
 /// Which documented differences are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,9 +9,23 @@ pub struct Behavior {
     pub ownership: tenure_apply::Behavior,
     /// The differences in strategic merge patches.
     pub strategic_merge: tenure_patch::strategic::Behavior,
+    /// The differences in definitions of custom resources and their objects.
+    pub custom_resources: tenure_crd::Behavior,
     /// An apply that leaves a duplicate value in a list, because another manager owns the other entry, is refused with a
     /// conflict that names that manager. In Kubernetes it is a validation error.
     pub duplicate_values_are_conflicts: bool,
+    /// Custom resources accept strategic merge patches. In Kubernetes they are an unsupported media type.
+    pub patch_custom_resources: bool,
+    /// A DELETE takes options from its query and its body. Kubernetes ignores the query if there is a body.
+    pub merge_delete_options: bool,
+    /// A write to `scale` that would only change the time of a manager is not stored.
+    pub ignore_time_changes: bool,
+    /// A ControllerRevision can be patched as long as its `data` stays. Kubernetes compares the bytes of `data`.
+    pub label_revisions: bool,
+    /// What a binding sets is owned by the scheduler that posted it. In Kubernetes it has no owner.
+    pub own_bindings: bool,
+    /// The eviction of a pod that several disruption budgets select is a conflict. In Kubernetes it is an internal error.
+    pub conflicting_budgets_are_conflicts: bool,
 }
 
 impl Behavior {
@@ -20,7 +34,14 @@ impl Behavior {
         Behavior {
             ownership: tenure_apply::Behavior::kubernetes(),
             strategic_merge: tenure_patch::strategic::Behavior::kubernetes(),
+            custom_resources: tenure_crd::Behavior::kubernetes(),
             duplicate_values_are_conflicts: false,
+            patch_custom_resources: false,
+            merge_delete_options: false,
+            ignore_time_changes: false,
+            label_revisions: false,
+            own_bindings: false,
+            conflicting_budgets_are_conflicts: false,
         }
     }
 
@@ -32,8 +53,31 @@ impl Behavior {
         Behavior {
             ownership: tenure_apply::Behavior::tenure(),
             strategic_merge,
+            custom_resources: tenure_crd::Behavior::tenure(),
             duplicate_values_are_conflicts: true,
+            patch_custom_resources: true,
+            merge_delete_options: true,
+            ignore_time_changes: true,
+            label_revisions: true,
+            own_bindings: true,
+            conflicting_budgets_are_conflicts: true,
         }
+    }
+
+    /// Returns each difference outside of strategic merge patches by its heading in the documentation, and whether it is on.
+    pub fn differences(&self) -> Vec<(&'static str, bool)> {
+        let own = [
+            ("A value that someone else's entry has is a conflict", self.duplicate_values_are_conflicts),
+            ("Custom resources are patched by their list keys", self.patch_custom_resources),
+            ("A deletion heeds query and body", self.merge_delete_options),
+            ("A time alone is no write", self.ignore_time_changes),
+            ("A revision can be labelled", self.label_revisions),
+            ("A binding has a manager", self.own_bindings),
+            ("A pod of several budgets", self.conflicting_budgets_are_conflicts),
+        ];
+        let ownership = self.ownership.differences();
+        let custom_resources = self.custom_resources.differences();
+        own.into_iter().chain(ownership).chain(custom_resources).collect()
     }
 }
 

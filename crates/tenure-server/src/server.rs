@@ -123,7 +123,7 @@ impl Server {
         let authenticator = Authenticator::open(access, identity, store.clone(), clock.clone()).await?;
         let authenticator = Arc::new(authenticator);
         let authorizer = Authorizer::open(store.clone(), authorization).await?;
-        let catalog = Catalog::open(store.clone()).await?;
+        let catalog = Catalog::open(store.clone(), behavior.custom_resources).await?;
         let objects = Objects::new(store, catalog.clone(), clock);
         let reader = Reader::new(objects.clone(), metrics.clone(), stop.subscribe());
         let admission = Admission::open(objects.clone(), authorizer.clone(), admission).await?;

@@ -71,7 +71,11 @@ struct Shared {
 
 impl ResourceHandler {
     /// Creates the handler of a built-in resource, or of one that a definition made.
-    pub fn new(resource: Arc<Resource>, kind: Option<Arc<CustomKind>>) -> ResourceHandler {
+    pub fn new(
+        resource: Arc<Resource>,
+        kind: Option<Arc<CustomKind>>,
+        behavior: tenure_crd::Behavior,
+    ) -> ResourceHandler {
         let role = Role::of(&resource);
         let custom = kind.as_ref().and_then(|kind| {
             let (definition, resource) = (kind.definition.clone(), resource.clone());
@@ -79,7 +83,7 @@ impl ResourceHandler {
         });
         let strategy: Box<dyn Strategy> = match custom {
             Some(custom) => Box::new(custom),
-            None => Box::new(BuiltinStrategy::new(resource.clone())),
+            None => Box::new(BuiltinStrategy::new(resource.clone(), behavior)),
         };
         let has_conversion_webhook =
             kind.as_ref().is_some_and(|kind| kind.definition.conversion != Conversion::None);

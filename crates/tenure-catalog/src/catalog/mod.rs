@@ -31,13 +31,17 @@ pub struct Catalog {
     current: RwLock<Arc<Snapshot>>,
     /// Held while definitions are read, so that an older state does not replace a newer one.
     refreshing: tokio::sync::Mutex<()>,
+    behavior: tenure_crd::Behavior,
 }
 
 impl Catalog {
-    /// Reads the definitions of a store.
-    pub async fn open(store: Arc<dyn Store>) -> Result<Arc<Catalog>, ApiError> {
-        let current = RwLock::new(Arc::new(Snapshot::builtin()));
-        let catalog = Arc::new(Catalog { store, current, refreshing: Default::default() });
+    /// Reads the definitions of a store. New definitions, and objects of stored ones, are checked with the given behaviour.
+    pub async fn open(
+        store: Arc<dyn Store>,
+        behavior: tenure_crd::Behavior,
+    ) -> Result<Arc<Catalog>, ApiError> {
+        let current = RwLock::new(Arc::new(Snapshot::builtin(behavior)));
+        let catalog = Arc::new(Catalog { store, current, refreshing: Default::default(), behavior });
         catalog.refresh().await?;
         Ok(catalog)
     }
@@ -102,12 +106,12 @@ impl Catalog {
             }
             let name = Text::new(meta_text(object, "name"));
             let history = histories.remove(&name).unwrap_or_default();
-            match CustomKind::compile(object, history, former.kinds.get(&name)) {
+            match CustomKind::compile(object, history, former.kinds.get(&name), self.behavior) {
                 Ok(kind) => drop(kinds.insert(name, kind)),
                 Err(error) => tracing::warn!(%name, error, "stored definition is invalid and is not served"),
             }
         }
-        let snapshot = Arc::new(Snapshot::new(kinds, definitions, Some(&former)));
+        let snapshot = Arc::new(Snapshot::new(kinds, definitions, Some(&former), self.behavior));
         *self.current.write() = snapshot;
         Ok(())
     }

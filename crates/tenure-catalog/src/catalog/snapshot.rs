@@ -27,8 +27,8 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Returns the snapshot of the built-in resources alone.
-    pub fn builtin() -> Snapshot {
-        Snapshot::new(HashMap::new(), HashMap::new(), None)
+    pub fn builtin(behavior: tenure_crd::Behavior) -> Snapshot {
+        Snapshot::new(HashMap::new(), HashMap::new(), None, behavior)
     }
 
     /// Creates a snapshot; handlers of the former one that have not changed are reused.
@@ -36,6 +36,7 @@ impl Snapshot {
         kinds: HashMap<Text, Arc<CustomKind>>,
         definitions: HashMap<Bytes, Arc<Stored>>,
         former: Option<&Snapshot>,
+        behavior: tenure_crd::Behavior,
     ) -> Snapshot {
         let builtin = tenure_builtin::registry();
         let mut groups: Vec<Group> = builtin.groups().to_vec();
@@ -67,7 +68,8 @@ impl Snapshot {
             let name = (resource.group.clone(), resource.version.clone(), resource.name.clone());
             let same = former.and_then(|former| former.handlers.get(&name));
             let same = same.filter(|handler| handler.is_of(resource, kind)).cloned();
-            let handler = same.unwrap_or_else(|| ResourceHandler::new(resource.clone(), kind.cloned()));
+            let handler =
+                same.unwrap_or_else(|| ResourceHandler::new(resource.clone(), kind.cloned(), behavior));
             (name, handler)
         });
         let handlers = handlers.collect();

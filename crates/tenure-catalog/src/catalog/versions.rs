@@ -38,6 +38,15 @@ impl Versions for KindVersions<'_> {
         })
     }
 
+    fn convert_undeclared(&self, object: &Value, api_version: &str) -> Result<Value, String> {
+        match object.as_object() {
+            Some(fields) if self.handler.is_custom() && !self.handler.has_conversion_webhook() => {
+                Ok(fields.with("apiVersion", api_version).into())
+            }
+            _ => self.convert(object, api_version),
+        }
+    }
+
     fn former_type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
         self.handler.former_type_at(api_version, self.written)
     }

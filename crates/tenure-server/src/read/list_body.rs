@@ -70,8 +70,11 @@ pub(crate) fn list_of(
     // The members in alphabetical order, as in every object.
     let mut head = b"{\"apiVersion\":".to_vec();
     json::write(&Value::from(api_version), &mut head);
-    head.extend_from_slice(b",\"items\":[");
-    let mut tail = b"],\"kind\":".to_vec();
+    // A list of metadata without items has none at all, as in Kubernetes.
+    let is_null = items.is_empty() && format.view != View::Whole;
+    let open: &[u8] = if is_null { b",\"items\":null" } else { b",\"items\":[" };
+    head.extend_from_slice(open);
+    let mut tail = if is_null { b",\"kind\":".to_vec() } else { b"],\"kind\":".to_vec() };
     json::write(&Value::from(kind), &mut tail);
     tail.extend_from_slice(b",\"metadata\":");
     json::write(&metadata, &mut tail);

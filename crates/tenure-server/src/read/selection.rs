@@ -20,7 +20,11 @@ impl Selection {
         let text = |name: &str| request.query.get(name).map_or("", |value| value.as_str()).to_string();
         let labels = LabelSelector::parse(&text("labelSelector"))?;
         let fields = FieldSelector::parse(&text("fieldSelector"))?;
-        let fields = fields.resolve(target.handler.strategy().selectable_fields())?;
+        let selectable = target.handler.strategy().selectable_fields();
+        let fields = match target.handler.is_custom() {
+            true => fields.resolve_custom(selectable)?,
+            false => fields.resolve(selectable)?,
+        };
         let name = (!target.name.is_empty()).then(|| target.name.to_string());
         Ok(Selection { labels, fields, name })
     }

@@ -83,7 +83,12 @@ impl Reader {
             }
             View::PartialObjectMetadataList => {
                 let items = objects.iter().map(partial);
-                list("meta.k8s.io/v1", "PartialObjectMetadataList", items, metadata.value())
+                let shown = list("meta.k8s.io/v1", "PartialObjectMetadataList", items, metadata.value());
+                match (objects.is_empty(), shown) {
+                    // A list of metadata without items has none at all, as in Kubernetes.
+                    (true, Value::Object(fields)) => fields.with("items", Value::Null).into(),
+                    (_, shown) => shown,
+                }
             }
             View::PartialObjectMetadata => {
                 return Err(not_acceptable(

@@ -25,7 +25,8 @@ impl Change for Bind<'_> {
         let live = live.ok_or_else(|| write.target.not_found())?;
         check(write.target, live, self.binding)?;
         let bound = bound(&live.object, self.binding, self.node, write.now);
-        write.decode(&bound, Some(live), &TextErrors::default()).map(Next::Whole)
+        let body = write.decode(&bound, Some(live), &TextErrors::default())?;
+        Ok(if write.behavior.own_bindings { Next::Whole(body) } else { Next::Unowned(body) })
     }
 }
 

@@ -52,7 +52,7 @@ impl Subresources {
             body: options.map(json::to_vec).unwrap_or_default().into(),
             audit: request.audit.clone(),
         };
-        let options = DeleteOptions::of(&request)?.skip_admission();
+        let options = DeleteOptions::of(&request, &self.writer.behavior)?.skip_admission();
         self.writer.delete_object(&pod, &request, &options, &mut Vec::new()).await.map(|_| ())
     }
 
@@ -68,9 +68,11 @@ impl Subresources {
                 [] => return Ok(()),
                 [budget] => budget,
                 _ => {
-                    return Err(pod.conflict(
-                        "this pod has more than one PodDisruptionBudget, which the eviction subresource does not support",
-                    ));
+                    let why = "this pod has more than one PodDisruptionBudget, which the eviction subresource does not support";
+                    return Err(match self.writer.behavior.conflicting_budgets_are_conflicts {
+                        true => pod.conflict(why),
+                        false => ApiError::internal(why),
+                    });
                 }
             };
             let status = match verdict(&budget.object, object, &seconds(objects.clock.now())) {

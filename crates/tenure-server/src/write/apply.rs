@@ -7,9 +7,9 @@ use super::{
     metadata_checks,
     ownership::{UNWRITTEN, as_live},
     request::{Change, Next, WriteRequest},
-    retry::MODIFIED,
     update::check_name,
 };
+use crate::read::parse_version;
 use tenure_apply::{Force, Live, Managers, Presence};
 use tenure_catalog::{
     Endpoint, Target,
@@ -56,11 +56,13 @@ impl Change for Apply {
         }
         check_namespace(target, config)?;
         match live {
-            Some(live) if !self.version.is_empty() && *self.version != live.revision.to_string() => {
-                Err(target.conflict(MODIFIED))
+            _ if self.version.is_empty() => {}
+            Some(live) => write.check_version(live, &self.version)?,
+            None => {
+                parse_version(&self.version).map_err(ApiError::bad_request)?;
             }
-            _ => Ok(Next::Applied(state)),
         }
+        Ok(Next::Applied(state))
     }
 }
 
@@ -79,14 +81,14 @@ impl Writer {
                 "metadata.managedFields must be nil; only the server writes it, leave it out",
             ));
         }
+        let write = WriteRequest::new(self, target, request, options);
         let apply = Apply {
             forced,
             version: meta_text(&config, "resourceVersion").into(),
             uid: meta_text(&config, "uid").into(),
-            config: bare(&config),
+            config: bare(&write.as_read(&config)),
         };
         metadata_checks::check_revision(&config)?;
-        let write = WriteRequest::new(self, target, request, options);
         let mut written = self.write(&write, &apply).await?;
         written.warnings.extend(duplicates);
         Ok(written)

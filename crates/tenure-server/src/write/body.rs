@@ -14,7 +14,7 @@ use tenure_catalog::{
 use tenure_http::{Encoding, FieldValidation};
 use tenure_meta::{ApiError, DecodeError, Decoded, Scope};
 use tenure_protobuf;
-use tenure_value::{Duplicate, Limits, Value, json, yaml};
+use tenure_value::{Duplicate, Limits, Object, Text, Value, json, yaml};
 
 /// The limits of a body.
 pub(crate) const LIMITS: Limits = Limits { bytes: 3 * 1024 * 1024, depth: 200, nodes: 400_000 };
@@ -23,7 +23,7 @@ pub(crate) const LIMITS: Limits = Limits { bytes: 3 * 1024 * 1024, depth: 200, n
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub value: Value,
-    /// `duplicate field "metadata.name"` and the like.
+    /// `duplicate field "metadata.name"`, or for YAML `line 5: key "name" already set in map`.
     pub duplicates: Vec<String>,
 }
 
@@ -31,7 +31,11 @@ impl Parsed {
     /// Returns the errors in the text of an object.
     pub fn errors(&self, target: &Target, text: &Bytes, encoding: Encoding) -> TextErrors {
         let typed = encoding == Encoding::Json && !target.handler.is_custom();
-        TextErrors { duplicates: self.duplicates.clone(), text: typed.then(|| text.clone()) }
+        TextErrors {
+            duplicates: self.duplicates.clone(),
+            text: typed.then(|| text.clone()),
+            is_yaml: encoding == Encoding::Yaml,
+        }
     }
 }
 
@@ -49,9 +53,7 @@ pub(crate) fn parse(bytes: &Bytes, encoding: Encoding) -> Result<Parsed, String>
             check_text(bytes)?;
             json::parse_checked(bytes, &LIMITS).map_err(|error| format!("json parse error: {error}"))?
         }
-        Encoding::Yaml => {
-            yaml::parse_any_checked(bytes, &LIMITS).map_err(|error| yaml::error_message(&error))?
-        }
+        Encoding::Yaml => return parse_yaml(bytes),
         Encoding::Protobuf => {
             let value =
                 tenure_protobuf::decode(bytes, &LIMITS).map_err(|error| format!("protobuf: {error}"))?;
@@ -60,7 +62,29 @@ pub(crate) fn parse(bytes: &Bytes, encoding: Encoding) -> Result<Parsed, String>
     };
     let duplicates =
         duplicates.iter().map(|duplicate| format!("duplicate field {:?}", duplicate.path())).collect();
-    Ok(Parsed { value: as_clients_read(value), duplicates })
+    Ok(Parsed { value, duplicates })
+}
+
+/// Parses YAML, or JSON that is sent as such; duplicate keys are reported with their lines.
+fn parse_yaml(bytes: &[u8]) -> Result<Parsed, String> {
+    const SEPARATOR: &[u8] = b"\n---";
+    let several = bytes.windows(SEPARATOR.len()).any(|window| window == SEPARATOR);
+    let parsed = match several {
+        false => yaml::parse_any_checked(bytes, &LIMITS),
+        true => match yaml::parse_all_checked(bytes, &LIMITS) {
+            Ok((documents, _)) if documents.len() > 1 => {
+                let count = documents.len();
+                return Err(format!("expected one YAML document, got {count}; send a request for each"));
+            }
+            Ok((documents, duplicates)) => Ok((documents.into_iter().next().unwrap_or_default(), duplicates)),
+            Err(error) => Err(error),
+        },
+    };
+    let (value, duplicates) = parsed.map_err(|error| yaml::error_message(&error))?;
+    let describe = |duplicate: &Duplicate| {
+        format!("line {}: key {:?} already set in map", duplicate.again.line, duplicate.name)
+    };
+    Ok(Parsed { value, duplicates: duplicates.iter().map(describe).collect() })
 }
 
 /// Checks that a body is UTF-8; anything else would be stored differently from what was sent.
@@ -70,25 +94,43 @@ fn check_text(bytes: &[u8]) -> Result<(), String> {
         .map_err(|error| format!("json parse error: invalid UTF-8 at byte {}", error.valid_up_to()))
 }
 
-/// Parses an apply configuration, which is YAML or JSON; duplicate keys are reported with their lines.
+/// Parses an apply configuration, which is YAML or JSON.
 pub(crate) fn parse_applied(bytes: &Bytes) -> Result<Parsed, String> {
-    let (value, duplicates) = yaml::parse_any_checked(bytes, &LIMITS)
-        .map_err(|error| format!("error converting YAML to JSON: {}", yaml::error_message(&error)))?;
-    let describe = |duplicate: &Duplicate| {
-        format!("line {}: key {:?} already set in map", duplicate.again.line, duplicate.name)
-    };
-    Ok(Parsed { value: as_clients_read(value), duplicates: duplicates.iter().map(describe).collect() })
+    parse_yaml(bytes).map_err(|why| format!("error converting YAML to JSON: {why}"))
 }
 
-/// An integer above the signed range is a float to every client that reads JSON as Kubernetes does.
-fn as_clients_read(value: Value) -> Value {
-    match &value {
-        Value::UInt(number) => Value::float(number.get() as f64).unwrap_or_default(),
-        _ => value,
+/// Returns a document in which integers above the signed range are floats; `None` if there are none.
+fn with_float_integers(value: &Value) -> Option<Value> {
+    match value {
+        Value::UInt(number) => Value::float(number.get() as f64),
+        Value::Object(fields) => {
+            let changed = fields.iter().filter_map(|(name, value)| Some((name, with_float_integers(value)?)));
+            let changed: Vec<_> = changed.collect();
+            (!changed.is_empty()).then(|| {
+                let set = |all: Object, (name, value): (&Text, Value)| all.with(name.clone(), value);
+                Value::Object(changed.into_iter().fold(fields.clone(), set))
+            })
+        }
+        Value::Array(items) => {
+            let changed: Vec<Option<Value>> = items.iter().map(with_float_integers).collect();
+            let any = changed.iter().any(Option::is_some);
+            let all =
+                changed.into_iter().zip(items.iter()).map(|(new, old)| new.unwrap_or_else(|| old.clone()));
+            any.then(|| Value::array(all))
+        }
+        _ => None,
     }
 }
 
 impl WriteRequest<'_> {
+    /// Returns a document as the server reads it: Kubernetes takes integers above the signed range for floats.
+    pub(super) fn as_read(&self, document: &Value) -> Value {
+        match self.behavior.strategic_merge.keep_large_integers {
+            true => document.clone(),
+            false => with_float_integers(document).unwrap_or_else(|| document.clone()),
+        }
+    }
+
     /// Decodes a document that replaces the live object, if there is one; `errors` are those found in its text.
     pub fn decode(
         &self,
@@ -98,7 +140,7 @@ impl WriteRequest<'_> {
     ) -> Result<Body, ApiError> {
         let mut warnings = Vec::new();
         metadata_checks::check(document)?;
-        let object = self.decode_object(&bare(document), live, errors, &mut warnings)?;
+        let object = self.decode_object(&bare(&self.as_read(document)), live, errors, &mut warnings)?;
         Ok(Body {
             object,
             managers: document.at(["metadata", "managedFields"]).cloned(),
@@ -159,8 +201,7 @@ impl WriteRequest<'_> {
             FieldValidation::Ignore => {}
             FieldValidation::Warn => warnings.extend(errors.with(decoded.strict_errors)),
             FieldValidation::Strict => {
-                let all = errors.with(decoded.strict_errors);
-                let why = format!("strict decoding error: {}", all.join(", "));
+                let why = format!("strict decoding error: {}", errors.joined(decoded.strict_errors));
                 return Err(handler.cannot_handle(body, &why));
             }
         }

@@ -113,7 +113,14 @@ impl Writer {
             if self.objects.store.get(key.as_bytes()).await?.is_some() {
                 return Ok(None);
             }
+            // A dry run shows the version that the body names.
+            stored.revision = write.created_version.unwrap_or(stored.revision);
             return Ok(Some(Written { stored, outcome: Outcome::Created, warnings }));
+        }
+        if write.created_version.is_some() {
+            return Err(ApiError::bad_request(
+                "metadata.resourceVersion: resourceVersion should not be set on objects to be created; leave it out",
+            ));
         }
         let at_storage = self.at_storage(handler, at_storage, &stored.object, None).await?;
         let put = charged.put(key.clone(), Expected::Absent, encode(&at_storage, &stored.managers)?);

@@ -14,6 +14,7 @@ use tenure_catalog::{
 };
 use tenure_http::{Encoding, Format, Request, Response, WriteOptions};
 use tenure_meta::{ApiError, Scope};
+use tenure_store::Revision;
 use tenure_value::{Text, Value};
 
 /// The letters and digits of generated names: no vowels, so no words.
@@ -47,7 +48,10 @@ impl Writer {
         posted: &Posted,
     ) -> Result<Response, ApiError> {
         let object = &posted.object;
-        let write = WriteRequest::new(self, target, request, options);
+        // Anything that is not a number is ignored, and so is zero.
+        let version = meta_text(object, "resourceVersion").parse().ok().filter(|version| *version != 0);
+        let write = WriteRequest::new(self, target, request, options)
+            .with_version(version.map(Revision::from_number));
         let (given, prefix) = (meta_text(object, "name"), meta_text(object, "generateName"));
         for attempt in 0..NAMES {
             let name = match (given, prefix) {
@@ -148,12 +152,6 @@ impl Posted {
         let parsed = body::read(&request.body, encoding, &target.handler.resource.kind)?;
         let object = target.handler.check_kind(&parsed.value)?;
         check_namespace(target, &object)?;
-        // Anything that is not a number is ignored, and so is zero.
-        if meta_text(&object, "resourceVersion").parse::<u64>().is_ok_and(|version| version != 0) {
-            return Err(ApiError::bad_request(
-                "metadata.resourceVersion: resourceVersion should not be set on objects to be created; leave it out",
-            ));
-        }
         let errors = parsed.errors(target, &request.body, encoding);
         Ok(Posted { object, errors })
     }

@@ -36,7 +36,7 @@ impl Writer {
     /// Carries out a DELETE of an object.
     pub async fn delete(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer())?;
-        let options = DeleteOptions::of(request)?;
+        let options = DeleteOptions::of(request, &self.behavior)?;
         let mut warnings = Vec::new();
         let deleted = self.delete_object(target, request, &options, &mut warnings).await?;
         let answer = match deleted {
@@ -56,7 +56,7 @@ impl Writer {
     /// Carries out a DELETE of a collection: deletes the selected objects and returns them.
     pub async fn delete_collection(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer())?;
-        let options = DeleteOptions::of(request)?;
+        let options = DeleteOptions::of(request, &self.behavior)?;
         let selection = Selection::of(target, request)?;
         let (items, metadata) = self.reader.select(target, request, &selection).await?;
         let mut warnings = Vec::new();

@@ -1,11 +1,12 @@
 //! The options of a deletion, from the query and the body of a DELETE.
 
 use super::{body, request::Admitted};
+use crate::behavior::Behavior;
 use tenure_catalog::{
     Target,
     object::{Stored, meta_text},
 };
-use tenure_http::{Encoding, MediaTypes, Request, query::check_dry_run};
+use tenure_http::{Encoding, MediaTypes, Query, Request, query::check_dry_run};
 use tenure_meta::ApiError;
 use tenure_value::{Text, Value};
 
@@ -83,7 +84,7 @@ impl DeleteOptions {
     }
 
     /// Reads the options from the query and the body.
-    pub fn of(request: &Request) -> Result<DeleteOptions, ApiError> {
+    pub fn of(request: &Request, behavior: &Behavior) -> Result<DeleteOptions, ApiError> {
         const NAME: &str = "DeleteOptions";
         let given = if request.body.is_empty() {
             Value::Null
@@ -92,7 +93,11 @@ impl DeleteOptions {
             body::read(&request.body, encoding, NAME)?.value
         };
         check_kind(&given)?;
-        let query = &request.query;
+        let none = Query::default();
+        let query = match behavior.merge_delete_options || request.body.is_empty() {
+            true => &request.query,
+            false => &none,
+        };
         let fault = |reason: &str, message: String| {
             ApiError::invalid_option(NAME, reason, "propagationPolicy", message)
         };

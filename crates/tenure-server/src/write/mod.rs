@@ -50,7 +50,7 @@ pub(crate) struct Writer {
     pub authorizer: Arc<Authorizer>,
     catalog: Arc<Catalog>,
     metrics: Arc<Metrics>,
-    behavior: Behavior,
+    pub behavior: Behavior,
     quota_locks: quota::QuotaLocks,
 }
 

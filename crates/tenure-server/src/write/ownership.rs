@@ -43,7 +43,7 @@ impl WriteRequest<'_> {
             versions: &versions,
             reset: reset(&reset_fields),
             empty: &empty,
-            behavior: self.ownership_behavior,
+            behavior: self.behavior.ownership,
         })
     }
 
@@ -56,6 +56,7 @@ impl WriteRequest<'_> {
                 conflict(target, &conflicts)
             }
             ApplyError::Conversion { .. } => ApiError::internal(error.to_string()),
+            ApplyError::Undeclared { .. } => ApiError::bad_request(error.to_string()),
             other => {
                 let resource = &target.handler.resource;
                 let named = format!(

@@ -8,9 +8,11 @@ use super::{
     strict_decoding::TextErrors,
     update::check_name,
 };
+use tenure_apply::Operation;
 use tenure_catalog::{Target, object::Stored};
+use tenure_fields::PathElement;
 use tenure_http::{Encoding, FieldValidation, Request, WriteOptions, negotiation::essence};
-use tenure_meta::{ApiError, Reason};
+use tenure_meta::{ApiError, FieldError, Reason};
 use tenure_patch::{ErrorClass, PatchError, strategic};
 use tenure_value::Value;
 
@@ -42,6 +44,7 @@ impl Change for Patch<'_> {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let target = write.target;
         let live = live.ok_or_else(|| target.not_found())?;
+        check_revision_data(write, live)?;
         let patched = patched(write, &live.shown(), self.patch, self.kind)?;
         // A strategic merge patch cannot change the kind of its object; the others can, and must not.
         let object = match self.kind {
@@ -57,7 +60,7 @@ impl Change for Patch<'_> {
 impl Writer {
     /// Carries out a PATCH.
     pub(super) async fn patch(&self, target: &Target, request: &Request) -> Result<Written, ApiError> {
-        let kind = patch_kind(request)?;
+        let kind = self.patch_kind(target, request)?;
         let options = patch_options(request, kind)?;
         if kind == PatchKind::Apply {
             return self.apply(target, request, options).await;
@@ -67,22 +70,42 @@ impl Writer {
             Err(_) if self.objects.read(target).await?.is_none() => return Err(target.not_found()),
             parsed => parsed?,
         };
-        let errors = TextErrors { duplicates: parsed.duplicates, text: None };
+        let errors = TextErrors { duplicates: parsed.duplicates, ..TextErrors::default() };
         let write = WriteRequest::new(self, target, request, options);
         self.write(&write, &Patch { kind, patch: &parsed.value, errors }).await
     }
+
+    /// Returns the kind of the patch in a request, if the resource accepts it.
+    pub(super) fn patch_kind(&self, target: &Target, request: &Request) -> Result<PatchKind, ApiError> {
+        let given = essence(request.content_type().unwrap_or_default());
+        let accepted = |(_, kind): &&(&str, PatchKind)| {
+            *kind != PatchKind::Strategic
+                || self.behavior.patch_custom_resources
+                || !target.handler.is_custom()
+        };
+        let mut known = PATCHES.iter().filter(accepted);
+        known.clone().find(|(name, _)| *name == given).map(|(_, kind)| *kind).ok_or_else(|| {
+            let known: Vec<&str> = known.by_ref().map(|(name, _)| *name).collect();
+            let message = "the body of the request was in an unknown format - accepted media types include";
+            ApiError::new(Reason::UnsupportedMediaType, format!("{message}: {}", known.join(", ")))
+        })
+    }
 }
 
-/// Returns the kind of the patch in a request.
-pub(super) fn patch_kind(request: &Request) -> Result<PatchKind, ApiError> {
-    let given = essence(request.content_type().unwrap_or_default());
-    PATCHES.iter().find(|(name, _)| *name == given).map(|(_, kind)| *kind).ok_or_else(|| {
-        let known: Vec<&str> = PATCHES.iter().map(|(name, _)| *name).collect();
-        ApiError::new(
-            Reason::UnsupportedMediaType,
-            format!("415: Unsupported Media Type\n\na patch is one of {}", known.join(", ")),
-        )
-    })
+/// Refuses to patch a ControllerRevision whose `data` is an object, where Kubernetes does: it compares the bytes of `data` as a
+/// client wrote them with those that a patch writes anew. An apply writes them in the same form every time.
+fn check_revision_data(write: &WriteRequest<'_>, live: &Stored) -> Result<(), ApiError> {
+    let handler = &write.target.handler;
+    let data = live.object.get("data").filter(|data| data.as_object().is_some());
+    let is_revision = handler.resource.kind == "ControllerRevision" && handler.resource.group == "apps";
+    let Some(data) = data.filter(|_| is_revision && !write.behavior.label_revisions) else { return Ok(()) };
+    let path = [PathElement::field("data")];
+    let mut managers = live.managers.iter().filter(|manager| manager.fields.has(&path));
+    if managers.all(|manager| manager.operation == Operation::Apply) {
+        return Ok(());
+    }
+    let error = FieldError::invalid("data", data, "field is immutable");
+    Err(handler.invalid(&write.target.name, vec![error.cause()]))
 }
 
 pub(super) fn patch_options(request: &Request, kind: PatchKind) -> Result<WriteOptions, ApiError> {
@@ -138,19 +161,24 @@ pub(super) fn patched(
             Ok(tenure_patch::merge::apply_kubernetes(shown, patch))
         }
         PatchKind::Strategic | PatchKind::Apply => {
-            let options = strategic::ApplyOptions::default().behavior(write.strategic_merge);
+            let options = strategic::ApplyOptions::default().behavior(write.behavior.strategic_merge);
             strategic::apply(shown, patch, target.handler.type_ref(), &options)
         }
     };
-    result.map_err(|error| patch_failure(target, &error))
+    result.map_err(|error| patch_failure(target, &error, kind))
 }
 
 /// Returns the error of a patch as an API error.
-fn patch_failure(target: &Target, error: &PatchError) -> ApiError {
+fn patch_failure(target: &Target, error: &PatchError, kind: PatchKind) -> ApiError {
     let resource = &target.handler.resource;
     match error.class() {
         ErrorClass::BadPatch => ApiError::bad_request(error.to_string()),
         ErrorClass::TooLarge => ApiError::new(Reason::RequestEntityTooLarge, error.to_string()),
+        // The wording of Kubernetes, and then what is wrong.
+        _ if kind == PatchKind::Json => ApiError::new(
+            Reason::Invalid,
+            format!("the server rejected our request due to an error in our request: {error}"),
+        ),
         _ => ApiError::new(Reason::Invalid, error.to_string()).about(
             &resource.group,
             &resource.kind,

@@ -81,9 +81,16 @@ impl Writer {
         let is_apply = matches!(next, Next::Applied(_));
         let state = match next {
             Next::Whole(body) => self.own(write, live, body, &mut warnings).await?,
+            Next::Unowned(body) => State {
+                object: live.map_or(body.object.clone(), |live| keep_identity(live, body.object)),
+                managers: live.map(|live| live.managers.clone()).unwrap_or_default(),
+            },
             Next::Applied(state) => state,
         };
-        if is_apply && let Some(live) = live.filter(|live| self.is_final_noop(write, live, &state)) {
+        if is_apply
+            && let Some(live) = live.filter(|live| self.is_final_noop(write, live, &state))
+            && self.is_stored_as(write, live, None).await?
+        {
             return Ok(Some(self.unchanged(live, warnings)));
         }
         // Set defaults, and the metadata that only the server sets.
@@ -114,6 +121,7 @@ impl Writer {
         let object = self.accept_definition(write, live, object, &mut warnings).await?;
         self.authorize_grant(write, live, &object)?;
         self.validate(write, live, &admitted, &object, &managers, is_apply).await?;
+        warnings.extend(write.target.handler.strategy().warnings(&object, live.map(|live| &live.object)));
         self.authorize_creation(write, live, &name)?;
         self.authorize_fields(write, live, &object, &managers, is_apply)?;
         // Validating admission.
@@ -123,10 +131,20 @@ impl Writer {
         // Bring the object into the form in which it is read, and see whether anything changes at all.
         let (object, at_storage) = self.canonicalize(write, object, live).await?;
         let State { object, managers } = match live {
-            Some(live) => match (State { object, managers }).settle(as_live(live)) {
-                Settled::Unchanged(_) => return Ok(Some(self.unchanged(live, warnings))),
-                Settled::Changed(state) => state,
-            },
+            Some(live) => {
+                let times_differ = write.changes_own_time(&managers, &live.managers);
+                let as_computed = managers.clone();
+                match (State { object, managers }).settle(as_live(live)) {
+                    Settled::Unchanged(state) if times_differ => State { managers: as_computed, ..state },
+                    Settled::Unchanged(state) => {
+                        if self.is_stored_as(write, live, at_storage.as_ref()).await? {
+                            return Ok(Some(self.unchanged(live, warnings)));
+                        }
+                        state
+                    }
+                    Settled::Changed(state) => state,
+                }
+            }
             None => State { object, managers },
         };
         let state = State { object, managers };
@@ -203,8 +221,30 @@ impl Writer {
     fn is_final_noop(&self, write: &WriteRequest<'_>, live: &Stored, state: &State) -> bool {
         state.object.ptr_eq(&live.object)
             && state.managers.same_fields(&live.managers)
+            && !write.changes_own_time(&state.managers, &live.managers)
             && write.target.handler.strategy().noop_apply_is_final()
             && !admission::handles_update(self, write)
+    }
+
+    /// Whether the live object is stored in the form in which it would be stored now. It is not if the version of storage or the
+    /// schema has changed since; then a write that changes nothing else stores it in that form.
+    async fn is_stored_as(
+        &self,
+        write: &WriteRequest<'_>,
+        live: &Stored,
+        at_storage: Option<&Value>,
+    ) -> Result<bool, ApiError> {
+        let handler = &write.target.handler;
+        if !handler.is_custom() {
+            return Ok(true);
+        }
+        let entry = self.objects.store.get(write.target.key().as_bytes()).await?;
+        let Some(entry) = entry.filter(|entry| entry.modified == live.revision) else { return Ok(true) };
+        let stored = self.objects.decode(&entry)?;
+        Ok(match at_storage {
+            Some(at_storage) => stored.object == *at_storage,
+            None => stored.object == self.objects.convert_to_storage(handler, &live.object).await?,
+        })
     }
 
     /// Returns the result of a write that changes nothing.
@@ -257,7 +297,9 @@ impl Writer {
                 with_metadata(&object, metadata(&object).with("finalizers", finalizer))
             }
             Some(live) => {
-                warnings.extend(tenure_crd::merge_changes(&live.object, &object));
+                if write.behavior.custom_resources.announce_merge_changes {
+                    warnings.extend(tenure_crd::merge_changes(&live.object, &object));
+                }
                 object
             }
         };
@@ -284,7 +326,10 @@ impl Writer {
         if causes.is_empty() {
             return Ok(());
         }
-        if let Some(live) = live.filter(|_| is_apply && write.duplicates_are_conflicts) {
+        // A client that forces cannot be told to force.
+        let as_conflicts =
+            write.behavior.duplicate_values_are_conflicts && !write.request.query.flag("force");
+        if let Some(live) = live.filter(|_| is_apply && as_conflicts) {
             check_duplicates(write, object, &causes, [&live.managers, managers])?;
         }
         Err(handler.invalid(meta_text(object, "name"), causes))

@@ -1,10 +1,12 @@
 //! A write on its way through the pipeline: what the request says besides its body, and how its verb builds the next object.
 
 use super::{Writer, quota::Enforcement};
-use tenure_apply::State;
+use crate::behavior::Behavior;
+use tenure_apply::{Manager, Managers, State};
 use tenure_catalog::{Conversions, Endpoint, Target, object::Stored};
 use tenure_http::{Metrics, Request, WriteOptions};
 use tenure_meta::{ApiError, Timestamp};
+use tenure_store::Revision;
 use tenure_value::{Text, Value};
 
 /// What a write knows besides its body.
@@ -18,12 +20,10 @@ pub(crate) struct WriteRequest<'a> {
     pub endpoint: Endpoint,
     /// Whether admission runs; it does not for writes of the server itself.
     pub admission: Admitted,
-    /// Whether duplicate values that stem from another manager's entries are reported as conflicts.
-    pub(super) duplicates_are_conflicts: bool,
-    /// The differences from Kubernetes in deciding ownership.
-    pub(super) ownership_behavior: tenure_apply::Behavior,
-    /// How strategic merge patches are applied.
-    pub(super) strategic_merge: tenure_patch::strategic::Behavior,
+    /// The `resourceVersion` of an object that is to be created, where it names one.
+    pub(super) created_version: Option<Revision>,
+    /// The differences from Kubernetes that are on.
+    pub behavior: Behavior,
     /// What a webhook converted so that ownership could be decided.
     pub(super) conversions: Conversions,
     pub(super) metrics: &'a Metrics,
@@ -48,6 +48,8 @@ pub(crate) trait Change: Send + Sync {
 pub(crate) enum Next {
     /// A whole object: a body, or the result of a patch.
     Whole(Body),
+    /// A whole object whose changes nobody owns.
+    Unowned(Body),
     /// The result of an apply, with the managers it decided on.
     Applied(State),
 }
@@ -81,14 +83,21 @@ impl<'a> WriteRequest<'a> {
             now: writer.objects.clock.now(),
             endpoint: Endpoint::of(&target.subresource),
             admission: Admitted::NotYet,
-            // A client that forces cannot be told to force.
-            duplicates_are_conflicts: writer.behavior.duplicate_values_are_conflicts
-                && !request.query.flag("force"),
-            ownership_behavior: writer.behavior.ownership,
-            strategic_merge: writer.behavior.strategic_merge,
+            created_version: None,
+            behavior: writer.behavior,
             conversions: Conversions::default(),
             metrics: &writer.metrics,
         }
+    }
+
+    /// Whether a write to `scale` changes the time of an entry of its own manager, which Kubernetes stores even if nothing else
+    /// changes.
+    pub fn changes_own_time(&self, managers: &Managers, live: &Managers) -> bool {
+        let changed = |manager: &Manager| {
+            manager.name == self.manager
+                && live.get(&manager.identity()).is_some_and(|known| known.time != manager.time)
+        };
+        self.endpoint == Endpoint::Scale && !self.behavior.ignore_time_changes && managers.iter().any(changed)
     }
 
     /// Returns how quotas hold for the write.
@@ -102,6 +111,11 @@ impl<'a> WriteRequest<'a> {
     /// Returns the same write at another endpoint of the object.
     pub fn at(self, endpoint: Endpoint) -> WriteRequest<'a> {
         WriteRequest { endpoint, ..self }
+    }
+
+    /// Returns the same write of a new object that names a `resourceVersion`.
+    pub(super) fn with_version(self, created_version: Option<Revision>) -> WriteRequest<'a> {
+        WriteRequest { created_version, ..self }
     }
 
     /// Returns the same write without admission.

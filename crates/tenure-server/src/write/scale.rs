@@ -7,7 +7,7 @@ use super::{
     body,
     commit::Written,
     create::check_namespace,
-    patch::{PatchKind, patch_body, patch_kind, patch_options, patched},
+    patch::{PatchKind, patch_body, patch_options, patched},
     request::{Change, Next, WriteRequest},
     retry::MODIFIED,
     scale_document::{KIND, check_replicas, scale_document, with_at},
@@ -65,10 +65,14 @@ impl Change for ApplyScale {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let live = live.ok_or_else(|| write.target.not_found())?;
         let declared = number(self.replicas.as_ref());
-        let next = through_scale(write, live, |found, own| {
+        // A scale that nobody declares a number for has none, unless the object had no number before.
+        let undeclared = replicas_of(write.target, live).map(|_| Value::Int(0));
+        let next = through_scale(write, live, undeclared, |found, own| {
             tenure_apply::apply(found, &declared, own, self.forced.as_force())
         })?;
-        check_name(write.target, &self.config)?;
+        if self.config.at(["metadata", "name"]).is_some() {
+            check_name(write.target, &self.config)?;
+        }
         check_namespace(write.target, &self.config)?;
         check_identity(write.target, live, &self.config)?;
         Ok(next)
@@ -103,7 +107,7 @@ impl Writer {
     }
 
     async fn patch_scale(&self, target: &Target, request: &Request) -> Result<Written, ApiError> {
-        let kind = patch_kind(request)?;
+        let kind = self.patch_kind(target, request)?;
         let options = patch_options(request, kind)?;
         if kind == PatchKind::Apply {
             return self.apply_scale(target, request, options).await;
@@ -159,14 +163,28 @@ fn scaled(write: &WriteRequest<'_>, live: &Stored, requested: &Value) -> Result<
     check_identity(write.target, live, requested)?;
     let replicas = requested.at(["spec", "replicas"]).cloned().unwrap_or(Value::Int(0));
     check_replicas(write.target, &replicas)?;
-    let wanted = number(Some(&replicas));
-    through_scale(write, live, |found, own| tenure_apply::update(found, &wanted, Requested::Live, own))
+    let wanted = number(nonzero(Some(&replicas)));
+    through_scale(write, live, Some(Value::Int(0)), |found, own| {
+        tenure_apply::update(found, &wanted, Requested::Live, own)
+    })
 }
 
-/// Decides the ownership of the number of replicas as that of a scale, and carries the result back to the whole object.
+/// Returns the number of replicas of an object, if it has one.
+fn replicas_of<'v>(target: &Target, live: &'v Stored) -> Option<&'v Value> {
+    live.object.at(target.handler.scale_paths().spec.iter().map(Text::as_str))
+}
+
+/// Returns a number of replicas as a scale has it: zero is left out, so that nobody owns it.
+fn nonzero(replicas: Option<&Value>) -> Option<&Value> {
+    replicas.filter(|replicas| **replicas != Value::Int(0))
+}
+
+/// Decides the ownership of the number of replicas as that of a scale, and carries the result back to the whole object. If the
+/// resulting scale has no number, the object gets the `absent` one.
 fn through_scale(
     write: &WriteRequest<'_>,
     live: &Stored,
+    absent: Option<Value>,
     decide: impl FnOnce(Live<'_>, &Write<'_>) -> Result<State, ApplyError>,
 ) -> Result<Next, ApiError> {
     let target = write.target;
@@ -175,7 +193,7 @@ fn through_scale(
     let at = |version: &str| target.handler.strategy().type_at(version).map(|_| steps.clone());
     let of = Schema::builtin().kind(SCALE_VERSION, KIND).unwrap_or_else(TypeRef::untyped);
     let one = SingleVersion::new(SCALE_VERSION, of);
-    let before = number(live.object.at(path.iter().map(Text::as_str)));
+    let before = number(nonzero(replicas_of(target, live)));
     let managers = to_scale(&live.managers, &at);
     let found = Live { object: &before, managers: &managers, presence: Presence::Stored };
     let empty = number(None);
@@ -193,8 +211,8 @@ fn through_scale(
     });
     let state = state.map_err(|error: ApplyError| write.refusal(error))?;
     let object = live.object.as_object().cloned().unwrap_or_default();
-    let object = match state.object.at(["spec", "replicas"]) {
-        Some(replicas) => with_at(&object, &path, replicas.clone()),
+    let object = match state.object.at(["spec", "replicas"]).cloned().or(absent) {
+        Some(replicas) => with_at(&object, &path, replicas),
         None => object,
     };
     Ok(Next::Applied(State { object: Value::Object(object), ..state }))

@@ -12,9 +12,20 @@ pub(crate) struct TextErrors {
     pub duplicates: Vec<String>,
     /// The JSON of a typed object.
     pub text: Option<Bytes>,
+    /// Whether the text is YAML, whose duplicates are one error.
+    pub is_yaml: bool,
 }
 
 impl TextErrors {
+    /// Returns the text of all errors, with those about unknown fields, as that of one.
+    pub fn joined(&self, unknown: Vec<String>) -> String {
+        if !self.is_yaml || self.duplicates.is_empty() {
+            return self.with(unknown).join(", ");
+        }
+        let duplicates = format!("yaml: unmarshal errors:\n  {}", self.duplicates.join("\n  "));
+        std::iter::once(duplicates).chain(unknown).collect::<Vec<_>>().join(", ")
+    }
+
     /// Returns all errors, with those about unknown fields.
     pub fn with(&self, unknown: Vec<String>) -> Vec<String> {
         match &self.text {
@@ -155,6 +166,7 @@ mod tests {
                 "duplicate",
             ),
             text: Some(text.into()),
+            ..TextErrors::default()
         };
         let unknown =
             words(&["spec.last", "spec.list[1].c", "spec.unknown1", "spec.unknownTwice"], "unknown");

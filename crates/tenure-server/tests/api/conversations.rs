@@ -1,5 +1,6 @@
-//! Recorded conversations, replayed by `conformance/conform.py` against a server here: every answer is the recorded
-//! one, but for the scenarios that `conformance/waivers.txt` names with an entry of `docs/differences.md`. The
+//! Recorded conversations, replayed by `conformance/conform.py` against a server of each profile. In the profile `kubernetes` every
+//! answer is the recorded one; in `tenure` so is every other, but for the scenarios that `conformance/waivers.txt` names with
+//! an entry of `docs/differences.md`. The
 //! randomised ones are large and stay in a folder of recordings beside the workspace, or where
 //! `TENURE_RECORDINGS` says; they are replayed where that exists.
 
@@ -14,6 +15,7 @@ use std::{
     thread,
 };
 use tenure_http::Authentication;
+use tenure_server::Behavior;
 
 #[allow(dead_code)]
 #[path = "../../../tenure-protobuf/examples/carry_protobuf.rs"]
@@ -36,60 +38,66 @@ fn recordings() -> Option<PathBuf> {
     fuzz.is_dir().then_some(fuzz)
 }
 
-/// Replays the scenarios of a folder that need neither users nor controllers and returns the report.
-fn replay(folder: &Path) -> Result<String, String> {
-    let files = fs::read_dir(folder).expect("the folder is there").map(|file| file.expect("a file").path());
-    let server = Server::start();
-    replay_at(
-        server.address,
-        &files.filter(|file| !WITH_USERS.iter().any(|name| file.ends_with(name))).collect::<Vec<_>>(),
-        &[],
-    )
+/// Whether a replay may differ where the waivers say so.
+#[derive(Clone, Copy, PartialEq)]
+enum Waivers {
+    Heeded,
+    None,
 }
 
-fn replay_at(address: SocketAddr, scenarios: &[PathBuf], options: &[&str]) -> Result<String, String> {
+/// Replays the scenarios of a folder that need neither users nor controllers, with both profiles.
+fn replay(folder: &Path) {
+    let files = fs::read_dir(folder).expect("the folder is there").map(|file| file.expect("a file").path());
+    let plain = |file: &PathBuf| !WITH_USERS.iter().any(|name| file.ends_with(name));
+    let files: Vec<PathBuf> = files.filter(plain).collect();
+    for (behavior, waivers) in
+        [(Behavior::kubernetes(), Waivers::None), (Behavior::tenure(), Waivers::Heeded)]
+    {
+        let server = Server::behaving(behavior);
+        println!("{}", replay_at(server.address, waivers, &[], &files));
+    }
+}
+
+/// Replays scenarios and returns the report; panics with it if one differs.
+fn replay_at(address: SocketAddr, waivers: Waivers, options: &[&str], scenarios: &[PathBuf]) -> String {
     let conformance = workspace().join("conformance");
-    let output = Command::new("python3")
-        .arg(conformance.join("conform.py"))
-        .args(["--server", &format!("http://{address}"), "--jobs", "4"])
-        .args(options)
-        .arg("--waive")
-        .arg(conformance.join("waivers.txt"))
-        .args(scenarios)
-        .output()
-        .expect("python3 is installed");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let holds = output.status.success() && !said.contains("stale waiver");
-    if holds { Ok(said) } else { Err(said + &String::from_utf8_lossy(&output.stderr)) }
+    let mut command = Command::new("python3");
+    command.arg(conformance.join("conform.py"));
+    command.args(["--server", &format!("http://{address}"), "--jobs", "4"]).args(options);
+    if waivers == Waivers::Heeded {
+        command.arg("--waive").arg(conformance.join("waivers.txt"));
+    }
+    let output = command.args(scenarios).output().expect("python3 is installed");
+    let report = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && !report.contains("stale waiver"), "{report}{errors}");
+    report
 }
 
 #[test]
 fn the_authored_conversations_go_as_recorded() {
-    let said = replay(&workspace().join("conformance/scenarios"));
-    println!("{}", said.unwrap_or_else(|said| panic!("{said}")));
+    replay(&workspace().join("conformance/scenarios"));
 }
 
 #[test]
 fn the_conversations_about_permissions_and_quotas_go_as_recorded() {
     let server = Server::with(Authentication::Token(TOKEN.into())).come_alive();
     let scenarios = WITH_USERS.map(|name| workspace().join("conformance/scenarios").join(name));
-    let said = replay_at(server.address, &scenarios, &["--token", TOKEN]);
-    println!("{}", said.unwrap_or_else(|said| panic!("{said}")));
+    println!("{}", replay_at(server.address, Waivers::None, &["--token", TOKEN], &scenarios));
 }
 
 #[test]
 fn the_randomised_conversations_go_as_recorded() {
-    let Some(folder) = recordings() else {
-        println!("no folder of further recordings here");
-        return;
-    };
-    println!("{}", replay(&folder).unwrap_or_else(|said| panic!("{said}")));
+    match recordings() {
+        Some(folder) => replay(&folder),
+        None => println!("no folder of further recordings here"),
+    }
 }
 
 /// Some of them, carried as protobuf by a proxy: bodies and answers of built-in kinds say the same.
 #[test]
 fn conversations_go_as_recorded_in_protobuf() {
-    let server = Server::start();
+    let server = Server::behaving(Behavior::kubernetes());
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let (address, upstream) = (listener.local_addr().expect("a bound address"), server.address.to_string());
     thread::spawn(move || {
@@ -102,7 +110,7 @@ fn conversations_go_as_recorded_in_protobuf() {
     let folder = workspace().join("conformance/scenarios");
     let scenarios =
         ["api-core", "ssa-conflicts", "ssa-updates"].map(|name| folder.join(format!("{name}.json")));
-    println!("{}", replay_at(address, &scenarios, &[]).unwrap_or_else(|said| panic!("{said}")));
+    println!("{}", replay_at(address, Waivers::None, &[], &scenarios));
     let [_, bodies, answers] = carry_protobuf::COUNTS.each_ref().map(|count| count.load(Relaxed));
     assert!(bodies > 100 && answers > 300, "{bodies} bodies, {answers} answers");
 }

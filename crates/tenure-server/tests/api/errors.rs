@@ -14,8 +14,7 @@ const UID: &str = "3f0c8a3e-6f3a-4f5e-9d0b-2f4b7c1d8e90";
 /// Stands for the time that a recorded request has.
 const TIME: &str = "2026-01-01T00:00:00Z";
 
-/// Requests that the recorded server took from somebody it did not know; this one knows nobody without a token
-/// (entry "Nobody is anonymous").
+/// Requests without credentials, which are those of `system:anonymous`.
 const ANONYMOUS: &str = "403 anonymous";
 
 const DEPLOYMENT: &str = r#"{"metadata":{"name":"d"},"spec":{"replicas":1,"selector":{"matchLabels":{"a":"b"}},

@@ -23,6 +23,7 @@ mod namespaces;
 mod owners;
 mod parts;
 mod pod_security;
+mod profiles;
 mod quotas;
 mod selection;
 mod server;

@@ -11,7 +11,7 @@ use tenure_http::{
     Authentication,
     listener::{bind, serve},
 };
-use tenure_server::Server as ApiServer;
+use tenure_server::{Behavior, Server as ApiServer, ServerOptions};
 use tenure_store::{Compaction, ListRequest, MemoryStore, Store};
 use tenure_value::Value;
 use tokio::runtime::Runtime;
@@ -66,6 +66,17 @@ impl Server {
 
     /// Starts a server over a store, new or left by another server.
     pub fn over(store: Arc<MemoryStore>, access: Authentication) -> Server {
+        Server::with_options(store, ServerOptions::new(access))
+    }
+
+    /// Starts a server of a profile.
+    pub fn behaving(behavior: Behavior) -> Server {
+        let mut options = ServerOptions::new(Authentication::Anyone);
+        options.behavior = behavior;
+        Server::with_options(Arc::new(MemoryStore::new()), options)
+    }
+
+    fn with_options(store: Arc<MemoryStore>, options: ServerOptions) -> Server {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -73,7 +84,7 @@ impl Server {
             .expect("a runtime starts");
         let listener = runtime.block_on(bind(([127, 0, 0, 1], 0).into())).expect("a free port");
         let address = listener.local_addr().expect("a bound address");
-        let api = runtime.block_on(ApiServer::open(store.clone(), access)).expect("the store opens");
+        let api = runtime.block_on(ApiServer::with_options(store.clone(), options)).expect("the store opens");
         runtime.spawn(serve(listener, None, api.clone(), std::future::pending()));
         Server { address, store, api, runtime: Some(runtime) }
     }

@@ -1,0 +1,213 @@
+//! The two profiles, side by side: the conversations of `tests/data/profiles.yaml` are held with a server of each. A conversation
+//! about a documented difference says what each answers; any other says what both answer, as Kubernetes does.
+
+use crate::{
+    http::{Answer, Request},
+    server::{APPLY, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Server, version},
+};
+use std::{collections::BTreeSet, fs, path::Path};
+use tenure_patch::strategic;
+use tenure_server::Behavior;
+use tenure_value::{Limits, Value, yaml};
+
+const PROFILES: [(&str, Behavior); 2] =
+    [("kubernetes", Behavior::kubernetes()), ("tenure", Behavior::tenure())];
+
+fn conversations() -> Vec<Value> {
+    let text = include_bytes!("../data/profiles.yaml");
+    yaml::parse_all(text, &Limits::default()).expect("the conversations are YAML")
+}
+
+fn text<'v>(of: &'v Value, name: &str) -> &'v str {
+    of.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn items<'v>(of: &'v Value, name: &str) -> &'v [Value] {
+    of.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
+}
+
+#[test]
+fn every_conversation_goes_as_its_profile_says() {
+    let mut failures = Vec::new();
+    for (profile, behavior) in PROFILES {
+        let server = Server::behaving(behavior);
+        for conversation in conversations() {
+            let name = text(&conversation, "name");
+            for (number, step) in items(&conversation, "steps").iter().enumerate() {
+                let answer = send(&server, step);
+                let place = format!("{profile}: {name}, step {number}");
+                for key in ["both", profile] {
+                    if let Some(expected) = step.get(key) {
+                        let found = differences(&answer, expected).into_iter();
+                        failures.extend(found.map(|found| format!("{place}: {found}: {}", answer.text())));
+                    }
+                }
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Every difference of the profiles has an entry in the documentation and a conversation, and vice versa; a profile turns all of
+/// them off or on.
+#[test]
+fn document_profiles_and_conversations_name_the_same_differences() {
+    let differences: BTreeSet<&str> =
+        Behavior::tenure().differences().into_iter().map(|(name, _)| name).collect();
+    assert!(Behavior::kubernetes().differences().iter().all(|(_, is_on)| !is_on));
+    assert!(Behavior::tenure().differences().iter().all(|(_, is_on)| *is_on));
+    let all = conversations();
+    let told: BTreeSet<&str> =
+        all.iter().map(|of| text(of, "difference")).filter(|name| !name.is_empty()).collect();
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/differences.md");
+    let document = fs::read_to_string(document).expect("the document is there");
+    let mut documented = BTreeSet::new();
+    let mut switches = BTreeSet::new();
+    // Entries of the last section hold in both profiles.
+    let (in_profiles, _) = document.split_once("## In both profiles").expect("the section is there");
+    for entry in in_profiles.split("\n### ").skip(1) {
+        let heading = entry.lines().next().unwrap_or_default();
+        match entry.lines().find_map(|line| line.strip_prefix("- Switch: `")?.strip_suffix('`')) {
+            // Switches of strategic merge patch are compared with the library there, and told here where a server shows them.
+            Some(switch) if strategic::Behavior::NAMES.contains(&switch) => {
+                switches.insert(heading);
+            }
+            _ => {
+                documented.insert(heading);
+            }
+        }
+    }
+    assert_eq!(documented, differences, "the document and the profiles");
+    let missing: Vec<_> = differences.difference(&told).collect();
+    assert!(missing.is_empty(), "no conversation shows {missing:?}");
+    let unknown: Vec<_> =
+        told.iter().filter(|name| !documented.contains(*name) && !switches.contains(*name)).collect();
+    assert!(unknown.is_empty(), "no entry is called {unknown:?}");
+}
+
+/// Storage migration relies on this: an object is written anew once the version of storage is another.
+#[test]
+fn a_write_that_changes_nothing_moves_an_object_to_the_version_of_storage() {
+    for (profile, behavior) in PROFILES {
+        let server = Server::behaving(behavior);
+        let step = |storage: &str, key: &str| -> Value {
+            format!(r#"{{"{key}":"moving","storage":"{storage}","versions":{{"v1":{{"type":"object"}},"v2":{{"type":"object"}}}}}}"#)
+                .parse()
+                .expect("a step")
+        };
+        assert_eq!(send(&server, &step("v1", "define")).code, 201);
+        let path = "/apis/moving.test/v1/namespaces/default/widgets";
+        let created =
+            server.create(path, r#"{"apiVersion":"moving.test/v1","kind":"Widget","metadata":{"name":"w"}}"#);
+        let touch = || version(&server.patch(&format!("{path}/w"), MERGE_PATCH, "{}").document());
+        assert_eq!(touch(), version(&created), "{profile}");
+        let redefined = send(&server, &step("v2", "redefine"));
+        assert_eq!(redefined.code, 200, "{profile}: {}", redefined.text());
+        let moved = touch();
+        assert_ne!(moved, version(&created), "{profile}");
+        assert_eq!(touch(), moved, "{profile}");
+    }
+}
+
+/// Sends a step and returns the answer.
+fn send(server: &Server, step: &Value) -> Answer {
+    if let Some(group) = step.get("define").and_then(Value::as_str) {
+        return server
+            .post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &definition(group, step));
+    }
+    if let Some(group) = step.get("redefine").and_then(Value::as_str) {
+        let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.{group}.test");
+        return server.patch(&path, MERGE_PATCH, &definition(group, step));
+    }
+    const KINDS: [(&str, &str, &str); 9] = [
+        ("apply", "PATCH", APPLY),
+        ("merge", "PATCH", MERGE_PATCH),
+        ("strategic", "PATCH", STRATEGIC_PATCH),
+        ("json", "PATCH", JSON_PATCH),
+        ("post", "POST", "application/json"),
+        ("put", "PUT", "application/json"),
+        ("yaml", "POST", "application/yaml"),
+        ("get", "GET", ""),
+        ("delete", "DELETE", "application/json"),
+    ];
+    let (kind, method, media_type) =
+        KINDS.into_iter().find(|(kind, ..)| step.get(kind).is_some()).expect("a step says what it does");
+    let path = text(step, kind);
+    let mut request = Request::new(method, path).header("User-Agent", "test");
+    if let Some(accept) = step.get("accept").and_then(Value::as_str) {
+        request = request.header("Accept", accept);
+    }
+    match step.get("body") {
+        Some(Value::String(body)) => request = request.body(media_type, body.as_str()),
+        Some(body) => request = request.body(media_type, body.to_string()),
+        None => {}
+    }
+    server.send(&request)
+}
+
+/// Returns the definition of `widgets.GROUP.test`, with a schema for `spec` by version.
+fn definition(group: &str, step: &Value) -> String {
+    let versions = step.get("versions").and_then(Value::as_object).cloned().unwrap_or_default();
+    let storage = step.get("storage").and_then(Value::as_str).unwrap_or("v1");
+    let versions = versions.iter().map(|(name, spec)| {
+        let schema = format!(
+            r#"{{"type":"object","properties":{{"spec":{spec},"status":{{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}}}}"#
+        );
+        let is_storage = name == storage;
+        format!(
+            r#"{{"name":"{name}","served":true,"storage":{is_storage},"schema":{{"openAPIV3Schema":{schema}}},"subresources":{{"status":{{}}}}}}"#
+        )
+    });
+    let versions: Vec<String> = versions.collect();
+    format!(
+        r#"{{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{{"name":"widgets.{group}.test"}},
+        "spec":{{"group":"{group}.test","scope":"Namespaced","names":{{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"}},
+        "versions":[{}]}}}}"#,
+        versions.join(",")
+    )
+}
+
+/// Returns how an answer differs from what a step expects of it: the code, values at places, parts of the message, the warnings.
+fn differences(answer: &Answer, expected: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let code = expected.as_i64().or_else(|| expected.get("code")?.as_i64());
+    if let Some(code) = code.filter(|code| *code != i64::from(answer.code)) {
+        found.push(format!("expected {code}, got {}", answer.code));
+    }
+    let places = expected.get("at").and_then(Value::as_object).cloned().unwrap_or_default();
+    for (pointer, wanted) in &places {
+        let value = at(&answer.document(), pointer).unwrap_or_default();
+        if value != *wanted {
+            found.push(format!("{pointer}: expected {wanted}, got {value}"));
+        }
+    }
+    if let Some(message) = expected.get("message").and_then(Value::as_str)
+        && !text(&answer.document(), "message").contains(message)
+    {
+        found.push(format!("the message lacks {message:?}"));
+    }
+    if let Some(Value::Array(wanted)) = expected.get("warnings") {
+        let given = answer.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("warning"));
+        let given: Vec<&str> = given.map(|(_, value)| value.as_str()).collect();
+        let is_given = |wanted: &str| given.iter().any(|value| value.contains(&wanted.replace('"', "\\\"")));
+        if given.len() != wanted.len() || !wanted.iter().filter_map(Value::as_str).all(is_given) {
+            found.push(format!("expected warnings {wanted:?}, got {given:?}"));
+        }
+    }
+    found
+}
+
+/// Returns what a path of names and numbers leads to: `spec.ports.0.name`. A name may be quoted by `'`.
+fn at(document: &Value, path: &str) -> Option<Value> {
+    let mut names = Vec::new();
+    for (number, part) in path.split('\'').enumerate() {
+        match number % 2 {
+            1 => names.push(part),
+            _ => names.extend(part.split('.').filter(|name| !name.is_empty())),
+        }
+    }
+    names.iter().try_fold(document.clone(), |value, name| match value {
+        Value::Array(items) => items.get(name.parse::<usize>().ok()?).cloned(),
+        value => value.get(name).cloned(),
+    })
+}
