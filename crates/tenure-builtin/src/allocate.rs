@@ -2,7 +2,7 @@
 //! the ranges, checks the values that a service requests, and finds the next free one.
 
 use std::net::{IpAddr, Ipv4Addr};
-use tenure_meta::FieldError;
+use tenure_meta::{FieldError, Seen};
 use tenure_value::Value;
 
 /// The range of cluster IPs: a network, without its first and last address.
@@ -132,7 +132,7 @@ pub fn check(
         .and_then(Value::as_array)
         .map(|items| items.items())
         .unwrap_or_default();
-    let mut seen = Vec::new();
+    let mut seen = Seen::default();
     for (at, port) in wanted.iter().enumerate() {
         let Some(number) = port.get("nodePort").and_then(Value::as_i64).filter(|number| *number != 0) else {
             continue;
@@ -148,7 +148,7 @@ pub fn check(
                 "provided port is already allocated".into()
             }
             Some(port) => {
-                seen.push(port);
+                seen.insert(port);
                 continue;
             }
         };

@@ -3,8 +3,10 @@
 //! part has its own.
 
 use crate::defaulting::qos_class;
+use std::collections::HashMap;
 use tenure_meta::{
-    Endpoint, FieldError, FieldErrorKind, Timestamp, time::Precision, update::carry_field as carry,
+    Endpoint, FieldError, FieldErrorKind, FieldErrors, Timestamp, time::Precision,
+    update::carry_field as carry,
 };
 use tenure_value::{Object, Value};
 
@@ -82,7 +84,7 @@ impl Part {
     }
 
     /// Validates a change of the part.
-    pub(super) fn check(self, old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
+    pub(super) fn check(self, old: &Value, new: &Value, errors: &mut FieldErrors) {
         match self {
             Part::Spec | Part::Binding => {}
             Part::EphemeralContainers => check_joined(old, new, errors),
@@ -115,8 +117,10 @@ fn with_spec(object: &Object, change: impl FnOnce(&Object) -> Object) -> Object 
     object.with("spec", change(&object_at(object, "spec")))
 }
 
-fn named<'v>(list: &'v [Value], like: &Value) -> Option<&'v Value> {
-    list.iter().find(|of| of.get("name") == like.get("name"))
+/// Returns the first item of each name.
+fn by_name(list: &[Value]) -> HashMap<Option<&Value>, &Value> {
+    // The first of equal names is the last one to be collected.
+    list.iter().rev().map(|item| (item.get("name"), item)).collect()
 }
 
 /// Returns a spec with the container sizes of another, matched by name.
@@ -125,8 +129,10 @@ fn resized(spec: &Object, wanted: &Object, list: &str) -> Object {
     if live.is_empty() {
         return spec.clone();
     }
+    let wanted = by_name(wanted);
     let changed = live.iter().map(|container| {
-        match (container.as_object(), named(wanted, container).and_then(Value::as_object)) {
+        let wanted = wanted.get(&container.get("name"));
+        match (container.as_object(), wanted.and_then(|wanted| wanted.as_object())) {
             (Some(container), Some(wanted)) => Value::from(
                 SIZES.iter().fold(container.clone(), |container, size| carry(&container, wanted, size)),
             ),
@@ -150,14 +156,15 @@ fn stamped(condition: &Value, now: Timestamp) -> Value {
 }
 
 /// Existing ephemeral containers are immutable.
-fn check_joined(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
+fn check_joined(old: &Value, new: &Value, errors: &mut FieldErrors) {
     const PATH: &str = "spec.ephemeralContainers";
     let list = |pod: &Value| items(pod.at(["spec", "ephemeralContainers"])).to_vec();
     let after = list(new);
+    let after = by_name(&after);
     for container in &list(old) {
-        let lost = match named(&after, container) {
+        let lost = match after.get(&container.get("name")) {
             None => "removed",
-            Some(same) if same != container => "changed",
+            Some(same) if *same != container => "changed",
             Some(_) => continue,
         };
         let name = container.get("name").cloned().unwrap_or_default();
@@ -167,11 +174,11 @@ fn check_joined(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
 }
 
 /// Only CPU and memory can change; requests and limits cannot be removed, and the QoS class must not change.
-fn check_sizes(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
+fn check_sizes(old: &Value, new: &Value, errors: &mut FieldErrors) {
     for list in RESIZED {
-        let after = items(new.at(["spec", list]));
+        let after = by_name(items(new.at(["spec", list])));
         for (at, container) in items(old.at(["spec", list])).iter().enumerate() {
-            let Some(resized) = named(after, container) else { continue };
+            let Some(resized) = after.get(&container.get("name")) else { continue };
             for kind in ["limits", "requests"] {
                 let amounts = |of: &Value| of.at(["resources", kind]).and_then(Value::as_object).cloned();
                 let (was, is) =
@@ -200,7 +207,7 @@ fn check_sizes(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
 }
 
 /// Decisions are final, and opposite ones are mutually exclusive.
-fn check_decisions(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
+fn check_decisions(old: &Value, new: &Value, errors: &mut FieldErrors) {
     const PATH: &str = "status.conditions";
     let of_type = |request: &Value, decision: &str| {
         let all = items(request.at(["status", "conditions"])).iter();
@@ -233,7 +240,7 @@ mod tests {
     }
 
     fn faults(part: Part, old: &str, new: &str) -> Vec<String> {
-        let mut errors = Vec::new();
+        let mut errors = FieldErrors::default();
         part.check(&parse(old), &parse(new), &mut errors);
         errors.iter().map(|error| format!("{}: {}", error.path, error.message)).collect()
     }

@@ -1,6 +1,8 @@
 //! Services are the only kind with allocated values that later writes may omit: cluster IPs and node ports.
 //! An update keeps omitted ones, and drops those that its type does not use.
 
+use std::collections::HashMap;
+use tenure_meta::Seen;
 use tenure_value::{Object, Value};
 
 /// The spec of a service, with questions about its type.
@@ -123,11 +125,13 @@ pub(crate) fn carry_allocated(old: &Value, new: &Value) -> Value {
 
 /// Carries over the node port of each equal port, unless another port uses it.
 fn carried_ports(before: &Spec<'_>, after: &Spec<'_>) -> Option<Value> {
-    let used: Vec<i64> = after.ports().iter().map(node_port).filter(|port| *port != 0).collect();
-    let same =
-        |a: &Value, b: &Value| a.get("port") == b.get("port") && a.get("protocol") == b.get("protocol");
+    let used: Seen<i64> = after.ports().iter().map(node_port).filter(|port| *port != 0).collect();
+    let mut old_ports = HashMap::new();
+    for old in before.ports().iter().filter(|old| node_port(old) != 0) {
+        old_ports.entry((old.get("port"), old.get("protocol"))).or_insert(old);
+    }
     tenure_meta::map_items(after.ports(), |_, port| {
-        let old = before.ports().iter().find(|old| same(old, port) && node_port(old) != 0)?;
+        let old = old_ports.get(&(port.get("port"), port.get("protocol")))?;
         let open = node_port(port) == 0 && !used.contains(&node_port(old));
         open.then(|| port.as_object().map(|fields| fields.with("nodePort", node_port(old)).into()))?
     })
@@ -155,7 +159,7 @@ pub(crate) fn drop_foreign(old: &Value, new: &Value) -> Value {
     let mut spec = foreign.into_iter().filter(untouched).fold(given.clone(), |spec, name| spec.without(name));
     if lost(before.has_node_ports(), after.has_node_ports()) {
         // Ports may change together with the type, as long as no node port is requested explicitly.
-        let had: Vec<i64> = before.ports().iter().map(node_port).collect();
+        let had: Seen<i64> = before.ports().iter().map(node_port).collect();
         if after.ports().iter().map(node_port).all(|port| port == 0 || had.contains(&port)) {
             let bare = tenure_meta::map_items(after.ports(), |_, port| {
                 let fields = port.as_object()?;

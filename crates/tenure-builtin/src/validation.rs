@@ -5,19 +5,19 @@ use crate::{
     part::Part,
     validate::{Walk, new_event},
 };
-use tenure_meta::{Endpoint, FieldError, FieldPath, Previous, Resource, object_meta};
+use tenure_meta::{Endpoint, FieldError, FieldErrors, FieldPath, Previous, Resource, object_meta};
 use tenure_value::Value;
 
 impl Kinds {
     /// Returns the errors of a new object, prepared by [`Kinds::create`].
     pub fn validate_create(&self, resource: &Resource, object: &Value) -> Vec<FieldError> {
-        let mut errors = Vec::new();
+        let mut errors = FieldErrors::default();
         object_meta::check(resource, object, &mut errors);
         self.check_content(resource, object, Previous::UNKNOWN, Endpoint::Main, &mut errors);
         if &*resource.api_version == "events.k8s.io/v1" {
             new_event(object, &mut errors);
         }
-        errors
+        errors.into_vec()
     }
 
     /// Returns the errors of an updated object, prepared by [`Kinds::prepare_update`].
@@ -40,7 +40,7 @@ impl Kinds {
         new: &Value,
         before: Previous<'_>,
     ) -> Vec<FieldError> {
-        let mut errors = Vec::new();
+        let mut errors = FieldErrors::default();
         object_meta::check_update(resource, old, new, &mut errors);
         self.check_content(resource, new, before, endpoint, &mut errors);
         let whole = match (endpoint, Part::of(endpoint)) {
@@ -54,7 +54,7 @@ impl Kinds {
         if whole {
             self.checks().updates.check(resource, old, new, &mut errors);
         }
-        errors
+        errors.into_vec()
     }
 
     fn check_content(
@@ -63,7 +63,7 @@ impl Kinds {
         object: &Value,
         before: Previous<'_>,
         endpoint: Endpoint<'_>,
-        errors: &mut Vec<FieldError>,
+        errors: &mut FieldErrors,
     ) {
         let Some(shape) = self.shape_of(resource) else { return };
         let mut walk = Walk { shapes: self.shapes(), checks: self.checks(), endpoint, root: object, errors };

@@ -3,7 +3,7 @@
 
 use super::node::{Additional, Identity, Node};
 use tenure_meta::{
-    DecodeError, Decoded, FieldError, FieldPath, Previous,
+    DecodeError, Decoded, FieldError, FieldErrors, FieldPath, Previous,
     object_meta::{self, Canonical, canonical},
 };
 use tenure_value::{Object, Value};
@@ -113,7 +113,7 @@ fn own_metadata(
 
 /// Validates the metadata of an embedded resource: syntax of labels, annotations, finalizers and owner
 /// references. A name is not required.
-pub(crate) fn check_embedded(metadata: &Value, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn check_embedded(metadata: &Value, path: &FieldPath<'_>, errors: &mut FieldErrors) {
     let Some(fields) = metadata.as_object() else {
         let detail = format!("{path} in body must be of type object: {:?}", metadata.kind().to_string());
         return errors.push(FieldError::type_invalid(path, &metadata.kind().to_string(), &detail));

@@ -2,7 +2,7 @@
 //! embedded resources are kept; the content of a preserved unknown field is kept completely.
 
 use super::node::{Additional, Identity, Node, Unknown};
-use tenure_meta::{FieldPath, Previous, Rebuild, map_items};
+use tenure_meta::{FieldPath, Previous, Rebuild, codec::MAX_STRICT_ERRORS, map_items};
 use tenure_value::{Object, Value};
 
 /// Drops unknown fields and adds their paths to the list. Returns `None` if nothing is dropped. Parts
@@ -48,7 +48,9 @@ fn prune_fields(
             (None, Additional::Anything) => walk.keep(),
             (None, Additional::None) if node.unknown == Unknown::Preserved => walk.keep(),
             (None, Additional::None) => {
-                dropped.push(path.field(name).to_string());
+                if dropped.len() < MAX_STRICT_ERRORS {
+                    dropped.push(path.field(name).to_string());
+                }
                 walk.skip();
             }
         }

@@ -4,8 +4,8 @@ use crate::{Conversion, Definition, Version};
 use std::sync::Arc;
 use tenure_fields::{FieldSet, PathElement};
 use tenure_meta::{
-    ConversionError, CreateContext, DecodeError, Decoded, Endpoint, FieldError, Previous, ResetFields,
-    Resource, ScalePaths, Strategy, Timestamp, finish_update, object_meta,
+    ConversionError, CreateContext, DecodeError, Decoded, Endpoint, FieldError, FieldErrors, Previous,
+    ResetFields, Resource, ScalePaths, Strategy, Timestamp, finish_update, object_meta,
     update::{carry_field, status_update},
     validate_metadata,
 };
@@ -111,10 +111,10 @@ impl Strategy for CustomResourceStrategy {
     }
 
     fn validate_update(&self, _: Endpoint<'_>, old: &Value, new: &Value, _: Previous<'_>) -> Vec<FieldError> {
-        let mut errors = Vec::new();
+        let mut errors = FieldErrors::default();
         object_meta::check_update(&self.resource, old, new, &mut errors);
         errors.extend(self.version().validate_update(new, old));
-        errors
+        errors.into_vec()
     }
 
     fn canonicalize(&self, object: Value, previous: Previous<'_>) -> Value {

@@ -6,11 +6,42 @@ use super::{
     node::{Additional, Bounds, Identity, Junctors, ListKind, Node, NodeType},
 };
 use std::collections::{HashMap, HashSet};
-use tenure_meta::{FieldError, FieldPath, object_meta::version_fault};
+use tenure_meta::{FieldError, FieldErrors, FieldPath, object_meta::version_fault};
 use tenure_value::{Array, Object, Text, Value};
 
 /// The maximum number of errors reported for an object.
 pub(crate) const MOST_FAULTS: usize = 100;
+
+/// How much work one object may take: a schema can apply thousands of patterns and alternatives to one long value. A value
+/// that is checked against one schema costs [`VALUE_WORK`], a byte that is matched against a pattern 1.
+const MAX_WORK: usize = 64 << 20;
+/// The work of one look at one value.
+const VALUE_WORK: usize = 8;
+
+/// What was found so far, and how much work is left.
+struct Findings {
+    errors: FieldErrors,
+    work: usize,
+}
+
+impl Findings {
+    fn push(&mut self, error: FieldError) {
+        self.errors.push(error);
+    }
+
+    /// Takes work off what is left. Returns false, with an error, when it is used up.
+    fn spend(&mut self, work: usize, path: &FieldPath<'_>) -> bool {
+        if self.work == 0 {
+            return false;
+        }
+        self.work = self.work.saturating_sub(work);
+        if self.work == 0 {
+            let detail = "validation takes too long: the schema has too many patterns or alternatives for a value of this size";
+            self.push(FieldError::forbidden(path, detail));
+        }
+        self.work > 0
+    }
+}
 
 /// Validates a new value, or one that replaces an old value with the same node.
 pub(crate) fn check(
@@ -18,10 +49,16 @@ pub(crate) fn check(
     value: &Value,
     old: Option<&Value>,
     path: &FieldPath<'_>,
-    errors: &mut Vec<FieldError>,
+    errors: &mut FieldErrors,
 ) {
+    let mut findings = Findings { errors: std::mem::take(errors), work: MAX_WORK };
+    check_value(node, value, old, path, &mut findings);
+    *errors = findings.errors;
+}
+
+fn check_value(node: &Node, value: &Value, old: Option<&Value>, path: &FieldPath<'_>, errors: &mut Findings) {
     let unchanged = old.is_some_and(|old| old == value);
-    if unchanged || errors.len() >= MOST_FAULTS {
+    if unchanged || errors.errors.len() >= MOST_FAULTS || !errors.spend(VALUE_WORK, path) {
         return;
     }
     if value.is_null() && node.nullable {
@@ -104,9 +141,10 @@ fn check_bounds(
     value: &Value,
     behavior: Behavior,
     path: &FieldPath<'_>,
-    errors: &mut Vec<FieldError>,
+    errors: &mut Findings,
 ) {
     if let Some(values) = &bounds.values
+        && errors.spend(values.len(), path)
         && !values.iter().any(|of| of.same(value))
     {
         errors.push(FieldError::not_supported(path, value, values.iter()));
@@ -139,7 +177,7 @@ fn check_number(
     value: &Value,
     behavior: Behavior,
     path: &FieldPath<'_>,
-    errors: &mut Vec<FieldError>,
+    errors: &mut Findings,
 ) {
     use std::cmp::Ordering::{Equal, Greater, Less};
     let mut say =
@@ -195,13 +233,7 @@ fn is_multiple(value: &Value, factor: &Value) -> bool {
     (times - times.round()).abs() <= f64::EPSILON * times.abs().max(1.0)
 }
 
-fn check_text(
-    bounds: &Bounds,
-    value: &Value,
-    text: &str,
-    path: &FieldPath<'_>,
-    errors: &mut Vec<FieldError>,
-) {
+fn check_text(bounds: &Bounds, value: &Value, text: &str, path: &FieldPath<'_>, errors: &mut Findings) {
     // The number of bytes may already decide.
     let length = || text.chars().count() as u64;
     if let Some(most) = bounds.max_length.filter(|most| text.len() as u64 > *most && length() > *most) {
@@ -214,7 +246,10 @@ fn check_text(
             format!("{path} in body should be at least {least} chars long"),
         ));
     }
-    if let Some(pattern) = bounds.pattern.as_ref().filter(|pattern| !pattern.matches(text)) {
+    if let Some(pattern) = &bounds.pattern
+        && errors.spend(text.len(), path)
+        && !pattern.matches(text)
+    {
         let detail = format!("{path} in body should match '{}'", pattern.source());
         errors.push(FieldError::invalid(path, value, &detail));
     }
@@ -226,7 +261,7 @@ fn check_size(
     most: Option<u64>,
     what: &str,
     path: &FieldPath<'_>,
-    errors: &mut Vec<FieldError>,
+    errors: &mut Findings,
 ) {
     if let Some(least) = least.filter(|least| (size as u64) < *least) {
         let detail = format!("{path} in body should have at least {least} {what}");
@@ -237,7 +272,7 @@ fn check_size(
     }
 }
 
-fn check_format(node: &Node, value: &Value, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
+fn check_format(node: &Node, value: &Value, path: &FieldPath<'_>, errors: &mut Findings) {
     let (format, right) = match value {
         Value::String(text) => (&node.format, format::string_is(&node.format, text).unwrap_or(true)),
         Value::Int(_) | Value::UInt(_) | Value::Float(_) => {
@@ -252,34 +287,40 @@ fn check_format(node: &Node, value: &Value, path: &FieldPath<'_>, errors: &mut V
     }
 }
 
-fn check_junctors(junctors: &Junctors, value: &Value, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
-    let holds = |node: &Node| {
-        let mut inner = Vec::new();
-        check(node, value, None, path, &mut inner);
-        inner.is_empty()
+fn check_junctors(junctors: &Junctors, value: &Value, path: &FieldPath<'_>, errors: &mut Findings) {
+    let holds = |node: &Node, errors: &mut Findings| {
+        let mut inner = Findings { errors: FieldErrors::default(), work: errors.work };
+        check_value(node, value, None, path, &mut inner);
+        // An alternative that could not be checked to its end is reported once, for all of them.
+        errors.spend(errors.work - inner.work, path) && inner.errors.is_empty()
     };
-    let mut say = |detail: &str| {
+    let say = |detail: &str, errors: &mut Findings| {
         let shown = Value::from(word(value));
-        errors.push(FieldError::invalid(path, &shown, format!("\"{path}\" {detail}")));
+        if errors.work > 0 {
+            errors.push(FieldError::invalid(path, &shown, format!("\"{path}\" {detail}")));
+        }
     };
-    if !junctors.any_of.is_empty() && !junctors.any_of.iter().any(holds) {
-        say("must validate at least one schema (anyOf)");
+    if !junctors.any_of.is_empty() && !junctors.any_of.iter().any(|node| holds(node, errors)) {
+        say("must validate at least one schema (anyOf)", errors);
     }
     if !junctors.one_of.is_empty() {
-        match junctors.one_of.iter().filter(|node| holds(node)).count() {
-            0 => say("must validate one and only one schema (oneOf). Found none valid"),
+        match junctors.one_of.iter().filter(|node| holds(node, errors)).count() {
+            0 => say("must validate one and only one schema (oneOf). Found none valid", errors),
             1 => {}
-            valid => say(&format!(
-                "must validate one and only one schema (oneOf). Found {valid} valid alternatives"
-            )),
+            valid => {
+                let detail = format!(
+                    "must validate one and only one schema (oneOf). Found {valid} valid alternatives"
+                );
+                say(&detail, errors);
+            }
         }
     }
-    if junctors.not.as_ref().is_some_and(holds) {
-        say("must not validate the schema (not)");
+    if junctors.not.as_ref().is_some_and(|node| holds(node, errors)) {
+        say("must not validate the schema (not)", errors);
     }
     // Errors of `allOf` are reported individually.
     for node in &junctors.all_of {
-        check(node, value, None, path, errors);
+        check_value(node, value, None, path, errors);
     }
 }
 
@@ -288,8 +329,11 @@ fn check_fields(
     fields: &Object,
     old: Option<&Object>,
     path: &FieldPath<'_>,
-    errors: &mut Vec<FieldError>,
+    errors: &mut Findings,
 ) {
+    if !errors.spend(node.required.len(), path) {
+        return;
+    }
     for name in node.required.iter().filter(|name| !fields.contains(name)) {
         errors.push(FieldError::required(path.field(name), ""));
     }
@@ -300,7 +344,7 @@ fn check_fields(
         let before = old.and_then(|old| old.get(name));
         if node.identity != Identity::None && matches!(name.as_str(), "apiVersion" | "kind" | "metadata") {
             if let (Identity::Root, Some(of)) = (node.identity, node.field(name)) {
-                check(of, value, before, &path.field(name), errors);
+                check_value(of, value, before, &path.field(name), errors);
             }
             continue;
         }
@@ -309,12 +353,12 @@ fn check_fields(
             (None, Additional::Each(of)) => of,
             _ => continue,
         };
-        check(of, value, before, &path.field(name), errors);
+        check_value(of, value, before, &path.field(name), errors);
     }
 }
 
 /// Validates the identity of an embedded resource.
-fn check_identity(fields: &Object, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
+fn check_identity(fields: &Object, path: &FieldPath<'_>, errors: &mut Findings) {
     for name in ["apiVersion", "kind"] {
         match fields.get(name) {
             Some(Value::String(text)) if !text.is_empty() => {}
@@ -332,21 +376,15 @@ fn check_identity(fields: &Object, path: &FieldPath<'_>, errors: &mut Vec<FieldE
         errors.push(FieldError::invalid(path.field("apiVersion"), &text.clone().into(), detail));
     }
     if let Some(metadata) = fields.get("metadata") {
-        super::metadata::check_embedded(metadata, &path.field("metadata"), errors);
+        super::metadata::check_embedded(metadata, &path.field("metadata"), &mut errors.errors);
     }
 }
 
-fn check_items(
-    node: &Node,
-    items: &Array,
-    old: Option<&Array>,
-    path: &FieldPath<'_>,
-    errors: &mut Vec<FieldError>,
-) {
+fn check_items(node: &Node, items: &Array, old: Option<&Array>, path: &FieldPath<'_>, errors: &mut Findings) {
     let correlated = Correlated::new(&node.list, old);
     if let Some(of) = node.items.as_deref() {
         for (at, item) in items.iter().enumerate() {
-            check(of, item, correlated.before(at, item), &path.index(at), errors);
+            check_value(of, item, correlated.before(at, item), &path.index(at), errors);
         }
     }
     match &node.list {

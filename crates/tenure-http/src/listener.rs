@@ -3,10 +3,13 @@
 //! ([`shutdown`](super::shutdown)).
 
 use super::{
-    ClientAuthorities, ClientCertificate, Response, ResponseBody,
-    shutdown::{Connections, Shutdown, TrackedBody},
+    ClientAuthorities, ClientCertificate, ConnectionLimits, Response,
+    connections::{Admission, ConnectionTable},
+    memory::{MemoryBudget, Reservation},
+    sent_body::hyper_response,
+    shutdown::{Connections, Shutdown},
 };
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use hyper::{
     Request,
     body::Incoming,
@@ -28,6 +31,16 @@ const HEAD_TIME: Duration = Duration::from_secs(10);
 const DRAIN_TIME: Duration = Duration::from_secs(10);
 /// The period of the timer that keeps other timers from interrupting the I/O driver.
 const PULSE: Duration = Duration::from_secs(1);
+/// How long a connection that is accepted for health checks alone may exist.
+const HEALTH_CHECK_TIME: Duration = Duration::from_secs(5);
+/// How often the peer of an HTTP/2 connection is asked whether it still exists, and how long it may take to answer.
+const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
+/// After which silence, and how often then, the peer of any connection is probed by TCP.
+const TCP_PROBE: (Duration, Duration) = (Duration::from_secs(60), Duration::from_secs(15));
+/// How long a body may pause.
+const BODY_PAUSE: Duration = Duration::from_secs(10);
+/// The paths that tell whether the server is healthy.
+const HEALTH_PATHS: [&str; 3] = ["/livez", "/readyz", "/healthz"];
 /// The most concurrent requests of an HTTP/2 connection; each watch occupies one.
 const STREAMS: u32 = 1000;
 /// The most bytes of the head of a request.
@@ -68,13 +81,26 @@ pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     })
 }
 
-/// Serves requests until `stop` completes, then lets running requests finish.
+/// Serves requests until `stop` completes, then lets running requests finish. The limits on connections are those that the
+/// limit on open files allows.
 pub async fn serve<H: Handler>(
     listener: TcpListener,
     tls: Option<Tls>,
     handler: Arc<H>,
     stop: impl Future<Output = ()>,
 ) {
+    serve_within(listener, tls, handler, ConnectionLimits::default(), stop).await;
+}
+
+/// Serves requests within limits on connections until `stop` completes, then lets running requests finish.
+pub async fn serve_within<H: Handler>(
+    listener: TcpListener,
+    tls: Option<Tls>,
+    handler: Arc<H>,
+    limits: ConnectionLimits,
+    stop: impl Future<Output = ()>,
+) {
+    let table = ConnectionTable::new(limits);
     let tls = tls.map(|Tls { config, authorities }| (TlsAcceptor::from(config), authorities));
     // Boxed, so that a watch does not keep the memory of the future that handled its request.
     let respond: Respond = Arc::new(move |request| Box::pin(handler.clone().handle(request)));
@@ -84,9 +110,9 @@ pub async fn serve<H: Handler>(
     // that polls the sockets, under a lock that all connections share. This interval always expires sooner.
     let mut pulse = tokio::time::interval(PULSE);
     loop {
-        let stream = tokio::select! {
+        let (stream, peer) = tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
+                Ok(accepted) => accepted,
                 // Out of file descriptors, or the client has disconnected: pause and continue.
                 Err(error) => {
                     tracing::warn!(%error, "cannot accept a connection");
@@ -94,15 +120,34 @@ pub async fn serve<H: Handler>(
                     continue;
                 }
             },
-            _ = pulse.tick() => continue,
+            _ = pulse.tick() => {
+                table.sweep();
+                continue;
+            }
             () = &mut stop => break,
         };
-        spawn_connection(stream, tls.clone(), respond.clone(), connections.subscribe());
+        let (entry, purpose) = match table.admit(peer.ip()) {
+            Admission::Accepted(entry) => (entry, Purpose::Any),
+            Admission::HealthOnly(entry) => (entry, Purpose::Health),
+            Admission::Refused => {
+                tracing::debug!(%peer, "connection refused: there are too many");
+                continue;
+            }
+        };
+        spawn_connection(stream, tls.clone(), respond.clone(), connections.subscribe(entry), purpose);
     }
     drop(listener);
     if timeout(DRAIN_TIME, connections.close()).await.is_err() {
         tracing::warn!("some requests did not finish within {} s", DRAIN_TIME.as_secs());
     }
+}
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    Any,
+    /// There are too many connections: only health checks are answered.
+    Health,
 }
 
 /// The HTTP version of a connection.
@@ -116,9 +161,20 @@ enum Protocol {
 type Connection = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
 
 /// Serves a connection in a task of its own.
-fn spawn_connection(stream: TcpStream, tls: Option<Acceptor>, respond: Respond, shutdown: Shutdown) {
+fn spawn_connection(
+    stream: TcpStream,
+    tls: Option<Acceptor>,
+    respond: Respond,
+    shutdown: Shutdown,
+    purpose: Purpose,
+) {
     tokio::spawn(async move {
-        if let Err(error) = serve_connection(stream, tls, respond, shutdown).await {
+        let serving = serve_connection(stream, tls, respond, shutdown, purpose);
+        let ended = match purpose {
+            Purpose::Any => serving.await,
+            Purpose::Health => timeout(HEALTH_CHECK_TIME, Box::pin(serving)).await.unwrap_or(Ok(())),
+        };
+        if let Err(error) = ended {
             tracing::debug!(%error, "connection ended");
         }
     });
@@ -129,11 +185,15 @@ async fn serve_connection(
     tls: Option<Acceptor>,
     respond: Respond,
     mut shutdown: Shutdown,
+    purpose: Purpose,
 ) -> Result<(), ConnectionError> {
     stream.set_nodelay(true)?;
+    let (silence, interval) = TCP_PROBE;
+    let probes = socket2::TcpKeepalive::new().with_time(silence).with_interval(interval).with_retries(3);
+    socket2::SockRef::from(&stream).set_tcp_keepalive(&probes)?;
     // The future of a connection lives as long as the connection, an hour for a watch. The handshake is boxed, so that
     // its memory is freed when it is done.
-    let handshake = Box::pin(timeout(HEAD_TIME, handshake(stream, tls, respond, shutdown.clone())));
+    let handshake = Box::pin(timeout(HEAD_TIME, handshake(stream, tls, respond, shutdown.clone(), purpose)));
     let connection = tokio::select! {
         connection = handshake => connection??,
         () = shutdown.requested() => return Ok(()),
@@ -148,6 +208,7 @@ async fn handshake(
     tls: Option<Acceptor>,
     respond: Respond,
     shutdown: Shutdown,
+    purpose: Purpose,
 ) -> Result<Connection, ConnectionError> {
     Ok(match tls {
         Some((acceptor, authorities)) => {
@@ -158,11 +219,11 @@ async fn handshake(
                 Some(b"h2") => Protocol::Http2,
                 _ => Protocol::Http1,
             };
-            http_connection(stream, protocol, respond, shutdown, certificate)
+            http_connection(stream, protocol, respond, shutdown, (purpose, certificate))
         }
         None => {
             let protocol = detect_protocol(&stream).await?;
-            http_connection(stream, protocol, respond, shutdown, None)
+            http_connection(stream, protocol, respond, shutdown, (purpose, None))
         }
     })
 }
@@ -192,46 +253,48 @@ fn http_connection<S>(
     protocol: Protocol,
     respond: Respond,
     shutdown: Shutdown,
-    certificate: Option<ClientCertificate>,
+    (purpose, certificate): (Purpose, Option<ClientCertificate>),
 ) -> Connection
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let requests = shutdown.requests();
+    let state = shutdown.entry.connection.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
         if let Some(certificate) = &certificate {
             request.extensions_mut().insert(certificate.clone());
         }
-        let response = respond(request);
-        let running = requests.start();
-        async move { Ok::<_, Infallible>(hyper_response(response.await, |body| running.track(body))) }
+        let is_answered = purpose == Purpose::Any || HEALTH_PATHS.contains(&request.uri().path());
+        let response = is_answered.then(|| respond(request));
+        let running = state.start_request();
+        async move {
+            let response = match response {
+                Some(response) => response.await,
+                None => Response::busy("there are too many connections, try again later"),
+            };
+            Ok::<_, Infallible>(hyper_response(response, running))
+        }
     });
     let stream = TokioIo::new(stream);
     match protocol {
         Protocol::Http1 => {
             let mut http = http1::Builder::new();
             // No pipeline_flush: it would buffer a body as fast as it is produced, whether or not the client reads.
-            http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(HEAD_BYTES);
+            http.timer(TokioTimer::new())
+                .header_read_timeout(HEAD_TIME)
+                .max_buf_size(HEAD_BYTES)
+                .keep_alive(purpose == Purpose::Any);
             Box::pin(shutdown.drive(http.serve_connection(stream, service)))
         }
         Protocol::Http2 => {
             let mut http = http2::Builder::new(TokioExecutor::new());
             http.timer(TokioTimer::new())
                 .max_concurrent_streams(STREAMS)
+                .keep_alive_interval(PING.0)
+                .keep_alive_timeout(PING.1)
                 .max_header_list_size(HEAD_BYTES as u32);
             Box::pin(shutdown.drive(http.serve_connection(stream, service)))
         }
     }
-}
-
-fn hyper_response(
-    from: Response,
-    track: impl FnOnce(ResponseBody) -> TrackedBody,
-) -> hyper::Response<TrackedBody> {
-    let mut response = hyper::Response::new(track(from.body));
-    *response.status_mut() = from.code;
-    *response.headers_mut() = from.headers;
-    response
 }
 
 /// Why a body could not be read.
@@ -239,6 +302,8 @@ fn hyper_response(
 pub enum BodyFault {
     /// The body exceeds the limit.
     TooLarge,
+    /// The memory for bodies in flight is used up.
+    NoMemory,
     /// The body did not arrive completely in time.
     Broken(String),
 }
@@ -248,15 +313,82 @@ pub async fn read_body<B>(body: B, limit: usize, time_limit: Duration) -> Result
 where
     B: hyper::body::Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
 {
-    use http_body_util::{BodyExt, LengthLimitError, Limited};
-    match timeout(time_limit, Limited::new(body, limit).collect()).await {
+    let read = read_body_within(body, limit, time_limit, &MemoryBudget::new(usize::MAX)).await;
+    read.map(|(body, _)| body)
+}
+
+/// Reads a body within limits of size, time and memory. Memory is reserved as the body arrives: what a client only announces
+/// takes none.
+pub async fn read_body_within<B>(
+    body: B,
+    limit: usize,
+    time_limit: Duration,
+    budget: &MemoryBudget,
+) -> Result<(Bytes, Option<Reservation>), BodyFault>
+where
+    B: hyper::body::Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+{
+    if body.size_hint().lower() > limit as u64 {
+        return Err(BodyFault::TooLarge);
+    }
+    let reading = read_pieces(body, limit, budget);
+    match timeout(time_limit, reading).await {
         Err(_) => {
             Err(BodyFault::Broken(format!("the body did not arrive within {} s", time_limit.as_secs())))
         }
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(BodyFault::TooLarge),
-        Ok(Err(error)) => Err(BodyFault::Broken(format!("the body did not arrive completely: {error}"))),
-        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(read) => read,
     }
+}
+
+async fn read_pieces<B>(
+    body: B,
+    limit: usize,
+    budget: &MemoryBudget,
+) -> Result<(Bytes, Option<Reservation>), BodyFault>
+where
+    B: hyper::body::Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+{
+    use http_body_util::BodyExt;
+    use hyper::body::Buf;
+    let mut body = std::pin::pin!(body);
+    let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
+    let mut memory: Option<Reservation> = None;
+    loop {
+        let frame = match timeout(BODY_PAUSE, body.frame()).await {
+            Err(_) => {
+                let seconds = BODY_PAUSE.as_secs();
+                return Err(BodyFault::Broken(format!("nothing of the body arrived for {seconds} s")));
+            }
+            Ok(None) => break,
+            Ok(Some(Err(error))) => {
+                let error = error.into();
+                return Err(BodyFault::Broken(format!("the body did not arrive completely: {error}")));
+            }
+            Ok(Some(Ok(frame))) => frame,
+        };
+        // Trailers are of no interest.
+        let Ok(mut data) = frame.into_data() else { continue };
+        let (so_far, more) = (first.len() + rest.len(), data.remaining());
+        if so_far + more > limit {
+            return Err(BodyFault::TooLarge);
+        }
+        if so_far + more > MemoryBudget::SMALL {
+            let memory = memory.get_or_insert_with(|| budget.reservation());
+            if !memory.grow((so_far + more).saturating_sub(memory.bytes())) {
+                return Err(BodyFault::NoMemory);
+            }
+        }
+        // Most bodies come in one piece, which is taken as it is.
+        if so_far == 0 {
+            first = data.copy_to_bytes(more);
+        } else {
+            if rest.is_empty() {
+                rest.extend_from_slice(&std::mem::take(&mut first));
+            }
+            rest.extend_from_slice(&data.copy_to_bytes(more));
+        }
+    }
+    Ok((if rest.is_empty() { first } else { rest.freeze() }, memory))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Responses: a status code, headers, and a body that is complete, chunked or streamed.
 
-use super::{BodyStream, ChunkedBody, Encoding, Format, View, warning};
+use super::{BodyStream, ChunkedBody, Encoding, Format, View, memory::Reservation, warning};
 use bytes::Bytes;
 use hyper::{
     HeaderMap, StatusCode,
@@ -25,6 +25,8 @@ pub struct Response {
     pub headers: HeaderMap,
     /// The body.
     pub body: ResponseBody,
+    /// The memory of the body in the budget of the server, if it is large.
+    pub memory: Option<Reservation>,
 }
 
 /// The body of a [`Response`].
@@ -44,7 +46,7 @@ impl Response {
         // Few headers need little memory, which a watch keeps as long as it lasts.
         let mut headers = HeaderMap::with_capacity(3);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
-        Response { code, headers, body: ResponseBody::Whole(body.into()) }
+        Response { code, headers, body: ResponseBody::Whole(body.into()), memory: None }
     }
 
     /// Creates a response with a streamed body.
@@ -91,6 +93,13 @@ impl Response {
         response.with_warnings(&failure.warnings)
     }
 
+    /// Creates the response to a request that the server has no room for now.
+    pub fn busy(why: &str) -> Response {
+        let mut response = Response::text(StatusCode::TOO_MANY_REQUESTS, format!("{why}\n"));
+        response.headers.insert(header::RETRY_AFTER, HeaderValue::from(1));
+        response
+    }
+
     /// Adds `Warning` headers, without duplicates and within the limits that Kubernetes has.
     pub fn with_warnings(mut self, warnings: &[String]) -> Response {
         for text in warning::limited(warnings) {
@@ -105,6 +114,17 @@ impl Response {
     pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Response {
         self.headers.insert(name, value);
         self
+    }
+}
+
+impl ResponseBody {
+    /// Returns the bytes that the body occupies until it is sent; a stream occupies next to nothing.
+    pub fn bytes(&self) -> usize {
+        match self {
+            ResponseBody::Whole(bytes) => bytes.len(),
+            ResponseBody::Chunked(chunks) => chunks.length(),
+            ResponseBody::Stream(_) => 0,
+        }
     }
 }
 

@@ -109,10 +109,14 @@ pub(crate) fn write_secret(path: &Path, text: &str) -> io::Result<()> {
     use io::Write;
     use std::os::unix::fs::OpenOptionsExt;
     let draft = path.with_extension("new");
-    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(draft, path)
+    let written = (|| {
+        let mut file =
+            fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&draft, path)
+    })();
+    written.map_err(|error| io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display())))
 }
 
 fn wrong(path: &Path, error: &dyn std::fmt::Display) -> io::Error {

@@ -2,6 +2,7 @@
 //! be right.
 
 use crate::Cause;
+use std::fmt::Write;
 use tenure_value::Value;
 
 /// The kinds of errors that a field can have.
@@ -133,8 +134,15 @@ impl FieldError {
             Value::String(_) => value.clone(),
             other => Value::from(other.to_string()),
         };
-        let allowed: Vec<String> = allowed.into_iter().map(|of| shown(&string(of))).collect();
-        let detail = format!("supported values: {}", allowed.join(", "));
+        let mut detail = String::from("supported values: ");
+        for (at, of) in allowed.into_iter().enumerate() {
+            if detail.len() > MAX_ALLOWED_BYTES {
+                detail.push_str(", …");
+                break;
+            }
+            detail.push_str(if at == 0 { "" } else { ", " });
+            detail.push_str(&shown(&string(of)));
+        }
         FieldError::new(FieldErrorKind::NotSupported, path, value, detail)
     }
 
@@ -191,15 +199,28 @@ impl std::error::Error for FieldError {}
 /// How many bytes of a value a message shows.
 const MAX_SHOWN_BYTES: usize = 512;
 
+/// How many bytes of the values that are allowed a message lists.
+const MAX_ALLOWED_BYTES: usize = 8 << 10;
+
 /// Writes a value as JSON; a long one is cut.
 fn shown(value: &Value) -> String {
-    let mut text = value.to_string();
-    if text.len() > MAX_SHOWN_BYTES {
-        let end = (0..=MAX_SHOWN_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        text.truncate(end);
-        text.push('…');
+    let mut cut = Cut(String::new());
+    // The only error is that the text is long enough.
+    if write!(cut, "{value}").is_err() {
+        cut.0.push('…');
     }
-    text
+    cut.0
+}
+
+/// A text that takes no more than [`MAX_SHOWN_BYTES`], so that showing a large value costs little.
+struct Cut(String);
+
+impl Write for Cut {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        let left = MAX_SHOWN_BYTES - self.0.len();
+        self.0.push_str(&text[..text.floor_char_boundary(left)]);
+        if text.len() > left { Err(std::fmt::Error) } else { Ok(()) }
+    }
 }
 
 #[cfg(test)]

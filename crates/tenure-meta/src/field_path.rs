@@ -1,7 +1,7 @@
 //! The path of a field, as messages write it: `spec.containers[0].ports[1].name`, `metadata.labels[a b]`. It
 //! lives on the stack of the walk and costs nothing until it is printed.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// The path from the root of an object to one of its fields.
 #[derive(Clone, Copy)]
@@ -40,17 +40,48 @@ impl<'p> FieldPath<'p> {
     }
 }
 
-impl fmt::Display for FieldPath<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl FieldPath<'_> {
+    /// How many bytes of a path are printed: names can be as long as a body, and errors many.
+    pub const MAX_PRINTED_BYTES: usize = 4096;
+
+    fn print(&self, out: &mut Printer<'_, '_>) -> fmt::Result {
         let Some(parent) = self.parent else { return Ok(()) };
-        parent.fmt(f)?;
+        parent.print(out)?;
         match self.step {
             Step::Root => Ok(()),
-            Step::Field(name) if parent.parent.is_none() => f.write_str(name),
-            Step::Field(name) => write!(f, ".{name}"),
-            Step::Index(at) => write!(f, "[{at}]"),
-            Step::Key(key) => write!(f, "[{key}]"),
+            Step::Field(name) if parent.parent.is_none() => out.write_str(name),
+            Step::Field(name) => write!(out, ".{name}"),
+            Step::Index(at) => write!(out, "[{at}]"),
+            Step::Key(key) => write!(out, "[{key}]"),
         }
+    }
+}
+
+impl fmt::Display for FieldPath<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.print(&mut Printer { out: f, left: FieldPath::MAX_PRINTED_BYTES })
+    }
+}
+
+/// Prints the beginning of a path, and an ellipsis for the rest.
+struct Printer<'o, 'f> {
+    out: &'o mut fmt::Formatter<'f>,
+    left: usize,
+}
+
+impl fmt::Write for Printer<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.left == 0 {
+            return Ok(());
+        }
+        if text.len() <= self.left {
+            self.left -= text.len();
+            return self.out.write_str(text);
+        }
+        let end = text.floor_char_boundary(self.left);
+        self.left = 0;
+        self.out.write_str(&text[..end])?;
+        self.out.write_str("…")
     }
 }
 
@@ -66,5 +97,13 @@ mod tests {
         assert_eq!(ports.index(1).field("name").to_string(), "spec.ports[1].name");
         assert_eq!(root.field("data").key("a b").to_string(), "data[a b]");
         assert_eq!(root.to_string(), "");
+    }
+
+    #[test]
+    fn a_long_path_is_cut() {
+        let (root, long) = (FieldPath::root(), "ä".repeat(5000));
+        let path = root.field(&long);
+        let printed = path.field("below").to_string();
+        assert!(printed.len() < FieldPath::MAX_PRINTED_BYTES + 4 && printed.ends_with("ä…"), "{printed}");
     }
 }

@@ -8,6 +8,7 @@ pub mod base64;
 pub mod codec;
 mod edit;
 mod field_error;
+mod field_errors;
 mod field_path;
 pub mod format;
 pub mod object_meta;
@@ -16,6 +17,7 @@ mod previous;
 pub mod quantity;
 mod resource;
 mod row;
+mod seen;
 mod selector;
 mod status;
 #[cfg(feature = "store")]
@@ -27,6 +29,7 @@ pub mod update;
 pub use codec::{DecodeError, Decoded};
 pub use edit::{Edit, Rebuild, map_items};
 pub use field_error::{FieldError, FieldErrorKind};
+pub use field_errors::FieldErrors;
 pub use field_path::FieldPath;
 pub use openapi::OpenApiVersion;
 pub use previous::{Change, Previous};
@@ -36,6 +39,7 @@ pub use resource::{
     StrategyOptions, Subresource, api_version,
 };
 pub use row::Row;
+pub use seen::Seen;
 pub use selector::{FieldSelector, LabelSelector, SelectableField, selector_text};
 pub use status::{ApiError, Cause, Details, Reason, qualified};
 pub use strategy::{

@@ -2,8 +2,8 @@
 //! implement the same trait, so that nothing that handles requests asks which of them it has.
 
 use crate::{
-    DecodeError, Decoded, FieldError, Previous, Resource, SelectableField, SystemMetadata, Timestamp,
-    object_meta, update,
+    DecodeError, Decoded, FieldError, FieldErrors, Previous, Resource, SelectableField, SystemMetadata,
+    Timestamp, object_meta, update,
 };
 use std::sync::Arc;
 use tenure_fields::{FieldSet, PathElement};
@@ -240,7 +240,7 @@ pub fn finish_update(resource: &Resource, endpoint: Endpoint<'_>, old: &Object, 
 
 /// Returns what is wrong with the metadata of a new object.
 pub fn validate_metadata(resource: &Resource, object: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+    let mut errors = FieldErrors::default();
     object_meta::check(resource, object, &mut errors);
-    errors
+    errors.into_vec()
 }

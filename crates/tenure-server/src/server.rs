@@ -8,7 +8,9 @@ use crate::{
     behavior::Behavior,
     bootstrap_roles,
     controllers::{self, Controllers, DefaultObjects},
+    flow_control::{FlowController, FlowHeaders},
     nonresource,
+    offload::Offload,
     read::Reader,
     subresources::Subresources,
     write::Writer,
@@ -23,15 +25,16 @@ use std::{
     time::{Duration, Instant},
 };
 use tenure_admission::AdmissionChain;
-use tenure_auth::{UserInfo, audit::AuditContext};
+use tenure_auth::{Attributes, UserInfo, audit::AuditContext};
 use tenure_builtin::Kinds;
 use tenure_catalog::{Catalog, Clock, Objects, Target, Verb, discovery::page_not_found};
 use tenure_crd::duration_nanoseconds;
 use tenure_http::{
-    Authentication, ClientCertificate, MediaTypes, Metrics, PLAIN, Query, Request, RequestPath, Response,
+    Authentication, ClientCertificate, MediaTypes, MemoryBudget, Metrics, PLAIN, Query, Request, RequestPath,
+    Response,
     compression::{accepts_gzip, compress},
     impersonation::impersonated_user,
-    listener::{BodyFault, Handler, read_body},
+    listener::{BodyFault, Handler, read_body, read_body_within},
     metrics, request_guard,
 };
 use tenure_meta::{ApiError, Reason};
@@ -65,15 +68,30 @@ pub struct ServerOptions {
     pub controllers: Controllers,
     /// The clock.
     pub clock: Clock,
+    /// How many requests run at once under priority and fairness; `None` to run all of them at once.
+    pub concurrency: Option<u32>,
+    /// The memory of requests in flight.
+    pub memory: MemoryBudget,
+    /// How long events are kept after their last write; `None` to keep them.
+    pub event_ttl: Option<Duration>,
 }
+
+/// How long events are kept unless the operator chooses another time.
+const DEFAULT_EVENT_TTL: Duration = Duration::from_secs(3600);
+/// How many requests run at once unless the operator chooses another number: as many as a kube-apiserver runs.
+pub const DEFAULT_CONCURRENCY: u32 = 600;
+/// How many bytes a large request occupies while it is carried out, for each byte of it: its document, the live object, the
+/// managers, and the encoding of the result.
+const BYTES_PER_BODY_BYTE: usize = 8;
 
 impl ServerOptions {
     /// Returns the options of a server with all admission plugins, the documented differences from Kubernetes and the system's
     /// clock.
     pub fn new(access: Authentication) -> ServerOptions {
-        let authorization = match access {
-            Authentication::Token(_) => Authorization::Rbac,
-            Authentication::Anyone => Authorization::AlwaysAllow,
+        let (authorization, concurrency) = match access {
+            Authentication::Token(_) => (Authorization::Rbac, Some(DEFAULT_CONCURRENCY)),
+            // Everyone is the same user, whom fairness could not tell apart.
+            Authentication::Anyone => (Authorization::AlwaysAllow, None),
         };
         ServerOptions {
             access,
@@ -83,6 +101,9 @@ impl ServerOptions {
             behavior: Behavior::default(),
             controllers: Controllers::default(),
             clock: Clock::default(),
+            concurrency,
+            memory: MemoryBudget::default(),
+            event_ttl: Some(DEFAULT_EVENT_TTL),
         }
     }
 }
@@ -100,6 +121,10 @@ pub struct Server {
     subresources: Arc<Subresources>,
     default_objects: Arc<DefaultObjects>,
     controllers: Controllers,
+    flow_control: Option<Arc<FlowController>>,
+    memory: MemoryBudget,
+    event_ttl: Option<Duration>,
+    offload: Offload,
     stop: tokio::sync::watch::Sender<bool>,
 }
 
@@ -116,16 +141,26 @@ impl Server {
     ) -> Result<Arc<Server>, ApiError> {
         Kinds::check().map_err(|error| ApiError::internal(error.to_string()))?;
         tenure_protobuf::check().map_err(|error| ApiError::internal(error.to_string()))?;
-        let ServerOptions { access, identity, authorization, admission, behavior, controllers, clock } =
-            options;
+        let ServerOptions {
+            access,
+            identity,
+            authorization,
+            admission,
+            behavior,
+            controllers,
+            clock,
+            concurrency,
+            memory,
+            event_ttl,
+        } = options;
         let stop = tokio::sync::watch::Sender::new(false);
         let metrics = Arc::new(Metrics::default());
         let authenticator = Authenticator::open(access, identity, store.clone(), clock.clone()).await?;
         let authenticator = Arc::new(authenticator);
         let authorizer = Authorizer::open(store.clone(), authorization).await?;
         let catalog = Catalog::open(store.clone(), behavior.custom_resources).await?;
-        let objects = Objects::new(store, catalog.clone(), clock);
-        let reader = Reader::new(objects.clone(), metrics.clone(), stop.subscribe());
+        let objects = Objects::new(store.clone(), catalog.clone(), clock);
+        let reader = Reader::new(objects.clone(), metrics.clone(), memory.clone(), stop.subscribe());
         let admission = Admission::open(objects.clone(), authorizer.clone(), admission).await?;
         let writer = Writer::new(reader.clone(), admission, authorizer.clone(), behavior);
         let subresources = Subresources::new(writer.clone(), authenticator.clone());
@@ -135,6 +170,14 @@ impl Server {
             // Aggregated roles grant nothing before their rules are collected.
             controllers::aggregate_roles(&writer).await?;
         }
+        let flow_control = match concurrency {
+            Some(seats) => {
+                let flow_control = FlowController::open(store, seats).await?;
+                flow_control.restore(&writer, &subresources).await?;
+                Some(flow_control)
+            }
+            None => None,
+        };
         let default_objects = Arc::default();
         Ok(Arc::new(Server {
             metrics,
@@ -147,6 +190,10 @@ impl Server {
             subresources,
             default_objects,
             controllers,
+            flow_control,
+            memory,
+            event_ttl,
+            offload: Offload::default(),
             stop,
         }))
     }
@@ -172,7 +219,10 @@ impl Server {
     /// Starts garbage collection, the deletion of namespaces and definitions, and the default objects of namespaces.
     pub fn start_controllers(&self) {
         let (writer, defaults) = (self.writer.clone(), self.default_objects.clone());
-        controllers::start(writer, defaults, self.controllers, self.stop.subscribe());
+        controllers::start(writer, defaults, self.controllers, self.event_ttl, self.stop.subscribe());
+        if let Some(flow_control) = &self.flow_control {
+            tokio::spawn(flow_control.clone().follow(self.stop.subscribe()));
+        }
     }
 
     /// Ends all watches and the controllers, so that the server can stop.
@@ -187,7 +237,7 @@ impl Server {
         let compressed = accepts_gzip(request.headers());
         let accept = request.headers().get(header::ACCEPT).cloned();
         let mut seen = RequestInfo::default();
-        let response = match self.handle_request(request, &mut seen).await {
+        let mut response = match self.handle_request(request, &mut seen).await {
             Ok(response) => response,
             Err(failure) => {
                 let accept = accept.as_ref().and_then(|value| value.to_str().ok());
@@ -204,11 +254,27 @@ impl Server {
         } else {
             tracing::debug!(%method, path, code, micros = time.as_micros() as u64, "request");
         }
-        if compressed { compress(response) } else { response }
+        if let Some(headers) = &seen.flow {
+            headers.add_to(&mut response);
+        }
+        self.count_response(if compressed { compress(response) } else { response }, &method)
     }
 
-    /// The way of a request: authenticate, route to a target, read the body, dispatch. Impersonation and flow control belong
-    /// behind authentication, authorization behind routing.
+    /// Reserves the memory of a large response until the client has read it. A read that does not fit is refused; the result of
+    /// a write is sent in any case.
+    fn count_response(&self, mut response: Response, method: &Method) -> Response {
+        let bytes = response.body.bytes();
+        if response.memory.is_some() || bytes <= MemoryBudget::SMALL {
+            return response;
+        }
+        response.memory = self.memory.reserve(bytes);
+        match response.memory.is_none() && *method == Method::GET {
+            true => Response::busy("the server has too many large responses in flight, try again later"),
+            false => response,
+        }
+    }
+
+    /// The way of a request: authenticate, impersonate, authorize, route to a target, read the body, wait for a seat, dispatch.
     async fn handle_request<B: RequestBody>(
         &self,
         request: hyper::Request<B>,
@@ -238,7 +304,15 @@ impl Server {
         let address =
             RequestPath::parse(path).ok_or_else(|| ApiError::bad_request("the path is not valid UTF-8"))?;
         let query = Query::parse(head.uri.query().unwrap_or_default())?;
-        let user = self.authorize(user, &head, &address, &query)?;
+        let (user, attributes) = self.impersonate(user, &head, &address, &query)?;
+        let flow = self.flow_control.as_ref().map(|control| match &attributes {
+            Some(attributes) => control.classify(&user, attributes),
+            None => control.exempt(),
+        });
+        seen.flow = flow.as_ref().map(|flow| flow.headers.clone());
+        if let Some(attributes) = attributes.filter(|_| self.authorizer.is_rbac()) {
+            self.authorizer.check(&user, &attributes)?;
+        }
         let takes_body = matches!(head.method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE);
         let mut request = Request {
             method: head.method,
@@ -265,7 +339,7 @@ impl Server {
             }
             target => target?,
         };
-        *seen = RequestInfo::of(&target);
+        *seen = RequestInfo { flow: seen.flow.take(), ..RequestInfo::of(&target) };
         if let Some(time) = request.query.given("timeout").filter(|_| target.verb != Verb::Watch)
             && duration_nanoseconds(time).is_none()
         {
@@ -273,17 +347,43 @@ impl Server {
                 "invalid timeout specified in the request URL: {time:?} is not a duration; use one such as 30s"
             )));
         }
+        let mut memory = None;
         if let Some(incoming) = incoming.take().filter(|_| takes_body) {
-            request.body = read_body(incoming, BODY_BYTES, BODY_TIME).await.map_err(|fault| match fault {
+            let read = read_body_within(incoming, BODY_BYTES, BODY_TIME, &self.memory).await;
+            (request.body, memory) = read.map_err(|fault| match fault {
                 BodyFault::TooLarge => ApiError::new(
                     Reason::RequestEntityTooLarge,
                     format!("Request entity too large: limit is {BODY_BYTES}"),
                 ),
+                BodyFault::NoMemory => no_memory(),
                 BodyFault::Broken(why) => ApiError::bad_request(why),
             })?;
         }
-        match tokio::time::timeout(REQUEST_TIME, self.dispatch(target, request)).await {
-            Ok(response) => response,
+        if let Some(memory) = &mut memory
+            && !memory.grow(BYTES_PER_BODY_BYTE * request.body.len())
+        {
+            return Err(no_memory());
+        }
+        // Only now: a client that sends its body slowly must not occupy a seat meanwhile.
+        let _seat = match flow {
+            Some(flow) => match flow.seat().await {
+                Ok(seat) => seat,
+                Err(refusal) => return Ok(refusal),
+            },
+            None => None,
+        };
+        let is_large = memory.is_some() || self.has_large_object(&target);
+        let carrying_out = tokio::time::timeout(REQUEST_TIME, self.dispatch(target, request));
+        let carried_out = if is_large { self.offload.run(carrying_out).await } else { carrying_out.await };
+        match carried_out {
+            Ok(response) => response.map(|mut response| {
+                // The response takes the place of the request.
+                if let Some(mut memory) = memory {
+                    memory.shrink(memory.bytes().saturating_sub(response.body.bytes()));
+                    response.memory = Some(memory);
+                }
+                response
+            }),
             Err(_) => Err(ApiError::new(
                 Reason::Timeout,
                 "the request did not finish in time; it may still be carried out",
@@ -291,25 +391,37 @@ impl Server {
         }
     }
 
-    /// Returns the user that a request runs as, after impersonation, if it may do what it asks for.
-    fn authorize(
+    /// Whether a write is to a large object, which takes long whatever the size of the request.
+    fn has_large_object(&self, target: &Target) -> bool {
+        let is_write = matches!(target.verb, Verb::Update | Verb::Patch);
+        is_write
+            && self
+                .objects
+                .store
+                .peek(target.key().as_bytes())
+                .is_ok_and(|entry| entry.is_some_and(|entry| entry.value.len() > MemoryBudget::SMALL))
+    }
+
+    /// Returns the user that a request runs as, after impersonation, with what the request asks for; that is `None` if the user
+    /// may do everything and never waits.
+    fn impersonate(
         &self,
         user: UserInfo,
         head: &Parts,
         address: &RequestPath,
         query: &Query,
-    ) -> Result<Arc<UserInfo>, ApiError> {
+    ) -> Result<(Arc<UserInfo>, Option<Attributes>), ApiError> {
         let wanted = impersonated_user(&head.headers)?;
-        if wanted.is_none() && (user.is_in(UserInfo::MASTERS) || !self.authorizer.is_rbac()) {
-            return Ok(Arc::new(user));
+        let is_judged = self.authorizer.is_rbac() || self.flow_control.is_some();
+        if wanted.is_none() && (user.is_in(UserInfo::MASTERS) || !is_judged) {
+            return Ok((Arc::new(user), None));
         }
         let attributes = request_attributes(&head.method, head.uri.path(), address, query);
         let user = match wanted {
             Some(wanted) => self.authorizer.impersonate(&user, &wanted, &attributes)?,
             None => user,
         };
-        self.authorizer.check(&user, &attributes)?;
-        Ok(Arc::new(user))
+        Ok((Arc::new(user), Some(attributes)))
     }
 
     /// Carries out a request. Each verb is boxed, so that the future of a request is not as large as that of the largest verb.
@@ -350,6 +462,8 @@ struct RequestInfo {
     group: Text,
     resource: Text,
     offer: MediaTypes,
+    /// What flow control says of it.
+    flow: Option<FlowHeaders>,
 }
 
 impl Default for RequestInfo {
@@ -359,6 +473,7 @@ impl Default for RequestInfo {
             group: Text::default(),
             resource: Text::default(),
             offer: MediaTypes::All,
+            flow: None,
         }
     }
 }
@@ -371,8 +486,19 @@ impl RequestInfo {
             group: resource.group.clone(),
             resource: resource.name.clone(),
             offer: target.offer(),
+            flow: None,
         }
     }
+}
+
+/// Returns the error of a request that does not fit into memory together with those in flight.
+fn no_memory() -> ApiError {
+    let mut error = ApiError::new(
+        Reason::TooManyRequests,
+        "the server has too many large requests in flight, try again later",
+    );
+    error.retry_after = Some(1);
+    error
 }
 
 /// The body of a request, from a connection or from memory.

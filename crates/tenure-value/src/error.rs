@@ -147,6 +147,18 @@ impl Duplicate {
     /// The maximum number of duplicates reported for a document.
     pub const MAX: usize = 100;
 
+    /// How many bytes of the path of an object, and of a name, are reported.
+    const MOST_BYTES: usize = 4096;
+
+    /// Makes a report; a path or a name that is very long is cut.
+    pub(crate) fn new(object: &str, name: &str, first: Position, again: Position) -> Duplicate {
+        let cut = |text: &str| match text.len() > Duplicate::MOST_BYTES {
+            true => format!("{}…", &text[..text.floor_char_boundary(Duplicate::MOST_BYTES)]),
+            false => text.to_string(),
+        };
+        Duplicate { object: cut(object), name: cut(name).into(), first, again }
+    }
+
     /// Returns the path of the field, such as `spec.ports[1].name`.
     pub fn path(&self) -> String {
         if self.object.is_empty() { self.name.to_string() } else { format!("{}.{}", self.object, self.name) }

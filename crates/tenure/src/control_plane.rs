@@ -2,7 +2,10 @@
 
 use crate::{page::PageAndApi, signal::terminated};
 use std::{net::SocketAddr, sync::Arc};
-use tenure_http::listener::{self, Tls};
+use tenure_http::{
+    ConnectionLimits,
+    listener::{self, Tls},
+};
 use tenure_server::{Server, ServerOptions};
 use tenure_store::Store;
 use tenure_ui::Page;
@@ -16,6 +19,8 @@ pub struct ControlPlane {
     pub tls: Option<Tls>,
     /// The options of the server.
     pub options: ServerOptions,
+    /// The limits on connections.
+    pub connections: ConnectionLimits,
     /// The address that the service `kubernetes` leads to.
     pub advertised: SocketAddr,
     /// The authority to publish in every namespace, together with the service account `default`, if this is wanted.
@@ -32,7 +37,7 @@ impl ControlPlane {
         ready: impl FnOnce() -> Result<(), String>,
     ) -> Result<(), String> {
         let stop = terminated().map_err(|error| format!("cannot handle signals: {error}"))?;
-        let ControlPlane { store, tls, options, advertised, default_objects, page } = self;
+        let ControlPlane { store, tls, options, connections, advertised, default_objects, page } = self;
         let started = async {
             let server = Server::with_options(store, options).await?;
             server.announce(advertised);
@@ -53,9 +58,10 @@ impl ControlPlane {
         };
         match page {
             Some(page) => {
-                listener::serve(listener, tls, Arc::new(PageAndApi { page, api: server }), stop).await;
+                let handler = Arc::new(PageAndApi { page, api: server });
+                listener::serve_within(listener, tls, handler, connections, stop).await;
             }
-            None => listener::serve(listener, tls, server, stop).await,
+            None => listener::serve_within(listener, tls, server, connections, stop).await,
         }
         tracing::info!("stopped");
         Ok(())

@@ -16,6 +16,7 @@ mod etcd;
 mod handover;
 mod identity;
 mod kinds;
+mod limits;
 mod logging;
 mod outcome;
 mod page;

@@ -44,5 +44,5 @@ fn answer(response: http::Response<PageBody>) -> Response {
             }
         })),
     };
-    Response { code: head.status, headers: head.headers, body }
+    Response { code: head.status, headers: head.headers, body, memory: None }
 }

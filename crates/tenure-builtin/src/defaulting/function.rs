@@ -1,5 +1,6 @@
 //! Functions that rules call by name because data cannot express them, and merging of maps.
 
+use std::collections::BTreeMap;
 use tenure_meta::{CreateContext, Edit, Quantity, base64, time::Precision};
 use tenure_value::{Object, Text, Value};
 
@@ -226,18 +227,14 @@ fn is_sidecar(container: &Value) -> bool {
 
 /// Sums up the requests of containers as the scheduler does: those that run together add up; init containers
 /// need the maximum of each, plus the sidecars started before.
-fn effective_requests(spec: &Value) -> Vec<(Text, Quantity)> {
-    let mut sum: Vec<(Text, Quantity)> = Vec::new();
-    let mut most: Vec<(Text, Quantity)> = Vec::new();
-    let mut sidecars: Vec<(Text, Quantity)> = Vec::new();
-    let find = |list: &[(Text, Quantity)], name: &str| list.iter().find(|row| row.0 == name).map(|row| row.1);
-    let add = |list: &mut Vec<(Text, Quantity)>, name: &Text, amount: Quantity| match list
-        .iter_mut()
-        .find(|row| row.0 == *name)
-    {
-        Some(row) => row.1 = row.1.plus(amount),
-        None => list.push((name.clone(), amount)),
-    };
+fn effective_requests(spec: &Value) -> BTreeMap<Text, Quantity> {
+    let (mut sum, mut most, mut sidecars) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    fn add(to: &mut BTreeMap<Text, Quantity>, name: &Text, amount: Quantity) {
+        to.entry(name.clone()).and_modify(|sum| *sum = sum.plus(amount)).or_insert(amount);
+    }
+    fn raise(to: &mut BTreeMap<Text, Quantity>, name: &Text, amount: Quantity) {
+        to.entry(name.clone()).and_modify(|most| *most = (*most).max(amount)).or_insert(amount);
+    }
     for container in containers(spec, "containers") {
         for (name, amount) in requests_of(container) {
             add(&mut sum, name, amount);
@@ -245,14 +242,8 @@ fn effective_requests(spec: &Value) -> Vec<(Text, Quantity)> {
     }
     for container in containers(spec, "initContainers") {
         for (name, amount) in requests_of(container) {
-            let needed = match find(&sidecars, name) {
-                Some(started) => started.plus(amount),
-                None => amount,
-            };
-            match most.iter_mut().find(|row| row.0 == *name) {
-                Some(row) => row.1 = row.1.max(needed),
-                None => most.push((name.clone(), needed)),
-            }
+            let started: Option<&Quantity> = sidecars.get(name);
+            raise(&mut most, name, started.map_or(amount, |started| started.plus(amount)));
             if is_sidecar(container) {
                 add(&mut sidecars, name, amount);
                 add(&mut sum, name, amount);
@@ -260,10 +251,7 @@ fn effective_requests(spec: &Value) -> Vec<(Text, Quantity)> {
         }
     }
     for (name, needed) in most {
-        match sum.iter_mut().find(|row| row.0 == name) {
-            Some(row) => row.1 = row.1.max(needed),
-            None => sum.push((name, needed)),
-        }
+        raise(&mut sum, &name, needed);
     }
     sum
 }
@@ -278,7 +266,7 @@ fn pod_requests(spec: &Value) -> Option<Value> {
         requests.push((name.clone(), sum.canonical().into()));
     }
     for (name, limit) in limits {
-        let known = given.contains(name) || sums.iter().any(|(of, _)| of == name);
+        let known = given.contains(name) || sums.contains_key(name);
         if is_pod_level(name) && !known {
             requests.push((name.clone(), limit.clone()));
         }

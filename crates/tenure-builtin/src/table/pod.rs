@@ -1,5 +1,6 @@
 //! The cells of a pod: a summary of its containers.
 
+use std::collections::HashMap;
 use tenure_meta::{Timestamp, time::Precision};
 use tenure_value::Value;
 
@@ -79,10 +80,13 @@ impl Summary {
     /// Summarizes the init containers; returns whether the pod is still waiting for them.
     fn init_containers(&mut self, pod: &Value) -> bool {
         let specs = items(pod, ["spec", "initContainers"]);
-        let is_sidecar = |name: &str| {
-            let spec = specs.iter().find(|spec| text(Some(spec), "name") == name);
-            text(spec, "restartPolicy") == "Always"
-        };
+        // The first of equal names is the last one to be collected.
+        let policies: HashMap<&str, &str> = specs
+            .iter()
+            .rev()
+            .map(|spec| (text(Some(spec), "name"), text(Some(spec), "restartPolicy")))
+            .collect();
+        let is_sidecar = |name: &str| policies.get(name) == Some(&"Always");
         self.total += specs.iter().filter(|spec| text(Some(spec), "restartPolicy") == "Always").count();
         let (mut all, mut sidecars) = ((0, None), (0, None));
         let mut initializing = false;

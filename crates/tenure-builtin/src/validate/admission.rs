@@ -3,8 +3,7 @@
 
 use super::context::Context;
 use tenure_crd::rules::{Type, expression_fault as fault};
-use tenure_meta::Row;
-use tenure_meta::{FieldError, FieldErrorKind, format};
+use tenure_meta::{FieldErrorKind, FieldErrors, Row, Seen, format};
 use tenure_value::{Text, Value};
 
 /// The supported versions of AdmissionReview.
@@ -15,7 +14,7 @@ const SEGMENTS: usize = 3;
 const SEEN: [&str; 3] = ["object", "oldObject", "request"];
 
 /// Validates a webhook.
-pub(crate) fn webhook(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn webhook(of: &Context<'_>, errors: &mut FieldErrors) {
     let name = of.text("name");
     if !name.is_empty() && name.split('.').count() < SEGMENTS {
         let detail = "should be a domain with at least three segments separated by dots";
@@ -63,8 +62,9 @@ pub(crate) fn webhook(of: &Context<'_>, errors: &mut Vec<FieldError>) {
         let given = of.get("admissionReviewVersions").cloned().unwrap_or_default();
         errors.push(of.fault("admissionReviewVersions", FieldErrorKind::Invalid, &given, &detail));
     }
+    let mut seen = Seen::default();
     for (at, version) in versions.iter().enumerate() {
-        let again = versions[..at].contains(version).then(|| "duplicate version".to_string());
+        let again = (!seen.insert(version)).then(|| "duplicate version".to_string());
         if let Some(detail) = format::dns1035(version).or(again) {
             let field = format!("admissionReviewVersions[{at}]");
             errors.push(of.fault(&field, FieldErrorKind::Invalid, &(*version).into(), &detail));
@@ -84,7 +84,7 @@ pub(crate) fn webhook(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates a rule of a webhook or a policy.
-pub(crate) fn rule(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn rule(of: &Context<'_>, errors: &mut FieldErrors) {
     for name in ["operations", "apiGroups", "apiVersions", "resources"] {
         let items = of.items(name);
         if items.is_empty() {
@@ -104,7 +104,7 @@ pub(crate) fn rule(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates a match condition of a webhook or a policy.
-pub(crate) fn condition(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn condition(of: &Context<'_>, errors: &mut FieldErrors) {
     let name = of.text("name");
     if name.is_empty() {
         errors.push(of.fault("name", FieldErrorKind::Required, &Value::Null, ""));
@@ -125,7 +125,7 @@ fn seen<'s>(of: &Context<'_>, more: &[&'s str]) -> Vec<&'s str> {
 }
 
 /// Validates a validation expression of a policy.
-pub(crate) fn validation(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn validation(of: &Context<'_>, errors: &mut FieldErrors) {
     let seen = seen(of, &["variables"]);
     expression(of, "expression", &seen, Wanted::Truth, errors);
     if !of.text("messageExpression").trim().is_empty() {
@@ -139,7 +139,7 @@ pub(crate) fn validation(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates a variable of a policy.
-pub(crate) fn variable(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn variable(of: &Context<'_>, errors: &mut FieldErrors) {
     let name = of.text("name");
     let mut letters = name.chars();
     let begins = letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_');
@@ -153,7 +153,7 @@ pub(crate) fn variable(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates a policy as a whole.
-pub(crate) fn policy(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn policy(of: &Context<'_>, errors: &mut FieldErrors) {
     if of.items("validations").is_empty() && of.items("auditAnnotations").is_empty() {
         let detail = "validations or auditAnnotations must contain at least one item";
         errors.push(of.fault("validations", FieldErrorKind::Required, &Value::Null, detail));
@@ -162,7 +162,7 @@ pub(crate) fn policy(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates the match constraints of a policy.
-fn matching(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+fn matching(of: &Context<'_>, errors: &mut FieldErrors) {
     match of.get("matchConstraints") {
         None => errors.push(of.fault("matchConstraints", FieldErrorKind::Required, &Value::Null, "")),
         Some(constraints) if constraints.items("resourceRules").is_empty() => {
@@ -190,7 +190,7 @@ fn matching(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates a mutating policy as a whole.
-pub(crate) fn mutating_policy(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn mutating_policy(of: &Context<'_>, errors: &mut FieldErrors) {
     if of.items("mutations").is_empty() {
         errors.push(of.fault("mutations", FieldErrorKind::Required, &Value::Null, ""));
     }
@@ -198,7 +198,7 @@ pub(crate) fn mutating_policy(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates a mutation of a policy.
-pub(crate) fn mutation(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn mutation(of: &Context<'_>, errors: &mut FieldErrors) {
     let seen = seen(of, &["variables", "Object", "JSONPatch"]);
     for (kind, name) in [("ApplyConfiguration", "applyConfiguration"), ("JSONPatch", "jsonPatch")] {
         match (of.text("patchType") == kind, of.get(name)) {
@@ -218,7 +218,7 @@ pub(crate) fn mutation(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates a policy binding.
-pub(crate) fn binding(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn binding(of: &Context<'_>, errors: &mut FieldErrors) {
     if of.text("policyName").is_empty() {
         errors.push(of.fault("policyName", FieldErrorKind::Required, &Value::Null, ""));
     }
@@ -240,7 +240,7 @@ pub(crate) fn binding(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates the actions of a binding of a validating policy.
-pub(crate) fn validating_binding(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn validating_binding(of: &Context<'_>, errors: &mut FieldErrors) {
     binding(of, errors);
     let actions: Vec<Text> =
         of.items("validationActions").iter().filter_map(Value::as_str).map(Text::new).collect();
@@ -263,7 +263,7 @@ enum Wanted {
     Anything,
 }
 
-fn expression(of: &Context<'_>, field: &str, seen: &[&str], wanted: Wanted, errors: &mut Vec<FieldError>) {
+fn expression(of: &Context<'_>, field: &str, seen: &[&str], wanted: Wanted, errors: &mut FieldErrors) {
     check_expression(of, (field, of.text(field)), seen, wanted, errors);
 }
 
@@ -272,7 +272,7 @@ fn check_expression(
     (field, source): (&str, &str),
     seen: &[&str],
     wanted: Wanted,
-    errors: &mut Vec<FieldError>,
+    errors: &mut FieldErrors,
 ) {
     if source.trim().is_empty() {
         errors.push(of.fault(field, FieldErrorKind::Required, &Value::Null, ""));

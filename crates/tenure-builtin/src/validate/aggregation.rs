@@ -1,11 +1,11 @@
 //! Validation of APIServices: how extension servers are reached, and how they are verified.
 
 use super::context::Context;
-use tenure_meta::{FieldError, FieldErrorKind};
+use tenure_meta::{FieldErrorKind, FieldErrors};
 use tenure_value::Value;
 
 /// Validates an APIService: the service behind it, and that its certificate can be verified.
-pub(crate) fn api_service(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn api_service(of: &Context<'_>, errors: &mut FieldErrors) {
     let unchecked = of.get("insecureSkipTLSVerify") == Some(&Value::Bool(true));
     let vouched = !of.text("caBundle").is_empty();
     match of.get("service") {

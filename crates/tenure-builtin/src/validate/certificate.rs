@@ -1,14 +1,14 @@
 //! Checks of certificate signing requests.
 
 use super::context::Context;
-use tenure_meta::{FieldError, FieldErrorKind};
+use tenure_meta::{FieldErrorKind, FieldErrors};
 
 const BEGIN: &str = "-----BEGIN ";
 const END_OF_BEGIN: &str = "-----";
 const CERTIFICATE: &str = "CERTIFICATE";
 
 /// Checks the certificate that a signer has issued: one or more PEM blocks, all of them certificates.
-pub(crate) fn status(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn status(of: &Context<'_>, errors: &mut FieldErrors) {
     let encoded = of.text("certificate");
     if encoded.is_empty() {
         return;

@@ -9,7 +9,7 @@ use crate::{
 };
 use std::{collections::HashMap, sync::OnceLock};
 use tenure_meta::{
-    Edit, Endpoint, FieldError, FieldErrorKind, FieldPath, Previous, Registry, Row,
+    Edit, Endpoint, FieldError, FieldErrorKind, FieldErrors, FieldPath, Previous, Registry, Row, Seen,
     codec::{Absent, Shape, ShapeId, Shapes, StructShape, is_absent},
     format::Format,
 };
@@ -278,7 +278,7 @@ pub(crate) struct Walk<'w> {
     pub checks: &'w Checks,
     pub endpoint: Endpoint<'w>,
     pub root: &'w Value,
-    pub errors: &'w mut Vec<FieldError>,
+    pub errors: &'w mut FieldErrors,
 }
 
 impl Walk<'_> {
@@ -298,7 +298,7 @@ impl Walk<'_> {
     }
 
     fn value(&mut self, id: ShapeId, value: &Value, before: Previous<'_>, path: &FieldPath<'_>) {
-        if before.is_unchanged(value) {
+        if before.is_unchanged(value) || self.errors.is_full() {
             return;
         }
         match (self.shapes.get(id), value) {
@@ -430,7 +430,7 @@ impl Walk<'_> {
 struct Report<'r, 'e> {
     check: &'r Check,
     path: &'r FieldPath<'r>,
-    errors: &'e mut Vec<FieldError>,
+    errors: &'e mut FieldErrors,
 }
 
 impl Report<'_, '_> {
@@ -496,16 +496,13 @@ fn unique(names: &[Text], items: &[Value], mut report: Report<'_, '_>) {
     if items.len() < 2 {
         return;
     }
-    let mut seen: Vec<Vec<Value>> = Vec::with_capacity(items.len());
+    let mut seen = Seen::default();
     for (at, item) in items.iter().enumerate() {
         let Some(key) = key(item) else { continue };
-        match seen.contains(&key) {
-            true => {
-                let below = if let [name] = names { format!("[{at}].{name}") } else { format!("[{at}]") };
-                let value = key.into_iter().next().unwrap_or_default();
-                report.fault_at(&below, FieldErrorKind::Duplicate, &value, "");
-            }
-            false => seen.push(key),
+        let first = key.first().cloned().unwrap_or_default();
+        if !seen.insert(key) {
+            let below = if let [name] = names { format!("[{at}].{name}") } else { format!("[{at}]") };
+            report.fault_at(&below, FieldErrorKind::Duplicate, &first, "");
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Validation of ConfigMaps and Secrets: keys, size, and the keys required by types of secrets.
 
 use super::context::Context;
-use tenure_meta::{FieldError, FieldErrorKind, format};
+use tenure_meta::{FieldErrorKind, FieldErrors, format};
 use tenure_value::Value;
 
 /// The maximum size of ConfigMaps and Secrets in bytes.
 const MOST_DATA_BYTES: usize = 1024 * 1024;
 
 /// Validates keys and size of a map of data, and returns its size.
-fn data(of: &Context<'_>, name: &str, errors: &mut Vec<FieldError>) -> usize {
+fn data(of: &Context<'_>, name: &str, errors: &mut FieldErrors) -> usize {
     let mut bytes = 0;
     for (key, value) in of.fields(name) {
         if let Some(fault) = format::config_key(key) {
@@ -25,11 +25,11 @@ fn data(of: &Context<'_>, name: &str, errors: &mut Vec<FieldError>) -> usize {
 }
 
 /// Validates the content of a ConfigMap.
-pub(crate) fn config_data(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn config_data(of: &Context<'_>, errors: &mut FieldErrors) {
     let text = data(of, "data", errors);
     let binary = data(of, "binaryData", errors);
     for (key, _) in of.fields("data") {
-        if of.fields("binaryData").iter().any(|(name, _)| name == key) {
+        if of.at(&["binaryData", key]).is_some() {
             let detail = "duplicate of key present in binaryData";
             errors.push(of.fault(
                 &format!("data[{key}]"),
@@ -54,7 +54,7 @@ const SECRET_KEYS: [(&str, &[&str]); 4] = [
 ];
 
 /// Validates the content of a Secret.
-pub(crate) fn secret_data(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn secret_data(of: &Context<'_>, errors: &mut FieldErrors) {
     let bytes = data(of, "data", errors) / 4 * 3;
     if bytes > MOST_DATA_BYTES {
         let detail = format!("may not be more than {MOST_DATA_BYTES} bytes");

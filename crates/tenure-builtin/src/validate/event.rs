@@ -2,7 +2,7 @@
 //! `events.k8s.io/v1`.
 
 use super::context::Context;
-use tenure_meta::{FieldError, FieldErrorKind, format};
+use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, format};
 use tenure_value::Value;
 
 /// The required fields of an event with an `eventTime`.
@@ -12,7 +12,7 @@ const MOST_TEXT: usize = 128;
 const MOST_MESSAGE: usize = 1024;
 
 /// Validates an event with an `eventTime`: reporting controller, action and reason.
-fn timed_event(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+fn timed_event(of: &Context<'_>, errors: &mut FieldErrors) {
     let reporter = if of.get("regarding").is_some() { "reportingController" } else { "reportingComponent" };
     let name = of.text(reporter);
     if name.is_empty() {
@@ -45,7 +45,7 @@ const FORMER_EVENT: [(&str, &str); 4] = [
 ];
 
 /// Validates a new event of `events.k8s.io/v1`: deprecated fields must not be set.
-pub(crate) fn new_event(event: &Value, errors: &mut Vec<FieldError>) {
+pub(crate) fn new_event(event: &Value, errors: &mut FieldErrors) {
     for (name, path) in FORMER_EVENT {
         let given = event.get(name).filter(|value| match value {
             Value::Null | Value::Int(0) => false,
@@ -67,7 +67,7 @@ pub(crate) fn new_event(event: &Value, errors: &mut Vec<FieldError>) {
 }
 
 /// Checks that an event is in the namespace of its object, and that one with an `eventTime` is complete.
-pub(crate) fn event(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn event(of: &Context<'_>, errors: &mut FieldErrors) {
     if of.get("eventTime").is_some() {
         timed_event(of, errors);
     }

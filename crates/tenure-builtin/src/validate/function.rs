@@ -4,13 +4,13 @@ use super::{
     admission, aggregation, certificate, content, context::Context, event, placement, pod, quota, resources,
     selector, service, source, workload,
 };
-use tenure_meta::FieldError;
+use tenure_meta::FieldErrors;
 
 /// A validation function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Function(Body);
 
-type Body = fn(&Context<'_>, &mut Vec<FieldError>);
+type Body = fn(&Context<'_>, &mut FieldErrors);
 
 /// The functions by name.
 const FUNCTIONS: [(&str, Body); 57] = [
@@ -78,7 +78,7 @@ impl Function {
         FUNCTIONS.iter().find(|(of, _)| *of == name).map(|(_, function)| Function(*function))
     }
 
-    pub(crate) fn call(self, context: &Context<'_>, errors: &mut Vec<FieldError>) {
+    pub(crate) fn call(self, context: &Context<'_>, errors: &mut FieldErrors) {
         (self.0)(context, errors)
     }
 }

@@ -1,11 +1,11 @@
 //! Validation of placement: node selector terms, and allowed topologies of volumes.
 
 use super::context::Context;
-use tenure_meta::{FieldError, FieldErrorKind, Row, format};
+use tenure_meta::{FieldErrorKind, FieldErrors, Row, Seen, format};
 use tenure_value::Value;
 
 /// Validates a node selector term: comparisons have one value, and the only field is `metadata.name`.
-pub(crate) fn node_term(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn node_term(of: &Context<'_>, errors: &mut FieldErrors) {
     for (at, expression) in of.items("matchExpressions").iter().enumerate() {
         if matches!(expression.text("operator").as_str(), "Gt" | "Lt")
             && expression.items("values").len() != 1
@@ -49,15 +49,16 @@ pub(crate) fn node_term(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 
 /// Validates the topologies of a storage class: no duplicate terms, no duplicate keys in a term, no duplicate
 /// values of a key.
-pub(crate) fn topologies(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn topologies(of: &Context<'_>, errors: &mut FieldErrors) {
     let terms = of.items("allowedTopologies");
+    let mut seen_terms = Seen::default();
     for (at, term) in terms.iter().enumerate() {
         let below = format!("allowedTopologies[{at}].matchLabelExpressions");
         let expressions = term.items("matchLabelExpressions");
-        let again = terms[..at].iter().any(|other| other.items("matchLabelExpressions") == expressions);
-        if expressions.is_empty() || again {
+        if !seen_terms.insert(expressions) || expressions.is_empty() {
             errors.push(of.fault(&below, FieldErrorKind::Duplicate, &"".into(), ""));
         }
+        let mut keys = Seen::default();
         for (number, expression) in expressions.iter().enumerate() {
             let (key, path) = (expression.text("key"), format!("{below}[{number}]"));
             if let Some(fault) = format::qualified_name(&key) {
@@ -68,7 +69,7 @@ pub(crate) fn topologies(of: &Context<'_>, errors: &mut Vec<FieldError>) {
                     &fault,
                 ));
             }
-            if expressions[..number].iter().any(|other| other.text("key") == key) {
+            if !keys.insert(key.clone()) {
                 errors.push(of.fault(
                     &format!("{path}.key"),
                     FieldErrorKind::Duplicate,
@@ -76,9 +77,9 @@ pub(crate) fn topologies(of: &Context<'_>, errors: &mut Vec<FieldError>) {
                     "",
                 ));
             }
-            let values = expression.items("values");
-            for (place, value) in values.iter().enumerate() {
-                if values[..place].contains(value) {
+            let mut values = Seen::default();
+            for (place, value) in expression.items("values").iter().enumerate() {
+                if !values.insert(value) {
                     let path = format!("{path}.values[{place}]");
                     errors.push(of.fault(&path, FieldErrorKind::Duplicate, value, ""));
                 }

@@ -2,7 +2,7 @@
 //! tolerations.
 
 use super::{context::Context, quota, source};
-use tenure_meta::{FieldError, FieldErrorKind, format, object_meta};
+use tenure_meta::{FieldErrorKind, FieldErrors, Seen, format, object_meta};
 use tenure_value::{Object, Value};
 
 fn items<'v>(of: &'v Value, name: &str) -> &'v [Value] {
@@ -23,20 +23,19 @@ fn claimed_volumes(object: &Value) -> impl Iterator<Item = &str> {
 }
 
 /// Validates properties that span the containers and volumes of a pod.
-pub(crate) fn spec(of: &Context<'_>, errors: &mut Vec<FieldError>) {
-    let mut names: Vec<&str> = Vec::new();
-    let mut volumes: Vec<&str> = of.items("volumes").iter().map(|volume| text(volume, "name")).collect();
+pub(crate) fn spec(of: &Context<'_>, errors: &mut FieldErrors) {
+    let mut names: Seen<&str> = Seen::default();
+    let mut volumes: Seen<&str> = of.items("volumes").iter().map(|volume| text(volume, "name")).collect();
     volumes.extend(claimed_volumes(of.root));
-    let mut host_ports = Vec::new();
+    let mut host_ports = Seen::default();
     let host_network = of.get("hostNetwork") == Some(&Value::Bool(true));
     for list in CONTAINERS {
         for (at, container) in of.items(list).iter().enumerate() {
             let below = |name: &str| format!("{list}[{at}].{name}");
             let name = text(container, "name");
-            if names.contains(&name) && !name.is_empty() {
+            if !name.is_empty() && !names.insert(name) {
                 errors.push(of.fault(&below("name"), FieldErrorKind::Duplicate, &name.into(), ""));
             }
-            names.push(name);
             for (number, mount) in items(container, "volumeMounts").iter().enumerate() {
                 let volume = text(mount, "name");
                 if !volumes.contains(&volume) {
@@ -95,9 +94,9 @@ fn host_port(
     port: &Value,
     host_network: bool,
     path: impl Fn() -> String,
-    taken: &mut Vec<(String, String, i64)>,
+    taken: &mut Seen<(String, String, i64)>,
     list: &str,
-    errors: &mut Vec<FieldError>,
+    errors: &mut FieldErrors,
 ) {
     let number = |name: &str| port.get(name).and_then(Value::as_i64).unwrap_or(0);
     let host = number("hostPort");
@@ -108,32 +107,32 @@ fn host_port(
         let detail = "must match `containerPort` when `hostNetwork` is true";
         errors.push(of.fault(&path(), FieldErrorKind::Invalid, &host.into(), detail));
     }
-    let key = (text(port, "protocol").to_string(), text(port, "hostIP").to_string(), host);
-    if list == "containers" && taken.contains(&key) {
-        let value = Value::from(format!("{}/{}/{}", key.0, key.1, key.2));
+    let (protocol, address) = (text(port, "protocol"), text(port, "hostIP"));
+    if list == "containers" && !taken.insert((protocol.to_string(), address.to_string(), host)) {
+        let value = Value::from(format!("{protocol}/{address}/{host}"));
         errors.push(of.fault(&path(), FieldErrorKind::Duplicate, &value, ""));
-    }
-    if list == "containers" {
-        taken.push(key);
     }
 }
 
 /// Validates the addresses of a pod: at most one of each family.
-pub(crate) fn addresses(of: &Context<'_>, errors: &mut Vec<FieldError>) {
-    let addresses: Vec<&str> = of.items("podIPs").iter().map(|address| text(address, "ip")).collect();
-    for (at, address) in addresses.iter().enumerate() {
+pub(crate) fn addresses(of: &Context<'_>, errors: &mut FieldErrors) {
+    // An address that is not valid counts as well: only the colon tells the family.
+    let mut families = Seen::default();
+    for (at, address) in of.items("podIPs").iter().enumerate() {
+        let address = text(address, "ip");
         let path = format!("podIPs[{at}]");
+        let is_first = families.insert(address.contains(':'));
         if let Some(fault) = format::ip(address) {
-            errors.push(of.fault(&path, FieldErrorKind::Invalid, &(*address).into(), &fault));
-        } else if addresses[..at].iter().any(|other| other.contains(':') == address.contains(':')) {
+            errors.push(of.fault(&path, FieldErrorKind::Invalid, &address.into(), &fault));
+        } else if !is_first {
             let detail = "may specify no more than one IP for each IP family";
-            errors.push(of.fault(&path, FieldErrorKind::Invalid, &(*address).into(), detail));
+            errors.push(of.fault(&path, FieldErrorKind::Invalid, &address.into(), detail));
         }
     }
 }
 
 /// Validates a container.
-pub(crate) fn container(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn container(of: &Context<'_>, errors: &mut FieldErrors) {
     for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
         let Some(value) = of.get(probe) else { continue };
         let number = |name: &str| value.get(name).and_then(Value::as_i64);
@@ -195,7 +194,7 @@ const ENV_FIELDS: [&str; 9] = [
 ];
 
 /// Validates the source of an environment variable.
-pub(crate) fn env(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn env(of: &Context<'_>, errors: &mut FieldErrors) {
     let Some(Value::Object(source)) = of.get("valueFrom") else { return };
     if !of.text("value").is_empty() {
         let detail = "may not be specified when `value` is not empty";
@@ -228,7 +227,7 @@ pub(crate) fn env(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates a source of several environment variables.
-pub(crate) fn env_from(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn env_from(of: &Context<'_>, errors: &mut FieldErrors) {
     let sources: Vec<&str> =
         ["configMapRef", "secretRef"].into_iter().filter(|name| of.get(name).is_some()).collect();
     match *sources {
@@ -256,7 +255,7 @@ pub(crate) fn env_from(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates a toleration.
-pub(crate) fn toleration(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn toleration(of: &Context<'_>, errors: &mut FieldErrors) {
     let (key, operator, effect) = (of.text("key"), of.text("operator"), of.text("effect"));
     if let Some(fault) = Some(key).filter(|key| !key.is_empty()).and_then(format::qualified_name) {
         errors.push(of.fault("key", FieldErrorKind::Invalid, &key.into(), &fault));
@@ -290,12 +289,12 @@ pub(crate) fn toleration(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates a port that is a number or a name.
-pub(crate) fn port(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn port(of: &Context<'_>, errors: &mut FieldErrors) {
     number_or_name(of, "port", errors);
 }
 
 /// Validates a field that is a port number or name.
-pub(super) fn number_or_name(of: &Context<'_>, name: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn number_or_name(of: &Context<'_>, name: &str, errors: &mut FieldErrors) {
     match of.get(name) {
         Some(Value::Int(1..=65_535)) => {}
         Some(Value::String(text)) => {
@@ -316,7 +315,7 @@ pub(super) fn number_or_name(of: &Context<'_>, name: &str, errors: &mut Vec<Fiel
 }
 
 /// Validates that a volume has exactly one source.
-pub(crate) fn volume(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn volume(of: &Context<'_>, errors: &mut FieldErrors) {
     let sources: Vec<&str> = fields(of.node).filter(|name| *name != "name").collect();
     if sources.is_empty() {
         errors.push(of.fault("", FieldErrorKind::Required, &Value::Null, "must specify a volume type"));

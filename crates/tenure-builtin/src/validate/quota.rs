@@ -1,7 +1,7 @@
 //! Validation of quotas and limit ranges: names of resources, and their quantities.
 
 use super::context::Context;
-use tenure_meta::{FieldError, FieldErrorKind, Quantity, format};
+use tenure_meta::{FieldErrorKind, FieldErrors, Quantity, format};
 use tenure_value::Value;
 
 /// Resources of a container without a domain in their name.
@@ -67,7 +67,7 @@ pub(super) fn container_resource_name(name: &str) -> Option<String> {
 }
 
 /// Validates the overhead of pods.
-pub(super) fn overhead(of: &Context<'_>, name: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn overhead(of: &Context<'_>, name: &str, errors: &mut FieldErrors) {
     for (key, value) in of.fields(name) {
         if let Some(fault) = container_resource_name(key) {
             errors.push(of.fault(name, FieldErrorKind::Invalid, &key.clone().into(), &fault));
@@ -85,23 +85,23 @@ pub(super) fn overhead(of: &Context<'_>, name: &str, errors: &mut Vec<FieldError
 }
 
 /// Checks the overhead of a runtime class.
-pub(crate) fn fixed_overhead(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn fixed_overhead(of: &Context<'_>, errors: &mut FieldErrors) {
     overhead(of, "podFixed", errors);
 }
 
 /// Validates the spec of a quota: its limits and scopes.
-pub(crate) fn quota(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn quota(of: &Context<'_>, errors: &mut FieldErrors) {
     amounts(of, "hard", errors);
     scopes(of, errors);
 }
 
 /// Validates the status of a quota.
-pub(crate) fn status(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn status(of: &Context<'_>, errors: &mut FieldErrors) {
     amounts(of, "hard", errors);
     amounts(of, "used", errors);
 }
 
-fn amounts(of: &Context<'_>, list: &str, errors: &mut Vec<FieldError>) {
+fn amounts(of: &Context<'_>, list: &str, errors: &mut FieldErrors) {
     for (name, value) in of.fields(list) {
         let path = format!("{list}[{name}]");
         let known = name != "storage";
@@ -126,7 +126,7 @@ fn amounts(of: &Context<'_>, list: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn scopes(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+fn scopes(of: &Context<'_>, errors: &mut FieldErrors) {
     let scopes = of.items("scopes");
     for (at, scope) in scopes.iter().enumerate() {
         let name = scope.as_str().unwrap_or_default();
@@ -168,7 +168,7 @@ fn is_scoped(scope: &str, limit: &str) -> bool {
 }
 
 /// Validates a scope selector requirement.
-pub(crate) fn scope_requirement(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn scope_requirement(of: &Context<'_>, errors: &mut FieldErrors) {
     let (operator, given) = (of.text("operator"), !of.items("values").is_empty());
     if PLAIN_SCOPES.contains(&of.text("scopeName")) && operator != "Exists" {
         let detail = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
@@ -192,7 +192,7 @@ pub(crate) fn scope_requirement(of: &Context<'_>, errors: &mut Vec<FieldError>) 
 const LIMITS: [&str; 4] = ["min", "defaultRequest", "default", "max"];
 
 /// Validates a limit range item: names, minimum ≤ defaults ≤ maximum, and the ratio.
-pub(crate) fn limit(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn limit(of: &Context<'_>, errors: &mut FieldErrors) {
     let kind = of.text("type");
     let name_fault: fn(&str) -> Option<String> =
         if matches!(kind, "Pod" | "Container") { container_resource_name } else { resource_name };
@@ -219,7 +219,7 @@ pub(crate) fn limit(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn order(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+fn order(of: &Context<'_>, errors: &mut FieldErrors) {
     for (at, low) in LIMITS.iter().enumerate() {
         for (name, value) in of.fields(low) {
             let Some(less) = amount(of, low, name) else { continue };
@@ -236,7 +236,7 @@ fn order(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn ratio(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+fn ratio(of: &Context<'_>, errors: &mut FieldErrors) {
     const ONE: i128 = 1_000_000_000;
     for (name, value) in of.fields("maxLimitRequestRatio") {
         let path = format!("maxLimitRequestRatio[{name}]");

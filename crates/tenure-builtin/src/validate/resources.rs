@@ -1,7 +1,7 @@
 //! Validation of resources: requests within limits, known resource names, required storage.
 
 use super::context::Context;
-use tenure_meta::{FieldError, FieldErrorKind, Quantity, format};
+use tenure_meta::{FieldErrorKind, FieldErrors, Quantity, format};
 use tenure_value::{Object, Value};
 
 /// Resources that a container may request without a domain in their name.
@@ -20,7 +20,7 @@ fn is_native(name: &str) -> bool {
 }
 
 /// Validates the resources of a container or a pod.
-pub(crate) fn requirements(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn requirements(of: &Context<'_>, errors: &mut FieldErrors) {
     for list in ["limits", "requests"] {
         for (name, value) in map(of, list) {
             let path = || format!("{list}[{name}]");
@@ -47,9 +47,8 @@ pub(crate) fn requirements(of: &Context<'_>, errors: &mut Vec<FieldError>) {
             }
         }
     }
-    let limits = map(of, "limits");
     for (name, value) in map(of, "requests") {
-        let limit = limits.iter().find(|(of, _)| of == name).map(|(_, limit)| limit);
+        let limit = of.at(&["limits", name]);
         let exact = !is_native(name) || name.starts_with("hugepages-");
         match (amount(value), limit.and_then(amount)) {
             (Some(request), Some(most)) if request > most => {
@@ -73,7 +72,7 @@ pub(crate) fn requirements(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn storage(of: &Context<'_>, path: &[&str], name: &str, errors: &mut Vec<FieldError>) {
+fn storage(of: &Context<'_>, path: &[&str], name: &str, errors: &mut FieldErrors) {
     match of.at(path).map(|value| (value, amount(value))) {
         None => errors.push(of.fault(name, FieldErrorKind::Required, &Value::Null, "")),
         Some((value, Some(amount))) if amount.nanos() <= 0 => {
@@ -84,11 +83,11 @@ fn storage(of: &Context<'_>, path: &[&str], name: &str, errors: &mut Vec<FieldEr
 }
 
 /// Validates that a claim requests storage.
-pub(crate) fn volume_requirements(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn volume_requirements(of: &Context<'_>, errors: &mut FieldErrors) {
     storage(of, &["resources", "requests", "storage"], "resources[storage]", errors);
 }
 
 /// Validates that a volume has a capacity.
-pub(crate) fn capacity(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn capacity(of: &Context<'_>, errors: &mut FieldErrors) {
     storage(of, &["capacity", "storage"], "capacity[storage]", errors);
 }

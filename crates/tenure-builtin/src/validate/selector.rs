@@ -1,11 +1,11 @@
 //! Validation of label selectors, and that a workload selects its own pods.
 
 use super::context::Context;
-use tenure_meta::{FieldError, FieldErrorKind, format, object_meta};
+use tenure_meta::{FieldErrorKind, FieldErrors, format, object_meta};
 use tenure_value::{Object, Value};
 
 /// Validates a label selector.
-pub(crate) fn label_selector(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn label_selector(of: &Context<'_>, errors: &mut FieldErrors) {
     object_meta::labels(&of.path.field("matchLabels"), of.get("matchLabels"), errors);
     for (at, expression) in of.items("matchExpressions").iter().enumerate() {
         let below = format!("matchExpressions[{at}]");
@@ -88,7 +88,7 @@ fn selects(selector: Option<&Value>, labels: &Object) -> bool {
 }
 
 /// Validates that the selector of a workload matches the labels of its template.
-pub(crate) fn selects_template(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn selects_template(of: &Context<'_>, errors: &mut FieldErrors) {
     let selector = of.get("selector");
     let empty = |name: &str| {
         selector.and_then(|of| of.get(name)).is_none_or(|part| match part {
@@ -108,7 +108,7 @@ pub(crate) fn selects_template(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// The same for a selector that is a map of labels.
-pub(crate) fn selects_template_by_map(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn selects_template_by_map(of: &Context<'_>, errors: &mut FieldErrors) {
     let selector = of.get("selector").and_then(Value::as_object).cloned().unwrap_or_default();
     let labels = of.at(&["template", "metadata", "labels"]);
     if of.get("template").is_none() {
@@ -124,13 +124,13 @@ pub(crate) fn selects_template_by_map(of: &Context<'_>, errors: &mut Vec<FieldEr
 }
 
 /// Validates labels and annotations of a template.
-pub(crate) fn template_metadata(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn template_metadata(of: &Context<'_>, errors: &mut FieldErrors) {
     object_meta::labels(&of.path.field("labels"), of.at(&["metadata", "labels"]), errors);
     let path = of.path.field("annotations").to_string();
     object_meta::annotations(&path, of.at(&["metadata", "annotations"]), errors);
 }
 
-fn mismatch(of: &Context<'_>, labels: Option<&Value>, errors: &mut Vec<FieldError>) {
+fn mismatch(of: &Context<'_>, labels: Option<&Value>, errors: &mut FieldErrors) {
     let value = labels.cloned().unwrap_or_default();
     let detail = "`selector` does not match template `labels`";
     errors.push(of.fault("template.metadata.labels", FieldErrorKind::Invalid, &value, detail));

@@ -2,11 +2,11 @@
 
 use super::{context::Context, pod};
 use std::net::IpAddr;
-use tenure_meta::{FieldError, FieldErrorKind, format, object_meta};
+use tenure_meta::{FieldErrorKind, FieldErrors, Seen, format, object_meta};
 use tenure_value::Value;
 
 /// Validates the spec of a service.
-pub(crate) fn service(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn service(of: &Context<'_>, errors: &mut FieldErrors) {
     let kind = of.text("type");
     let headless = of.text("clusterIP") == "None";
     ports(of, headless, errors);
@@ -44,7 +44,7 @@ pub(crate) fn service(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates that load balancer fields are only set for load balancers.
-pub(crate) fn status(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn status(of: &Context<'_>, errors: &mut FieldErrors) {
     let ingress = of.at(&["loadBalancer", "ingress"]).and_then(Value::as_array);
     let kind = of.root.at(["spec", "type"]).and_then(Value::as_str);
     if kind != Some("LoadBalancer") && ingress.is_some_and(|ingress| !ingress.is_empty()) {
@@ -53,26 +53,29 @@ pub(crate) fn status(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn ports(of: &Context<'_>, headless: bool, errors: &mut Vec<FieldError>) {
+fn ports(of: &Context<'_>, headless: bool, errors: &mut FieldErrors) {
     let ports = of.items("ports");
     let kind = of.text("type");
     if ports.is_empty() && !headless && kind != "ExternalName" {
         errors.push(of.fault("ports", FieldErrorKind::Required, &Value::Null, ""));
     }
-    let text =
-        |port: &'_ Value, name: &str| port.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
+    fn text<'v>(port: &'v Value, name: &str) -> &'v str {
+        port.get(name).and_then(Value::as_str).unwrap_or_default()
+    }
+    let (mut names, mut numbers, mut node_ports) = (Seen::default(), Seen::default(), Seen::default());
     let number = |port: &Value, name: &str| port.get(name).and_then(Value::as_i64).unwrap_or(0);
     for (at, port) in ports.iter().enumerate() {
         let below = |name: &str| format!("ports[{at}].{name}");
-        let name = text(port, "name");
+        let (name, protocol) = (text(port, "name"), text(port, "protocol"));
+        let is_new_name = names.insert(name);
         if name.is_empty() {
             if ports.len() > 1 {
                 errors.push(of.fault(&below("name"), FieldErrorKind::Required, &Value::Null, ""));
             }
-        } else if let Some(fault) = format::dns_label(&name) {
-            errors.push(of.fault(&below("name"), FieldErrorKind::Invalid, &name.as_str().into(), &fault));
-        } else if ports[..at].iter().any(|other| text(other, "name") == name) {
-            errors.push(of.fault(&below("name"), FieldErrorKind::Duplicate, &name.as_str().into(), ""));
+        } else if let Some(fault) = format::dns_label(name) {
+            errors.push(of.fault(&below("name"), FieldErrorKind::Invalid, &name.into(), &fault));
+        } else if !is_new_name {
+            errors.push(of.fault(&below("name"), FieldErrorKind::Duplicate, &name.into(), ""));
         }
         if !(1..=65_535).contains(&number(port, "port")) {
             let detail = "must be between 1 and 65535, inclusive";
@@ -89,24 +92,21 @@ fn ports(of: &Context<'_>, headless: bool, errors: &mut Vec<FieldError>) {
             let context = Context { root: of.root, node: fields, path: &path };
             pod::number_or_name(&context, "targetPort", errors);
         }
-        let same = |other: &Value, name: &str| number(other, name) == number(port, name);
-        let same_protocol = |other: &Value| text(other, "protocol") == text(port, "protocol");
-        if ports[..at].iter().any(|other| same(other, "port") && same_protocol(other)) {
+        if !numbers.insert((number(port, "port"), protocol)) {
             errors.push(of.fault(&format!("ports[{at}]"), FieldErrorKind::Duplicate, port, ""));
         }
         let node_port = number(port, "nodePort");
+        let is_new_node_port = node_ports.insert((node_port, protocol));
         if node_port != 0 && !matches!(kind, "NodePort" | "LoadBalancer") {
             let detail = format!("may not be used when `type` is '{kind}'");
             errors.push(of.fault(&below("nodePort"), FieldErrorKind::Forbidden, &Value::Null, &detail));
-        } else if node_port != 0
-            && ports[..at].iter().any(|other| same(other, "nodePort") && same_protocol(other))
-        {
+        } else if node_port != 0 && !is_new_node_port {
             errors.push(of.fault(&below("nodePort"), FieldErrorKind::Duplicate, &node_port.into(), ""));
         }
     }
 }
 
-fn external_name(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+fn external_name(of: &Context<'_>, errors: &mut FieldErrors) {
     let name = of.text("externalName").trim_end_matches('.');
     match format::dns_subdomain(name) {
         _ if name.is_empty() => {
@@ -124,7 +124,7 @@ fn external_name(of: &Context<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn addresses(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+fn addresses(of: &Context<'_>, errors: &mut FieldErrors) {
     let list = of.items("clusterIPs");
     let single = of.text("clusterIP");
     let families = of.items("ipFamilies");
@@ -171,10 +171,11 @@ fn addresses(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 
 /// Checks the address families. A headless service without a selector has no addresses from the server, so it may have families
 /// that the cluster does not have.
-fn families_fit(of: &Context<'_>, families: &[Value], errors: &mut Vec<FieldError>) {
+fn families_fit(of: &Context<'_>, families: &[Value], errors: &mut FieldErrors) {
     let selects = of.get("selector").and_then(Value::as_object).is_some_and(|selector| !selector.is_empty());
     let is_free = of.text("clusterIP") == "None" && !selects;
     let policy = of.text("ipFamilyPolicy");
+    let mut seen = Seen::default();
     for (at, family) in families.iter().enumerate() {
         let path = format!("ipFamilies[{at}]");
         match family.as_str().unwrap_or_default() {
@@ -189,7 +190,7 @@ fn families_fit(of: &Context<'_>, families: &[Value], errors: &mut Vec<FieldErro
                 errors.push(of.fault(&path, FieldErrorKind::NotSupported, family, detail));
             }
         }
-        if families[..at].contains(family) {
+        if !seen.insert(family) {
             errors.push(of.fault(&path, FieldErrorKind::Duplicate, family, ""));
         }
     }
@@ -205,7 +206,7 @@ fn families_fit(of: &Context<'_>, families: &[Value], errors: &mut Vec<FieldErro
 }
 
 /// Fields that only some types have.
-fn only_for_type(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+fn only_for_type(of: &Context<'_>, errors: &mut FieldErrors) {
     let kind = of.text("type");
     let balanced = kind == "LoadBalancer";
     let outside = matches!(kind, "NodePort" | "LoadBalancer")

@@ -2,7 +2,7 @@
 //! volumes. Environment variables and files support different fields.
 
 use super::context::Context;
-use tenure_meta::{FieldError, FieldErrorKind, Quantity};
+use tenure_meta::{FieldErrorKind, FieldErrors, Quantity, Seen};
 use tenure_value::Value;
 
 /// Fields of a pod that a file may refer to.
@@ -33,7 +33,7 @@ pub(super) fn is_subscript(path: &str) -> bool {
 }
 
 /// Validates a downward API file.
-pub(crate) fn file(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn file(of: &Context<'_>, errors: &mut FieldErrors) {
     if let Some(path) = of.at(&["fieldRef", "fieldPath"]) {
         let text = path.as_str().unwrap_or_default();
         if !text.is_empty() && !is_subscript(text) && !FILE_FIELDS.contains(&text) {
@@ -48,7 +48,7 @@ pub(crate) fn file(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates the resource and its divisor.
-pub(crate) fn amount(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn amount(of: &Context<'_>, errors: &mut FieldErrors) {
     let name = of.text("resource");
     if name.is_empty() {
         return;
@@ -69,15 +69,15 @@ pub(crate) fn amount(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates that no two sources of a projected volume have the same path.
-pub(crate) fn projected(of: &Context<'_>, errors: &mut Vec<FieldError>) {
-    let mut taken: Vec<&str> = Vec::new();
+pub(crate) fn projected(of: &Context<'_>, errors: &mut FieldErrors) {
+    let mut taken: Seen<&str> = Seen::default();
     for source in of.items("sources") {
         let listed = ["secret", "configMap", "downwardAPI"].into_iter().flat_map(|name| {
             let items = source.at([name, "items"]).and_then(Value::as_array);
             items.map(|items| items.items()).unwrap_or_default().iter().map(|item| item.get("path"))
         });
         for path in listed.flatten().filter_map(Value::as_str) {
-            if taken.contains(&path) && !path.is_empty() {
+            if !path.is_empty() && !taken.insert(path) {
                 errors.push(of.fault(
                     "",
                     FieldErrorKind::Invalid,
@@ -85,13 +85,12 @@ pub(crate) fn projected(of: &Context<'_>, errors: &mut Vec<FieldError>) {
                     "conflicting duplicate paths",
                 ));
             }
-            taken.push(path);
         }
     }
 }
 
 /// Validates that a pod without a service account does not project a token.
-pub(super) fn tokens(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn tokens(of: &Context<'_>, errors: &mut FieldErrors) {
     if !of.text("serviceAccountName").is_empty() {
         return;
     }

@@ -2,8 +2,8 @@
 //! fields.
 
 use crate::data::{self, DataError, VALIDATION, only_known};
-use std::collections::HashMap;
-use tenure_meta::{FieldError, FieldErrorKind, Quantity, Registry, Resource, Row};
+use std::collections::{HashMap, HashSet};
+use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, Quantity, Registry, Resource, Row};
 use tenure_value::{Object, Text, Value};
 
 type Function = fn(&Value, &Value) -> Option<FieldError>;
@@ -100,7 +100,7 @@ impl UpdateRules {
     }
 
     /// Validates an update with the rules of its kind.
-    pub(crate) fn check(&self, resource: &Resource, old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
+    pub(crate) fn check(&self, resource: &Resource, old: &Value, new: &Value, errors: &mut FieldErrors) {
         let name = format!("{} {}", resource.api_version, resource.kind);
         let Some(rules) = self.0.get(name.as_str()) else { return };
         for rule in rules {
@@ -221,9 +221,18 @@ fn is_empty(value: &Value) -> bool {
 
 /// Whether every item that still exists, identified by a key, is unchanged.
 fn kept_items(was: &Value, is: &Value, key: &str) -> bool {
-    let items = |of: &'_ Value| of.as_array().map(|items| items.items().to_vec()).unwrap_or_default();
-    let after = items(is);
-    items(was).iter().all(|old| after.iter().all(|new| old.get(key) != new.get(key) || old == new))
+    fn items(of: &Value) -> &[Value] {
+        of.as_array().map(|items| items.items()).unwrap_or_default()
+    }
+    // Several items may have one key; then all of them must equal the old one.
+    let mut after: HashMap<Option<&Value>, Option<&Value>> = HashMap::new();
+    for item in items(is) {
+        after
+            .entry(item.get(key))
+            .and_modify(|one| *one = one.filter(|one| *one == item))
+            .or_insert(Some(item));
+    }
+    items(was).iter().all(|old| after.get(&old.get(key)).is_none_or(|new| *new == Some(old)))
 }
 
 /// Whether every item still exists, ignoring its fields of some names.
@@ -232,7 +241,7 @@ fn has_all_items(was: &Value, is: &Value, changeable: &[Text]) -> bool {
         let items = of.as_array().map(|items| items.items()).unwrap_or_default();
         items.iter().map(|item| without(item, changeable)).collect()
     };
-    let after = items(is);
+    let after: HashSet<Value> = items(is).into_iter().collect();
     items(was).iter().all(|item| after.contains(item))
 }
 

@@ -1,7 +1,7 @@
 //! Rules of single kinds that compare several of their fields.
 
 use super::{context::Context, pod};
-use tenure_meta::{FieldError, FieldErrorKind, Quantity, format};
+use tenure_meta::{FieldErrorKind, FieldErrors, Quantity, format};
 use tenure_value::{Object, Value};
 
 /// Parses a number or a percentage; the error says what is wrong.
@@ -26,7 +26,7 @@ fn checked_share(
     of: &Context<'_>,
     below: &str,
     value: Option<&Value>,
-    errors: &mut Vec<FieldError>,
+    errors: &mut FieldErrors,
 ) -> Option<i64> {
     let value = value?;
     match share(value) {
@@ -43,7 +43,7 @@ fn checked_share(
 }
 
 /// Validates the strategy of a deployment.
-pub(crate) fn rolling_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn rolling_update(of: &Context<'_>, errors: &mut FieldErrors) {
     let update = of.at(&["strategy", "rollingUpdate"]).filter(|value| !value.is_null());
     match of.at(&["strategy", "type"]).and_then(Value::as_str) {
         Some("Recreate") if update.is_some() => {
@@ -86,7 +86,7 @@ pub(crate) fn rolling_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates the update strategy of a daemon set.
-pub(crate) fn daemon_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn daemon_update(of: &Context<'_>, errors: &mut FieldErrors) {
     if of.at(&["updateStrategy", "type"]).and_then(Value::as_str) != Some("RollingUpdate") {
         return;
     }
@@ -111,7 +111,7 @@ pub(crate) fn daemon_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates the update strategy of a stateful set.
-pub(crate) fn stateful_update(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn stateful_update(of: &Context<'_>, errors: &mut FieldErrors) {
     let update = of.at(&["updateStrategy", "rollingUpdate"]).filter(|value| !value.is_null());
     let kind = of.at(&["updateStrategy", "type"]).and_then(Value::as_str);
     match (kind, update) {
@@ -144,7 +144,7 @@ const JOB_LABELS: [(&str, &str); 4] = [
 ];
 
 /// Validates the spec of a job, also in the template of a cron job.
-pub(crate) fn job(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn job(of: &Context<'_>, errors: &mut FieldErrors) {
     let policy = of.at(&["template", "spec", "restartPolicy"]).and_then(Value::as_str).unwrap_or_default();
     let path = "template.spec.restartPolicy";
     match policy {
@@ -192,7 +192,7 @@ pub(crate) fn job(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates the labels and the selector that the server adds to a job.
-fn generated_labels(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+fn generated_labels(of: &Context<'_>, errors: &mut FieldErrors) {
     let labels = of.at(&["template", "metadata", "labels"]);
     if of.get("manualSelector") == Some(&Value::Bool(true)) {
         if of.get("selector").is_none() {
@@ -222,7 +222,7 @@ fn generated_labels(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates a pod disruption budget.
-pub(crate) fn budget(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn budget(of: &Context<'_>, errors: &mut FieldErrors) {
     if of.get("minAvailable").is_some() && of.get("maxUnavailable").is_some() {
         let detail = "minAvailable and maxUnavailable cannot be both set";
         errors.push(of.fault("", FieldErrorKind::Invalid, &Value::Object(Object::default()), detail));
@@ -242,7 +242,7 @@ const METRICS: [(&str, &str); 5] = [
 ];
 
 /// Validates that a metric has the source of its type, and a target.
-pub(crate) fn metric(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn metric(of: &Context<'_>, errors: &mut FieldErrors) {
     let Some((kind, field)) = METRICS.iter().find(|(kind, _)| *kind == of.text("type")) else { return };
     let Some(source) = of.get(field) else {
         let detail = format!("must populate information for the given metric source ({kind})");
@@ -295,7 +295,7 @@ pub(crate) fn metric(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates a rule of a role.
-pub(crate) fn policy_rule(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn policy_rule(of: &Context<'_>, errors: &mut FieldErrors) {
     if of.items("verbs").is_empty() {
         let detail = "verbs must contain at least one value";
         errors.push(of.fault("verbs", FieldErrorKind::Required, &Value::Null, detail));
@@ -323,7 +323,7 @@ pub(crate) fn policy_rule(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates the subjects of a binding.
-pub(crate) fn subject(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn subject(of: &Context<'_>, errors: &mut FieldErrors) {
     let group = of.text("apiGroup");
     let expected = match of.text("kind") {
         "ServiceAccount" => "",
@@ -345,7 +345,7 @@ pub(crate) fn subject(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates that service accounts of a cluster role binding have a namespace.
-pub(crate) fn account_namespace(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn account_namespace(of: &Context<'_>, errors: &mut FieldErrors) {
     for (at, subject) in of.items("subjects").iter().enumerate() {
         let text = |name: &str| subject.get(name).and_then(Value::as_str).unwrap_or_default();
         if text("kind") == "ServiceAccount" && text("namespace").is_empty() {
@@ -360,7 +360,7 @@ pub(crate) fn account_namespace(of: &Context<'_>, errors: &mut Vec<FieldError>) 
 }
 
 /// Validates the port of a network policy.
-pub(crate) fn network_port(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn network_port(of: &Context<'_>, errors: &mut FieldErrors) {
     let port = of.get("port");
     if port.is_some() {
         pod::number_or_name(of, "port", errors);
@@ -378,7 +378,7 @@ pub(crate) fn network_port(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates that the exceptions of an IP block are inside of it.
-pub(crate) fn network_block(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn network_block(of: &Context<'_>, errors: &mut FieldErrors) {
     let whole = format::network(of.text("cidr"));
     for (at, part) in of.items("except").iter().enumerate() {
         let (Some(whole), Some(part_of)) = (whole, part.as_str().and_then(format::network)) else { continue };
@@ -390,7 +390,7 @@ pub(crate) fn network_block(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates that each of several ports has a name.
-pub(crate) fn endpoint_ports(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn endpoint_ports(of: &Context<'_>, errors: &mut FieldErrors) {
     let ports = of.items("ports");
     for (at, port) in ports.iter().enumerate().filter(|_| ports.len() > 1) {
         if port.get("name").and_then(Value::as_str).unwrap_or_default().is_empty() {
@@ -400,7 +400,7 @@ pub(crate) fn endpoint_ports(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates that a namespace is terminating only if it is being deleted.
-pub(crate) fn namespace_phase(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn namespace_phase(of: &Context<'_>, errors: &mut FieldErrors) {
     let deleted = of.root.at(["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null());
     let (expected, when) = if deleted { ("Terminating", "is not empty") } else { ("Active", "is empty") };
     let phase = of.text("phase");
@@ -416,7 +416,7 @@ const SYSTEM_CLASSES: [(&str, i64); 2] =
     [("system-node-critical", 2_000_001_000), ("system-cluster-critical", 2_000_000_000)];
 
 /// Validates a priority class.
-pub(crate) fn priority_class(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn priority_class(of: &Context<'_>, errors: &mut FieldErrors) {
     let name = of.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
     let value = of.number("value").unwrap_or(0);
     if name.starts_with("system-") {
@@ -431,7 +431,7 @@ pub(crate) fn priority_class(of: &Context<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Validates that the addresses of an endpoint slice match its address type.
-pub(crate) fn slice_addresses(of: &Context<'_>, errors: &mut Vec<FieldError>) {
+pub(crate) fn slice_addresses(of: &Context<'_>, errors: &mut FieldErrors) {
     let kind = of.text("addressType");
     for (at, endpoint) in of.items("endpoints").iter().enumerate() {
         let list =

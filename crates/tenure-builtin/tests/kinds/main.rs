@@ -8,5 +8,6 @@ mod discovery;
 mod facts;
 mod replay;
 mod rules;
+mod scaling;
 mod tables;
 mod validation;

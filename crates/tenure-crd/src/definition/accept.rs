@@ -3,7 +3,7 @@
 
 use super::ResourceNames;
 use std::collections::HashMap;
-use tenure_meta::{Row, Timestamp, time::Precision};
+use tenure_meta::{Row, Seen, Timestamp, time::Precision};
 use tenure_value::{Object, Text, Value};
 
 /// The finalizer that delays the deletion of a definition until its objects are deleted.
@@ -185,9 +185,10 @@ fn with_condition(status: &Object, condition: Condition, now: Timestamp) -> Valu
 fn stored_versions(status: &Object, spec: &Value) -> Value {
     let stored = status.get("storedVersions").and_then(Value::as_array);
     let mut stored: Vec<Value> = stored.map(|items| items.to_vec()).unwrap_or_default();
+    let mut seen: Seen<Value> = stored.iter().cloned().collect();
     for version in spec.items("versions").iter().filter(|version| version.flag("storage")) {
         let name = Value::from(version.text("name"));
-        if !stored.contains(&name) {
+        if seen.insert(name.clone()) {
             stored.push(name);
         }
     }

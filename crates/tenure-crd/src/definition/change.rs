@@ -1,21 +1,24 @@
 //! Warnings about changes of a definition that affect ownership: lists and maps that merge differently. Such
 //! a change is accepted with a warning.
 
+use std::collections::HashMap;
 use tenure_meta::Row;
 use tenure_schema::{crd, merging};
-use tenure_value::Value;
+use tenure_value::{Text, Value};
 
 /// Returns a warning for each list and map of a version that merges differently under the new definition.
 pub fn merge_changes(old: &Value, new: &Value) -> Vec<String> {
     let versions =
         |of: &Value| of.at(["spec", "versions"]).and_then(Value::as_array).cloned().unwrap_or_default();
     let mut warnings = Vec::new();
+    let old = versions(old);
+    // The first of equal names is the last one to be collected.
+    let old: HashMap<Text, &Value> =
+        old.iter().rev().map(|version| (version.text("name"), version)).collect();
     for after in versions(new).iter() {
         let name = after.text("name");
-        let Some(before) = versions(old).iter().find(|version| version.text("name") == name).cloned() else {
-            continue;
-        };
-        let schemas = [&before, after]
+        let Some(before) = old.get(&name) else { continue };
+        let schemas = [before, after]
             .map(|version| version.at(["schema", "openAPIV3Schema"]).cloned().unwrap_or_default());
         let [before, after] = schemas;
         if before != after {

@@ -3,7 +3,7 @@
 
 use super::schema_check;
 use crate::{Behavior, json_path::JsonPath, path::SimplePath};
-use tenure_meta::{FieldError, Row, format::webhook_url_faults};
+use tenure_meta::{FieldError, FieldErrors, Row, Seen, format::webhook_url_faults};
 use tenure_value::{Text, Value};
 
 const LABEL_FAULT: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
@@ -22,10 +22,10 @@ pub fn check_create(object: &Value) -> Vec<FieldError> {
 
 /// Does the same with a given behaviour.
 pub fn check_create_with(object: &Value, behavior: Behavior) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+    let mut errors = FieldErrors::default();
     check_spec(object, behavior, &mut errors);
     check_approval(object, &mut errors);
-    errors
+    errors.into_vec()
 }
 
 /// Returns the errors of an updated definition.
@@ -35,7 +35,7 @@ pub fn check_update(new: &Value, old: &Value) -> Vec<FieldError> {
 
 /// Does the same with a given behaviour.
 pub fn check_update_with(new: &Value, old: &Value, behavior: Behavior) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+    let mut errors = FieldErrors::default();
     check_spec(new, behavior, &mut errors);
     let established = old
         .get("status")
@@ -58,8 +58,9 @@ pub fn check_update_with(new: &Value, old: &Value, behavior: Behavior) -> Vec<Fi
     }
     let spec = new.get("spec").unwrap_or(&Value::Null);
     let status = new.get("status").or(old.get("status")).unwrap_or(&Value::Null);
+    let names: Seen<Text> = spec.items("versions").iter().map(|version| version.text("name")).collect();
     for (at, stored) in status.texts("storedVersions").iter().enumerate() {
-        if !spec.items("versions").iter().any(|version| version.text("name") == *stored) {
+        if !names.contains(stored) {
             let detail = format!(
                 "missing from spec.versions; {stored} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in {stored} and removes {stored} from status.storedVersions"
             );
@@ -70,10 +71,10 @@ pub fn check_update_with(new: &Value, old: &Value, behavior: Behavior) -> Vec<Fi
             ));
         }
     }
-    errors
+    errors.into_vec()
 }
 
-fn check_spec(object: &Value, behavior: Behavior, errors: &mut Vec<FieldError>) {
+fn check_spec(object: &Value, behavior: Behavior, errors: &mut FieldErrors) {
     let spec = object.get("spec").unwrap_or(&Value::Null);
     let group = spec.text("group");
     match group.as_str() {
@@ -106,9 +107,9 @@ fn check_spec(object: &Value, behavior: Behavior, errors: &mut Vec<FieldError>) 
     schema_check::check(spec, behavior, errors);
 }
 
-fn check_versions(spec: &Value, errors: &mut Vec<FieldError>) {
+fn check_versions(spec: &Value, errors: &mut FieldErrors) {
     let versions = spec.items("versions");
-    let mut seen: Vec<Text> = Vec::new();
+    let (mut seen, mut names) = (Seen::default(), Vec::new());
     for (at, version) in versions.iter().enumerate() {
         let path = format!("spec.versions[{at}]");
         let name = version.text("name");
@@ -119,7 +120,7 @@ fn check_versions(spec: &Value, errors: &mut Vec<FieldError>) {
                 errors.push(FieldError::invalid(format!("{path}.name"), &name.clone().into(), LABEL_FAULT))
             }
         }
-        if seen.contains(&name) {
+        if !seen.insert(name.clone()) {
             errors.push(FieldError::invalid(
                 "spec.versions",
                 &name.clone().into(),
@@ -142,24 +143,24 @@ fn check_versions(spec: &Value, errors: &mut Vec<FieldError>) {
             check_column(column, &format!("{path}.additionalPrinterColumns[{index}]"), errors);
         }
         check_selectable(version, &path, errors);
-        seen.push(name);
+        names.push(name);
     }
     if versions.iter().filter(|version| version.flag("storage")).count() != 1 {
-        let names = Value::array(seen.into_iter().map(Value::from));
+        let names = Value::array(names.into_iter().map(Value::from));
         let detail = "must have exactly one version marked as storage version";
         errors.push(FieldError::invalid("spec.versions", &names, detail));
     }
 }
 
-fn check_warning(words: &str, path: &str, errors: &mut Vec<FieldError>) {
+fn check_warning(words: &str, path: &str, errors: &mut FieldErrors) {
     if words.len() > 256 || words.chars().any(char::is_control) {
         let detail = "must only contain printable characters, and no more than 256 bytes";
         errors.push(FieldError::invalid(format!("{path}.deprecationWarning"), &words.into(), detail));
     }
 }
 
-fn check_names(names: &Value, errors: &mut Vec<FieldError>) {
-    let label = |field: String, text: &Text, kind: Case, errors: &mut Vec<FieldError>| {
+fn check_names(names: &Value, errors: &mut FieldErrors) {
+    let label = |field: String, text: &Text, kind: Case, errors: &mut FieldErrors| {
         let (written, detail) = match kind {
             Case::Lower => (text.clone(), LABEL_FAULT.to_string()),
             Case::Mixed => (
@@ -201,7 +202,7 @@ enum Case {
     Mixed,
 }
 
-fn check_subresources(of: &Value, path: &str, errors: &mut Vec<FieldError>) {
+fn check_subresources(of: &Value, path: &str, errors: &mut FieldErrors) {
     let Some(scale) = of.get("scale").filter(|scale| !scale.is_null()) else { return };
     for (name, roots, is_required) in [
         ("specReplicasPath", &["spec"][..], true),
@@ -227,7 +228,7 @@ fn check_subresources(of: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn check_column(column: &Value, path: &str, errors: &mut Vec<FieldError>) {
+fn check_column(column: &Value, path: &str, errors: &mut FieldErrors) {
     for name in ["name", "type", "jsonPath"] {
         if column.text(name).is_empty() {
             errors.push(FieldError::required(format!("{path}.{name}"), ""));
@@ -250,7 +251,7 @@ fn check_column(column: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn check_selectable(version: &Value, path: &str, errors: &mut Vec<FieldError>) {
+fn check_selectable(version: &Value, path: &str, errors: &mut FieldErrors) {
     let fields = version.items("selectableFields");
     if fields.len() > MOST_SELECTABLE {
         errors.push(FieldError::too_many(
@@ -260,7 +261,7 @@ fn check_selectable(version: &Value, path: &str, errors: &mut Vec<FieldError>) {
         ));
     }
     let schema = version.at(["schema", "openAPIV3Schema"]).unwrap_or(&Value::Null);
-    let mut seen: Vec<Text> = Vec::new();
+    let mut seen = Seen::default();
     for (at, field) in fields.iter().enumerate() {
         let text = field.text("jsonPath");
         let path = format!("{path}.selectableFields[{at}].jsonPath");
@@ -303,14 +304,13 @@ fn check_selectable(version: &Value, path: &str, errors: &mut Vec<FieldError>) {
                 errors.push(FieldError::invalid(path.clone(), &text.clone().into(), detail));
             }
         }
-        if seen.contains(&text) {
+        if !seen.insert(text.clone()) {
             errors.push(FieldError::duplicate(path, &text.clone().into()));
         }
-        seen.push(text);
     }
 }
 
-fn check_conversion(of: &Value, errors: &mut Vec<FieldError>) {
+fn check_conversion(of: &Value, errors: &mut FieldErrors) {
     let webhook = of.get("webhook").filter(|webhook| !webhook.is_null());
     match of.text("strategy").as_str() {
         "" if of.is_null() => {}
@@ -329,7 +329,7 @@ fn check_conversion(of: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn check_webhook(webhook: &Value, errors: &mut Vec<FieldError>) {
+fn check_webhook(webhook: &Value, errors: &mut FieldErrors) {
     let client = webhook.get("clientConfig").unwrap_or(&Value::Null);
     let path = "spec.conversion.webhook.clientConfig";
     let (url, service) = (client.text("url"), client.get("service").filter(|service| !service.is_null()));
@@ -369,9 +369,10 @@ fn check_webhook(webhook: &Value, errors: &mut Vec<FieldError>) {
         }
     }
     let versions = webhook.texts("conversionReviewVersions");
+    let mut seen = Seen::default();
     for (at, version) in versions.iter().enumerate() {
         let field = || format!("spec.conversion.webhook.conversionReviewVersions[{at}]");
-        if versions.iter().take(at).any(|other| other == version) {
+        if !seen.insert(version) {
             errors.push(FieldError::invalid(field(), &version.clone().into(), "duplicate version"));
         } else if !is_label(version) {
             errors.push(FieldError::invalid(field(), &version.clone().into(), LABEL_FAULT));
@@ -387,7 +388,7 @@ fn check_webhook(webhook: &Value, errors: &mut Vec<FieldError>) {
 }
 
 /// Groups of the Kubernetes project require an approval annotation.
-fn check_approval(object: &Value, errors: &mut Vec<FieldError>) {
+fn check_approval(object: &Value, errors: &mut FieldErrors) {
     let group = object.at(["spec", "group"]).and_then(Value::as_str).unwrap_or_default();
     let is_protected = ["k8s.io", "kubernetes.io"]
         .iter()

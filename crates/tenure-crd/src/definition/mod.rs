@@ -14,8 +14,8 @@ pub use change::merge_changes;
 pub use check::{check_create, check_create_with, check_update, check_update_with};
 pub use version::Version;
 
-use super::{Behavior, node::Node};
-use std::sync::Arc;
+use super::Behavior;
+use std::{collections::HashMap, sync::Arc};
 use tenure_meta::{Row, Scope};
 use tenure_schema::{Schema, SchemaError, TypeRef, crd};
 use tenure_value::{Text, Value};
@@ -146,8 +146,11 @@ impl Definition {
         let spec = object.get("spec").unwrap_or(&Value::Null);
         let (group, names) = (spec.text("group"), spec.get("names").unwrap_or(&Value::Null));
         let mut versions: Vec<Version> = Vec::new();
+        let mut nodes = HashMap::new();
         for version in spec.items("versions") {
-            versions.push(Version::read(&group, version, spec, &versions, behavior));
+            let version = Version::read(&group, version, spec, &nodes, behavior);
+            nodes.insert(version.schema().clone(), version.node.clone());
+            versions.push(version);
         }
         let storage = versions.iter().position(|version| version.is_storage).unwrap_or(0);
         Ok(Definition {
@@ -222,10 +225,4 @@ fn conversion(of: &Value) -> Conversion {
         ca_bundle: client.text("caBundle"),
         review_versions: webhook.texts("conversionReviewVersions"),
     }))
-}
-
-/// Returns the compiled schema of a version, shared with an earlier version that has the same schema.
-fn shared_node(schema: &Value, earlier: &[Version], behavior: Behavior) -> Arc<Node> {
-    let same = earlier.iter().find(|version| version.schema() == schema);
-    same.map_or_else(|| Arc::new(Node::root(schema, behavior)), |version| version.node.clone())
 }

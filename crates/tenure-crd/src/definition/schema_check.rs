@@ -2,13 +2,18 @@
 //! patterns, defaults and rules. A schema shared by all versions is reported once, at the path that
 //! kube-apiserver uses.
 
-use crate::{Behavior, fill, node::Identity, node::Node, pattern::Pattern, prune, rules, validate};
-use tenure_meta::{FieldError, FieldErrorKind, FieldPath, Previous, Row};
+use crate::{
+    Behavior, fill,
+    node::{Additional, Node},
+    pattern::Pattern,
+    prune, rules, validate,
+};
+use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, FieldPath, Previous, Row};
 use tenure_schema::crd;
 use tenure_value::{Object, Value};
 
 /// Validates the schemas of all versions.
-pub(super) fn check(spec: &Value, behavior: Behavior, errors: &mut Vec<FieldError>) {
+pub(super) fn check(spec: &Value, behavior: Behavior, errors: &mut FieldErrors) {
     let versions = spec.items("versions");
     let schemas: Vec<Option<&Value>> = versions
         .iter()
@@ -32,7 +37,7 @@ pub(super) fn check(spec: &Value, behavior: Behavior, errors: &mut Vec<FieldErro
 }
 
 /// Validates one schema; if its structure is invalid, nothing else is checked.
-fn check_schema(schema: &Value, root: &str, behavior: Behavior, errors: &mut Vec<FieldError>) {
+fn check_schema(schema: &Value, root: &str, behavior: Behavior, errors: &mut FieldErrors) {
     let mut violations = crd::check_structural_at(schema, root);
     if !behavior.reject_unappliable_lists {
         violations.retain(|violation| violation.rule == crd::Rule::Kubernetes);
@@ -47,41 +52,44 @@ fn check_schema(schema: &Value, root: &str, behavior: Behavior, errors: &mut Vec
     }
     let start = errors.len();
     let path = FieldPath::root();
-    check_node(schema, Identity::Root, behavior, &path.field(root), errors);
+    let node = Node::root(schema, behavior);
+    check_node(schema, Some(&node), &path.field(root), errors);
     if errors.len() == start {
-        rules::check_definition(&Node::root(schema, behavior), schema, root, errors);
+        rules::check_definition(&node, schema, root, errors);
     }
 }
 
-fn check_node(
-    schema: &Value,
-    identity: Identity,
-    behavior: Behavior,
-    path: &FieldPath<'_>,
-    errors: &mut Vec<FieldError>,
-) {
+/// Checks a schema and those below it. The compiled node comes along, so that each schema is compiled once; schemas inside
+/// junctors have none, since a structural schema has no defaults there.
+fn check_node(schema: &Value, node: Option<&Node>, path: &FieldPath<'_>, errors: &mut FieldErrors) {
     let Some(from) = schema.as_object() else { return };
     check_values(from, path, errors);
-    if let Some(default) = from.get("default").filter(|default| !default.is_null()) {
-        check_default((schema, default), identity, behavior, &path.field("default"), errors);
+    if let (Some(node), Some(default)) = (node, from.get("default").filter(|default| !default.is_null())) {
+        check_default(node, default, &path.field("default"), errors);
     }
     for (name, below) in from.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        check_node(below, Identity::None, behavior, &path.field("properties").key(name), errors);
+        let node = node.and_then(|node| node.field(name));
+        check_node(below, node, &path.field("properties").key(name), errors);
     }
     for name in ["items", "additionalProperties", "not"] {
         if let Some(below @ Value::Object(_)) = from.get(name) {
-            check_node(below, Identity::None, behavior, &path.field(name), errors);
+            let node = node.and_then(|node| match (name, &node.additional) {
+                ("items", _) => node.items.as_deref(),
+                ("additionalProperties", Additional::Each(below)) => Some(&**below),
+                _ => None,
+            });
+            check_node(below, node, &path.field(name), errors);
         }
     }
     for name in ["allOf", "anyOf", "oneOf"] {
         let below = from.get(name).and_then(Value::as_array);
         for (at, below) in below.map(|items| items.items()).unwrap_or_default().iter().enumerate() {
-            check_node(below, Identity::None, behavior, &path.field(name).index(at), errors);
+            check_node(below, None, &path.field(name).index(at), errors);
         }
     }
 }
 
-fn check_values(from: &Object, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
+fn check_values(from: &Object, path: &FieldPath<'_>, errors: &mut FieldErrors) {
     if let Some(pattern) = from.get("pattern").and_then(Value::as_str)
         && let Some(why) = Pattern::fault(pattern)
     {
@@ -91,26 +99,22 @@ fn check_values(from: &Object, path: &FieldPath<'_>, errors: &mut Vec<FieldError
 }
 
 /// A default must be pruned, valid, and satisfy the rules.
-fn check_default(
-    (schema, default): (&Value, &Value),
-    identity: Identity,
-    behavior: Behavior,
-    path: &FieldPath<'_>,
-    errors: &mut Vec<FieldError>,
-) {
-    let node = Node::compile(schema, identity, behavior);
+fn check_default(node: &Node, default: &Value, path: &FieldPath<'_>, errors: &mut FieldErrors) {
     let mut dropped = Vec::new();
-    prune::prune(&node, default, Previous::UNKNOWN, &FieldPath::root(), &mut dropped);
+    prune::prune(node, default, Previous::UNKNOWN, &FieldPath::root(), &mut dropped);
     if !dropped.is_empty() {
         let detail = format!("must not have fields that the schema does not name: {}", dropped.join(", "));
         errors.push(FieldError::invalid(path, default, &detail));
     }
-    let filled = fill::fill(&node, default, Previous::UNKNOWN).unwrap_or_else(|| default.clone());
-    let mut inner = Vec::new();
-    validate::check(&node, &filled, None, &FieldPath::root(), &mut inner);
+    let filled = match fill::fill(node, default, Previous::UNKNOWN) {
+        Ok(filled) => filled.unwrap_or_else(|| default.clone()),
+        Err(error) => return errors.push(FieldError::invalid(path, default, error.to_string())),
+    };
+    let mut inner = FieldErrors::default();
+    validate::check(node, &filled, None, &FieldPath::root(), &mut inner);
     if inner.is_empty() {
         let mut budget = rules::Budget::of_object();
-        rules::check(&node, &filled, None, &FieldPath::root(), &mut budget, &mut inner);
+        rules::check(node, &filled, None, &FieldPath::root(), &mut budget, &mut inner);
     }
-    errors.extend(inner.into_iter().map(|error| error.below(path)));
+    errors.extend(inner.into_vec().into_iter().map(|error| error.below(path)));
 }

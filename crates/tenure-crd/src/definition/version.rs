@@ -1,6 +1,5 @@
 //! A version of a custom resource: its schema, its columns, and the processing of its objects.
 
-use super::shared_node;
 use crate::{
     Behavior, fill, metadata,
     node::{self, Node},
@@ -10,8 +9,10 @@ use crate::{
     table::{self, Column},
     validate,
 };
-use std::sync::Arc;
-use tenure_meta::{DecodeError, Decoded, FieldError, FieldPath, Previous, Row, ScalePaths, Timestamp};
+use std::{collections::HashMap, sync::Arc};
+use tenure_meta::{
+    DecodeError, Decoded, FieldError, FieldErrors, FieldPath, Previous, Row, ScalePaths, Timestamp,
+};
 use tenure_value::{Text, Value};
 
 const RULES_NOT_CHECKED: &str = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
@@ -53,7 +54,7 @@ impl Version {
         group: &str,
         version: &Value,
         spec: &Value,
-        earlier: &[Version],
+        earlier: &HashMap<Value, Arc<Node>>,
         behavior: Behavior,
     ) -> Version {
         let name = version.text("name");
@@ -86,7 +87,7 @@ impl Version {
                 .iter()
                 .filter_map(|field| SimplePath::parse(&field.text("jsonPath")))
                 .collect(),
-            node: shared_node(&schema, earlier, behavior),
+            node: earlier.get(&schema).cloned().unwrap_or_else(|| Arc::new(Node::root(&schema, behavior))),
             name,
             schema,
         }
@@ -137,7 +138,12 @@ impl Version {
         strict_errors.extend(dropped.iter().map(|path| format!("unknown field \"{path}\"")));
         strict_errors.sort();
         strict_errors.dedup();
-        value = fill::fill(&self.node, &value, before).unwrap_or(value);
+        value = match fill::fill(&self.node, &value, before) {
+            Ok(filled) => filled.unwrap_or(value),
+            Err(error) => {
+                return Err(Box::new(DecodeError { path: String::new(), message: error.to_string() }));
+            }
+        };
         Ok(Decoded { value, strict_errors, warnings })
     }
 
@@ -146,7 +152,7 @@ impl Version {
     pub fn read_stored(&self, object: &Value) -> Value {
         let value = self.trim(object);
         let value = node::drop_nulls(&self.node, &value, Previous::UNKNOWN).unwrap_or(value);
-        fill::fill(&self.node, &value, Previous::UNKNOWN).unwrap_or(value)
+        fill::fill_stored(&self.node, &value).unwrap_or(value)
     }
 
     /// Returns a complete object as the next read returns it: without any `null` that is not allowed, which
@@ -174,18 +180,18 @@ impl Version {
     }
 
     fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
-        let mut errors = Vec::new();
+        let mut errors = FieldErrors::default();
         let root = FieldPath::root();
         validate::check(&self.node, object, old, &root, &mut errors);
         if !self.node.rules_within {
-            return errors;
+            return errors.into_vec();
         }
         if !errors.is_empty() {
             errors.push(FieldError::invalid("<nil>", &Value::Null, RULES_NOT_CHECKED));
-            return errors;
+            return errors.into_vec();
         }
         rules::check(&self.node, object, old, &root, &mut Budget::of_object(), &mut errors);
-        errors
+        errors.into_vec()
     }
 
     /// Whether there are transition rules.

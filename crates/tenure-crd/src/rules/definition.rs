@@ -8,7 +8,7 @@ use crate::{
     path::SimplePath,
 };
 use tenure_cel::excess;
-use tenure_meta::{FieldError, FieldErrorKind, FieldPath, Row};
+use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, FieldPath, Row};
 use tenure_value::{Value, json};
 
 /// The maximum estimated cost of a rule, over all values that it is evaluated for.
@@ -22,7 +22,7 @@ const MOST_EXPENSIVE: usize = 4;
 const ADVICE: &str = "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)";
 
 /// Validates the rules of a schema.
-pub fn check_definition(node: &Node, schema: &Value, root: &str, errors: &mut Vec<FieldError>) {
+pub fn check_definition(node: &Node, schema: &Value, root: &str, errors: &mut FieldErrors) {
     let path = FieldPath::root();
     let mut check = Check { errors, total: 0, expensive: Vec::new() };
     check.node(node, schema, &Place { count: Some(1), uncorrelatable: None }, &path.field(root));
@@ -58,7 +58,7 @@ impl Place {
 }
 
 struct Check<'f> {
-    errors: &'f mut Vec<FieldError>,
+    errors: &'f mut FieldErrors,
     total: u64,
     /// The most expensive rules, in descending order.
     expensive: Vec<(String, u64)>,

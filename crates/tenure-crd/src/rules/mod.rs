@@ -21,7 +21,7 @@ use super::{
     validate::{Correlated, MOST_FAULTS},
 };
 use tenure_cel::Error;
-use tenure_meta::{FieldError, FieldPath};
+use tenure_meta::{FieldError, FieldErrors, FieldPath};
 use tenure_value::Value;
 
 /// The maximum length of a message from an expression, in bytes.
@@ -38,7 +38,7 @@ pub fn check(
     old: Option<&Value>,
     path: &FieldPath<'_>,
     budget: &mut Budget,
-    errors: &mut Vec<FieldError>,
+    errors: &mut FieldErrors,
 ) {
     if !node.rules_within || value.is_null() || errors.len() >= MOST_FAULTS {
         return;
@@ -83,7 +83,7 @@ fn check_rule(
     unchanged: bool,
     path: &FieldPath<'_>,
     budget: &mut Budget,
-    errors: &mut Vec<FieldError>,
+    errors: &mut FieldErrors,
 ) {
     let place = match SimplePath::parse(&rule.field_path) {
         Some(below) => {

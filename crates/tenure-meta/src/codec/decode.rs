@@ -8,6 +8,9 @@ use crate::{
 use tenure_schema::UnknownFields;
 use tenure_value::{Object, Value};
 
+/// How many unknown fields of a document are reported.
+pub const MAX_STRICT_ERRORS: usize = 100;
+
 /// A document that was read as an object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoded {
@@ -170,7 +173,9 @@ impl Decoder<'_> {
                 }
                 None if of.unknown == UnknownFields::Preserved => walk.keep(),
                 None => {
-                    self.strict_errors.push(format!("unknown field \"{}\"", path.field(name)));
+                    if self.strict_errors.len() < MAX_STRICT_ERRORS {
+                        self.strict_errors.push(format!("unknown field \"{}\"", path.field(name)));
+                    }
                     walk.skip();
                 }
             }

@@ -6,6 +6,6 @@ mod decode;
 mod encode;
 mod shape;
 
-pub use decode::{DecodeError, Decoded, decode, decode_at};
+pub use decode::{DecodeError, Decoded, MAX_STRICT_ERRORS, decode, decode_at};
 pub use encode::{EmptyLists, Encoder, NoRules, NodeRules, Walk, is_absent};
 pub use shape::{Absent, FieldShape, ScalarShape, Shape, ShapeId, Shapes, StructShape, is_zero};

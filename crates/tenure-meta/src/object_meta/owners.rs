@@ -1,19 +1,21 @@
 //! Duplicate owner references.
 
+use crate::Seen;
 use tenure_value::{Object, Value};
 
 /// Removes all but the first reference to each owner, and returns a warning where there were more.
 pub fn one_reference_per_owner(object: Value) -> (Value, Vec<String>) {
     let owners = object.at(["metadata", "ownerReferences"]).and_then(Value::as_array);
     let (Some(owners), Some(fields)) = (owners, object.as_object()) else { return (object, Vec::new()) };
+    let (mut seen, mut seen_again) = (Seen::default(), Seen::default());
     let mut kept: Vec<&Value> = Vec::new();
-    let mut repeated: Vec<String> = Vec::new();
-    let uid = |owner: &Value| owner.get("uid").and_then(Value::as_str).unwrap_or_default().to_string();
+    let mut repeated: Vec<&str> = Vec::new();
     for owner in owners {
-        match kept.iter().any(|other| uid(other) == uid(owner)) {
-            true if !repeated.contains(&uid(owner)) => repeated.push(uid(owner)),
-            true => {}
-            false => kept.push(owner),
+        let uid = owner.get("uid").and_then(Value::as_str).unwrap_or_default();
+        if seen.insert(uid) {
+            kept.push(owner);
+        } else if seen_again.insert(uid) {
+            repeated.push(uid);
         }
     }
     if repeated.is_empty() {

@@ -1,6 +1,6 @@
 //! Validation of metadata: name, labels, annotations, finalizers, owners, and which of them an update may change.
 
-use crate::{FieldError, FieldErrorKind, FieldPath, NameFormat, Resource, Scope, format};
+use crate::{FieldError, FieldErrorKind, FieldErrors, FieldPath, NameFormat, Resource, Scope, format};
 use tenure_value::{Object, Value};
 
 /// How long all annotations of an object may be together.
@@ -23,7 +23,7 @@ fn items<'o>(of: &'o Object, name: &str) -> &'o [Value] {
 }
 
 /// Checks the metadata of an object that is to be created.
-pub fn check(resource: &Resource, object: &Value, errors: &mut Vec<FieldError>) {
+pub fn check(resource: &Resource, object: &Value, errors: &mut FieldErrors) {
     check_new(&Rules::of(resource), object, errors);
 }
 
@@ -34,9 +34,9 @@ pub fn check_embedded(metadata: &Object) -> Vec<FieldError> {
     let metadata = named(named(metadata.clone(), "name"), "namespace");
     let object = Value::object([("metadata", Value::from(metadata))]);
     let rules = Rules { names: NameFormat::Subdomain, scope: Scope::Namespaced, plain_finalizers: true };
-    let mut errors = Vec::new();
+    let mut errors = FieldErrors::default();
     check_new(&rules, &object, &mut errors);
-    errors
+    errors.into_vec()
 }
 
 /// What the kind of an object says of its metadata.
@@ -57,7 +57,7 @@ impl Rules {
     }
 }
 
-fn check_new(rules: &Rules, object: &Value, errors: &mut Vec<FieldError>) {
+fn check_new(rules: &Rules, object: &Value, errors: &mut FieldErrors) {
     let of = metadata(object);
     let (name, prefix, names) = (text(&of, "name"), text(&of, "generateName"), rules.names);
     let mut invalid = |path: &str, value: &str, fault: Option<String>| {
@@ -93,7 +93,7 @@ fn check_new(rules: &Rules, object: &Value, errors: &mut Vec<FieldError>) {
 }
 
 /// Kinds whose name follows from what they hold.
-fn named_by_content(names: NameFormat, object: &Value, name: &str, errors: &mut Vec<FieldError>) {
+fn named_by_content(names: NameFormat, object: &Value, name: &str, errors: &mut FieldErrors) {
     let at = |path: &[&str]| object.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default();
     let (expected, words) = match names {
         NameFormat::Definition => (
@@ -112,7 +112,7 @@ fn named_by_content(names: NameFormat, object: &Value, name: &str, errors: &mut 
 }
 
 /// Checks what create and update have in common.
-fn parts(rules: &Rules, of: &Object, errors: &mut Vec<FieldError>) {
+fn parts(rules: &Rules, of: &Object, errors: &mut FieldErrors) {
     if of.get("generation").and_then(Value::as_i64).is_some_and(|generation| generation < 0) {
         let value = of.get("generation").cloned().unwrap_or_default();
         errors.push(FieldError::invalid("metadata.generation", &value, "must be greater than or equal to 0"));
@@ -150,7 +150,7 @@ fn parts(rules: &Rules, of: &Object, errors: &mut Vec<FieldError>) {
 }
 
 /// Checks keys and values of labels.
-pub fn labels(path: &FieldPath<'_>, labels: Option<&Value>, errors: &mut Vec<FieldError>) {
+pub fn labels(path: &FieldPath<'_>, labels: Option<&Value>, errors: &mut FieldErrors) {
     for (key, value) in labels.and_then(Value::as_object).map(Object::fields).unwrap_or_default() {
         if let Some(fault) = format::qualified_name(key) {
             errors.push(FieldError::invalid(path.to_string(), &key.clone().into(), fault));
@@ -162,7 +162,7 @@ pub fn labels(path: &FieldPath<'_>, labels: Option<&Value>, errors: &mut Vec<Fie
 }
 
 /// Checks the keys of annotations, and how long they are together.
-pub fn annotations(path: &str, annotations: Option<&Value>, errors: &mut Vec<FieldError>) {
+pub fn annotations(path: &str, annotations: Option<&Value>, errors: &mut FieldErrors) {
     let mut bytes = 0;
     for (key, value) in annotations.and_then(Value::as_object).map(Object::fields).unwrap_or_default() {
         bytes += key.len() + value.as_str().map_or(0, str::len);
@@ -187,7 +187,7 @@ pub fn version_fault(api_version: &str) -> Option<&'static str> {
     too_many.then_some("must be a version, or a group and a version with one slash between them")
 }
 
-fn owners(of: &Object, errors: &mut Vec<FieldError>) {
+fn owners(of: &Object, errors: &mut FieldErrors) {
     let owners = items(of, "ownerReferences");
     for owner in owners {
         for name in ["apiVersion", "kind", "name", "uid"] {
@@ -215,7 +215,7 @@ fn owners(of: &Object, errors: &mut Vec<FieldError>) {
 }
 
 /// Checks the metadata of an object that is to replace another.
-pub fn check_update(resource: &Resource, old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
+pub fn check_update(resource: &Resource, old: &Value, new: &Value, errors: &mut FieldErrors) {
     let rules = &Rules::of(resource);
     let (before, after) = (metadata(old), metadata(new));
     parts(rules, &after, errors);

@@ -106,7 +106,8 @@ pub(super) async fn release(world: &World, key: &str) -> Result<Outcome, ApiErro
     let uid = meta_text(&live.object, "uid").to_string();
     let mut blocked = false;
     let dependents = world.owners().of(&uid);
-    for dependent in dependents {
+    // An object that owns itself does not wait for itself.
+    for dependent in dependents.into_iter().filter(|dependent| dependent != key) {
         let Some(of) = Target::of_key(&objects.catalog, &dependent) else { continue };
         if finalizer == ORPHAN {
             let Some(object) = objects.read(&of).await? else { continue };

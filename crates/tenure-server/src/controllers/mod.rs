@@ -8,6 +8,7 @@
 mod aggregation;
 mod custom_resources;
 mod default_objects;
+mod events;
 mod garbage_collection;
 mod namespaces;
 mod owner_graph;
@@ -109,12 +110,20 @@ pub(crate) fn start(
     writer: Arc<Writer>,
     defaults: Arc<DefaultObjects>,
     controllers: Controllers,
+    event_ttl: Option<Duration>,
     mut stopping: tokio::sync::watch::Receiver<bool>,
 ) {
     tokio::spawn(async move {
+        let expire = async {
+            match event_ttl {
+                Some(ttl) => events::expire(&writer, ttl).await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             () = run(&writer, &defaults, controllers) => {}
             () = drop_idle(&writer) => {}
+            () = expire => {}
             _ = stopping.changed() => {}
         }
     });

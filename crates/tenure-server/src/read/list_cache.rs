@@ -17,8 +17,8 @@ use std::{
     task::{Context, Waker},
 };
 use tenure_catalog::{Cache, Target};
-use tenure_http::{Encoding, Format, Response};
-use tenure_meta::ApiError;
+use tenure_http::{Encoding, Format, MemoryBudget, Reservation, Response};
+use tenure_meta::{ApiError, Reason};
 use tenure_store::{Entry, Revision, Store, Watch, WatchRequest};
 
 /// The most bytes of all lists together; a longer one is not kept.
@@ -209,11 +209,15 @@ impl Reader {
             && let Some(revision) = list.holds(&*self.objects.store, scan.at()).await?
         {
             let metadata = ListMetadata { revision, ..ListMetadata::default() };
-            return list_of(handler, format, list.bytes(), &metadata);
+            let mut response = list_of(handler, format, list.bytes(), &metadata)?;
+            // The bytes are those of the cache, however many clients read them.
+            response.memory = Some(self.memory.reservation());
+            return Ok(response);
         }
         let separator: &[u8] = if format.encoding == Encoding::Protobuf { b"" } else { b"," };
         let mut builder = ListBuilder::new(former, separator);
         scan.read().await?;
+        let memory = self.reserve_list(scan.at_hand())?;
         let (mut rest, mut encoded) = (scan.at_hand(), 0);
         while let [entry, after @ ..] = rest {
             match builder.take_piece(rest) {
@@ -240,9 +244,27 @@ impl Reader {
         // Without a watch, the next list can still reuse the pieces.
         let watch = Mutex::new(self.objects.store.watch(watch).await.ok());
         let list = CachedList { pieces: builder.pieces, separator, watch };
-        let response = list_of(handler, format, list.bytes(), &metadata);
+        let mut response = list_of(handler, format, list.bytes(), &metadata)?;
+        response.memory = memory;
         self.list_cache.0.insert(&key, Arc::new(list));
-        response
+        Ok(response)
+    }
+
+    /// Reserves the memory of a large list before it is built.
+    fn reserve_list(&self, entries: &[Entry]) -> Result<Option<Reservation>, ApiError> {
+        let bytes = entries.iter().map(|entry| entry.value.len()).sum();
+        if bytes <= MemoryBudget::SMALL {
+            return Ok(None);
+        }
+        match self.memory.reserve(bytes) {
+            Some(memory) => Ok(Some(memory)),
+            None => {
+                let why = "the server has too many large responses in flight, try again later";
+                let mut error = ApiError::new(Reason::TooManyRequests, why);
+                error.retry_after = Some(1);
+                Err(error)
+            }
+        }
     }
 }
 

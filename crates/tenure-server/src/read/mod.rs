@@ -23,7 +23,7 @@ pub(crate) use scan::parse_version;
 pub(crate) use selection::Selection;
 use std::sync::Arc;
 use tenure_catalog::{Objects, Target};
-use tenure_http::{Metrics, Request, Response};
+use tenure_http::{MemoryBudget, Metrics, Request, Response};
 use tenure_meta::ApiError;
 
 /// Answers reads.
@@ -34,6 +34,8 @@ pub(crate) struct Reader {
     event_cache: EventCache,
     list_cache: ListCache,
     fields_v1_cache: FieldsV1Cache,
+    /// The memory of lists that are being built and sent.
+    memory: MemoryBudget,
     /// Becomes true when the server stops, which ends all watches.
     stopping: tokio::sync::watch::Receiver<bool>,
 }
@@ -42,6 +44,7 @@ impl Reader {
     pub fn new(
         objects: Arc<Objects>,
         metrics: Arc<Metrics>,
+        memory: MemoryBudget,
         stopping: tokio::sync::watch::Receiver<bool>,
     ) -> Arc<Reader> {
         Arc::new(Reader {
@@ -51,6 +54,7 @@ impl Reader {
             event_cache: EventCache::default(),
             list_cache: ListCache::default(),
             fields_v1_cache: FieldsV1Cache::default(),
+            memory,
             stopping,
         })
     }

@@ -2,7 +2,7 @@
 
 use super::{request::WriteRequest, retry::MODIFIED};
 use crate::read::parse_version;
-use std::sync::atomic::Ordering::Relaxed;
+use std::{collections::HashMap, sync::atomic::Ordering::Relaxed};
 use tenure_apply::{ApplyError, Conflict, Conflicts, Live, Managers, Owner, Presence, Reset, Write};
 use tenure_catalog::{Endpoint, KindVersions, Target, object::Stored};
 use tenure_http::query::manager_fault;
@@ -127,8 +127,10 @@ fn conflict(target: &Target, conflicts: &Conflicts) -> ApiError {
         ("namespace", Value::from(target.namespace.clone())),
         ("name", Value::from(target.name.clone())),
     ]);
+    let by_path: HashMap<String, &Conflict> =
+        conflicts.iter().map(|conflict| (conflict.path.to_string(), conflict)).collect();
     let causes = conflicts.causes().into_iter().map(|cause| {
-        let about = conflicts.iter().find(|conflict| conflict.path.to_string() == cause.field);
+        let about = by_path.get(&cause.field);
         Cause {
             reason: "FieldManagerConflict".into(),
             message: cause.message,

@@ -39,25 +39,68 @@ impl TextErrors {
 
 /// Sorts errors by their places in the text; the content of an unknown field is skipped.
 fn in_order(text: &[u8], duplicates: &[String], unknown: &[String]) -> Vec<String> {
+    fn by_path<'e>(errors: &'e [String], what: &str) -> HashMap<u64, &'e String> {
+        let path = |error: &'e String| error.strip_prefix(what)?.strip_prefix(" field \"")?.strip_suffix('"');
+        errors.iter().filter_map(|error| Some((fnv(FNV_START, path(error)?), error))).collect()
+    }
     let mut order = Order {
-        duplicates: duplicates.iter().collect(),
-        unknown: unknown.iter().collect(),
+        duplicates: by_path(duplicates, "duplicate"),
+        unknown: by_path(unknown, "unknown"),
         seen: HashMap::new(),
         reported: Vec::new(),
     };
-    Walk { text, at: 0 }.value("", &mut order, Content::Counts);
-    let known: HashSet<String> = order.reported.iter().cloned().collect();
-    let rest = unknown.iter().filter(|words| !known.contains(*words)).cloned();
-    let rest: Vec<String> = rest.collect();
-    order.reported.into_iter().chain(rest).collect()
+    Walk { text, at: 0 }.value(PathHash::default(), &mut order, Content::Counts);
+    let known: HashSet<&String> = order.reported.iter().copied().collect();
+    let rest = unknown.iter().filter(|error| !known.contains(error));
+    order.reported.iter().copied().chain(rest).cloned().collect()
 }
 
-struct Order<'c> {
-    duplicates: HashSet<&'c String>,
-    unknown: HashSet<&'c String>,
+/// The FNV-1a hash of no text.
+const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// Returns the hash of a text that follows one with a given hash.
+fn fnv(hash: u64, text: &str) -> u64 {
+    text.bytes().fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// The hash of a path, which grows with the path: comparing whole paths at every field would cost the length of the path each
+/// time. Paths that collide only confuse the order of two errors.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct PathHash {
+    /// As errors about unknown fields write it.
+    plain: u64,
+    /// As errors about duplicate fields write it, with escapes.
+    escaped: u64,
+}
+
+impl Default for PathHash {
+    fn default() -> PathHash {
+        PathHash { plain: FNV_START, escaped: FNV_START }
+    }
+}
+
+impl PathHash {
+    /// Returns the hash of the path followed by a text.
+    fn with(self, text: &str) -> PathHash {
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\');
+        let quoted = if is_plain { String::new() } else { format!("{text:?}") };
+        let escaped = if is_plain { text } else { &quoted[1..quoted.len() - 1] };
+        PathHash { plain: fnv(self.plain, text), escaped: fnv(self.escaped, escaped) }
+    }
+
+    /// Returns the path of a field.
+    fn field(self, name: &str) -> PathHash {
+        if self == PathHash::default() { self.with(name) } else { self.with(".").with(name) }
+    }
+}
+
+/// Where the errors stand, by their paths.
+struct Order<'e> {
+    duplicates: HashMap<u64, &'e String>,
+    unknown: HashMap<u64, &'e String>,
     /// How often each field was seen.
-    seen: HashMap<String, usize>,
-    reported: Vec<String>,
+    seen: HashMap<u64, usize>,
+    reported: Vec<&'e String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,21 +111,18 @@ enum Content {
 
 impl Order<'_> {
     /// Records a field; returns whether its content counts.
-    fn field(&mut self, path: &str) -> Content {
-        let times = self.seen.entry(path.to_string()).or_insert(0);
+    fn field(&mut self, path: PathHash) -> Content {
+        let (unknown, duplicate) = (self.unknown.get(&path.plain), self.duplicates.get(&path.escaped));
+        if unknown.is_none() && duplicate.is_none() {
+            return Content::Counts;
+        }
+        let times = self.seen.entry(path.plain).or_insert(0);
         *times += 1;
-        let unknown = format!("unknown field \"{path}\"");
-        if self.unknown.contains(&unknown) {
-            if *times == 1 {
-                self.reported.push(unknown);
-            }
-            return Content::Skipped;
+        match (unknown, duplicate, *times) {
+            (Some(error), _, 1) | (None, Some(error), 2) => self.reported.push(error),
+            _ => {}
         }
-        let duplicate = format!("duplicate field {path:?}");
-        if *times == 2 && self.duplicates.contains(&duplicate) {
-            self.reported.push(duplicate);
-        }
-        Content::Counts
+        if unknown.is_some() { Content::Skipped } else { Content::Counts }
     }
 }
 
@@ -100,15 +140,14 @@ impl Walk<'_> {
         self.text.get(self.at).copied()
     }
 
-    fn value(&mut self, path: &str, order: &mut Order<'_>, content: Content) {
+    fn value(&mut self, path: PathHash, order: &mut Order<'_>, content: Content) {
         match self.next() {
             Some(b'{') => {
                 self.at += 1;
                 while self.next() == Some(b'"') {
-                    let name = self.string();
-                    let below = if path.is_empty() { name } else { format!("{path}.{name}") };
-                    let content = if content == Content::Counts { order.field(&below) } else { content };
-                    self.value(&below, order, content);
+                    let below = path.field(&self.string());
+                    let content = if content == Content::Counts { order.field(below) } else { content };
+                    self.value(below, order, content);
                 }
                 self.at += 1;
             }
@@ -116,7 +155,7 @@ impl Walk<'_> {
                 self.at += 1;
                 let mut index = 0;
                 while self.next().is_some_and(|byte| byte != b']') {
-                    self.value(&format!("{path}[{index}]"), order, content);
+                    self.value(path.with(&format!("[{index}]")), order, content);
                     index += 1;
                 }
                 self.at += 1;

@@ -411,12 +411,8 @@ impl<'a, 't> Parser<'a, 't> {
                             Some(Some(usize::MAX)) | None => {}
                             Some(Some(first)) => {
                                 let first = std::mem::replace(first, usize::MAX);
-                                found.push(Duplicate {
-                                    object: object.clone(),
-                                    name,
-                                    first: Position::of(self.bytes, first),
-                                    again: Position::of(self.bytes, offset),
-                                });
+                                let positions = [first, offset].map(|at| Position::of(self.bytes, at));
+                                found.push(Duplicate::new(&object, &name, positions[0], positions[1]));
                                 reported += 1;
                             }
                             Some(unseen) => *unseen = Some(offset),

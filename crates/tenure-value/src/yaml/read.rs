@@ -339,7 +339,7 @@ impl<'a> Reader<'a> {
         for (name, first, again) in duplicates {
             if self.duplicates.len() < Duplicate::MAX {
                 let (first, again) = (self.position(first), self.position(again));
-                self.duplicates.push(Duplicate { object: self.path(), name, first, again });
+                self.duplicates.push(Duplicate::new(&self.path(), &name, first, again));
                 self.duplicates.sort_by_key(|duplicate| duplicate.again.offset);
             }
         }

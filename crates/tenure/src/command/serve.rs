@@ -6,6 +6,7 @@ use crate::{
     controllers::controllers,
     encryption::{EncryptionConfig, EncryptionFlags},
     identity::IdentityFlags,
+    limits::LimitFlags,
     logging,
     terminal::Terminal,
 };
@@ -13,9 +14,9 @@ use crate::{
 use crate::{control, etcd::EtcdFlags};
 use clap::{Args, ValueEnum};
 use std::{
-    fs::DirBuilder,
+    fs::{DirBuilder, File, OpenOptions, TryLockError},
     net::SocketAddr,
-    os::unix::fs::DirBuilderExt,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -66,6 +67,8 @@ pub struct Options {
     /// Create the service account `default` and the config map `kube-root-ca.crt` in every namespace.
     #[arg(long)]
     service_accounts: bool,
+    #[command(flatten)]
+    limits: LimitFlags,
     #[command(flatten)]
     encryption: EncryptionFlags,
     #[cfg(feature = "etcd")]
@@ -124,6 +127,8 @@ fn start(options: Options) -> Result<(), Error> {
 async fn serve(options: Options) -> Result<(), Error> {
     let encryption = options.encryption.load()?;
     let store = open_store(&options, &encryption).await?;
+    // The credentials are those of one server, also if its objects are elsewhere.
+    let _lock = lock(&options.data_dir)?;
     tokio::spawn(encryption.follow(store.clone()));
     let listener = bind(options.listen).await?;
     let address = listener.local_addr()?;
@@ -153,6 +158,7 @@ async fn serve(options: Options) -> Result<(), Error> {
         Compatibility::Tenure => Behavior::tenure(),
     };
     options.identity.apply(&mut server_options)?;
+    options.limits.apply(&mut server_options);
     let connect = ConnectOptions { kubeconfig: Some(kubeconfig.clone()), ..ConnectOptions::default() };
     let page = Arc::new(Page::new(connect, !options.insecure_http));
     let control_plane = ControlPlane {
@@ -160,6 +166,7 @@ async fn serve(options: Options) -> Result<(), Error> {
         tls,
         options: server_options,
         advertised: address,
+        connections: options.limits.connections(),
         default_objects: options.service_accounts.then_some(authority),
         page: Some(page.clone()),
     };
@@ -184,6 +191,22 @@ async fn open_store(options: &Options, encryption: &EncryptionConfig) -> Result<
             let etcd = EtcdOptions { encryption: encryption.encryption(), ..options.etcd.options()? };
             Ok(Arc::new(EtcdStore::open(etcd).await?))
         }
+    }
+}
+
+/// Locks a data directory for as long as the file is open.
+fn lock(directory: &Path) -> Result<File, Error> {
+    let path = directory.join("lock");
+    let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
+    let file = file.map_err(|error| format!("cannot open {}: {error}", path.display()))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(format!(
+            "the data directory {} is in use by another server; choose another with --data-dir",
+            directory.display()
+        )
+        .into()),
+        Err(TryLockError::Error(error)) => Err(format!("cannot lock {}: {error}", path.display()).into()),
     }
 }
 

@@ -17,7 +17,7 @@ use std::{
     sync::Arc,
 };
 use tenure_admission::{AdmissionChain, AdmissionError, PluginSelection, plugin_names};
-use tenure_http::{Authentication, ServingCertificate, listener};
+use tenure_http::{Authentication, ConnectionLimits, ServingCertificate, listener};
 use tenure_server::{Behavior, Controllers, ServerOptions};
 use tenure_store::MemoryStore;
 
@@ -84,6 +84,7 @@ async fn serve(settings: Settings) -> Result<(), String> {
         store: Arc::new(MemoryStore::new()),
         tls: Some(tls),
         options,
+        connections: ConnectionLimits::default(),
         advertised: SocketAddr::new(settings.advertise, settings.bind.port()),
         default_objects: None,
         page: None,

@@ -1,0 +1,188 @@
+//! Flow schemas and priority levels as the server works with them, read from the stored objects. What the mandatory objects say
+//! holds even if they are missing, so that every request has a flow.
+
+use crate::{bootstrap, rule::Rule};
+use std::collections::HashMap;
+use tenure_value::{Text, Value};
+
+/// How many seats a level has and what becomes of requests beyond them.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Level {
+    /// Its requests start at once, whatever else runs.
+    Exempt,
+    /// It has a share of the seats.
+    Limited {
+        /// The share, relative to those of the other levels.
+        shares: u32,
+        /// How much of its seats other levels may use, in percent.
+        lendable_percent: u32,
+        /// How many seats of other levels it may use, in percent of its own; `None` for no limit.
+        borrowing_percent: Option<u32>,
+        /// The queues; `None` if requests beyond the seats are refused.
+        queuing: Option<Queuing>,
+    },
+}
+
+/// The queues of a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queuing {
+    /// How many queues there are.
+    pub queues: usize,
+    /// How many of them a flow can choose from.
+    pub hand_size: usize,
+    /// How many requests may wait in one of them.
+    pub queue_length: usize,
+}
+
+/// The most queues of a level; Kubernetes accepts more, which would only spread the flows thinner.
+const MAX_QUEUES: i64 = 4096;
+
+/// A priority level.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PriorityLevel {
+    /// The name.
+    pub name: Text,
+    /// The uid; empty if the object is missing.
+    pub uid: Text,
+    /// What it does.
+    pub level: Level,
+}
+
+/// A flow schema: which requests it matches, and which level they belong to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowSchema {
+    /// The name.
+    pub name: Text,
+    /// The uid; empty if the object is missing.
+    pub uid: Text,
+    /// Schemas with a lower precedence match first.
+    pub precedence: i64,
+    /// The place of its level in the configuration.
+    pub level: usize,
+    /// How flows are told apart.
+    pub(crate) distinguisher: Distinguisher,
+    pub(crate) rules: Vec<Rule>,
+}
+
+/// How the flows of a schema are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Distinguisher {
+    /// All requests are one flow.
+    None,
+    ByUser,
+    ByNamespace,
+}
+
+/// All levels, and the schemas in the order in which they match.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    levels: Vec<PriorityLevel>,
+    schemas: Vec<FlowSchema>,
+}
+
+impl Default for Config {
+    /// Returns the configuration of a server without any objects.
+    fn default() -> Config {
+        Config::read(&[], &[])
+    }
+}
+
+fn text(of: &Value, path: &[&str]) -> Text {
+    of.at(path.iter().copied()).and_then(Value::as_str).map(Text::new).unwrap_or_default()
+}
+
+fn number(of: &Value, path: &[&str]) -> Option<i64> {
+    of.at(path.iter().copied()).and_then(Value::as_i64)
+}
+
+impl Config {
+    /// Reads stored objects. A schema whose level is missing matches nothing.
+    pub fn read(schemas: &[Value], levels: &[Value]) -> Config {
+        let mandatory: Vec<Value> =
+            bootstrap::objects().into_iter().filter(|of| of.is_mandatory).map(|of| of.object).collect();
+        let with_mandatory = |given: &[Value], kind: &str| -> Vec<Value> {
+            let names: Vec<Text> = given.iter().map(|of| text(of, &["metadata", "name"])).collect();
+            let missing = mandatory.iter().filter(|of| {
+                of.get("kind").and_then(Value::as_str) == Some(kind)
+                    && !names.contains(&text(of, &["metadata", "name"]))
+            });
+            given.iter().chain(missing).cloned().collect()
+        };
+        let levels: Vec<PriorityLevel> = with_mandatory(levels, "PriorityLevelConfiguration")
+            .iter()
+            .map(|of| PriorityLevel {
+                name: text(of, &["metadata", "name"]),
+                uid: text(of, &["metadata", "uid"]),
+                level: Level::read(of.get("spec").unwrap_or(&Value::Null)),
+            })
+            .collect();
+        let places: HashMap<&Text, usize> =
+            levels.iter().enumerate().map(|(place, level)| (&level.name, place)).collect();
+        let mut schemas: Vec<FlowSchema> = with_mandatory(schemas, "FlowSchema")
+            .iter()
+            .filter_map(|of| FlowSchema::read(of, &places))
+            .collect();
+        schemas.sort_by(|a, b| (a.precedence, &a.name).cmp(&(b.precedence, &b.name)));
+        Config { levels, schemas }
+    }
+
+    /// Returns the levels.
+    pub fn levels(&self) -> &[PriorityLevel] {
+        &self.levels
+    }
+
+    /// Returns the place of a level by its name; that of `catch-all` if there is none.
+    pub fn place_of(&self, level: &str) -> usize {
+        let place = |name: &str| self.levels.iter().position(|level| level.name == name);
+        place(level).or_else(|| place("catch-all")).unwrap_or(0)
+    }
+
+    /// Returns the schemas in the order in which they match.
+    pub fn schemas(&self) -> &[FlowSchema] {
+        &self.schemas
+    }
+}
+
+impl Level {
+    fn read(spec: &Value) -> Level {
+        if text(spec, &["type"]) == "Exempt" {
+            return Level::Exempt;
+        }
+        let limit =
+            |name: &str| number(spec, &["limited", name]).and_then(|number| u32::try_from(number).ok());
+        let queuing = |name: &str, default: i64, most: i64| {
+            number(spec, &["limited", "limitResponse", "queuing", name]).unwrap_or(default).clamp(1, most)
+                as usize
+        };
+        let queues = queuing("queues", 64, MAX_QUEUES);
+        Level::Limited {
+            shares: limit("nominalConcurrencyShares").unwrap_or(30),
+            lendable_percent: limit("lendablePercent").unwrap_or(0).min(100),
+            borrowing_percent: limit("borrowingLimitPercent"),
+            queuing: (text(spec, &["limited", "limitResponse", "type"]) == "Queue").then(|| Queuing {
+                queues,
+                hand_size: queuing("handSize", 8, queues as i64),
+                queue_length: queuing("queueLengthLimit", 50, i64::MAX),
+            }),
+        }
+    }
+}
+
+impl FlowSchema {
+    fn read(of: &Value, levels: &HashMap<&Text, usize>) -> Option<FlowSchema> {
+        let spec = of.get("spec").unwrap_or(&Value::Null);
+        let rules = spec.get("rules").and_then(Value::as_array);
+        Some(FlowSchema {
+            name: text(of, &["metadata", "name"]),
+            uid: text(of, &["metadata", "uid"]),
+            precedence: number(spec, &["matchingPrecedence"]).unwrap_or(1000),
+            level: *levels.get(&text(spec, &["priorityLevelConfiguration", "name"]))?,
+            distinguisher: match text(spec, &["distinguisherMethod", "type"]).as_str() {
+                "ByUser" => Distinguisher::ByUser,
+                "ByNamespace" => Distinguisher::ByNamespace,
+                _ => Distinguisher::None,
+            },
+            rules: rules.map(|rules| rules.iter().map(Rule::read).collect()).unwrap_or_default(),
+        })
+    }
+}

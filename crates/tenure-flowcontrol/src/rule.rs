@@ -1,0 +1,140 @@
+//! The rules of a flow schema: which users, and which requests of theirs, they match.
+
+use tenure_auth::{Attributes, ResourceAttributes, UserInfo};
+use tenure_value::{Text, Value};
+
+/// One rule of a schema.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Rule {
+    subjects: Vec<Subject>,
+    resources: Vec<ResourceRule>,
+    urls: Vec<UrlRule>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Subject {
+    User(Text),
+    Group(Text),
+    /// The name is `*` for all accounts of the namespace.
+    ServiceAccount {
+        namespace: Text,
+        name: Text,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct ResourceRule {
+    verbs: Vec<Text>,
+    groups: Vec<Text>,
+    resources: Vec<Text>,
+    namespaces: Vec<Text>,
+    is_cluster_scoped: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct UrlRule {
+    verbs: Vec<Text>,
+    urls: Vec<Text>,
+}
+
+fn texts(of: &Value, name: &str) -> Vec<Text> {
+    let items = of.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default();
+    items.iter().filter_map(Value::as_str).map(Text::new).collect()
+}
+
+fn each<T>(of: &Value, name: &str, read: impl Fn(&Value) -> T) -> Vec<T> {
+    let items = of.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default();
+    items.iter().map(read).collect()
+}
+
+/// Whether a list has an item, or consists of the wildcard alone.
+fn has(list: &[Text], item: &str) -> bool {
+    matches!(list, [one] if one == "*") || list.iter().any(|of| of == item)
+}
+
+impl Rule {
+    /// Whether the rule matches a request of a user.
+    pub(crate) fn matches(&self, user: &UserInfo, request: &Attributes) -> bool {
+        self.subjects.iter().any(|subject| subject.matches(user))
+            && match request {
+                Attributes::Resource(of) => self.resources.iter().any(|rule| rule.matches(of)),
+                Attributes::NonResource { verb, path } => {
+                    self.urls.iter().any(|rule| rule.matches(verb, path))
+                }
+            }
+    }
+
+    pub(crate) fn read(of: &Value) -> Rule {
+        Rule {
+            subjects: each(of, "subjects", Subject::read).into_iter().flatten().collect(),
+            resources: each(of, "resourceRules", |rule| ResourceRule {
+                verbs: texts(rule, "verbs"),
+                groups: texts(rule, "apiGroups"),
+                resources: texts(rule, "resources"),
+                namespaces: texts(rule, "namespaces"),
+                is_cluster_scoped: rule.get("clusterScope") == Some(&Value::Bool(true)),
+            }),
+            urls: each(of, "nonResourceRules", |rule| UrlRule {
+                verbs: texts(rule, "verbs"),
+                urls: texts(rule, "nonResourceURLs"),
+            }),
+        }
+    }
+}
+
+impl Subject {
+    fn read(of: &Value) -> Option<Subject> {
+        let text = |path: [&str; 2]| of.at(path).and_then(Value::as_str).map(Text::new);
+        match of.get("kind").and_then(Value::as_str)? {
+            "User" => text(["user", "name"]).map(Subject::User),
+            "Group" => text(["group", "name"]).map(Subject::Group),
+            "ServiceAccount" => Some(Subject::ServiceAccount {
+                namespace: text(["serviceAccount", "namespace"])?,
+                name: text(["serviceAccount", "name"])?,
+            }),
+            _ => None,
+        }
+    }
+
+    fn matches(&self, user: &UserInfo) -> bool {
+        match self {
+            Subject::User(name) => name == "*" || *name == user.name,
+            Subject::Group(name) => name == "*" || user.is_in(name),
+            Subject::ServiceAccount { namespace, name } => {
+                let account = user.name.strip_prefix("system:serviceaccount:");
+                let account = account.and_then(|account| account.split_once(':'));
+                account.is_some_and(|(of, account)| {
+                    of == namespace.as_str() && (name == "*" || account == name.as_str())
+                })
+            }
+        }
+    }
+}
+
+impl ResourceRule {
+    fn matches(&self, request: &ResourceAttributes) -> bool {
+        let resource = match request.subresource.as_str() {
+            "" => has(&self.resources, &request.resource),
+            subresource => has(&self.resources, &format!("{}/{subresource}", request.resource)),
+        };
+        resource
+            && has(&self.verbs, &request.verb)
+            && has(&self.groups, &request.group)
+            && match request.namespace.as_str() {
+                "" => self.is_cluster_scoped,
+                namespace => has(&self.namespaces, namespace),
+            }
+    }
+}
+
+impl UrlRule {
+    fn matches(&self, verb: &str, path: &str) -> bool {
+        let matches = |url: &Text| {
+            // `/healthz` and `/healthz/*` both match what is below.
+            let prefix = url.strip_suffix('*').unwrap_or(url);
+            let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
+            url == "*" || url == path || path.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('/'))
+        };
+        has(&self.verbs, verb) && self.urls.iter().any(matches)
+    }
+}

@@ -1,0 +1,303 @@
+//! Priority and fairness: each request gets a seat of its priority level, waits in the queue of its flow, or is refused with
+//! 429. `tenure-flowcontrol` decides; here requests wait, and the configuration follows the stored objects.
+
+use crate::{subresources::Subresources, write::Writer};
+use hyper::{
+    Method,
+    header::{self, HeaderName, HeaderValue},
+};
+use parking_lot::{Mutex, RwLock};
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tenure_auth::{Attributes, UserInfo};
+use tenure_builtin::registry;
+use tenure_catalog::{
+    Target, Verb,
+    object::{Stored, meta_text},
+    read_all,
+};
+use tenure_flowcontrol::{Arrival, Config, Flow, Scheduler, Ticket, bootstrap};
+use tenure_http::{Request, Response};
+use tenure_meta::ApiError;
+use tenure_store::{Signal, Store, WatchRequest};
+use tenure_value::{Text, Value};
+use tokio::{
+    sync::oneshot,
+    task::JoinSet,
+    time::{sleep, timeout},
+};
+
+const GROUP: &str = "flowcontrol.apiserver.k8s.io";
+/// The prefix of the keys of flow schemas and priority levels in the store.
+const PREFIX: &str = "objects/flowcontrol.apiserver.k8s.io/";
+const COMPONENT: &str = "api-priority-and-fairness-config-producer-v1";
+const SCHEMA_HEADER: HeaderName = HeaderName::from_static("x-kubernetes-pf-flowschema-uid");
+const LEVEL_HEADER: HeaderName = HeaderName::from_static("x-kubernetes-pf-prioritylevel-uid");
+/// How long a request may wait in its queue.
+const QUEUE_TIME: Duration = Duration::from_secs(15);
+/// How long to wait before the configuration is followed again after an error.
+const RETRY_TIME: Duration = Duration::from_secs(1);
+
+/// Decides when requests start.
+pub(crate) struct FlowController {
+    store: Arc<dyn Store>,
+    loaded: RwLock<Arc<Loaded>>,
+    state: Mutex<State>,
+}
+
+/// The configuration, and the headers of the responses to the requests of each schema.
+struct Loaded {
+    config: Config,
+    headers: Vec<FlowHeaders>,
+    /// The headers of administrators, whose schema comes first.
+    exempt: FlowHeaders,
+}
+
+struct State {
+    scheduler: Scheduler,
+    /// The requests that wait, by their numbers.
+    waiting: HashMap<u64, oneshot::Sender<()>>,
+}
+
+/// The headers that name the schema and the level of a request.
+#[derive(Clone)]
+pub(crate) struct FlowHeaders {
+    schema: HeaderValue,
+    level: HeaderValue,
+}
+
+/// The seat of a request, which is free again when this is dropped.
+pub(crate) struct Seat {
+    controller: Arc<FlowController>,
+    ticket: Ticket,
+    start: Instant,
+    is_running: bool,
+}
+
+impl FlowController {
+    /// Reads the stored configuration.
+    pub async fn open(store: Arc<dyn Store>, seats: u32) -> Result<Arc<FlowController>, ApiError> {
+        let config = Config::default();
+        let scheduler = Scheduler::new(&config, seats);
+        let controller = FlowController {
+            store,
+            loaded: RwLock::new(Arc::new(Loaded::new(config))),
+            state: Mutex::new(State { scheduler, waiting: HashMap::new() }),
+        };
+        controller.refresh().await?;
+        Ok(Arc::new(controller))
+    }
+
+    /// Creates the objects that every server has, and restores those that it cannot do without.
+    pub async fn restore(
+        &self,
+        writer: &Arc<Writer>,
+        subresources: &Arc<Subresources>,
+    ) -> Result<(), ApiError> {
+        let mut writes = JoinSet::new();
+        for object in bootstrap::objects() {
+            let (writer, subresources) = (writer.clone(), subresources.clone());
+            writes.spawn(async move {
+                let target = target_of(&writer, &object.object)?;
+                let stored = writer.objects.read(&target).await?.map(|stored| stored.shown());
+                let Some(object) = object.reconcile(stored.as_ref()) else { return Ok(()) };
+                let written = match stored {
+                    Some(_) => writer.put_own(&target, COMPONENT, &object).await,
+                    None => create(&subresources, target, &object).await,
+                };
+                match written {
+                    // Another server over the same store does the same.
+                    Err(failure) if failure.code() == 409 => Ok(()),
+                    written => written,
+                }
+            });
+        }
+        while let Some(ended) = writes.join_next().await {
+            ended.map_err(|error| ApiError::internal(format!("flow control: {error}")))??;
+        }
+        self.refresh().await
+    }
+
+    /// Reads all flow schemas and priority levels again.
+    async fn refresh(&self) -> Result<(), ApiError> {
+        let mut objects: [Vec<Value>; 2] = Default::default();
+        for (name, objects) in ["flowschemas", "prioritylevelconfigurations"].iter().zip(&mut objects) {
+            let Some(resource) = registry().find(GROUP, "v1", name) else { continue };
+            let stored = read_all(&*self.store, resource, "").await?;
+            *objects = stored.into_iter().map(|Stored { object, .. }| object).collect();
+        }
+        let config = Config::read(&objects[0], &objects[1]);
+        // Both change together: a request is classified by the configuration that the scheduler has.
+        let mut state = self.state.lock();
+        let started = state.scheduler.reconfigure(&config);
+        *self.loaded.write() = Arc::new(Loaded::new(config));
+        state.wake(started);
+        Ok(())
+    }
+
+    /// Follows the stored configuration until the server stops.
+    pub async fn follow(self: Arc<Self>, mut stopping: tokio::sync::watch::Receiver<bool>) {
+        tokio::select! {
+            () = async {
+                loop {
+                    if let Err(failure) = self.follow_changes().await {
+                        tracing::warn!(%failure, "flow control configuration cannot be read, retrying");
+                    }
+                    sleep(RETRY_TIME).await;
+                }
+            } => {}
+            _ = stopping.changed() => {}
+        }
+    }
+
+    async fn follow_changes(&self) -> Result<(), ApiError> {
+        let after = self.store.revision().await?;
+        self.refresh().await?;
+        let mut watch = self.store.watch(WatchRequest::prefix(PREFIX).after(after)).await?;
+        loop {
+            if let Signal::Changes(_) = watch.next().await? {
+                self.refresh().await?;
+            }
+        }
+    }
+
+    /// Returns the flow of an administrator's request, which never waits.
+    pub fn exempt(self: &Arc<Self>) -> RequestFlow {
+        RequestFlow { headers: self.loaded.read().exempt.clone(), waits_for: None }
+    }
+
+    /// Returns the flow of a request.
+    pub fn classify(self: &Arc<Self>, user: &UserInfo, request: &Attributes) -> RequestFlow {
+        let loaded = self.loaded.read().clone();
+        let flow = loaded.config.classify(user, request);
+        RequestFlow {
+            headers: loaded.headers[flow.schema].clone(),
+            waits_for: Some((self.clone(), loaded, flow)),
+        }
+    }
+
+    fn seat(self: &Arc<Self>, ticket: Ticket, is_running: bool) -> Seat {
+        Seat { controller: self.clone(), ticket, start: Instant::now(), is_running }
+    }
+}
+
+/// The flow of a request.
+pub(crate) struct RequestFlow {
+    /// The headers of the response.
+    pub headers: FlowHeaders,
+    /// `None` if the request starts at once.
+    waits_for: Option<(Arc<FlowController>, Arc<Loaded>, Flow)>,
+}
+
+impl RequestFlow {
+    /// Waits for a seat. Returns the response that refuses the request if there is none; `None` is the seat of a request that
+    /// needs none.
+    pub async fn seat(self) -> Result<Option<Seat>, Response> {
+        let Some((controller, loaded, flow)) = self.waits_for else { return Ok(None) };
+        let (mut seat, waiting) = {
+            let mut state = controller.state.lock();
+            // The configuration may have changed since: levels are found by their names.
+            let current = controller.loaded.read().clone();
+            let level = match Arc::ptr_eq(&current, &loaded) {
+                true => flow.level,
+                false => current.config.place_of(&loaded.config.level(&flow).name),
+            };
+            match state.scheduler.arrive(&Flow { level, ..flow }, 1) {
+                Arrival::Started(ticket) => return Ok(Some(controller.seat(ticket, true))),
+                Arrival::Queued(ticket) => {
+                    let (sender, receiver) = oneshot::channel();
+                    state.waiting.insert(ticket.id, sender);
+                    (controller.seat(ticket, false), receiver)
+                }
+                Arrival::Rejected(_) => return Err(too_many_requests()),
+            }
+        };
+        // A request that waits too long, or whose client goes away, leaves its queue as the seat is dropped.
+        match timeout(QUEUE_TIME, waiting).await {
+            Ok(Ok(())) => {
+                (seat.start, seat.is_running) = (Instant::now(), true);
+                Ok(Some(seat))
+            }
+            _ => Err(too_many_requests()),
+        }
+    }
+}
+
+/// Returns the answer of Kubernetes to a request that it has no seat for.
+fn too_many_requests() -> Response {
+    Response::busy("Too many requests, please try again later.")
+}
+
+/// Creates an object by a POST.
+async fn create(subresources: &Subresources, target: Target, object: &Value) -> Result<(), ApiError> {
+    let mut request = Request::internal(Method::POST, COMPONENT);
+    request.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    request.body = object.to_string().into();
+    let target = Target { verb: Verb::Create, name: Text::default(), ..target };
+    subresources.post(&target, &request).await.map(drop)
+}
+
+fn target_of(writer: &Writer, object: &Value) -> Result<Target, ApiError> {
+    let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
+    Ok(Target {
+        verb: Verb::Update,
+        handler: writer.objects.catalog.resource(GROUP, "v1", &format!("{}s", kind.to_lowercase()))?,
+        namespace: Text::default(),
+        name: meta_text(object, "name").into(),
+        subresource: Text::default(),
+    })
+}
+
+impl Loaded {
+    fn new(config: Config) -> Loaded {
+        // A uid is always a valid header.
+        let value = |uid: &Text| HeaderValue::from_str(uid).unwrap_or(HeaderValue::from_static(""));
+        let headers: Vec<FlowHeaders> = config
+            .schemas()
+            .iter()
+            .map(|schema| FlowHeaders {
+                schema: value(&schema.uid),
+                level: value(&config.levels()[schema.level].uid),
+            })
+            .collect();
+        let exempt = config.schemas().iter().position(|schema| schema.name == "exempt").unwrap_or(0);
+        Loaded { exempt: headers[exempt].clone(), config, headers }
+    }
+}
+
+impl State {
+    /// Lets requests go that have a seat now.
+    fn wake(&mut self, started: Vec<u64>) {
+        for id in started {
+            if let Some(sender) = self.waiting.remove(&id) {
+                // A request that has gone away gives its seat back by itself.
+                let _ = sender.send(());
+            }
+        }
+    }
+}
+
+impl FlowHeaders {
+    /// Adds the headers to a response.
+    pub fn add_to(&self, response: &mut Response) {
+        response.headers.insert(SCHEMA_HEADER, self.schema.clone());
+        response.headers.insert(LEVEL_HEADER, self.level.clone());
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut state = self.controller.state.lock();
+        if !self.is_running {
+            state.waiting.remove(&self.ticket.id);
+        }
+        // A request that gave up waiting may have been started at the same moment.
+        if self.is_running || !state.scheduler.abandon(&self.ticket) {
+            let started = state.scheduler.finish(&self.ticket, self.start.elapsed());
+            state.wake(started);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Requests that take long to compute. A worker of the runtime serves all connections in turn, so that one request that computes
+//! for a second would keep health checks and signals waiting for as long. Such a request gives its worker to others while it
+//! computes, and no more of them compute at once than there are processors.
+
+use std::{
+    future::{Future, poll_fn},
+    pin::pin,
+    task::Poll,
+};
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    sync::Semaphore,
+    task::block_in_place,
+};
+
+/// Lets few requests compute at a time.
+pub(crate) struct Offload(Semaphore);
+
+impl Default for Offload {
+    fn default() -> Offload {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Offload(Semaphore::new(processors))
+    }
+}
+
+impl Offload {
+    /// Runs a future that may compute for long between its pauses.
+    pub async fn run<F: Future>(&self, future: F) -> F::Output {
+        let mut future = pin!(future);
+        // A runtime of one thread has nobody to give the worker to.
+        if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
+            return future.await;
+        }
+        loop {
+            // The semaphore is never closed.
+            let permit = self.0.acquire().await;
+            let polled = poll_fn(|context| Poll::Ready(block_in_place(|| future.as_mut().poll(context))));
+            match polled.await {
+                Poll::Ready(output) => return output,
+                Poll::Pending => drop(permit),
+            }
+            until_woken().await;
+        }
+    }
+}
+
+/// Waits until the task is woken: what it waits for has its waker.
+async fn until_woken() {
+    let mut is_woken = false;
+    poll_fn(|_| if std::mem::replace(&mut is_woken, true) { Poll::Ready(()) } else { Poll::Pending }).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{
+        sync::Arc,
+        time::{Duration, Instant},
+    };
+    use tokio::sync::mpsc;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn others_run_while_a_request_computes() {
+        let offload = Arc::new(Offload::default());
+        let (started, mut heard) = mpsc::channel(1);
+        let (release, released) = std::sync::mpsc::channel::<()>();
+        let computing = tokio::spawn(async move {
+            offload
+                .run(async move {
+                    tokio::task::yield_now().await;
+                    started.send(()).await.unwrap();
+                    // The only worker is blocked until another task has run.
+                    released.recv_timeout(Duration::from_secs(60)).unwrap();
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                    7
+                })
+                .await
+        });
+        heard.recv().await.unwrap();
+        let begin = Instant::now();
+        tokio::spawn(async move { release.send(()).unwrap() }).await.unwrap();
+        assert_eq!(computing.await.unwrap(), 7);
+        assert!(begin.elapsed() < Duration::from_secs(60));
+    }
+}

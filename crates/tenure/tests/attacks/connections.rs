@@ -1,0 +1,174 @@
+//! Connections that are opened and not used, bodies that do not arrive, and responses that nobody reads.
+
+use super::server::{Attack, HealthProbe, JSON, Target, is_live};
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    thread,
+    time::Duration,
+};
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+#[test]
+fn idle_connections_keep_nobody_out() {
+    let target =
+        Target::with(&["--in-memory", "--max-connections", "50", "--max-connections-per-address", "50"]);
+    let mut idle: Vec<TcpStream> = Vec::new();
+    for number in 0..200 {
+        let mut stream = target.connect();
+        match number % 4 {
+            // The beginnings of HTTP/1 and HTTP/2, and nothing at all.
+            0 => drop(stream.write_all(b"GET /livez HTTP/1.1\r\n")),
+            1 => drop(stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")),
+            2 => drop(stream.write_all(b"P")),
+            _ => {}
+        }
+        idle.push(stream);
+        if number % 20 == 0 {
+            assert!(is_live(&target.address), "with {number} connections");
+        }
+    }
+    let (code, text) = target
+        .send(format!("GET {MAPS} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").as_bytes())
+        .expect("an answer");
+    assert_eq!(code, 200, "{text}");
+}
+
+#[test]
+fn health_checks_are_answered_when_all_connections_are_busy() {
+    let target =
+        Target::with(&["--in-memory", "--max-connections", "20", "--max-connections-per-address", "20"]);
+    let watches: Vec<TcpStream> = (0..20)
+        .map(|_| {
+            let mut stream = target.connect();
+            write!(stream, "GET {MAPS}?watch=1 HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("it is sent");
+            let mut first = [0; 12];
+            stream.read_exact(&mut first).expect("the head of a response");
+            assert_eq!(&first, b"HTTP/1.1 200");
+            stream
+        })
+        .collect();
+    assert!(is_live(&target.address));
+    let request = format!("GET {MAPS} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let (code, text) = target.send(request.as_bytes()).expect("an answer");
+    assert_eq!(code, 429, "{text}");
+    assert!(text.to_lowercase().contains("retry-after: 1"), "{text}");
+    drop(watches);
+}
+
+#[test]
+fn withheld_bodies_occupy_no_more_than_the_budget() {
+    let target = Target::with(&["--in-memory", "--max-inflight-bytes", "20000000"]);
+    let health = HealthProbe::start(target.address.clone());
+    let before = target.resident();
+    let body = vec![b' '; 2_000_000];
+    let head = format!(
+        "POST {MAPS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {JSON}\r\nContent-Length: 2900000\r\n\r\n"
+    );
+    let withheld: Vec<TcpStream> = (0..60)
+        .map(|_| {
+            let mut stream = target.connect();
+            stream.set_write_timeout(Some(Duration::from_secs(5))).expect("a timeout");
+            let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body));
+            stream
+        })
+        .collect();
+    // The others are refused at once.
+    let refused = withheld.iter().filter(|stream| {
+        let _ = stream.set_read_timeout(Some(Duration::from_secs(2)));
+        let mut head = [0; 12];
+        (&**stream).read_exact(&mut head).is_ok() && &head == b"HTTP/1.1 429"
+    });
+    let refused = refused.count();
+    let grown = target.resident().saturating_sub(before);
+    assert!(refused >= 40, "{refused} of 60 were refused");
+    assert!(grown < 120 << 20, "{} MiB", grown >> 20);
+    // Small requests are served all the while.
+    let small = Attack::new(
+        "small",
+        ("POST", MAPS),
+        JSON,
+        r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"small"}}"#,
+    );
+    let (code, text) = target.send(&small.bytes()).expect("an answer");
+    assert_eq!(code, 201, "{text}");
+    assert_eq!(health.stop(), Vec::<String>::new());
+}
+
+#[test]
+fn large_lists_that_nobody_reads_occupy_no_more_than_the_budget() {
+    let target = Target::with(&["--in-memory", "--max-inflight-bytes", "150000000"]);
+    // Together they are too large for the cache of lists.
+    let data = "x".repeat(900_000);
+    for number in 0..50 {
+        let body = format!(
+            r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"m{number}"}},"data":{{"a":"{data}"}}}}"#
+        );
+        let attack = Attack::new("create", ("POST", MAPS), JSON, body);
+        let (code, text) = target.send(&attack.bytes()).expect("an answer");
+        assert_eq!(code, 201, "{}", &text[..text.len().min(300)]);
+    }
+    let before = target.resident();
+    let unread: Vec<(TcpStream, bool)> = (0..16)
+        .map(|_| {
+            let mut stream = target.connect();
+            write!(stream, "GET {MAPS} HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("it is sent");
+            let mut head = [0; 12];
+            stream.read_exact(&mut head).expect("the head of a response");
+            let is_refused = &head == b"HTTP/1.1 429";
+            (stream, is_refused)
+        })
+        .collect();
+    let refused = unread.iter().filter(|(_, is_refused)| *is_refused).count();
+    let grown = target.resident().saturating_sub(before);
+    assert!((1..16).contains(&refused), "{refused} were refused");
+    assert!(grown < 400 << 20, "{} MiB", grown >> 20);
+    assert!(is_live(&target.address));
+    // Those who read get the memory back.
+    drop(unread);
+    for _ in 0..100 {
+        let (code, _) = target
+            .send(format!("GET {MAPS} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").as_bytes())
+            .expect("an answer");
+        if code == 200 {
+            return;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    panic!("the memory did not return");
+}
+
+#[test]
+fn heavy_requests_do_not_delay_health_checks_or_the_stop() {
+    let mut target = Target::in_memory();
+    let env: Vec<String> = (0..12_000).map(|at| format!(r#"{{"name":"V{at}","value":"x"}}"#)).collect();
+    let pod = format!(
+        r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"p"}},"spec":{{"containers":[{{"name":"c","image":"i","env":[{}]}}]}}}}"#,
+        env.join(",")
+    );
+    let request =
+        Attack::new("heavy", ("POST", "/api/v1/namespaces/default/pods?dryRun=All"), JSON, pod).bytes();
+    let health = HealthProbe::start(target.address.clone());
+    thread::scope(|scope| {
+        let senders: Vec<_> =
+            (0..12).map(|_| scope.spawn(|| target.send(&request).map(|(code, _)| code))).collect();
+        for sender in senders {
+            assert_eq!(sender.join().expect("a sender"), Some(201));
+        }
+    });
+    assert_eq!(health.stop(), Vec::<String>::new());
+    // Requests are running and connections are open while the server is told to stop.
+    let open: Vec<TcpStream> = (0..8)
+        .map(|number| {
+            let mut stream = target.connect();
+            if number % 2 == 0 {
+                let _ = stream.write_all(&request);
+            }
+            stream
+        })
+        .collect();
+    let time = target.terminate();
+    assert!(time < Duration::from_secs(20), "{time:?}");
+    drop(open);
+}

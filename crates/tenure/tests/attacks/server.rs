@@ -1,0 +1,291 @@
+//! A server that is attacked: what an attack is, and what is measured of the process.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    process::{Child, Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+
+#[path = "../../../tenure-store/tests/support/etcd.rs"]
+mod process_of_etcd;
+use process_of_etcd::Etcd;
+
+/// How long a request may take on any machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// The processor time of a request, besides what it takes for each byte: this is a debug build.
+const BASE_TIME: Duration = Duration::from_millis(1500);
+/// The processor time for each byte of a request. One step of a quadratic algorithm for each byte takes much longer.
+const TIME_PER_BYTE: Duration = Duration::from_micros(30);
+/// The memory of a request, besides what it takes for each byte.
+const BASE_MEMORY: u64 = 96 << 20;
+const MEMORY_PER_BYTE: u64 = 300;
+
+/// A hostile request.
+pub struct Attack {
+    pub name: String,
+    pub method: &'static str,
+    pub path: String,
+    pub media_type: &'static str,
+    pub body: Vec<u8>,
+}
+
+pub const JSON: &str = "application/json";
+pub const YAML: &str = "application/yaml";
+
+impl Attack {
+    pub fn new(
+        name: impl Into<String>,
+        (method, path): (&'static str, &str),
+        media_type: &'static str,
+        body: impl Into<Vec<u8>>,
+    ) -> Attack {
+        Attack { name: name.into(), method, path: path.into(), media_type, body: body.into() }
+    }
+
+    /// Returns the whole request.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut request = format!(
+            "{} {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n",
+            self.method,
+            self.path,
+            self.media_type,
+            self.body.len()
+        )
+        .into_bytes();
+        request.extend_from_slice(&self.body);
+        request
+    }
+}
+
+/// A running server.
+pub struct Target {
+    child: Child,
+    pub address: String,
+    _directory: TempDir,
+    _etcd: Option<Etcd>,
+}
+
+impl Target {
+    pub fn in_memory() -> Target {
+        Target::start(None, &["--in-memory"])
+    }
+
+    pub fn on_etcd() -> Target {
+        let etcd = Etcd::start();
+        let endpoints = etcd.endpoints().join(",");
+        Target::start(Some(etcd), &["--store", "etcd", "--etcd-endpoints", &endpoints])
+    }
+
+    /// Starts a server with further arguments.
+    pub fn with(arguments: &[&str]) -> Target {
+        Target::start(None, arguments)
+    }
+
+    fn start(etcd: Option<Etcd>, arguments: &[&str]) -> Target {
+        let directory = TempDir::new().expect("a directory");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tenure"))
+            .args(["serve", "--insecure-http", "--listen", "127.0.0.1:0", "--log", "error", "--data-dir"])
+            .arg(directory.path())
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+        let greeting = lines.next().expect("a greeting").expect("a line");
+        thread::spawn(move || lines.for_each(drop));
+        let address = greeting.strip_prefix("Tenure listens on http://").expect("an address").to_owned();
+        Target { child, address, _directory: directory, _etcd: etcd }
+    }
+
+    pub fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).expect("the server accepts connections");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        stream
+    }
+
+    /// Sends bytes and returns the status code and the head of the response, if there is one.
+    pub fn send(&self, request: &[u8]) -> Option<(u16, String)> {
+        let mut stream = self.connect();
+        // The server may answer and close before it has read everything.
+        let _ = stream.write_all(request);
+        let mut response = Vec::new();
+        let _ = stream.read_to_end(&mut response);
+        let text = String::from_utf8_lossy(&response).into_owned();
+        let code = text.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
+        Some((code, text))
+    }
+
+    /// Sends bytes and then nothing more, and returns the response, if there is one.
+    pub fn send_and_close(&self, request: &[u8]) -> Option<(u16, String)> {
+        let mut stream = self.connect();
+        let _ = stream.write_all(request);
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let mut response = Vec::new();
+        let _ = stream.read_to_end(&mut response);
+        let text = String::from_utf8_lossy(&response).into_owned();
+        let code = text.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
+        Some((code, text))
+    }
+
+    /// Asks the server to stop and returns how long it took.
+    pub fn terminate(&mut self) -> Duration {
+        let start = Instant::now();
+        let status = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status();
+        assert!(status.is_ok_and(|status| status.success()));
+        let status = self.child.wait().expect("the server ends");
+        assert!(status.success(), "{status}");
+        start.elapsed()
+    }
+
+    /// Returns the processor time of the process so far.
+    pub fn processor_time(&self) -> Duration {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).expect("the process runs");
+        // The name of the process, in parentheses, may contain spaces. Times are in hundredths of a second.
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+        let ticks: u64 = fields[11..13].iter().map(|ticks| ticks.parse::<u64>().unwrap_or(0)).sum();
+        Duration::from_millis(ticks * 10)
+    }
+
+    /// Returns a line of the status of the process, in bytes.
+    fn memory(&self, name: &str) -> u64 {
+        let status =
+            fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("the process runs");
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("the line");
+        line.trim_start_matches(':')
+            .split_whitespace()
+            .next()
+            .and_then(|kib| kib.parse::<u64>().ok())
+            .unwrap_or(0)
+            << 10
+    }
+
+    pub fn resident(&self) -> u64 {
+        self.memory("VmRSS")
+    }
+
+    /// Forgets the highest memory so far.
+    fn reset_peak(&self) {
+        fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").expect("the peak is reset");
+    }
+
+    /// Runs attacks one after the other and checks what they cost.
+    pub fn survive(&self, attacks: &[Attack]) {
+        self.prepare();
+        let health = HealthProbe::start(self.address.clone());
+        let start = self.resident();
+        let mut failures = Vec::new();
+        for attack in attacks {
+            let request = attack.bytes();
+            self.reset_peak();
+            let (time, memory) = (self.processor_time(), self.resident());
+            let answer = self.send(&request);
+            let time = self.processor_time().saturating_sub(time);
+            let memory = self.memory("VmHWM").saturating_sub(memory);
+            let size = request.len();
+            match answer {
+                None => failures.push(format!("{}: no answer", attack.name)),
+                // A resource version that has not been reached is a timeout, as in Kubernetes.
+                Some((code, text)) if code >= 500 && !text.contains("Too large resource version") => {
+                    failures.push(format!("{}: {}", attack.name, text.chars().take(300).collect::<String>()));
+                }
+                Some(_) => {}
+            }
+            if time > BASE_TIME + TIME_PER_BYTE * size as u32 {
+                failures.push(format!("{}: {time:?} of processor time for {size} bytes", attack.name));
+            }
+            if memory > BASE_MEMORY + MEMORY_PER_BYTE * size as u64 {
+                failures.push(format!("{}: {} MiB of memory for {size} bytes", attack.name, memory >> 20));
+            }
+        }
+        failures.extend(health.stop());
+        let end = self.resident();
+        if end > start + (256 << 20) {
+            failures.push(format!("the memory did not return: {} MiB, {} MiB", start >> 20, end >> 20));
+        }
+        assert!(failures.is_empty(), "{}", failures.join("\n"));
+    }
+
+    /// Creates the objects that attacks refer to.
+    fn prepare(&self) {
+        for (method, path, body) in [
+            ("POST", "/api/v1/namespaces/default/configmaps", super::patches::config_map()),
+            ("POST", "/apis/apps/v1/namespaces/default/deployments", super::patches::deployment()),
+            ("POST", super::definitions::DEFINITIONS, super::definitions::victim()),
+        ] {
+            let attack = Attack::new("prepare", (method, path), JSON, body);
+            let (code, text) = self.send(&attack.bytes()).expect("an answer");
+            assert_eq!(code, 201, "{text}");
+        }
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Asks for `/livez` all the time.
+pub struct HealthProbe {
+    stop: Arc<AtomicBool>,
+    thread: thread::JoinHandle<Vec<Duration>>,
+}
+
+impl HealthProbe {
+    pub fn start(address: String) -> HealthProbe {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopping = stop.clone();
+        let thread = thread::spawn(move || {
+            let mut times = Vec::new();
+            while !stopping.load(Relaxed) {
+                let start = Instant::now();
+                if !is_live(&address) {
+                    times.push(Duration::MAX);
+                }
+                times.push(start.elapsed());
+                thread::sleep(Duration::from_millis(10));
+            }
+            times
+        });
+        HealthProbe { stop, thread }
+    }
+
+    /// Returns what was wrong with the answers. They come within a tenth of a second; a machine that does other work delays a
+    /// few of them.
+    pub fn stop(self) -> Vec<String> {
+        self.stop.store(true, Relaxed);
+        let mut times = self.thread.join().expect("the probe");
+        times.sort();
+        let failed = times.iter().filter(|time| **time == Duration::MAX).count();
+        let typical = times[times.len() * 9 / 10];
+        let mut failures = Vec::new();
+        if failed > 0 {
+            failures.push(format!("{failed} of {} health checks failed", times.len()));
+        } else if times.last().is_some_and(|slowest| *slowest > Duration::from_secs(5)) {
+            failures.push(format!("a health check took {:?}", times.last()));
+        }
+        if typical > Duration::from_millis(500) {
+            failures.push(format!("one of ten health checks took {typical:?} or more"));
+        }
+        failures
+    }
+}
+
+pub fn is_live(address: &str) -> bool {
+    let Ok(mut stream) = TcpStream::connect(address) else { return false };
+    let _ = stream.set_read_timeout(Some(PATIENCE));
+    let mut answer = String::new();
+    let request = b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    stream.write_all(request).is_ok()
+        && stream.read_to_string(&mut answer).is_ok()
+        && answer.starts_with("HTTP/1.1 200")
+}
