@@ -1,8 +1,8 @@
-//! Bytes in documents: standard base64 with padding. Line breaks are skipped when reading, as Go does.
+//! Standard base64 with padding. The decoder skips line breaks, as Go does.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Writes bytes.
+/// Encodes bytes.
 pub fn encode(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
@@ -16,7 +16,7 @@ pub fn encode(bytes: &[u8]) -> String {
     out
 }
 
-/// Reads bytes, or says at which byte of the text it stops making sense.
+/// Decodes bytes; the error is the offset of the first invalid byte.
 pub fn decode(text: &str) -> Result<Vec<u8>, usize> {
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
     let (mut group, mut digits, mut padding) = (0u32, 0, 0);
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn encoded_bytes_decode_to_the_same() {
         for (bytes, text) in [
             ("", ""),
             ("f", "Zg=="),
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_base64_is_refused_with_its_place() {
+    fn invalid_base64_is_rejected_with_the_offset() {
         for (text, at) in
             [("***", 0), ("Zg", 2), ("Zg=", 3), ("Z", 1), ("Zg==Z", 4), ("Zg===", 4), ("Zm=v", 3), ("=", 0)]
         {

@@ -1,21 +1,21 @@
-//! Two ways to change an object without copying what stays: [`Edit`] for changes at any field, [`Rebuild`]
-//! for one walk in the order of the fields. Both give nothing back where nothing was changed.
+//! Two ways to change an object without copying unchanged parts: [`Edit`] for changes of any field,
+//! [`Rebuild`] for one pass in the order of the fields. Both return `None` if nothing changes.
 
 use tenure_value::{Object, Text, Value};
 
-/// An object under change; copied when first changed.
+/// An object being changed; copied on the first change.
 pub struct Edit<'o> {
     base: &'o Object,
     changed: Option<Vec<(Text, Value)>>,
 }
 
 impl<'o> Edit<'o> {
-    /// Begins to change an object.
+    /// Starts to change an object.
     pub fn new(base: &'o Object) -> Edit<'o> {
         Edit { base, changed: None }
     }
 
-    /// Returns the fields as they are now.
+    /// Returns the current fields.
     pub fn fields(&self) -> &[(Text, Value)] {
         self.changed.as_deref().unwrap_or(self.base.fields())
     }
@@ -24,12 +24,13 @@ impl<'o> Edit<'o> {
         self.fields().binary_search_by(|(field, _)| field.as_str().cmp(name))
     }
 
-    /// Returns the value of a field as it is now.
+    /// Returns the current value of a field.
     pub fn get<N: AsRef<str> + ?Sized>(&self, name: &N) -> Option<&Value>
     where
         Text: PartialEq<N>,
     {
-        /// Up to here looking at every name beats a search: most names differ in length already.
+        /// Up to this length a linear scan is faster than a binary search: most names already differ in
+        /// length.
         const FEW: usize = 16;
         let fields = self.fields();
         if fields.len() <= FEW {
@@ -55,13 +56,13 @@ impl<'o> Edit<'o> {
         }
     }
 
-    /// Returns the changed object; nothing where nothing was changed.
+    /// Returns the changed object; `None` if nothing changed.
     pub fn finish(self) -> Option<Object> {
         self.changed.map(Object::from_sorted)
     }
 }
 
-/// One walk over the fields of an object that keeps, replaces, drops and inserts.
+/// One pass over the fields of an object that keeps, replaces, drops and inserts.
 pub struct Rebuild<'o> {
     source: &'o [(Text, Value)],
     at: usize,
@@ -69,17 +70,17 @@ pub struct Rebuild<'o> {
 }
 
 impl<'o> Rebuild<'o> {
-    /// Begins a walk over fields.
+    /// Starts a pass over fields.
     pub fn new(source: &'o [(Text, Value)]) -> Rebuild<'o> {
         Rebuild { source, at: 0, out: None }
     }
 
-    /// Returns the place of the field that comes next.
+    /// Returns the index of the next field.
     pub fn place(&self) -> usize {
         self.at
     }
 
-    /// Returns the field that comes next.
+    /// Returns the next field.
     pub fn next(&self) -> Option<&'o (Text, Value)> {
         self.source.get(self.at)
     }
@@ -101,7 +102,7 @@ impl<'o> Rebuild<'o> {
         self.at += 1;
     }
 
-    /// Keeps all fields before a place.
+    /// Keeps all fields before an index.
     pub fn keep_to(&mut self, place: usize) {
         let kept = &self.source[self.at..place];
         if let Some(out) = &mut self.out {
@@ -117,7 +118,7 @@ impl<'o> Rebuild<'o> {
         self.at += 1;
     }
 
-    /// Replaces the value of the next field if there is another, and keeps it otherwise.
+    /// Replaces the value of the next field if there is a new one, otherwise keeps it.
     pub fn replace_if(&mut self, value: Option<Value>) {
         match value {
             Some(value) => self.replace(value),
@@ -131,19 +132,19 @@ impl<'o> Rebuild<'o> {
         self.at += 1;
     }
 
-    /// Puts a field before the one that comes next.
+    /// Inserts a field before the next one.
     pub fn insert(&mut self, name: &Text, value: Value) {
         self.out().push((name.clone(), value));
     }
 
-    /// Returns the new object; nothing where nothing was changed.
+    /// Returns the new object; `None` if nothing changed.
     pub fn finish(mut self) -> Option<Object> {
         self.keep_to(self.source.len());
         self.out.map(Object::from_sorted)
     }
 }
 
-/// Maps the items of a list; nothing where none changes.
+/// Maps the items of a list; `None` if none changes.
 pub fn map_items(items: &[Value], mut change: impl FnMut(usize, &Value) -> Option<Value>) -> Option<Value> {
     let mut out: Option<Vec<Value>> = None;
     for (at, item) in items.iter().enumerate() {
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_changes_what_it_touches_and_nothing_else() {
+    fn an_edit_only_changes_the_edited_fields() {
         let base = object(r#"{"a":1,"c":3}"#);
         let mut edit = Edit::new(&base);
         edit.remove("absent");
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_passed_over_is_kept() {
+    fn skipped_fields_are_kept() {
         let base = object(r#"{"a":1,"b":2,"c":3,"d":4}"#);
         let mut walk = Rebuild::new(base.fields());
         walk.keep_to(1);

@@ -1,5 +1,4 @@
-//! What is wrong with a field, in the words that clients of Kubernetes know: a kind of error, the value, and what would
-//! be right.
+//! Field errors with the messages of Kubernetes: a kind of error, the value, and what would be right.
 
 use crate::Cause;
 use std::fmt::Write;

@@ -1,8 +1,8 @@
-//! What all objects of a Kubernetes API share: errors and their `Status`, errors and paths of fields, label and field
-//! selectors, quantities, timestamps, the metadata of objects, the codec that reads documents by their types, and the
+//! The basics that all objects of a Kubernetes API share: errors and their `Status`, errors and paths of fields, label and field
+//! selectors, quantities, timestamps, the metadata of objects, the codec that decodes documents by their types, and the
 //! description of resources.
 //!
-//! The crate knows no particular kind, no HTTP and no storage. It asks no clock: times come in as arguments.
+//! The crate does not know any particular kind, HTTP or storage. It reads no clock: times are arguments.
 
 pub mod base64;
 pub mod codec;

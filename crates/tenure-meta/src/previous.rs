@@ -1,15 +1,16 @@
-//! The live value beside the new one during a walk. A part that is still the same memory has been decoded, defaulted and
-//! validated already, so that walks skip it: a write costs what it changes. `UNKNOWN` is always right, and only slower.
+//! The live value beside the new one during a traversal. Parts that share its memory are already decoded,
+//! defaulted and validated, so they are skipped: a write costs what it changes. `UNKNOWN` is always correct,
+//! and only slower.
 
 use tenure_value::{Object, Text, Value};
 
-/// The value at the same place of the live object, if it is known; it must have been decoded and found valid.
+/// The value at the same path of the live object, if it is known; it must be decoded and valid.
 #[derive(Clone, Copy, Debug)]
 pub struct Previous<'v>(Option<&'v Value>);
 
 /// A field that has changed.
 pub struct Change<'n, 'v> {
-    /// The place among the fields.
+    /// The index among the fields.
     pub place: usize,
     /// The name.
     pub name: &'n Text,
@@ -28,8 +29,8 @@ impl<'v> Previous<'v> {
         Previous(Some(live))
     }
 
-    /// Returns the live value of a field that now has this place and this value; most fields keep their place, and
-    /// for scalars there is nothing to gain.
+    /// Returns the live value of a field with this index and value; most fields keep their index, and
+    /// skipping scalars gains nothing.
     pub fn field<N: AsRef<str> + ?Sized>(self, place: usize, name: &N, now: &Value) -> Previous<'v>
     where
         Text: PartialEq<N>,
@@ -42,8 +43,8 @@ impl<'v> Previous<'v> {
         Previous(same.map(|(_, value)| value).or_else(|| fields.and_then(|fields| fields.get(name))))
     }
 
-    /// Returns the changed fields with their places and live values, if the names of all fields are unchanged: then no
-    /// field that is always shown is missing, and none is new.
+    /// Returns the changed fields with their indices and live values, if the names of all fields are
+    /// unchanged: then no field that is always shown is missing, and none is new.
     pub fn changes<'n>(self, now: &'n Object) -> Option<impl Iterator<Item = Change<'n, 'v>>> {
         let before = self.0.and_then(Value::as_object).map(Object::fields)?;
         let now = now.fields();
@@ -63,7 +64,7 @@ impl<'v> Previous<'v> {
         }))
     }
 
-    /// Returns the live item at a place of a list.
+    /// Returns the live item at an index of a list.
     pub fn item(self, at: usize) -> Previous<'v> {
         Previous(self.0.and_then(Value::as_array).and_then(|items| items.get(at)))
     }
@@ -79,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_same_memory_at_the_same_place_is_left_out() {
+    fn only_shared_memory_at_the_same_index_is_skipped() {
         let live: Value = r#"{"a":{"x":1},"b":[{"x":1},{"x":1}],"c":1}"#.parse().unwrap();
         let part = |names: &[&str]| live.at(names.iter().copied()).unwrap();
         let before = Previous::of(&live);
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_told_only_where_all_names_are_as_they_were() {
+    fn changes_are_returned_only_if_all_names_are_unchanged() {
         let live: Value = r#"{"a":{"x":1},"b":1,"c":"t","d":null}"#.parse().unwrap();
         let fields = live.as_object().unwrap();
         let told = |now: &Object| -> Option<Vec<(usize, String)>> {

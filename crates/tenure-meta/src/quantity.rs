@@ -1,9 +1,9 @@
-//! Amounts of resources (`100m`, `1.5Gi`, `1e3`). An amount is a whole number of billionths, rounded away
-//! from zero; how it was written decides whether it is printed with decimal or binary suffixes.
+//! Resource quantities (`100m`, `1.5Gi`, `1e3`). A quantity is an integer number of billionths, rounded away
+//! from zero; its notation decides whether it is formatted with decimal or binary suffixes.
 
 use std::fmt::Write;
 
-/// The family of suffixes an amount was written with, in which it is printed again.
+/// The notation of a quantity, in which it is formatted again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Notation {
     /// `n u m k M G T P E`.
@@ -14,7 +14,7 @@ enum Notation {
     Exponent,
 }
 
-/// An amount of a resource.
+/// A resource quantity.
 ///
 /// ```
 /// use tenure_meta::Quantity;
@@ -30,11 +30,11 @@ pub struct Quantity {
 }
 
 const BILLION: i128 = 1_000_000_000;
-/// The largest amount; larger ones are taken for it.
+/// The maximum; larger values are capped.
 const MOST: i128 = i64::MAX as i128 * BILLION;
-/// Digits that a mantissa may have before further ones only round.
+/// The number of digits of a mantissa; further ones only round.
 const DIGITS: usize = 28;
-/// What a text must look like, as the API has always put it.
+/// The error message of Kubernetes.
 pub const SYNTAX: &str =
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
@@ -59,17 +59,17 @@ const SUFFIXES: [(&str, Notation, i32); 16] = [
 ];
 
 impl Quantity {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Quantity = Quantity::whole(0);
     /// One.
     pub const ONE: Quantity = Quantity::whole(1);
 
-    /// Returns a whole number.
+    /// Returns an integer.
     pub const fn whole(number: i64) -> Quantity {
         Quantity { nanos: number as i128 * BILLION, notation: Notation::Decimal }
     }
 
-    /// Reads an amount; `None` if the text is not one.
+    /// Parses a quantity; `None` if the text is invalid.
     pub fn parse(text: &str) -> Option<Quantity> {
         let (negative, unsigned) = match text.as_bytes().first()? {
             b'-' => (true, &text[1..]),
@@ -87,36 +87,36 @@ impl Quantity {
         Some(Quantity { nanos: if negative { -nanos } else { nanos }, notation })
     }
 
-    /// Returns the amount in billionths.
+    /// Returns the value in billionths.
     pub fn nanos(self) -> i128 {
         self.nanos
     }
 
-    /// Returns the amount as a whole number, rounded up.
+    /// Returns the value as an integer, rounded up.
     pub fn ceil(self) -> i64 {
         let whole = self.nanos.div_euclid(BILLION) + i128::from(self.nanos.rem_euclid(BILLION) != 0);
         i64::try_from(whole).unwrap_or(if whole < 0 { i64::MIN } else { i64::MAX })
     }
 
-    /// Whether the amount is a whole number.
+    /// Whether the value is an integer.
     pub fn is_whole(self) -> bool {
         self.nanos % BILLION == 0
     }
 
-    /// Returns the amount rounded away from zero to thousandths.
+    /// Returns the value rounded away from zero to thousandths.
     pub fn rounded_to_thousandths(self) -> Quantity {
         const MILLION: i128 = 1_000_000;
         let (whole, rest) = (self.nanos / MILLION, self.nanos % MILLION);
         Quantity { nanos: (whole + rest.signum()) * MILLION, ..self }
     }
 
-    /// Returns the sum, written as the first is unless that is zero.
+    /// Returns the sum, in the notation of the first unless that is zero.
     pub fn plus(self, other: Quantity) -> Quantity {
         let notation = if self.nanos == 0 { other.notation } else { self.notation };
         Quantity { nanos: (self.nanos + other.nanos).clamp(-MOST, MOST), notation }
     }
 
-    /// Returns the difference, written as the first is unless that is zero.
+    /// Returns the difference, in the notation of the first unless that is zero.
     pub fn minus(self, other: Quantity) -> Quantity {
         self.plus(Quantity { nanos: -other.nanos, ..other })
     }
@@ -182,7 +182,7 @@ fn suffix_of(suffix: &str) -> Option<(Notation, u32, i32)> {
     Some((Notation::Exponent, 10, exponent.clamp(-1000, 1000)))
 }
 
-/// Returns the amount in billionths: digits with a decimal point, times a power of two or ten.
+/// Returns the value in billionths: digits with a decimal point, times a power of two or ten.
 fn scale(whole: &str, fraction: &str, base: u32, exponent: i32) -> i128 {
     let digits = whole.bytes().chain(fraction.bytes()).skip_while(|digit| *digit == b'0');
     let significant = digits.clone().count();
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_amount_has_one_canonical_text() {
+    fn quantities_have_one_canonical_text() {
         for (text, canonical) in [
             ("0", "0"),
             ("0Gi", "0"),
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_amount_is_refused() {
+    fn invalid_quantities_are_rejected() {
         for text in ["", "-", "x", "1x", "1.2.3", "Gi", ".", "1 Gi", "1e", "1e1.5", "1mm", "1Kii", "1,5"] {
             assert!(Quantity::parse(text).is_none(), "{text}");
         }

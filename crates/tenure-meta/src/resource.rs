@@ -1,22 +1,22 @@
-//! Which resources are served: names, verbs, scope, versions, and the strategy by which each is written.
-//! The built-in ones are rows of `data/resources.json`; other registries may be made of further rows.
+//! Descriptions of resources: names, verbs, scope, versions, and the rules by which they are written. The
+//! built-in ones are rows of `data/resources.json`; other registries can be built from further rows.
 
 use crate::{row::Row, selector::SelectableField};
 use std::{collections::HashMap, sync::Arc};
 use tenure_schema::{Schema, TypeId, TypeRef};
 use tenure_value::{Text, Value};
 
-/// Whether objects of a resource live in namespaces.
+/// Whether the objects of a resource are namespaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Each object is in a namespace.
+    /// Namespaced.
     Namespaced,
-    /// There is one set of objects for the whole cluster.
+    /// Cluster-scoped.
     Cluster,
 }
 
 impl Scope {
-    /// Returns the word of the API.
+    /// Returns the name in the API.
     pub fn word(self) -> &'static str {
         match self {
             Scope::Namespaced => "Namespaced",
@@ -25,7 +25,7 @@ impl Scope {
     }
 }
 
-/// Which names the objects of a resource may have.
+/// The format of object names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NameFormat {
     /// A DNS subdomain of at most 253 characters.
@@ -35,17 +35,17 @@ pub enum NameFormat {
     ShortSubdomain,
     /// A DNS label of at most 63 characters.
     Label,
-    /// Anything that can be a segment of a path.
+    /// Any path segment.
     Segment,
     /// An IP address in its canonical form.
     Address,
-    /// The plural name and the group of a custom resource definition.
+    /// The plural name and the group of a CustomResourceDefinition.
     Definition,
-    /// The version and the group of an API service.
+    /// The version and the group of an APIService.
     Service,
 }
 
-/// The words of `names` in the data.
+/// The names of formats in the data.
 const NAMES: [(&str, NameFormat); 7] = [
     ("subdomain", NameFormat::Subdomain),
     ("subdomain63", NameFormat::ShortSubdomain),
@@ -56,74 +56,74 @@ const NAMES: [(&str, NameFormat); 7] = [
     ("service", NameFormat::Service),
 ];
 
-/// What a change must touch to raise `metadata.generation`.
+/// Which changes increment `metadata.generation`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GenerationTriggers {
     /// Anything but metadata and status.
     pub content: bool,
     /// Annotations.
     pub annotations: bool,
-    /// The status, where it is written like everything else.
+    /// The status, if it is written like everything else.
     pub status: bool,
 }
 
-/// What becomes of the status in the body of a create.
+/// How the status in the body of a create is treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StatusOnCreate {
     /// It is dropped.
     #[default]
     Dropped,
-    /// It is taken.
+    /// It is kept.
     Taken,
 }
 
-/// What an update fills in again when the request leaves it out.
+/// What an update fills in if the request omits it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refills {
     /// Nothing.
     Nothing,
-    /// What the server allotted, and what the strategy fills in at creation.
+    /// Allocated values, and what the strategy fills in on create.
     Allotted,
-    /// What the strategy fills in at creation.
+    /// What the strategy fills in on create.
     Created,
     /// What admission adds.
     Admitted,
 }
 
-/// How objects of a resource are written and deleted.
+/// How the objects of a resource are written and deleted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StrategyOptions {
-    /// Which names are valid.
+    /// The format of names.
     pub names: NameFormat,
-    /// Whether objects begin with generation 1; otherwise they have none.
+    /// Whether objects start with generation 1; otherwise they have none.
     pub generation: bool,
-    /// What raises the generation.
+    /// What increments the generation.
     pub bumps: GenerationTriggers,
-    /// What becomes of the status in the body of a create.
+    /// How the status in the body of a create is treated.
     pub status_on_create: StatusOnCreate,
-    /// The parts of metadata that the status endpoint lets through.
+    /// The metadata that the status endpoint may write.
     pub status_keeps: Box<[Text]>,
-    /// What the main endpoint puts back besides the status.
+    /// What the main endpoint resets besides the status.
     pub resets: Box<[Text]>,
-    /// The annotation that counts the changes of a part of the object, and the path of that part.
+    /// The annotation that counts changes of a part of the object, and the path of that part.
     pub counter: Option<(Text, Text)>,
-    /// What an update fills in again.
+    /// What an update fills in.
     pub refills: Refills,
-    /// Paths of what stays as it was when an update leaves it out.
+    /// Paths that an update preserves if it omits them.
     pub keeps: Box<[Text]>,
-    /// Whether an update may leave out the resource version.
+    /// Whether an update may omit the resource version.
     pub unconditional_update: bool,
     /// Whether an update of an absent object creates it.
     pub create_on_update: bool,
-    /// Whether a completed deletion answers with the object rather than a `Status`.
+    /// Whether a completed deletion returns the object rather than a `Status`.
     pub delete_returns_object: bool,
-    /// Whether dependents are orphaned unless the request says otherwise.
+    /// Whether dependents are orphaned by default.
     pub orphans: bool,
-    /// Whether objects have no dependents, whatever a deletion says of them.
+    /// Whether objects never have dependents.
     pub childless: bool,
     /// Whether finalizers need no domain.
     pub plain_finalizers: bool,
-    /// Whether a deletion gives the object time to end.
+    /// Whether objects terminate gracefully.
     pub graceful_deletion: bool,
 }
 
@@ -150,7 +150,7 @@ impl Default for StrategyOptions {
     }
 }
 
-/// Finds what a word of the data stands for.
+/// Finds the meaning of a word in the data.
 fn word<T: Copy>(member: &str, word: &str, known: &[(&str, T)]) -> Result<T, String> {
     let found = known.iter().find(|(of, _)| *of == word).map(|(_, of)| *of);
     found.ok_or_else(|| {
@@ -159,7 +159,7 @@ fn word<T: Copy>(member: &str, word: &str, known: &[(&str, T)]) -> Result<T, Str
     })
 }
 
-/// Refuses members of a row that have no meaning.
+/// Rejects unknown members of a row.
 fn only_known(row: &Value, known: &[&str]) -> Result<(), String> {
     let fields = row.as_object().ok_or_else(|| format!("expected an object, got {}", row.kind()))?;
     match fields.iter().find(|(name, _)| !known.contains(&name.as_str())) {
@@ -169,7 +169,7 @@ fn only_known(row: &Value, known: &[&str]) -> Result<(), String> {
 }
 
 impl StrategyOptions {
-    /// Reads a row of data.
+    /// Parses a row of data.
     fn from_row(row: &Value) -> Result<StrategyOptions, String> {
         const MEMBERS: [&str; 16] = [
             "bumps",
@@ -229,18 +229,18 @@ impl StrategyOptions {
     }
 }
 
-/// A path below an object, such as `status` or `scale`.
+/// A subresource, such as `status` or `scale`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Subresource {
     /// The last segment of the path.
     pub name: Text,
-    /// The group of what is exchanged there; empty when it is the resource's own.
+    /// The group of its kind; empty if it is that of the resource.
     pub group: Text,
-    /// The version of what is exchanged there; empty when it is the resource's own.
+    /// The version of its kind; empty if it is that of the resource.
     pub version: Text,
-    /// The kind of what is exchanged there.
+    /// Its kind.
     pub kind: Text,
-    /// What can be done there.
+    /// Its verbs.
     pub verbs: Box<[Text]>,
 }
 
@@ -253,27 +253,27 @@ pub struct Resource {
     pub version: Text,
     /// `group/version`, or the version alone in the core group.
     pub api_version: Text,
-    /// The plural name, as it stands in paths.
+    /// The plural name, used in paths.
     pub name: Text,
     /// The kind of its objects.
     pub kind: Text,
-    /// The name of one.
+    /// The singular name.
     pub singular: Text,
-    /// Abbreviations for the command line.
+    /// Short names.
     pub short_names: Box<[Text]>,
-    /// Sets of resources it belongs to, such as `all`.
+    /// Categories, such as `all`.
     pub categories: Box<[Text]>,
-    /// Whether objects live in namespaces.
+    /// Whether objects are namespaced.
     pub scope: Scope,
-    /// What can be done.
+    /// The verbs.
     pub verbs: Box<[Text]>,
-    /// The paths below an object.
+    /// The subresources.
     pub subresources: Box<[Subresource]>,
-    /// The hash that discovery gives for the version of storage; empty when objects are not stored.
+    /// The storage version hash of discovery; empty if objects are not stored.
     pub storage_version_hash: Text,
-    /// Group and version in which objects are stored, of those served.
+    /// Group and version in which objects are stored.
     pub storage: (Text, Text),
-    /// The fields by which lists can be selected, besides name and namespace.
+    /// The selectable fields, besides name and namespace.
     pub selectable_fields: Box<[SelectableField]>,
     /// How objects are written and deleted.
     pub strategy: StrategyOptions,
@@ -282,22 +282,22 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// Whether the resource takes a verb.
+    /// Whether the resource supports a verb.
     pub fn has_verb(&self, verb: &str) -> bool {
         self.verbs.iter().any(|of| of == verb)
     }
 
-    /// Returns a path below the objects.
+    /// Returns a subresource.
     pub fn subresource(&self, name: &str) -> Option<&Subresource> {
         self.subresources.iter().find(|of| of.name == name)
     }
 
-    /// Whether objects have a status that only its own endpoint writes.
+    /// Whether objects have a status subresource.
     pub fn has_status(&self) -> bool {
         self.subresource("status").is_some()
     }
 
-    /// Whether objects are kept; reviews and bindings are only answered.
+    /// Whether objects are stored; reviews and bindings are not.
     pub fn is_stored(&self) -> bool {
         !self.storage_version_hash.is_empty()
     }
@@ -307,7 +307,7 @@ impl Resource {
         crate::qualified(&self.name, &self.group)
     }
 
-    /// Reads a row of data.
+    /// Parses a row of data.
     pub fn from_row(row: &Value) -> Result<Resource, String> {
         const MEMBERS: [&str; 14] = [
             "categories",
@@ -369,16 +369,16 @@ impl Resource {
     }
 }
 
-/// A group and its versions, the preferred one first.
+/// A group and its versions, preferred first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
     /// The group's name; empty for the core group.
     pub name: Text,
-    /// The versions, the preferred one first.
+    /// The versions, preferred first.
     pub versions: Box<[Text]>,
 }
 
-/// The resources that are served, in the order in which discovery lists them.
+/// The served resources, in the order of discovery.
 #[derive(Debug, Default)]
 pub struct Registry {
     groups: Vec<Group>,
@@ -388,7 +388,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Makes a registry; a version of storage that is not served is replaced by the resource's own.
+    /// Creates a registry; a storage version that is not served is replaced by the version of the resource.
     pub fn new(groups: Vec<Group>, mut resources: Vec<Arc<Resource>>) -> Registry {
         let key = |group: &Text, version: &Text, name: &Text| (group.clone(), version.clone(), name.clone());
         let by_path: HashMap<_, _> = resources
@@ -425,7 +425,7 @@ impl Registry {
         self.resources.iter().filter(move |of| of.group == group && of.version == version)
     }
 
-    /// Finds a resource by the words of its path.
+    /// Finds a resource by the segments of its path.
     pub fn find(&self, group: &str, version: &str, resource: &str) -> Option<&Arc<Resource>> {
         let key = (Text::new(group), Text::new(version), Text::new(resource));
         self.by_path.get(&key).map(|at| &self.resources[*at])
@@ -437,12 +437,12 @@ impl Registry {
         self.by_kind.get(&key).map(|at| &self.resources[*at])
     }
 
-    /// Returns the form in which objects of a resource are stored; often itself.
+    /// Returns the resource in its storage version; often itself.
     pub fn storage_of(&self, resource: &Resource) -> Option<&Arc<Resource>> {
         self.find(&resource.storage.0, &resource.storage.1, &resource.name)
     }
 
-    /// Returns every form in which the objects of a resource are served, its own included.
+    /// Returns the resource in all served versions, including its own.
     pub fn forms_of<'a>(&'a self, resource: &'a Resource) -> impl Iterator<Item = &'a Arc<Resource>> {
         self.resources.iter().filter(|of| of.storage == resource.storage && of.name == resource.name)
     }

@@ -1,14 +1,14 @@
-//! Reads members of a document whose form is known, with a default where one is absent.
+//! Access to members of a document with a known structure, with defaults for absent ones.
 
 use tenure_value::{Text, Value};
 
-/// Reads members of a row of data.
+/// Access to members of a row of data.
 pub trait Row {
-    /// Returns a string; empty where there is none.
+    /// Returns a string; empty if absent.
     fn text(&self, name: &str) -> Text;
-    /// Returns a list of strings; empty where there is none.
+    /// Returns a list of strings; empty if absent.
     fn texts(&self, name: &str) -> Box<[Text]>;
-    /// Returns the items of a list; none where there is no list.
+    /// Returns the items of a list; empty if absent.
     fn items(&self, name: &str) -> &[Value];
     /// Whether a member is `true`.
     fn flag(&self, name: &str) -> bool;

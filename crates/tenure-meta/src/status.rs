@@ -1,33 +1,34 @@
-//! API errors and their translation into a Kubernetes `Status`. Clients act on code and reason, people read the message.
+//! API errors and their conversion to a Kubernetes `Status`. Clients act on code and reason, humans read the
+//! message.
 
 use tenure_value::{Text, Value};
 
-/// The machine-readable reason of an error, as clients know it.
+/// The machine-readable reason of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The request is malformed (400).
     BadRequest,
-    /// No or wrong credentials (401).
+    /// Missing or wrong credentials (401).
     Unauthorized,
-    /// The user is known and not allowed (403).
+    /// The user is authenticated but not allowed (403).
     Forbidden,
     /// No such object or path (404).
     NotFound,
-    /// The path does not take this method (405).
+    /// The path does not support this method (405).
     MethodNotAllowed,
-    /// No representation the client accepts (406).
+    /// No acceptable representation (406).
     NotAcceptable,
     /// The object exists (409).
     AlreadyExists,
     /// The object changed in the meantime, or another manager owns the field (409).
     Conflict,
-    /// The requested history is gone (410).
+    /// The requested history is no longer available (410).
     Expired,
     /// The body is too large (413).
     RequestEntityTooLarge,
     /// The body is in an unknown format (415).
     UnsupportedMediaType,
-    /// The object breaks a rule of its kind (422).
+    /// The object violates a rule of its kind (422).
     Invalid,
     /// The client must retry later (429).
     TooManyRequests,
@@ -69,7 +70,7 @@ impl Reason {
         self.row().1
     }
 
-    /// Returns the name that clients know.
+    /// Returns the name of the reason.
     pub fn word(self) -> &'static str {
         self.row().2
     }
@@ -82,7 +83,7 @@ pub struct Cause {
     pub reason: Text,
     /// What is wrong.
     pub message: String,
-    /// Where: a field's path, or empty.
+    /// The path of the field, or empty.
     pub field: String,
     /// Further members, under the name `tenure`.
     pub extension: Option<Value>,
@@ -101,18 +102,18 @@ pub struct Cause {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApiError(Box<Details>);
 
-/// What an [`ApiError`] says.
+/// The content of an [`ApiError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Details {
     /// The machine-readable reason, which implies the HTTP code.
     pub reason: Reason,
-    /// What went wrong, for people.
+    /// The message, for humans.
     pub message: String,
-    /// The API group of what the request named.
+    /// The API group of the requested object.
     pub group: Text,
-    /// The resource or kind of what the request named.
+    /// The resource or kind of the requested object.
     pub kind: Text,
-    /// The name the request gave.
+    /// The name of the requested object.
     pub name: Text,
     /// The causes.
     pub causes: Vec<Cause>,
@@ -120,14 +121,14 @@ pub struct Details {
     pub retry_after: Option<u32>,
     /// Warnings for the client.
     pub warnings: Vec<String>,
-    /// A whole `Status` from elsewhere, such as a webhook; its code and reason take precedence.
+    /// A complete `Status` from elsewhere, such as a webhook; its code and reason take precedence.
     pub given: Option<Value>,
     /// The token with which a list may continue in spite of the error (410).
     pub resume: Option<String>,
 }
 
 impl ApiError {
-    /// Makes an error that names no object.
+    /// Creates an error without an object.
     pub fn new(reason: Reason, message: impl Into<String>) -> ApiError {
         ApiError(Box::new(Details {
             reason,
@@ -143,7 +144,7 @@ impl ApiError {
         }))
     }
 
-    /// Says which object the request named.
+    /// Sets the requested object.
     pub fn about(mut self, group: &str, kind: &str, name: &str) -> ApiError {
         (self.group, self.kind, self.name) = (group.into(), kind.into(), name.into());
         self
@@ -161,17 +162,17 @@ impl ApiError {
         self
     }
 
-    /// The request itself is wrong.
+    /// The request is malformed.
     pub fn bad_request(message: impl Into<String>) -> ApiError {
         ApiError::new(Reason::BadRequest, message)
     }
 
-    /// The path leads nowhere.
+    /// The path does not exist.
     pub fn no_such_path() -> ApiError {
         ApiError::new(Reason::NotFound, "the server could not find the requested resource")
     }
 
-    /// The path does not take this method.
+    /// The path does not support this method.
     pub fn method_not_allowed() -> ApiError {
         ApiError::new(
             Reason::MethodNotAllowed,
@@ -185,28 +186,28 @@ impl ApiError {
         ApiError::new(Reason::NotFound, format!("{of} \"{name}\" not found")).about(group, resource, name)
     }
 
-    /// The named object exists already.
+    /// The object already exists.
     pub fn already_exists(group: &str, resource: &str, name: &str) -> ApiError {
         let of = qualified(resource, group);
         ApiError::new(Reason::AlreadyExists, format!("{of} \"{name}\" already exists"))
             .about(group, resource, name)
     }
 
-    /// Somebody else changed the named object first, or a precondition does not hold.
+    /// The object was changed by someone else, or a precondition failed.
     pub fn conflict(group: &str, resource: &str, name: &str, why: &str) -> ApiError {
         let of = qualified(resource, group);
         let message = format!("Operation cannot be fulfilled on {of} \"{name}\": {why}");
         ApiError::new(Reason::Conflict, message).about(group, resource, name)
     }
 
-    /// The caller may not do this to the named object.
+    /// The user may not do this to the object.
     pub fn forbidden(group: &str, resource: &str, name: &str, why: &str) -> ApiError {
         let of = qualified(resource, group);
         let named = if name.is_empty() { of } else { format!("{of} \"{name}\"") };
         ApiError::new(Reason::Forbidden, format!("{named} is forbidden: {why}")).about(group, resource, name)
     }
 
-    /// The object breaks rules of its kind.
+    /// The object violates rules of its kind.
     pub fn invalid(group: &str, kind: &str, name: &str, causes: Vec<Cause>) -> ApiError {
         let faults: Vec<String> =
             causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
@@ -218,14 +219,14 @@ impl ApiError {
         ApiError::new(Reason::Invalid, message).about(group, kind, name).with_causes(causes)
     }
 
-    /// A query parameter breaks a rule of the options it belongs to (`CreateOptions`, `ListOptions`, …).
+    /// A query parameter violates a rule of its options (`CreateOptions`, `ListOptions`, …).
     pub fn invalid_option(options: &str, reason: &str, field: &str, message: impl Into<String>) -> ApiError {
         let cause =
             Cause { reason: reason.into(), message: message.into(), field: field.into(), extension: None };
         ApiError::invalid("meta.k8s.io", options, "", vec![cause])
     }
 
-    /// A webhook does not allow it, and says why in a `Status` of its own, as far as it does.
+    /// A webhook denied the request, possibly with a `Status` of its own.
     pub fn denied(webhook: &str, status: &Value) -> ApiError {
         let text = |name: &str| status.get(name).and_then(Value::as_str).unwrap_or_default();
         let denied = format!("admission webhook {webhook:?} denied the request");
@@ -233,7 +234,7 @@ impl ApiError {
             ("", "") => format!("{denied} without explanation"),
             ("", why) | (why, _) => format!("{denied}: {why}"),
         };
-        // Whatever a refusal says of its code, it is one of a refusal.
+        // Whatever code a denial has, it must be an error code.
         let code = status.get("code").and_then(Value::as_i64).filter(|code| (400..600).contains(code));
         let mut fields = status.as_object().cloned().unwrap_or_default();
         if fields.get("metadata").is_none_or(Value::is_null) {
@@ -252,7 +253,7 @@ impl ApiError {
         failure
     }
 
-    /// A fault of the server.
+    /// An internal error.
     pub fn internal(message: impl Into<String>) -> ApiError {
         ApiError::new(Reason::InternalError, message)
     }
@@ -291,7 +292,7 @@ impl ApiError {
             ("reason", text(self.reason.word())),
             ("code", Value::from(self.code())),
         ];
-        // These have details even if there is nothing to say in them.
+        // These always have details, even if they are empty.
         let always = [Reason::NotFound, Reason::MethodNotAllowed, Reason::Forbidden];
         if !details.is_empty() || always.contains(&self.reason) {
             fields.push(("details", Value::object(details)));
@@ -348,7 +349,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_object_is_named_with_its_group() {
+    fn a_missing_object_is_reported_with_its_group() {
         let failure = ApiError::not_found("apps", "deployments", "d");
         assert_eq!(failure.code(), 404);
         assert_eq!(failure.message, "deployments.apps \"d\" not found");
@@ -359,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn one_fault_is_written_plainly_and_several_in_brackets() {
+    fn a_single_error_is_plain_and_several_are_in_brackets() {
         let cause = |field: &str| Cause {
             reason: "FieldValueRequired".into(),
             message: "Required value".into(),

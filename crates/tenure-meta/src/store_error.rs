@@ -1,4 +1,4 @@
-//! What the errors of the store are to a client.
+//! Conversion of store errors to API errors.
 
 use crate::{ApiError, Reason};
 use tenure_store::Error;

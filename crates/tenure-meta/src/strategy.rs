@@ -1,5 +1,5 @@
-//! How the objects of one resource behave when they are written and read. Built-in kinds and custom resources
-//! implement the same trait, so that nothing that handles requests asks which of them it has.
+//! The behavior of the objects of a resource when they are written and read. Built-in kinds and custom
+//! resources implement the same trait, so request handlers do not distinguish them.
 
 use crate::{
     DecodeError, Decoded, FieldError, FieldErrors, Previous, Resource, SelectableField, SystemMetadata,
@@ -10,7 +10,7 @@ use tenure_fields::{FieldSet, PathElement};
 use tenure_schema::TypeRef;
 use tenure_value::{Object, Text, Value};
 
-/// Where an object is written.
+/// The endpoint of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endpoint<'e> {
     /// The object itself.
@@ -35,23 +35,23 @@ impl<'e> Endpoint<'e> {
     }
 }
 
-/// What a write takes from outside the object: the clock, the request, allocations.
+/// The context of a write: clock, request, allocations.
 pub trait CreateContext {
     /// Returns the time of the request.
     fn now(&self) -> Timestamp;
     /// Returns the uid of the object being created.
     fn uid(&self) -> Text;
-    /// Returns value and preemption policy of a priority class, if there is one of that name.
+    /// Returns value and preemption policy of a priority class, if it exists.
     fn priority_class(&self, name: &str) -> Option<(i64, Text)>;
-    /// Takes an address for the service being created.
+    /// Allocates a cluster IP for a new service.
     fn cluster_ip(&mut self) -> Option<Text>;
-    /// Takes a node port for the service being created.
+    /// Allocates a node port for a new service.
     fn node_port(&mut self) -> Option<u16>;
-    /// Returns name, uid and groups of the user who makes the request.
+    /// Returns name, uid and groups of the requesting user.
     fn requester(&self) -> (Text, Text, Vec<Text>);
 }
 
-/// The fields that an endpoint takes from the live object whatever the request says.
+/// The fields that an endpoint always takes from the live object.
 #[derive(Clone, Debug)]
 pub enum ResetFields {
     /// None.
@@ -74,14 +74,14 @@ impl ResetFields {
     }
 }
 
-/// Where the scale of an object stands.
+/// The paths of the scale of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScalePaths {
     /// The path of the desired replicas.
     pub spec: Box<[Text]>,
     /// The path of the observed replicas.
     pub status: Box<[Text]>,
-    /// The path of the selector; empty where there is none.
+    /// The path of the selector; empty if there is none.
     pub selector: Box<[Text]>,
 }
 
@@ -100,34 +100,34 @@ pub enum ConversionError {
     /// The kind has no such version.
     #[error("there is no version {0}")]
     UnknownVersion(Text),
-    /// The object cannot be expressed in the version.
+    /// The object cannot be represented in the version.
     #[error("cannot convert from {from} to {to}: {reason}")]
     Failed {
         /// The version of the object.
         from: Text,
         /// The wanted version.
         to: Text,
-        /// What stands in the way.
+        /// The reason.
         reason: String,
     },
 }
 
 /// How the objects of a resource, in one of its versions, are decoded, defaulted, validated, converted and shown.
 ///
-/// `previous` is what the strategy has seen of the live object already: parts that are still the same memory are not
-/// walked again. [`Previous::UNKNOWN`] is always right and only slower.
+/// `previous` is the live object as far as the strategy has processed it: parts that share its memory are
+/// skipped. [`Previous::UNKNOWN`] is always correct and only slower.
 pub trait Strategy: Send + Sync {
     /// Returns the description of the resource.
     fn resource(&self) -> &Arc<Resource>;
 
-    /// Returns the type of the objects at a version, such as `apps/v1`; none where there is no such version.
+    /// Returns the type of the objects in a version, such as `apps/v1`; `None` if there is no such version.
     fn type_at(&self, api_version: &str) -> Option<TypeRef<'_>>;
 
-    /// Returns the object in which nothing is set.
+    /// Returns the empty object.
     fn empty(&self) -> Value;
 
-    /// Reads a body, or the result of a patch, as an object: wrong types are errors, unknown fields are dropped and
-    /// reported, defaults are filled in.
+    /// Decodes a body, or the result of a patch, as an object: wrong types are errors, unknown fields are
+    /// dropped and reported, defaults are filled in.
     fn decode(
         &self,
         body: &Value,
@@ -135,7 +135,7 @@ pub trait Strategy: Send + Sync {
         now: Timestamp,
     ) -> Result<Decoded, Box<DecodeError>>;
 
-    /// Reads the result of an apply as an object. A `null` that may not be is left for validation.
+    /// Decodes the result of an apply as an object. A `null` that is not allowed is left to validation.
     fn decode_applied(
         &self,
         body: &Value,
@@ -145,15 +145,15 @@ pub trait Strategy: Send + Sync {
         self.decode(body, previous, now)
     }
 
-    /// Returns a new, decoded object with the metadata that the server gives it.
+    /// Returns a new, decoded object with the metadata that the server sets.
     fn with_system_metadata(&self, object: &Value, system: &SystemMetadata) -> Value {
         update::with_system_metadata(self.resource(), object, system)
     }
 
-    /// Returns a new object with all that its kind fills in; its name, namespace and uid are set.
+    /// Returns a new object with everything that its kind fills in; its name, namespace and uid are set.
     fn prepare_for_create(&self, object: &Value, context: &mut dyn CreateContext) -> Value;
 
-    /// Returns what an endpoint makes of the live object and the new one.
+    /// Returns the object that an endpoint stores, from the live object and the new one.
     fn prepare_for_update(
         &self,
         endpoint: Endpoint<'_>,
@@ -162,10 +162,10 @@ pub trait Strategy: Send + Sync {
         context: &mut dyn CreateContext,
     ) -> Value;
 
-    /// Returns what is wrong with a new, prepared object.
+    /// Returns the errors of a new, prepared object.
     fn validate(&self, object: &Value) -> Vec<FieldError>;
 
-    /// Returns what is wrong with a prepared object that replaces another.
+    /// Returns the errors of an updated, prepared object.
     fn validate_update(
         &self,
         endpoint: Endpoint<'_>,
@@ -179,7 +179,7 @@ pub trait Strategy: Send + Sync {
         Vec::new()
     }
 
-    /// Returns a valid object as the next read will give it.
+    /// Returns a valid object as the next read returns it.
     fn canonicalize(&self, object: Value, _previous: Previous<'_>) -> Value {
         object
     }
@@ -187,32 +187,32 @@ pub trait Strategy: Send + Sync {
     /// Returns the fields that an endpoint takes from the live object.
     fn reset_fields(&self, endpoint: Endpoint<'_>) -> ResetFields;
 
-    /// Returns an object at another version.
+    /// Returns an object in another version.
     fn convert(&self, object: &Value, api_version: &str) -> Result<Value, ConversionError>;
 
-    /// Returns a stored object at the version of the resource.
+    /// Returns a stored object in the version of the resource.
     #[allow(clippy::wrong_self_convention)]
     fn from_storage(&self, stored: &Value) -> Result<Value, ConversionError>;
 
-    /// Returns an object at the version of storage, in the form in which it is stored.
+    /// Returns an object in the storage version, as it is stored.
     fn to_storage(&self, object: &Value, previous: Previous<'_>) -> Result<Value, ConversionError>;
 
-    /// Whether stored objects are already what a decode makes of them.
+    /// Whether stored objects do not change when they are decoded.
     fn stores_as_served(&self) -> bool;
 
     /// Whether an apply that changes nothing needs no further phase of a write.
     fn noop_apply_is_final(&self) -> bool;
 
-    /// Returns the seconds that an object is given to end, for the seconds that a deletion asks for; none for objects
-    /// that go at once.
+    /// Returns the termination grace period in seconds, given the one of a deletion request; `None` for
+    /// objects that are deleted immediately.
     fn termination_grace_period(&self, _object: &Value, _requested: Option<i64>) -> Option<i64> {
         None
     }
 
-    /// Returns where the scale of objects stands; none where they have none.
+    /// Returns the paths of the scale; `None` if objects have none.
     fn scale_paths(&self) -> Option<ScalePaths>;
 
-    /// Returns the fields by which lists can be selected.
+    /// Returns the selectable fields.
     fn selectable_fields(&self) -> &[SelectableField] {
         &self.resource().selectable_fields
     }
@@ -229,7 +229,7 @@ pub trait Strategy: Send + Sync {
     }
 }
 
-/// Returns what every update makes of an object, given what the endpoint lets through.
+/// Applies what every update does, given what the endpoint may write.
 pub fn finish_update(resource: &Resource, endpoint: Endpoint<'_>, old: &Object, new: &Object) -> Object {
     let new = update::carry_system_metadata(new, old);
     match endpoint {
@@ -238,7 +238,7 @@ pub fn finish_update(resource: &Resource, endpoint: Endpoint<'_>, old: &Object, 
     }
 }
 
-/// Returns what is wrong with the metadata of a new object.
+/// Returns the errors in the metadata of a new object.
 pub fn validate_metadata(resource: &Resource, object: &Value) -> Vec<FieldError> {
     let mut errors = FieldErrors::default();
     object_meta::check(resource, object, &mut errors);

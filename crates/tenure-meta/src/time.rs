@@ -2,7 +2,7 @@
 
 pub use tenure_value::time::{Precision, Timestamp};
 
-/// Writes a length of time in the two units that matter, as `kubectl` shows ages.
+/// Formats a duration in its two most significant units, as `kubectl` shows ages.
 pub fn age(seconds: i64) -> String {
     const MINUTE: i64 = 60;
     const HOUR: i64 = 60 * MINUTE;
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ages_are_written_in_the_units_that_matter() {
+    fn ages_have_their_most_significant_units() {
         for (seconds, text) in [
             (-5, "<invalid>"),
             (-1, "0s"),

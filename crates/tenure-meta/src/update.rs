@@ -1,15 +1,15 @@
-//! What every update does whatever the kind: fields that a request may not change are carried over from the live
+//! The common part of all updates: fields that a request may not change are carried over from the live
 //! object, and the generation counts changes.
 
 use crate::{Resource, Timestamp, time::Precision};
 use tenure_value::{Object, Text, Value};
 
-/// What the server gives an object at its creation.
+/// The metadata that the server sets on create.
 #[derive(Clone, Debug)]
 pub struct SystemMetadata {
-    /// The name, generated where the request gave a prefix only.
+    /// The name, generated if the request only had a prefix.
     pub name: Text,
-    /// The namespace; none for objects of the cluster.
+    /// The namespace; `None` for cluster-scoped objects.
     pub namespace: Option<Text>,
     /// The uid.
     pub uid: Text,
@@ -17,10 +17,10 @@ pub struct SystemMetadata {
     pub now: Timestamp,
 }
 
-/// Fields of metadata that no client writes.
+/// Metadata fields that clients cannot write.
 const SERVER_OWNED: [&str; 3] = ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"];
 
-/// Returns a new object with the metadata that the server gives it.
+/// Returns a new object with the metadata that the server sets.
 pub fn with_system_metadata(resource: &Resource, object: &Value, system: &SystemMetadata) -> Value {
     let Some(fields) = object.as_object() else { return object.clone() };
     let metadata = fields.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -46,7 +46,7 @@ pub fn at<'o>(object: &'o Object, path: &[&str]) -> Option<&'o Value> {
     rest.iter().try_fold(object.get(first)?, |value, name| value.get(name))
 }
 
-/// Returns an object with one of its fields as another object has it.
+/// Returns an object with one of its fields taken from another object.
 pub fn carry_field(to: &Object, from: &Object, name: &str) -> Object {
     match (from.get(name), to.get(name)) {
         (Some(old), Some(new)) if old == new => to.clone(),
@@ -68,8 +68,8 @@ pub fn with_metadata(object: &Object, name: &str, value: Option<Value>) -> Objec
     object.with("metadata", metadata)
 }
 
-/// Returns what a write to `/status` makes of an object: the live one with the status of the request and the metadata
-/// that the resource lets through there.
+/// Returns the result of a write to `/status`: the live object with the status of the request and the
+/// metadata that the resource allows there.
 pub fn status_update(resource: &Resource, old: &Object, new: &Object) -> Object {
     let mut result = carry_field(old, new, "status");
     for name in resource.strategy.status_keeps.iter() {
@@ -85,7 +85,7 @@ pub fn status_update(resource: &Resource, old: &Object, new: &Object) -> Object 
     result
 }
 
-/// Returns an object with the metadata of the live one that no update changes.
+/// Returns an object with the metadata of the live one that updates cannot change.
 pub fn carry_system_metadata(new: &Object, old: &Object) -> Object {
     let live = |name: &str| at(old, &["metadata", name]).cloned();
     let mut result = new.clone();
@@ -104,7 +104,7 @@ pub fn carry_system_metadata(new: &Object, old: &Object) -> Object {
     result
 }
 
-/// Returns an object with its generation raised where the change is one that the resource counts.
+/// Returns an object with its generation incremented if the resource counts the change.
 pub fn with_generation(resource: &Resource, old: &Object, new: Object) -> Object {
     if !raises_generation(resource, old, &new) {
         return new;
@@ -113,13 +113,13 @@ pub fn with_generation(resource: &Resource, old: &Object, new: Object) -> Object
     with_metadata(&new, "generation", Some((generation + 1).into()))
 }
 
-/// Walks what is neither metadata nor status nor the names of the kind.
+/// Iterates over the fields except metadata, status, apiVersion and kind.
 fn content(object: &Object) -> impl Iterator<Item = &(Text, Value)> {
     let outside = ["apiVersion", "kind", "metadata", "status"];
     object.fields().iter().filter(move |(name, _)| !outside.contains(&name.as_str()))
 }
 
-/// Whether a change touches what raises the generation.
+/// Whether a change increments the generation.
 fn raises_generation(resource: &Resource, old: &Object, new: &Object) -> bool {
     let bumps = resource.strategy.bumps;
     bumps.content && !content(old).eq(content(new))

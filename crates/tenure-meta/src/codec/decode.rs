@@ -1,5 +1,5 @@
-//! Reads a document as an object of its type: wrong types are errors, unknown fields are dropped and
-//! reported, `null` is absence, and amounts, times and bytes get their canonical form.
+//! Decodes a document as an object of its type: wrong types are errors, unknown fields are dropped and
+//! reported, `null` counts as absent, and quantities, times and bytes become canonical.
 
 use super::shape::{Absent, FieldShape, ScalarShape, Shape, ShapeId, Shapes, StructShape};
 use crate::{
@@ -11,28 +11,28 @@ use tenure_value::{Object, Value};
 /// How many unknown fields of a document are reported.
 pub const MAX_STRICT_ERRORS: usize = 100;
 
-/// A document that was read as an object.
+/// A decoded document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoded {
-    /// The content as the type holds it; the same memory as the document where nothing differs.
+    /// The decoded content; it shares the memory of the document if nothing differs.
     pub value: Value,
-    /// What was left out, as strict decoding and warnings word it: `unknown field "spec.nope"`.
+    /// Unknown fields, worded as in strict decoding and warnings: `unknown field "spec.nope"`.
     pub strict_errors: Vec<String>,
-    /// What was mended, whatever the validation of fields; always a warning, never an error.
+    /// Automatic corrections, regardless of field validation; always warnings, never errors.
     pub warnings: Vec<String>,
 }
 
-/// A document that cannot be read as an object of its type.
+/// Why a document cannot be decoded as an object of its type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct DecodeError {
-    /// The field that is wrong.
+    /// The invalid field.
     pub path: String,
-    /// What is wrong with it, in the words that clients know.
+    /// The message, worded as in Kubernetes.
     pub message: String,
 }
 
-/// How the amounts of a map are rounded.
+/// How the quantities of a map are rounded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rounding {
     Thousandths,
@@ -46,7 +46,7 @@ struct Decoder<'s> {
 
 type Changed = Result<Option<Value>, Box<DecodeError>>;
 
-/// Reads a document as an object of a shape.
+/// Decodes a document as an object of a shape.
 pub fn decode(
     shapes: &Shapes,
     shape: ShapeId,
@@ -56,7 +56,8 @@ pub fn decode(
     decode_at(shapes, shape, value, before, "", &FieldPath::root())
 }
 
-/// Reads a part of a document as a value of a shape; `owner` is the struct that declares it, `path` leads to it.
+/// Decodes a part of a document as a value of a shape; `owner` is the struct that declares it, `path` its
+/// path.
 pub fn decode_at(
     shapes: &Shapes,
     shape: ShapeId,
@@ -77,7 +78,7 @@ pub fn decode_at(
     })
 }
 
-/// Where a value stands, for messages and rounding.
+/// The context of a value, for messages and rounding.
 #[derive(Clone, Copy)]
 struct Place<'p> {
     /// The struct that declares the field.
@@ -144,7 +145,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Walks the fields of document and type in step.
+    /// Traverses the fields of document and type together.
     fn fields(
         &mut self,
         of: &StructShape,
@@ -207,7 +208,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// Makes those of the fields that are structs which always exist.
+    /// Creates those of the fields that are structs which always exist.
     fn missing<'s>(&self, fields: impl IntoIterator<Item = &'s FieldShape>, walk: &mut Rebuild<'_>) {
         for field in fields.into_iter().filter(|field| matches!(field.absent, Absent::Struct)) {
             walk.insert(&field.name, self.shapes.empty(field.of).into());
@@ -215,7 +216,7 @@ impl Decoder<'_> {
     }
 }
 
-/// What stands for `null` inside lists and maps.
+/// Returns the replacement of `null` inside lists and maps.
 fn zero_of(shapes: &Shapes, shape: ShapeId) -> Option<Value> {
     Some(match shapes.get(shape) {
         Shape::Struct(_) => shapes.empty(shape).into(),
@@ -234,7 +235,7 @@ fn zero_of(shapes: &Shapes, shape: ShapeId) -> Option<Value> {
     })
 }
 
-/// The name of a type in messages.
+/// Returns the name of a type in messages.
 fn word(shapes: &Shapes, shape: ShapeId) -> String {
     match shapes.get(shape) {
         Shape::Any => "interface {}".into(),
@@ -260,7 +261,7 @@ fn scalar_word(of: ScalarShape) -> &'static str {
     }
 }
 
-/// What a value is, in the words of JSON; a number that does not fit is quoted.
+/// Describes a value in the terms of JSON; a number that does not fit is quoted.
 fn kind_word(value: &Value) -> String {
     match value {
         Value::Null => "null".into(),

@@ -1,27 +1,27 @@
-//! Runs the default rules of every node, parents first, and gives the object the form in which the API shows
-//! it: what is always shown is added, zeros and empty lists and maps are dropped.
+//! Runs the default rules of every node, parents first, and encodes the object: fields that are always shown
+//! are added, zeros and empty lists and maps are dropped.
 
 use super::shape::{Absent, FieldShape, ScalarShape, Shape, ShapeId, Shapes, Shown, StructShape, is_zero};
 use crate::{Change, Edit, Previous, Rebuild, map_items};
 use tenure_value::{Object, Value};
 
-/// What runs at every struct of an object, parents before children.
+/// Rules that run at every struct of an object, parents before children.
 pub trait NodeRules {
     /// Changes a node.
     fn run(&mut self, shape: ShapeId, node: &mut Edit<'_>);
 }
 
-/// Leaves every node as it is.
+/// No rules.
 pub struct NoRules;
 
 impl NodeRules for NoRules {
     fn run(&mut self, _: ShapeId, _: &mut Edit<'_>) {}
 }
 
-/// What a walk does at every node.
+/// What a traversal does at every node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Walk {
-    /// Runs the default rules and leaves the form as it is.
+    /// Runs the default rules without encoding.
     Rules,
     /// Runs the default rules and encodes.
     RulesAndEncode,
@@ -29,29 +29,29 @@ pub enum Walk {
     Encode,
 }
 
-/// How an empty list is shown that is shown as `null` when absent.
+/// How an empty list is encoded if an absent one is `null`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmptyLists {
     /// As it was given.
     AsGiven,
-    /// As `null`: it does not survive being stored. The rest already has the form in which the API shows it.
+    /// As `null`: it does not survive being stored. The rest is already encoded.
     Null,
 }
 
-/// One walk over an object.
+/// A traversal of an object.
 pub struct Encoder<'s> {
     /// The shapes.
     pub shapes: &'s Shapes,
     /// What happens at every node.
     pub walk: Walk,
-    /// How empty lists are shown.
+    /// How empty lists are encoded.
     pub empty_lists: EmptyLists,
-    /// What runs at every struct.
+    /// The rules that run at every struct.
     pub rules: &'s mut dyn NodeRules,
 }
 
 impl Encoder<'_> {
-    /// Returns the changed value; nothing where nothing changes.
+    /// Returns the changed value; `None` if nothing changes.
     pub fn value(&mut self, shape: ShapeId, value: &Value, before: Previous<'_>) -> Option<Value> {
         if before.is_unchanged(value) {
             return None;
@@ -95,7 +95,7 @@ impl Encoder<'_> {
         changed.or(ruled)
     }
 
-    /// Walks the parts of a node, in step with the type.
+    /// Traverses the children of a node together with the type.
     fn parts(&mut self, of: &StructShape, fields: &Object, before: Previous<'_>) -> Option<Object> {
         let mut walk = Rebuild::new(fields.fields());
         if let Some(changes) = before.changes(fields) {
@@ -145,7 +145,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// Whether a value is not distinguished from absence.
+    /// Whether a value is equivalent to an absent one.
     fn is_empty(&self, field: &FieldShape, value: &Value) -> bool {
         match self.shapes.get(field.of) {
             Shape::Struct(_) | Shape::Any => value.is_null(),
@@ -157,7 +157,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// Adds what is shown of absent fields.
+    /// Adds absent fields that are always shown.
     fn absent(&mut self, fields: Shown<'_>, walk: &mut Rebuild<'_>) {
         if self.walk == Walk::Rules {
             return;
@@ -177,12 +177,12 @@ impl Encoder<'_> {
     }
 }
 
-/// Whether anything can change below a place of this shape.
+/// Whether anything can change below a node of this shape.
 fn has_parts(shapes: &Shapes, shape: ShapeId) -> bool {
     matches!(shapes.get(shape), Shape::Struct(_) | Shape::List(_) | Shape::Map(_))
 }
 
-/// Whether a field counts as not given.
+/// Whether a field counts as absent.
 pub fn is_absent(value: Option<&Value>, keeps_zero: bool) -> bool {
     match value {
         None | Some(Value::Null) => true,

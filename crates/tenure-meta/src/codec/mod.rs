@@ -1,6 +1,6 @@
-//! Reads a document by its type and writes it in the form in which the API shows it: decoded (checked against the type,
-//! reduced to what the type can hold), changed by the rules of its nodes, encoded (what is always shown is added, what
-//! is empty dropped). Every step returns the same memory where nothing changes.
+//! Decodes documents by their types and encodes them as the API shows them: decoding checks a document
+//! against its type and reduces it to what the type can represent, rules change its nodes, encoding adds
+//! fields that are always shown and drops empty ones. Every step shares memory where nothing changes.
 
 mod decode;
 mod encode;

@@ -1,5 +1,5 @@
-//! What the engine needs to know of a type, compiled from the schema and the data when first met: for each
-//! field whether a zero counts, what is shown when it is absent, and the rules that run at the type's nodes.
+//! The properties of a type that the codec needs, compiled from the schema and the data on first use: for
+//! each field whether a zero counts, what is shown if it is absent, and the rules of the type's nodes.
 
 use crate::row::Row;
 use std::{
@@ -9,11 +9,11 @@ use std::{
 use tenure_schema::{ScalarKind, Schema, Type, TypeId, UnknownFields};
 use tenure_value::{Object, Text, Value, private::sort_prefix};
 
-/// The place of a shape in its table.
+/// The index of a shape in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ShapeId(pub u32);
 
-/// A type as the engine sees it.
+/// A type as the codec sees it.
 #[derive(Debug)]
 pub enum Shape {
     /// A struct with named fields.
@@ -28,7 +28,7 @@ pub enum Shape {
     Any,
 }
 
-/// Which scalars a place takes, and in which form they are kept.
+/// The scalars that a field accepts, and their canonical form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScalarShape {
     /// `true` or `false`.
@@ -60,11 +60,11 @@ pub struct StructShape {
     pub name: Text,
     /// The fields, sorted by name.
     pub fields: Box<[FieldShape]>,
-    /// The prefixes of the names of the fields.
+    /// The sort prefixes of the names.
     prefixes: Box<[u64]>,
-    /// The places of the fields that are shown when they are absent.
+    /// The indices of the fields that are shown if absent.
     shown: Box<[usize]>,
-    /// What becomes of fields that the type does not name.
+    /// How undeclared fields are treated.
     pub unknown: UnknownFields,
 }
 
@@ -75,21 +75,21 @@ pub struct FieldShape {
     pub name: Text,
     /// The shape of the value.
     pub of: ShapeId,
-    /// Whether an explicit zero is kept and counts as given.
+    /// Whether an explicit zero is kept and counts as a value.
     pub keeps_zero: bool,
-    /// What is shown when the field is absent.
+    /// What is shown if the field is absent.
     pub absent: Absent,
-    /// Whether the amounts of a map keep every digit.
+    /// Whether the quantities of a map keep all digits.
     pub exact: bool,
-    /// What the schema gives in place of an absent value; zeros are not defaults but [`Absent`] values.
+    /// The default of the schema; zeros are not defaults but [`Absent`] values.
     pub default: Option<Value>,
     /// Whether the schema requires the field.
     pub required: bool,
-    /// The values that the schema allows; empty when all are.
+    /// The allowed values; empty if all are allowed.
     pub values: Box<[Value]>,
 }
 
-/// What is shown of an absent field.
+/// What is shown for an absent field.
 #[derive(Debug, PartialEq)]
 pub enum Absent {
     /// Nothing.
@@ -109,18 +109,18 @@ impl ScalarShape {
     }
 }
 
-/// A walk over the fields of a type in step with the names of a document.
+/// Iterates over the fields of a type together with the names of a document.
 pub struct Steps<'s> {
     of: &'s StructShape,
-    /// The field behind the last name.
+    /// The index after the last name.
     next: usize,
-    /// Which of the fields from there on are shown when they are absent.
+    /// The remaining fields that are shown if absent.
     shown: &'s [usize],
 }
 
 impl<'s> Steps<'s> {
-    /// Goes on to a name, which comes after all names so far: returns its field if there is one, and which of the fields
-    /// before it are shown although they are absent.
+    /// Advances to a name, which comes after all names so far: returns its field if there is one, and the
+    /// skipped fields that are shown although they are absent.
     pub fn to(&mut self, name: &Text) -> (Shown<'s>, Option<&'s FieldShape>) {
         let place = self.of.place(self.next, name);
         let end = place.unwrap_or_else(|end| end);
@@ -133,7 +133,7 @@ impl<'s> Steps<'s> {
         (Shown { of: self.of, places: absent.iter() }, found)
     }
 
-    /// Returns which of the fields after the last name are shown.
+    /// Returns the fields after the last name that are shown.
     pub fn rest(self) -> Shown<'s> {
         Shown { of: self.of, places: self.shown.iter() }
     }
@@ -153,11 +153,11 @@ impl<'s> Iterator for Shown<'s> {
     }
 }
 
-/// How many fields are looked at before the rest is searched.
+/// The number of fields that are compared one by one before a binary search.
 const NEAR: usize = 4;
 
 impl StructShape {
-    /// Begins a walk over the fields.
+    /// Starts an iteration over the fields.
     pub fn steps(&self) -> Steps<'_> {
         Steps { of: self, next: 0, shown: &self.shown }
     }
@@ -170,7 +170,7 @@ impl StructShape {
         self.place(0, name).ok().map(|at| &self.fields[at])
     }
 
-    /// Returns where a field stands, or where it would, at or behind a place.
+    /// Returns the index of a field, or where it would be, at or after an index.
     fn place<N: AsRef<str> + ?Sized>(&self, from: usize, name: &N) -> Result<usize, usize>
     where
         Text: PartialEq<N>,
@@ -196,13 +196,13 @@ impl StructShape {
     }
 }
 
-/// The shapes of a schema, each compiled when first asked for.
+/// The shapes of a schema, each compiled on first use.
 pub struct Shapes {
     schema: &'static Schema,
     cells: Box<[OnceLock<Shape>]>,
-    /// Whether a list or map that is shown as `null` when absent can stand below a shape.
+    /// Whether a list or map that is shown as `null` if absent can occur below a shape.
     nulls: Box<[OnceLock<bool>]>,
-    /// The content of a struct of which nothing was given.
+    /// The content of an empty struct.
     empties: Box<[OnceLock<Object>]>,
     types: Box<[TypeId]>,
     numbers: HashMap<TypeId, ShapeId>,
@@ -211,7 +211,7 @@ pub struct Shapes {
 }
 
 impl Shapes {
-    /// Makes the shapes of a schema; `encoding` says by type how values are shown.
+    /// Creates the shapes of a schema; `encoding` says by type how values are encoded.
     pub fn new(schema: &'static Schema, encoding: &'static Value) -> Shapes {
         let types: Box<[TypeId]> = schema.types().map(|of| of.id()).collect();
         Shapes {
@@ -226,7 +226,7 @@ impl Shapes {
         }
     }
 
-    /// Returns the name of a type's definition; empty where it has none.
+    /// Returns the name of a type's definition; empty if it has none.
     pub fn name(&self, id: ShapeId) -> &str {
         let name = self.types.get(id.0 as usize).and_then(|id| self.names.get(id));
         name.map(|name| name.as_str()).unwrap_or_default()
@@ -237,7 +237,7 @@ impl Shapes {
         self.schema.named(name).map(|of| self.number(of.id()))
     }
 
-    /// Returns how many shapes there are.
+    /// Returns the number of shapes.
     pub fn count(&self) -> usize {
         self.cells.len()
     }
@@ -250,7 +250,7 @@ impl Shapes {
         }
     }
 
-    /// Returns what a struct holds of which nothing was given: the structs in it that always exist.
+    /// Returns the content of an empty struct: the structs in it that always exist.
     pub fn empty(&self, id: ShapeId) -> Object {
         let make = || {
             let Shape::Struct(of) = self.get(id) else { return Object::default() };
@@ -260,7 +260,7 @@ impl Shapes {
         self.empties.get(id.0 as usize).map(|cell| cell.get_or_init(make).clone()).unwrap_or_default()
     }
 
-    /// Whether a list or map that is shown as `null` when absent can stand below a place of this shape.
+    /// Whether a list or map that is shown as `null` if absent can occur below a shape.
     pub fn shows_null_below(&self, id: ShapeId) -> bool {
         let Some(cell) = self.nulls.get(id.0 as usize) else { return false };
         *cell.get_or_init(|| {
@@ -342,7 +342,7 @@ impl Shapes {
     }
 }
 
-/// Whether a value is what its type is born with.
+/// Whether a value is the zero value of its type.
 pub fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null => true,

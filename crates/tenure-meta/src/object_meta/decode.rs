@@ -1,4 +1,4 @@
-//! Reads the metadata of objects whose kind has no type of its own, such as custom resources.
+//! Decodes the metadata of objects whose kind has no built-in type, such as custom resources.
 
 use super::one_reference_per_owner;
 use crate::{
@@ -9,25 +9,26 @@ use std::sync::LazyLock;
 use tenure_schema::Schema;
 use tenure_value::Value;
 
-/// The definition of the metadata, and how its values are shown.
+/// The definition of the metadata, and the encoding of its values.
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 const ENCODING: &str = r#"{
   "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta": {"keepZero": ["deletionGracePeriodSeconds"]},
   "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference": {"keepZero": ["blockOwnerDeletion", "controller"]}
 }"#;
 
-/// Metadata as it was read.
+/// Decoded metadata.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Canonical {
-    /// The metadata in the form in which the API shows it.
+    /// The encoded metadata.
     pub value: Option<Value>,
-    /// What was left out: `unknown field "metadata.nope"`.
+    /// Unknown fields: `unknown field "metadata.nope"`.
     pub strict_errors: Vec<String>,
     /// What was changed.
     pub warnings: Vec<String>,
 }
 
-/// Reads metadata: wrong types are errors, unknown fields are dropped and reported, the rest gets its canonical form.
+/// Decodes metadata: wrong types are errors, unknown fields are dropped and reported, the rest becomes
+/// canonical.
 pub fn canonical(metadata: Option<&Value>) -> Result<Canonical, Box<DecodeError>> {
     static SHAPES: LazyLock<(Shapes, Option<ShapeId>)> = LazyLock::new(|| {
         static FACTS: LazyLock<Value> = LazyLock::new(|| ENCODING.parse().unwrap_or_default());

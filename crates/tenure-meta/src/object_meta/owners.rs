@@ -3,7 +3,7 @@
 use crate::Seen;
 use tenure_value::{Object, Value};
 
-/// Removes all but the first reference to each owner, and returns a warning where there were more.
+/// Removes duplicate references to an owner, and returns a warning if there were any.
 pub fn one_reference_per_owner(object: Value) -> (Value, Vec<String>) {
     let owners = object.at(["metadata", "ownerReferences"]).and_then(Value::as_array);
     let (Some(owners), Some(fields)) = (owners, object.as_object()) else { return (object, Vec::new()) };
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_owner_is_named_once() {
+    fn duplicate_owner_references_are_removed() {
         let object: Value = r#"{"metadata":{"ownerReferences":[{"uid":"1","name":"a"},{"uid":"2"},{"uid":"1"}]}}"#.parse().unwrap();
         let (mended, warnings) = one_reference_per_owner(object);
         assert_eq!(

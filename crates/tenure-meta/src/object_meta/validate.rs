@@ -1,11 +1,12 @@
-//! Validation of metadata: name, labels, annotations, finalizers, owners, and which of them an update may change.
+//! Validation of metadata: name, labels, annotations, finalizers, owner references, and their changes on
+//! update.
 
 use crate::{FieldError, FieldErrorKind, FieldErrors, FieldPath, NameFormat, Resource, Scope, format};
 use tenure_value::{Object, Value};
 
-/// How long all annotations of an object may be together.
+/// The maximum total size of the annotations of an object.
 const MOST_ANNOTATION_BYTES: usize = 256 * 1024;
-/// How long the name of a manager may be.
+/// The maximum length of the name of a manager.
 const MOST_MANAGER_BYTES: usize = 128;
 /// The finalizer of definitions that still have objects.
 pub const CRD_CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
@@ -22,13 +23,13 @@ fn items<'o>(of: &'o Object, name: &str) -> &'o [Value] {
     of.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
 }
 
-/// Checks the metadata of an object that is to be created.
+/// Validates the metadata of a new object.
 pub fn check(resource: &Resource, object: &Value, errors: &mut FieldErrors) {
     check_new(&Rules::of(resource), object, errors);
 }
 
-/// Returns what is wrong with the metadata of an embedded object, which needs no name and no namespace; paths begin
-/// with `metadata`.
+/// Returns the errors in the metadata of an embedded object, which needs no name and no namespace; paths
+/// start with `metadata`.
 pub fn check_embedded(metadata: &Object) -> Vec<FieldError> {
     let named = |of: Object, name: &str| if of.contains(name) { of } else { of.with(name, "x") };
     let metadata = named(named(metadata.clone(), "name"), "namespace");
@@ -39,7 +40,7 @@ pub fn check_embedded(metadata: &Object) -> Vec<FieldError> {
     errors.into_vec()
 }
 
-/// What the kind of an object says of its metadata.
+/// The metadata rules of a kind.
 struct Rules {
     names: NameFormat,
     scope: Scope,
@@ -92,7 +93,7 @@ fn check_new(rules: &Rules, object: &Value, errors: &mut FieldErrors) {
     parts(rules, &of, errors);
 }
 
-/// Kinds whose name follows from what they hold.
+/// Kinds whose name follows from their content.
 fn named_by_content(names: NameFormat, object: &Value, name: &str, errors: &mut FieldErrors) {
     let at = |path: &[&str]| object.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default();
     let (expected, words) = match names {
@@ -111,7 +112,7 @@ fn named_by_content(names: NameFormat, object: &Value, name: &str, errors: &mut 
     }
 }
 
-/// Checks what create and update have in common.
+/// Validates what create and update have in common.
 fn parts(rules: &Rules, of: &Object, errors: &mut FieldErrors) {
     if of.get("generation").and_then(Value::as_i64).is_some_and(|generation| generation < 0) {
         let value = of.get("generation").cloned().unwrap_or_default();
@@ -149,7 +150,7 @@ fn parts(rules: &Rules, of: &Object, errors: &mut FieldErrors) {
     }
 }
 
-/// Checks keys and values of labels.
+/// Validates keys and values of labels.
 pub fn labels(path: &FieldPath<'_>, labels: Option<&Value>, errors: &mut FieldErrors) {
     for (key, value) in labels.and_then(Value::as_object).map(Object::fields).unwrap_or_default() {
         if let Some(fault) = format::qualified_name(key) {
@@ -161,12 +162,12 @@ pub fn labels(path: &FieldPath<'_>, labels: Option<&Value>, errors: &mut FieldEr
     }
 }
 
-/// Checks the keys of annotations, and how long they are together.
+/// Validates the keys of annotations, and their total size.
 pub fn annotations(path: &str, annotations: Option<&Value>, errors: &mut FieldErrors) {
     let mut bytes = 0;
     for (key, value) in annotations.and_then(Value::as_object).map(Object::fields).unwrap_or_default() {
         bytes += key.len() + value.as_str().map_or(0, str::len);
-        // Letter case does not matter in the domain of an annotation.
+        // The domain of an annotation is case-insensitive.
         let fault = match key.bytes().any(|byte| byte.is_ascii_uppercase()) {
             true => format::qualified_name(&key.to_lowercase()),
             false => format::qualified_name(key),
@@ -181,7 +182,7 @@ pub fn annotations(path: &str, annotations: Option<&Value>, errors: &mut FieldEr
     }
 }
 
-/// Returns what is wrong with an `apiVersion`, whatever it names.
+/// Returns the error in an `apiVersion`.
 pub fn version_fault(api_version: &str) -> Option<&'static str> {
     let too_many = api_version.matches('/').count() > 1;
     too_many.then_some("must be a version, or a group and a version with one slash between them")
@@ -214,7 +215,7 @@ fn owners(of: &Object, errors: &mut FieldErrors) {
     }
 }
 
-/// Checks the metadata of an object that is to replace another.
+/// Validates the metadata of an updated object.
 pub fn check_update(resource: &Resource, old: &Value, new: &Value, errors: &mut FieldErrors) {
     let rules = &Rules::of(resource);
     let (before, after) = (metadata(old), metadata(new));

@@ -19,9 +19,9 @@ struct Requirement {
 pub struct SelectableField {
     /// The name in selectors: `spec.nodeName`.
     pub name: Text,
-    /// Where the value stands in objects; the first path at which one stands counts.
+    /// The paths of the value in objects; the first existing one counts.
     pub paths: Box<[Text]>,
-    /// What an absent value counts as.
+    /// The value of an absent field.
     pub absent: Text,
 }
 
@@ -32,7 +32,7 @@ impl SelectableField {
         SelectableField { paths: [name.clone()].into(), name, absent: Text::default() }
     }
 
-    /// Reads a row of data: a name, or an object with `name` and, where they differ, `paths` and `absent`.
+    /// Parses a row of data: a name, or an object with `name` and, if they differ, `paths` and `absent`.
     pub fn from_row(row: &Value) -> SelectableField {
         let name = row.as_str().map_or_else(|| row.text("name"), Text::new);
         let paths = row.texts("paths");
@@ -40,7 +40,7 @@ impl SelectableField {
         SelectableField { name, paths, absent: row.text("absent") }
     }
 
-    /// Returns the value in an object as a selector writes it.
+    /// Returns the value in an object as selectors write it.
     fn value(&self, object: &Value) -> Text {
         let found = self.paths.iter().filter_map(|path| object.at(path.split('.')));
         match found.into_iter().find(|value| value.as_str() != Some("")) {
@@ -53,7 +53,7 @@ impl SelectableField {
 }
 
 impl FieldSelector {
-    /// Reads the text of `fieldSelector`; a backslash takes the next character literally.
+    /// Parses a `fieldSelector`; a backslash escapes the next character.
     pub fn parse(text: &str) -> Result<FieldSelector, ApiError> {
         split(text)
             .into_iter()
@@ -102,17 +102,17 @@ impl FieldSelector {
         Ok(self)
     }
 
-    /// Whether every object is meant.
+    /// Whether all objects match.
     pub fn is_everything(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the one name that the selector asks for, if it does.
+    /// Returns the only name that the selector matches, if there is one.
     pub fn name(&self) -> Option<&Text> {
         self.0.iter().find(|of| of.equal && of.field.name == "metadata.name").map(|of| &of.value)
     }
 
-    /// Decides on an object from its name and namespace; nothing if other fields are asked for too.
+    /// Decides about an object from its name and namespace; `None` if other fields are needed too.
     pub fn decide(&self, name: &str, namespace: &str) -> Option<bool> {
         let mut known = true;
         for of in &self.0 {
@@ -131,7 +131,7 @@ impl FieldSelector {
         known.then_some(true)
     }
 
-    /// Whether an object is meant; an absent field counts as its zero value, printed.
+    /// Whether an object matches; an absent field has its zero value.
     pub fn matches(&self, object: &Value) -> bool {
         self.0.iter().all(|of| (of.field.value(object) == of.value) == of.equal)
     }
@@ -141,7 +141,7 @@ fn is_metadata(field: &str) -> bool {
     matches!(field, "metadata.name" | "metadata.namespace")
 }
 
-/// Splits at commas that no backslash protects; the terms keep their backslashes.
+/// Splits at unescaped commas; the terms keep their backslashes.
 fn split(text: &str) -> Vec<String> {
     let mut terms = vec![String::new()];
     let mut characters = text.chars();
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn selectors_choose_by_fields() {
+    fn selectors_match_by_fields() {
         let object = Value::object([
             ("metadata", Value::object([("name", Value::from("a,b"))])),
             ("status", Value::object([("phase", Value::from("Pending"))])),
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_has_paths_and_a_value_that_stands_for_absence() {
+    fn a_field_has_paths_and_a_default() {
         let fields = [
             r#"{"name":"source","paths":["source.component","reportingComponent"]}"#,
             r#"{"name":"status.successful","paths":["status.succeeded"],"absent":"0"}"#,
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn name_and_namespace_decide_where_they_can() {
+    fn name_and_namespace_decide_if_they_suffice() {
         for (text, want) in [
             ("", Some(true)),
             ("metadata.name=a", Some(true)),
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_are_not_offered_are_refused() {
+    fn unsupported_fields_are_rejected() {
         let failure = FieldSelector::parse("spec.x=y").unwrap().resolve(&[]).unwrap_err();
         assert_eq!(
             failure.message,

@@ -27,14 +27,14 @@ enum Test {
     Exists,
     Absent,
     In(Vec<Text>),
-    /// Also holds where the label is absent.
+    /// Also matches if the label is absent.
     NotIn(Vec<Text>),
     Above(i64),
     Below(i64),
 }
 
 impl LabelSelector {
-    /// Reads the text of `labelSelector`.
+    /// Parses a `labelSelector`.
     pub fn parse(text: &str) -> Result<LabelSelector, ApiError> {
         let mut parser = Parser { tokens: tokens(text), at: 0 };
         let mut requirements = Vec::new();
@@ -51,17 +51,17 @@ impl LabelSelector {
         }
     }
 
-    /// Reads a selector as objects have it: `matchLabels` and `matchExpressions`.
+    /// Parses a selector of an object: `matchLabels` and `matchExpressions`.
     pub fn of_object(selector: &Value) -> Result<LabelSelector, ApiError> {
         LabelSelector::parse(&selector_text(selector))
     }
 
-    /// Whether every object is meant.
+    /// Whether all objects match.
     pub fn is_everything(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether an object with these labels is meant.
+    /// Whether an object with these labels matches.
     pub fn matches(&self, labels: Option<&Value>) -> bool {
         self.0.iter().all(|requirement| {
             let value = labels.and_then(|labels| labels.get(&requirement.label)).and_then(Value::as_str);
@@ -244,7 +244,7 @@ fn check_value(label: &str, value: &str) -> Result<(), ApiError> {
     )))
 }
 
-/// Writes a selector the way it is asked for in a query.
+/// Formats a selector of an object as a query parameter.
 pub fn selector_text(selector: &Value) -> String {
     let pairs = |labels: &Object| {
         labels
@@ -285,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn selectors_choose_by_labels() {
+    fn selectors_match_by_labels() {
         let labels = Value::object([
             ("app", Value::from("web")),
             ("rev", Value::from("7")),
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_selector_is_refused() {
+    fn invalid_selectors_are_rejected() {
         for text in [
             "a===b", "a in b", "a in (b", "=a", "a,", "a b", "a=b c", "-a=b", "a=b!", "a>x", "/=a",
             "a in ()c",
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn selectors_of_objects_are_written_as_queries() {
+    fn selectors_of_objects_format_as_queries() {
         let cases = [
             (r#"{"matchLabels":{"app":"x","tier":"y"}}"#, "app=x,tier=y"),
             (r#"{"app":"x"}"#, "app=x"),
