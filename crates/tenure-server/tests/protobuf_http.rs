@@ -214,7 +214,7 @@ fn what_cannot_be_read_or_shown_is_told_in_protobuf() {
         (document("v1", "Pod", &[]), "Pod"),
         (
             document("v1", "ConfigMap", &wrap(1, &[0x0a, 0x7f])),
-            "metadata: the bytes end before the value does",
+            "metadata: the value is truncated",
         ),
     ] {
         let refused = ask(address, "POST", CONFIG_MAPS, PROTOBUF, &bytes);
