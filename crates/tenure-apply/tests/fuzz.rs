@@ -1,4 +1,4 @@
-//! The fuzz target over its saved corpus and over what comes of changing it, as an ordinary test.
+//! Runs the fuzz target over its corpus and mutations of it, as an ordinary test.
 
 #[path = "fuzz_bodies/ownership.rs"]
 mod ownership;
@@ -23,7 +23,7 @@ fn trees() -> Vec<Value> {
     corpus().iter().filter_map(|bytes| json::parse(bytes, &Limits::TRUSTED).ok()).collect()
 }
 
-/// The same cases every time: looking for new ones is the fuzz target's work.
+/// A deterministic runner: new cases are found by the fuzz target.
 fn runner(cases: u32) -> TestRunner {
     let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     TestRunner::new_with_rng(
@@ -33,14 +33,14 @@ fn runner(cases: u32) -> TestRunner {
 }
 
 #[test]
-fn every_file_of_the_corpus_is_answered() {
+fn corpus_files_never_panic() {
     let corpus = corpus();
     assert!(corpus.len() >= 6);
     corpus.iter().for_each(|bytes| ownership::run(bytes));
 }
 
 #[test]
-fn changed_bytes_are_answered() {
+fn mutated_bytes_never_panic() {
     let change = (select(corpus()), any::<prop::sample::Index>(), any::<u8>());
     runner(400)
         .run(&change, |(mut bytes, at, byte)| {
@@ -52,9 +52,9 @@ fn changed_bytes_are_answered() {
         .expect("an answer");
 }
 
-/// Changes the tree rather than the text, so that most results are still JSON.
+/// Mutates the document rather than the text, so that most results are still JSON.
 #[test]
-fn changed_trees_are_answered() {
+fn mutated_documents_never_panic() {
     let trees = trees();
     let parts: Vec<Value> = trees.iter().flat_map(|tree| parts_of(tree, 9)).collect();
     runner(1200)
@@ -65,9 +65,9 @@ fn changed_trees_are_answered() {
         .expect("an answer");
 }
 
-/// Members of one input in the place of the same members of another: objects meet foreign types.
+/// Replaces members of an input with those of another, so that objects meet foreign types.
 #[test]
-fn members_of_other_inputs_are_answered() {
+fn mixed_inputs_never_panic() {
     let trees = trees();
     let members = select(vec!["schema", "former", "live", "managers", "config", "new"]);
     runner(400)
@@ -91,7 +91,7 @@ fn parts_of(tree: &Value, depth: usize) -> Vec<Value> {
     std::iter::once(tree.clone()).chain(inner).collect()
 }
 
-/// Puts the part somewhere into the tree, on the way that the seed says.
+/// Replaces a value of the document, selected by the seed.
 fn replaced(tree: &Value, seed: u64, part: &Value) -> Value {
     let next = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
     let pick = (seed >> 33) as usize;

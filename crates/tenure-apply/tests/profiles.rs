@@ -33,7 +33,7 @@ fn read(text: &str) -> Value {
     yaml::parse(text.as_bytes(), &Limits::default()).unwrap()
 }
 
-/// Returns the types of Widgets at two versions; `whole` is atomic if asked for.
+/// Returns the types of Widgets at two versions; `whole` is atomic on request.
 fn schema(whole: &str) -> Schema {
     let spec = SPEC.replace("whole: {type: object,", &format!("whole: {{type: object, {whole}"));
     let indented: String = spec.lines().map(|line| format!("                {line}\n")).collect();
@@ -53,7 +53,7 @@ fn schema(whole: &str) -> Schema {
     crd::compile(&read(&text)).unwrap()
 }
 
-/// Widgets at two versions that differ in name alone.
+/// Widgets at two versions that differ only in name.
 struct Widgets {
     schema: Schema,
     former: Option<Schema>,
@@ -107,7 +107,7 @@ fn with(object: &Value, managers: &[Manager]) -> Value {
     Value::Object(object.as_object().cloned().unwrap_or_default().with("metadata", metadata))
 }
 
-/// Returns what is at `spec` after alice and then the others apply, or why an apply fails.
+/// Returns `spec` after alice and then the others apply, or why an apply fails.
 fn applied(behavior: Behavior, kind: &Widgets, steps: &[(&str, &str)]) -> Result<String, ApplyError> {
     let mut live = None;
     for (manager, spec) in steps {
@@ -123,7 +123,7 @@ fn both(steps: &[(&str, &str)]) -> [String; 2] {
 
 #[test]
 fn equal_zeros() {
-    // The zero was left out when the object was stored.
+    // The zero was omitted when the object was stored.
     let fields = r#"{"f:spec":{"f:part":{"f:a":{}}}}"#;
     let live = with(&widget("{}"), &[manager("alice", "v1", fields)]);
     let outcome = |behavior| {
@@ -159,7 +159,7 @@ fn removed_versions() {
     assert_eq!(apply(Behavior::tenure()).unwrap().managers.len(), 1);
     let error = apply(Behavior::kubernetes()).unwrap_err().to_string();
     assert_eq!(error, "request to convert CR to an invalid group/version: example.com/v0");
-    // An update goes through, and leaves no manager.
+    // An update succeeds, and leaves no manager.
     let managers = Managers::new([manager("alice", "v0", r#"{"f:spec":{}}"#)]);
     let after = |behavior| updated(behavior, &managers, &widget("{}"), &widget("{part: {}}"));
     assert_eq!(after(Behavior::tenure()).len(), 1);

@@ -1,5 +1,5 @@
-//! No operation takes more than near-linear time: twice the input takes less than three times as long, for items that
-//! differ and for items that are equal. The best of several runs counts, so that a busy machine does not matter.
+//! All operations take near-linear time: twice the input takes less than three times as long, for distinct
+//! and for equal items. The best of several runs counts, so other load on the machine does not matter.
 
 use std::time::{Duration, Instant};
 use tenure_apply::{
@@ -10,17 +10,17 @@ use tenure_fields::{FieldSet, FieldSetBuilder, PathElement};
 use tenure_schema::{Schema, TypeRef};
 use tenure_value::Value;
 
-/// The larger input at first; the smaller is half of it.
+/// The initial size of the larger input; the smaller is half of it.
 const ITEMS: usize = 4_000;
 
-/// The largest input.
+/// The maximum size.
 const LARGEST: usize = 64_000;
 
 fn pod() -> TypeRef<'static> {
     Schema::builtin().kind("v1", "Pod").unwrap()
 }
 
-/// A Pod whose one container has these environment variables.
+/// A Pod with one container that has these environment variables.
 fn pod_with(env: impl Iterator<Item = (String, String)>) -> Value {
     let env =
         env.map(|(name, value)| Value::object([("name", Value::from(name)), ("value", Value::from(value))]));
@@ -45,7 +45,7 @@ fn reversed(count: usize, value: &str) -> Value {
     pod_with((0..count).rev().map(|at| (format!("n{at}"), value.to_owned())))
 }
 
-/// The same name again and again, which only an update can leave.
+/// The same name repeatedly, which only an update can produce.
 fn equal(count: usize, value: &str) -> Value {
     pod_with((0..count).map(|_| ("n".to_owned(), value.to_owned())))
 }
@@ -66,12 +66,12 @@ fn assert_near_linear<I>(what: &str, input: impl Fn(usize) -> I, run: impl Fn(&I
         };
         (0..3).map(|_| once()).min().unwrap_or(Duration::ZERO)
     };
-    // Short times are mostly those of the allocator, so the input grows until the work counts.
+    // Short times are dominated by the allocator, so the input grows until the work counts.
     let mut size = ITEMS;
     while size < LARGEST && time(size / 2) < Duration::from_millis(10) {
         size *= 2;
     }
-    // A measurement that fails is repeated: only a broken law fails every time.
+    // A failed measurement is repeated: only a violated property fails every time.
     let mut last = (Duration::ZERO, Duration::ZERO);
     for _ in 0..4 {
         last = (time(size / 2), time(size));

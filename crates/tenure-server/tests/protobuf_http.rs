@@ -212,10 +212,7 @@ fn what_cannot_be_read_or_shown_is_told_in_protobuf() {
     for (bytes, about) in [
         (b"{}".to_vec(), "does not begin with"),
         (document("v1", "Pod", &[]), "Pod"),
-        (
-            document("v1", "ConfigMap", &wrap(1, &[0x0a, 0x7f])),
-            "metadata: the value is truncated",
-        ),
+        (document("v1", "ConfigMap", &wrap(1, &[0x0a, 0x7f])), "metadata: the value is truncated"),
     ] {
         let refused = ask(address, "POST", CONFIG_MAPS, PROTOBUF, &bytes);
         let message = refused.object().get("message").and_then(Value::as_str).unwrap().to_string();

@@ -1,6 +1,6 @@
-//! What must hold for any bytes taken as a kind, an object, its managers and a configuration: an answer comes,
-//! force asks nobody, and what was done once can be done again. The input is a JSON object with the members
-//! `schema`, `former`, `live`, `managers`, `config` and `new`.
+//! Properties of arbitrary input as a kind, an object, its managers and a configuration: every write succeeds
+//! or is rejected, a forced apply has no conflicts, and every write is idempotent. The input is a JSON object
+//! with the members `schema`, `former`, `live`, `managers`, `config` and `new`.
 
 use tenure_apply::{
     ApplyError, Evolution, Force, Identity, Live, Managers, Operation, Presence, Requested, Reset, State,
@@ -20,7 +20,7 @@ struct Kind {
 
 impl Versions for Kind {
     fn type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
-        // The second version has the same type, so that managers at two versions meet.
+        // The second version has the same type, so that there are managers at two versions.
         ["x.io/v1", "x.io/v2"].contains(&api_version).then(|| self.schema.kind(VERSION, "Thing")).flatten()
     }
 
@@ -38,7 +38,7 @@ impl Versions for Kind {
     }
 }
 
-/// Tries the bytes.
+/// Runs the properties on bytes.
 pub fn run(data: &[u8]) {
     let limits = Limits { bytes: 1 << 16, ..Limits::default() };
     if let Ok(input) = json::parse(data, &limits) {
@@ -46,7 +46,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Tries a document.
+/// Runs the properties on a document.
 pub fn check(input: &Value) {
     let member = |name: &str| input.get(name).cloned().unwrap_or_default();
     let compile = |schema: Value| crd::compile_version(&schema, VERSION, "Thing").ok();
@@ -113,7 +113,7 @@ fn applied(live: Live<'_>, config: &Value, write: &Write<'_>) {
     }
 }
 
-/// Everything that tells about a state answers too.
+/// Reports about a state succeed too.
 fn told(live: Live<'_>, state: &State, write: &Write<'_>) {
     let Some(ty) = write.versions.type_of(write.api_version) else { return };
     let _ = ownership(&state.object, &state.managers, ty);

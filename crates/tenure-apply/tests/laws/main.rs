@@ -1,5 +1,5 @@
-//! The laws of ownership over random types, objects and managers. A run is a random schema and a random list of
-//! writes by a few managers; the laws hold at every step of it.
+//! Properties of ownership for random types, objects and managers. A run is a random schema and a random list
+//! of writes by a few managers; the properties hold at every step.
 
 mod world;
 
@@ -72,7 +72,8 @@ proptest! {
         let [Some(a), Some(b)] = [run.configs.first(), run.configs.get(1)] else { return Ok(()) };
         let (mut one, mut other) = (World::new(&run), World::new(&run));
         let disjoint = one.declared(a).is_disjoint(&one.declared(b)) && !world::nested(&one.declared(a), &one.declared(b));
-        // Whoever declares nothing leaves the object untracked, and the next apply begins with what was there.
+        // An apply that declares nothing leaves the object untracked, and the next apply starts with the
+        // existing fields.
         prop_assume!(disjoint && !one.declared(a).is_empty() && !one.declared(b).is_empty());
         for (world, configs) in [(&mut one, [("a", a), ("b", b)]), (&mut other, [("b", b), ("a", a)])] {
             for (manager, config) in configs {
@@ -87,7 +88,7 @@ proptest! {
 
     #[test]
     fn the_same_inputs_give_the_same_answer(run in world::run()) {
-        // A dry-run is the same call without the store, so nothing but the inputs may decide.
+        // A dry run is the same call without the store, so the result must only depend on the inputs.
         let (mut world, mut dry) = (World::new(&run), World::new(&run));
         for write in &run.writes {
             let (real, dry_run) = (world.write(write).map(|()| world.state.clone()), dry.write(write).map(|()| dry.state.clone()));
@@ -97,7 +98,7 @@ proptest! {
 
     #[test]
     fn declaring_the_same_fields_again_is_what_the_whole_way_gives(run in world::run()) {
-        // Nothing is taken as known of what this manager declared before, so its applies go the whole way.
+        // Without the manager's last set, its applies take the general path.
         const WHOLE_WAY: &str = "kubectl";
         let mut world = World::new(&run);
         for write in &run.writes {
@@ -152,9 +153,9 @@ fn all(managers: &Managers) -> FieldSet {
 }
 
 #[test]
-fn the_cost_of_applies_to_a_keyed_list_grows_hardly_faster_than_the_list() {
-    // Counted in comparisons' worth of time on one machine, so only the shape is checked: ten times the items may
-    // cost well below a hundred times as much.
+fn applies_to_a_keyed_list_take_near_linear_time() {
+    // Times depend on the machine, so only the growth is checked: ten times the items must cost far less than
+    // a hundred times as much.
     let time = |items: usize| {
         let best = (0..3).map(|_| world::time_of_keyed_applies(items)).min().unwrap_or_default();
         best.as_secs_f64()

@@ -1,4 +1,4 @@
-//! Random kinds, configurations and writes, and the object that they shape.
+//! Random kinds, configurations and writes, and the resulting object.
 
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use tenure_value::{Object, Value};
 
 const VERSION: &str = "x.io/v1";
 
-/// The shape of a random type.
+/// The structure of a random type.
 #[derive(Clone, Debug)]
 pub enum Shape {
     Text,
@@ -57,7 +57,7 @@ fn properties(parts: &[Shape]) -> Object {
     parts.fold(Object::default(), |all, (index, part)| all.with(field(index), schema(part)))
 }
 
-/// Returns the OpenAPI schema of a shape.
+/// Returns the OpenAPI schema of a structure.
 pub fn schema(shape: &Shape) -> Value {
     let typed = |of: &str| Object::default().with("type", of);
     Value::Object(match shape {
@@ -104,7 +104,7 @@ fn optional(of: BoxedStrategy<Value>) -> BoxedStrategy<Option<Value>> {
     prop_oneof![1 => Just(None), 2 => of.prop_map(Some)].boxed()
 }
 
-/// Returns values of a shape, without what no object of the type may have.
+/// Generates values of a structure that objects of the type may have.
 fn values(shape: &Shape) -> BoxedStrategy<Value> {
     match shape {
         Shape::Text => word().prop_map(Value::from).boxed(),
@@ -158,14 +158,14 @@ fn values(shape: &Shape) -> BoxedStrategy<Value> {
     }
 }
 
-/// One write of a run.
+/// A write of a run.
 #[derive(Clone, Debug)]
 pub enum Write {
     Apply { manager: String, config: Value, force: bool },
     Update { manager: String, object: Value },
 }
 
-/// A kind and what happens to one object of it.
+/// A kind and the writes to one object of it.
 #[derive(Clone, Debug)]
 pub struct Run {
     pub shape: Shape,
@@ -264,7 +264,7 @@ impl World {
         self.settle(outcome)
     }
 
-    /// Returns the same world, in which an applier has another name.
+    /// Returns the same world with another name for an applier.
     pub fn renamed(&self, manager: &str, name: &str) -> World {
         let managers = self.state.managers.iter().cloned().map(|mut other| {
             if other.name == manager && other.operation == Operation::Apply {
@@ -290,7 +290,7 @@ impl World {
         }
     }
 
-    /// Writes, and returns what was before; a write that is refused changes nothing and returns nothing.
+    /// Writes and returns the previous state; a rejected write changes nothing and returns `None`.
     pub fn writes(&mut self, write: &Write) -> Option<World> {
         let before = self.clone();
         if self.write(write).is_err() {
@@ -300,14 +300,14 @@ impl World {
         Some(before)
     }
 
-    /// Returns the part of a configuration that someone can own.
+    /// Returns the part of a configuration that can be owned.
     pub fn declared(&self, config: &Value) -> FieldSet {
         let spec = config.get("spec").cloned().unwrap_or_default();
         let bare = Value::object([("spec", spec)]);
         FieldSet::of_with(&bare, self.ty(), Duplicates::Refused).expect("a fitting configuration")
     }
 
-    /// Returns what was written below `spec` since an earlier state.
+    /// Returns the fields written below `spec` since an earlier state.
     pub fn changed_since(&self, before: &World) -> FieldSet {
         let spec = |world: &World| match world.state.object.get("spec") {
             Some(spec) => Value::object([("spec", spec.clone())]),
@@ -316,13 +316,13 @@ impl World {
         Difference::between(&spec(before), &spec(self), self.ty()).written
     }
 
-    /// Whether a path leads to something in the object.
+    /// Whether a path exists in the object.
     pub fn shows(&self, path: &Path) -> bool {
         path.resolve(&self.state.object, self.ty()).is_some()
     }
 }
 
-/// Whether a path of one set lies below a path of the other.
+/// Whether a path of one set is below a path of the other.
 pub fn nested(a: &FieldSet, b: &FieldSet) -> bool {
     let below = |a: &FieldSet, b: &FieldSet| {
         a.iter().any(|path| {
@@ -333,7 +333,7 @@ pub fn nested(a: &FieldSet, b: &FieldSet) -> bool {
     below(a, b) || below(b, a)
 }
 
-/// Returns a configuration that says something else in every field below `spec` but those of one name.
+/// Returns a configuration with other values for all fields below `spec` except those of one name.
 pub fn other_values(config: &Value, kept: &str) -> Value {
     fn other(value: &Value, kept: &str) -> Value {
         match value {
@@ -354,7 +354,7 @@ pub fn other_values(config: &Value, kept: &str) -> Value {
     )
 }
 
-/// Returns a value whose lists are in an order of their own.
+/// Returns a value with its lists in another order.
 pub fn unordered(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -369,7 +369,7 @@ pub fn unordered(value: &Value) -> Value {
     }
 }
 
-/// Returns the time that two managers take to apply a keyed list of that length, in other orders than its own.
+/// Returns the time that two managers take to apply a keyed list of that length, in other orders.
 pub fn time_of_keyed_applies(items: usize) -> Duration {
     let mut world = World::of(&Shape::Struct(vec![Shape::Keyed(vec![Shape::Text])]));
     let list = |step: usize, value: &str| {

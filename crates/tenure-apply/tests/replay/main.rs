@@ -1,9 +1,9 @@
-//! Replays recorded conversations against the engine alone, without a server: bodies and verbs drive `apply`
-//! and `update`, and object and managers are compared after every step. `TENURE_SCENARIOS` names another
-//! directory (or several, separated by `:`) than the repository's own and the optional folder beside it.
+//! Replays recorded conversations without a server: bodies and verbs drive `apply` and `update`, and object
+//! and managers are compared after every step. `TENURE_SCENARIOS` names another directory (or several,
+//! separated by `:`) instead of the repository's own and the optional folder beside it.
 //!
-//! What this crate does not own is taken from the recording: the object that a PUT or a patch makes, and
-//! defaults, as far as they fill places that nothing else can account for (see `recording`).
+//! What this crate does not compute is taken from the recording: the object of a PUT or a patch, and defaults
+//! that fill positions which nothing else explains (see `recording`).
 
 mod recording;
 mod scenario;
@@ -18,8 +18,8 @@ use tenure_apply::Behavior;
 fn recorded_conversations_leave_the_recorded_objects_and_managers() {
     let waivers = waivers();
     replay_all(Behavior::tenure(), |scenario, verdict| match verdict {
-        // Whether a waiver is stale is told by the replay through the API: here a scenario may pass whose
-        // difference another crate makes.
+        // Stale waivers are detected by the replay through the API: here a scenario may pass although another
+        // crate differs.
         steps::Verdict::Differs(_) => None,
         steps::Verdict::Failed(_) if waivers.contains_key(scenario) => None,
         steps::Verdict::Failed(why) => Some(why),
@@ -28,7 +28,7 @@ fn recorded_conversations_leave_the_recorded_objects_and_managers() {
 }
 
 #[test]
-fn with_the_behavior_of_kubernetes_no_conversation_differs() {
+fn no_conversation_differs_with_the_behavior_of_kubernetes() {
     replay_all(Behavior::kubernetes(), |_, verdict| match verdict {
         steps::Verdict::Differs(entry) => Some(entry.to_owned()),
         steps::Verdict::Failed(why) => Some(why),
@@ -36,7 +36,7 @@ fn with_the_behavior_of_kubernetes_no_conversation_differs() {
     });
 }
 
-/// Replays all conversations; `problem` returns what is wrong with a verdict.
+/// Replays all conversations; `problem` returns the problem of a verdict.
 fn replay_all(behavior: Behavior, problem: impl Fn(&str, steps::Verdict) -> Option<String>) {
     let (mut replayed, mut failed) = (0, Vec::new());
     let only = std::env::var("TENURE_ONLY").unwrap_or_default();
@@ -70,8 +70,8 @@ fn directories() -> Vec<PathBuf> {
     }
 }
 
-/// Scenarios in which this crate differs on purpose, with the entry in `docs/differences.md`; entries of other sections
-/// are about what it does not own.
+/// Scenarios in which this crate differs on purpose, with the entry in `docs/differences.md`; entries of
+/// other sections are about other crates.
 fn waivers() -> BTreeMap<String, String> {
     let read = |name: &str| std::fs::read_to_string(workspace().join(name)).unwrap_or_default();
     let differences = read("docs/differences.md");

@@ -1,6 +1,6 @@
-//! What a recorded answer vouches for, and what may be taken from it. Defaults are taken only where they fill
-//! a place that was empty before the step or that the applier has just given up; anything else that the
-//! engine leaves out or puts in is a difference.
+//! Which parts of a recorded response are reliable, and which may be used. Defaults are used only at
+//! positions that were empty before the step or that the applier has just given up; any other discrepancy is
+//! a difference.
 
 use tenure_apply::{Manager, Managers};
 use tenure_fields::{FieldSet, Node, PathElement};
@@ -8,7 +8,7 @@ use tenure_value::{Object, Value};
 
 const SYSTEM: [&str; 7] =
     ["creationTimestamp", "generation", "managedFields", "namespace", "resourceVersion", "selfLink", "uid"];
-/// What the recorded server itself changes after ownership is decided.
+/// Fields that the recorded server changes after ownership is decided.
 const BOOKKEEPING: [&str; 1] = ["deprecated.daemonset.template.generation"];
 const RESTARTED: Value = Value::Int(0);
 const TIMES: [&str; 6] = [
@@ -20,7 +20,7 @@ const TIMES: [&str; 6] = [
     "time",
 ];
 
-/// Returns an object without what the server keeps about it.
+/// Returns an object without server-managed metadata.
 pub fn bare(object: &Value) -> Value {
     let (Some(fields), Some(metadata)) =
         (object.as_object(), object.get("metadata").and_then(Value::as_object))
@@ -31,8 +31,8 @@ pub fn bare(object: &Value) -> Value {
     Value::Object(fields.with("metadata", metadata))
 }
 
-/// Returns the managers as recordings show them: without the part of their order that depends on the clock,
-/// and of times only that there is one.
+/// Returns the managers as recordings show them: without the order that depends on the clock, and with times
+/// reduced to their presence.
 pub fn shown(managers: &Managers) -> Vec<String> {
     let mut shown: Vec<String> = managers.iter().map(line).collect();
     shown.sort();
@@ -52,12 +52,12 @@ fn line(manager: &Manager) -> String {
     )
 }
 
-/// Returns the managers of a recorded answer.
+/// Returns the managers of a recorded response.
 pub fn managers(answer: &Value) -> Managers {
     let Some(entries) = answer.at(["metadata", "managedFields"]).and_then(Value::as_array) else {
         return Managers::default();
     };
-    // Recordings say TIME for any time.
+    // Recordings have TIME for any time.
     let timed = entries.iter().map(|entry| match entry {
         Value::Object(entry) if entry.contains("time") => {
             Value::Object(entry.with("time", Value::from("2000-01-01T00:00:00Z")))
@@ -80,7 +80,7 @@ pub fn is_zero(value: &Value) -> bool {
     }
 }
 
-/// What the applier owned before, at one place.
+/// What the applier owned before, at one position.
 #[derive(Clone, Copy)]
 pub enum Before<'a> {
     Below(&'a FieldSet),
@@ -105,8 +105,8 @@ impl<'a> Before<'a> {
     }
 }
 
-/// Returns what the engine made of an object, completed by the defaults of the recorded answer, or where the
-/// two differ. Times that the recording masks stay what they were.
+/// Returns the computed object, completed with the defaults of the recorded response, or where the two
+/// differ. Times masked by the recording are kept.
 pub fn complete(
     made: &Value,
     recorded: &Value,
@@ -119,7 +119,7 @@ pub fn complete(
     }
     match (made, recorded) {
         (Value::String(_), Value::String(masked)) if masked == "UID" => Ok(made.clone()),
-        // Untouched by the apply, and changed all the same: the recorded server's own bookkeeping.
+        // Not touched by the apply and changed anyway: internal to the recorded server.
         (made, recorded) if made.is_scalar() && live == Some(made) && config.is_none() => {
             Ok(recorded.clone())
         }
@@ -163,7 +163,7 @@ fn owned_item<'a>(set: &'a FieldSet, item: &Value) -> Before<'a> {
     }
 }
 
-/// Finds the item of a list that is most likely the same thing.
+/// Finds the item of a list that most likely corresponds.
 pub fn counterpart<'v>(item: &Value, list: &'v [Value], at: usize) -> Option<&'v Value> {
     for keys in [
         &["containerPort", "protocol"][..],
@@ -207,7 +207,7 @@ fn fields(
                     all.with(name.clone(), complete(value, recorded, live, config, before).map_err(within)?);
             }
             None if is_zero(value) => {}
-            // Untouched by anyone, and dropped with what it depended on.
+            // Not touched by anyone, and dropped with what it depended on.
             None if !before.may_be_refilled()
                 && live.is_some_and(|live| live.get(name) == Some(value))
                 && config.is_none_or(|config| config.get(name).is_none()) => {}
@@ -227,7 +227,7 @@ fn fields(
     Ok(Value::Object(all))
 }
 
-/// Whether a quantity was only spelled differently.
+/// Whether a quantity differs only in notation.
 fn same_amount(made: &Value, recorded: &Value) -> bool {
     let amount = |value: &Value| -> Option<f64> {
         let text = match value {
@@ -256,7 +256,7 @@ fn same_amount(made: &Value, recorded: &Value) -> bool {
     }
 }
 
-/// Returns a recorded object with the times that it masks, taken from the request or else from what was there.
+/// Returns a recorded object with its masked times taken from the request or the previous object.
 pub fn unmasked(recorded: &Value, sources: &[Option<&Value>]) -> Value {
     match recorded {
         Value::Object(fields) => Value::Object(Object::from_sorted(fields.iter().map(|(name, value)| {
@@ -284,8 +284,8 @@ pub fn unmasked(recorded: &Value, sources: &[Option<&Value>]) -> Value {
     }
 }
 
-/// Returns a new object without what appeared in it from nowhere: not there before, not in the request, and
-/// owned by nobody in the recording. The recorded server put it there after ownership was decided.
+/// Returns a new object without unexplained values: not present before, not in the request, and not owned in
+/// the recording. The recorded server added them after ownership was decided.
 pub fn without_late_changes(
     new: &Value,
     live: Option<&Value>,
@@ -304,7 +304,7 @@ pub fn without_late_changes(
             return None;
         }
         if BOOKKEEPING.contains(&name.as_str()) && body.is_none() {
-            // A replacement that does not carry the count starts it anew.
+            // A replacement without the count restarts it.
             let value = if replaces { &RESTARTED } else { live.unwrap_or(value) };
             return Some((name.clone(), value.clone()));
         }

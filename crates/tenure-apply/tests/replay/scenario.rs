@@ -1,4 +1,4 @@
-//! The recorded conversations as they are on disk.
+//! The recorded conversations as stored on disk.
 
 use std::path::Path;
 use tenure_value::{Limits, Value, json};
@@ -18,11 +18,11 @@ pub struct Step {
     pub body: Option<Value>,
     pub code: i64,
     pub answer: Value,
-    /// JSON pointers that the recording does not vouch for.
+    /// JSON pointers that the recording does not guarantee.
     pub ignored: Vec<String>,
 }
 
-/// Reads all conversations in a file, or in the files of a directory and those inside it.
+/// Parses all conversations in a file, or in all files of a directory.
 pub fn load(path: &Path) -> Vec<Scenario> {
     if path.is_file() {
         return if path.extension().is_some_and(|extension| extension == "json") {
@@ -58,7 +58,7 @@ fn scenario(value: &Value) -> Scenario {
 }
 
 fn step(value: &Value) -> Step {
-    // Of a parameter that is given twice the first value counts.
+    // If a parameter occurs twice the first value counts.
     let query = |name: &str| match value.at(["query", name]) {
         Some(Value::Array(values)) => values.first().and_then(Value::as_str).unwrap_or_default().to_owned(),
         Some(one) => one.as_str().unwrap_or_default().to_owned(),
@@ -71,7 +71,7 @@ fn step(value: &Value) -> Step {
         verb: text(value, "do"),
         path: text(value, "path"),
         manager: manager.unwrap_or_else(|| "conform".to_owned()),
-        // Whatever is no spelling of false is true, the empty text included.
+        // Anything that is not a notation of false is true, including the empty string.
         force: value.at(["query", "force"]).is_some()
             && !["0", "f", "F", "false", "False", "FALSE"].contains(&query("force").as_str()),
         dry_run: !query("dryRun").is_empty(),

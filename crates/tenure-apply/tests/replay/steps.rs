@@ -19,7 +19,7 @@ pub enum Verdict {
     Failed(String),
     /// No step of the scenario concerns ownership.
     Skipped,
-    /// All is as recorded but for what an entry of `docs/differences.md` promises.
+    /// As recorded except for a difference documented in `docs/differences.md`.
     Differs(&'static str),
 }
 
@@ -44,11 +44,11 @@ struct Replayed<'a> {
     step: &'a Step,
     now: Timestamp,
     behavior: Behavior,
-    /// Set to the entry of `docs/differences.md` where the engine does better than the recorded server.
+    /// The entry of `docs/differences.md` if the result is better than that of the recorded server.
     difference: &'a mut Option<&'static str>,
 }
 
-/// Whether a step drove the engine.
+/// Whether a step used this crate.
 type Drove = Result<bool, String>;
 
 impl<'a> Replayed<'a> {
@@ -72,7 +72,7 @@ impl<'a> Replayed<'a> {
             }
             return Ok(false);
         }
-        // A recording that does not vouch for the object says nothing of its owners.
+        // A recording without a reliable object says nothing about its owners.
         if step.ignored.iter().any(|pointer| pointer.starts_with("/metadata/annotations")) {
             return Ok(false);
         }
@@ -135,7 +135,7 @@ impl<'a> Replayed<'a> {
             match &target.name {
                 Some(name) => {
                     let key = target.key(name);
-                    // An object with finalizers is still there.
+                    // An object with finalizers still exists.
                     if self.step.answer.at(["metadata", "finalizers"]).is_none() {
                         self.world.stored.remove(&key);
                     }
@@ -171,7 +171,7 @@ impl<'a> Replayed<'a> {
         self.written(target, &name, stored)
     }
 
-    /// Ownership after any write but an apply.
+    /// Ownership after any write other than an apply.
     fn written(&mut self, target: &Target, name: &str, stored: Option<Stored>) -> Drove {
         let step = self.step;
         let kind = match &stored {
@@ -218,7 +218,7 @@ impl<'a> Replayed<'a> {
         Ok(true)
     }
 
-    /// Returns what the request makes of `managedFields`.
+    /// Returns how the request affects `managedFields`.
     fn sent_managers(&self, live: Live<'_>) -> Option<Value> {
         let body = self.step.body.as_ref()?;
         let unchanged = || Some(live.managers.to_value());
@@ -296,7 +296,7 @@ impl<'a> Replayed<'a> {
             if matches!(outcome, Err(ApplyError::Conflicts(_))) {
                 return Err(format!("conflicts, recorded: {text}"));
             }
-            // A refusal that is not the engine's own says nothing of ownership.
+            // A rejection by another component says nothing about ownership.
             return Ok(outcome.is_err());
         }
         let state = outcome.map_err(|error| error.to_string())?;
@@ -424,7 +424,7 @@ fn with(object: &Value, names: &[&str], value: &Value) -> Value {
     Value::Object(fields.with(*name, with(&below, rest, value)))
 }
 
-/// Returns what the engine does better than a recorded refusal, if that is why it was refused.
+/// Returns the improvement over a recorded rejection, if that is why it was rejected.
 fn better(answer: &Value, made: &Value) -> Option<&'static str> {
     let message = answer.get("message").and_then(Value::as_str).unwrap_or_default();
     if message.starts_with("request to convert CR to an invalid group/version") {
@@ -442,7 +442,7 @@ fn better(answer: &Value, made: &Value) -> Option<&'static str> {
     (!nulls.is_empty() && !nulls.contains(&true)).then_some("What is emptied is empty, not null")
 }
 
-/// Recordings say UID for any uid.
+/// Recordings have UID for any uid.
 fn masked(text: &str) -> String {
     const UUID: usize = 36;
     let is_uid = |part: &str| {

@@ -1,5 +1,5 @@
-//! What a scenario has made so far: definitions of custom resources, stored objects, and where a request's
-//! path leads among them.
+//! The state of a scenario: definitions of custom resources, stored objects, and the resolution of request
+//! paths.
 
 use std::collections::BTreeMap;
 use tenure_apply::{Emptied, Evolution, Live, Managers, Presence, Versions};
@@ -7,7 +7,7 @@ use tenure_fields::{FieldSet, Path, PathElement};
 use tenure_schema::{Schema, TypeRef, builtin, crd};
 use tenure_value::{Object, Text, Value};
 
-/// A request's path taken apart.
+/// A parsed request path.
 pub struct Target {
     pub api_version: String,
     pub resource: String,
@@ -44,7 +44,7 @@ impl Target {
         self.api_version.split_once('/').map_or("", |(group, _)| group)
     }
 
-    /// Returns the key under which the object is stored, whatever the version.
+    /// Returns the storage key of the object, independent of the version.
     pub fn key(&self, name: &str) -> String {
         format!("{}/{}/{name}", self.group(), self.resource)
     }
@@ -62,7 +62,7 @@ pub struct World {
     customs: BTreeMap<String, Custom>,
 }
 
-/// A custom resource's types, now and before the last change of its definition.
+/// The types of a custom resource, now and before the last change of its definition.
 struct Custom {
     definition: Value,
     schema: Schema,
@@ -86,7 +86,7 @@ impl World {
     }
 }
 
-/// A kind with its versions, as the engine wants to know it.
+/// A kind with its versions.
 pub struct Kind<'w> {
     custom: Option<&'w Custom>,
     kind: String,
@@ -127,14 +127,14 @@ impl Versions for Kind<'_> {
 }
 
 impl Kind<'_> {
-    /// Returns the object of this kind in which nothing is set, as it is written out.
+    /// Returns the empty object of this kind.
     pub fn empty(&self, api_version: &str) -> Value {
         let builtin = builtin::empty_object(api_version, &self.kind).filter(|_| self.custom.is_none());
         let named = [("apiVersion", Value::from(api_version)), ("kind", Value::from(self.kind.as_str()))];
         builtin.unwrap_or_else(|| Value::object(named))
     }
 
-    /// Returns the fields that an endpoint of this kind resets; of `AllBut`, the ones it does not.
+    /// Returns the fields that an endpoint of this kind resets; with `AllBut`, those that it does not.
     pub fn reset(&self, subresource: &str) -> Resets {
         let set = |paths: &[&[&str]]| {
             let mut set = FieldSet::default();
@@ -164,7 +164,7 @@ impl Kind<'_> {
         })
     }
 
-    /// Returns where the number of replicas stands.
+    /// Returns the path of the replicas.
     pub fn replicas(&self) -> Path {
         let versions = self.custom.and_then(|custom| custom.definition.at(["spec", "versions"])?.as_array());
         let path = versions.and_then(|versions| {
@@ -177,8 +177,8 @@ impl Kind<'_> {
     }
 }
 
-/// The one built-in kind of which the recordings use two versions: its target for the processor is a field in
-/// one and an entry of a list in the other.
+/// The only built-in kind that the recordings use in two versions: its CPU target is a field in one and a
+/// list entry in the other.
 fn autoscaler_to_v2(object: &Object) -> Object {
     let Some(spec) = object.get("spec").and_then(Value::as_object) else { return object.clone() };
     let Some(target) = spec.get("targetCPUUtilizationPercentage") else { return object.clone() };

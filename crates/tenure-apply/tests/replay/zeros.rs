@@ -1,6 +1,6 @@
-//! Recognises the one difference that runs through random conversations: where two appliers declare the same
-//! zero, the recorded server sees a conflict, or takes the field by force, and Tenure shares it. What a step
-//! shows beyond that is a difference like any other.
+//! Recognizes the one difference that occurs in random conversations: if two appliers declare the same zero,
+//! the recorded server reports a conflict or takes the field by force, and Tenure shares it. Anything else is
+//! an ordinary difference.
 
 use crate::recording::is_zero;
 use tenure_apply::{ApplyError, Identity, Live, Managers, Operation, State};
@@ -11,7 +11,8 @@ use tenure_value::Value;
 /// The name of the difference.
 pub const ENTRY: &str = "Equal zeros are shared";
 
-/// Returns the paths that other appliers own, that do not live, and that the configuration sets to a zero.
+/// Returns the paths that other appliers own, that are absent from the object, and that the configuration
+/// sets to a zero.
 pub fn shared(live: Live<'_>, config: &Value, writer: &Identity<'_>, ty: TypeRef<'_>) -> FieldSet {
     let mut shared = FieldSet::default();
     let others = live
@@ -29,7 +30,7 @@ pub fn shared(live: Live<'_>, config: &Value, writer: &Identity<'_>, ty: TypeRef
     shared
 }
 
-/// Whether the recorded conflicts are ours and those over shared zeros.
+/// Whether the recorded conflicts are ours plus those over shared zeros.
 pub fn explain_conflicts(zeros: &FieldSet, answer: &Value, outcome: Result<State, ApplyError>) -> bool {
     let ours: Vec<(String, String)> = match outcome {
         Ok(_) => Vec::new(),
@@ -50,7 +51,8 @@ pub fn explain_conflicts(zeros: &FieldSet, answer: &Value, outcome: Result<State
     recorded == ours && recorded.len() < causes.len()
 }
 
-/// Returns the managers without the zeros that the recorded server took from them, if that is all.
+/// Returns the managers without the zeros that the recorded server took from them, if that is the only
+/// difference.
 pub fn explain_managers(zeros: &FieldSet, ours: &Managers, recorded: &Managers) -> Option<Managers> {
     let mut differs = false;
     let after = ours.iter().filter_map(|manager| {

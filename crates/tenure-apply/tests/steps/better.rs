@@ -1,4 +1,4 @@
-//! Where Tenure does better than Kubernetes on purpose: each test is that of an entry in `docs/differences.md`.
+//! Deliberate improvements over Kubernetes: each test corresponds to an entry in `docs/differences.md`.
 
 use crate::{
     SPEC,
@@ -27,7 +27,7 @@ fn managers_that_apply_the_same_zero_share_it() {
 }
 
 #[test]
-fn what_is_emptied_is_empty_or_gone() {
+fn emptied_parts_are_empty_or_removed() {
     let owned = "{struct: {x: '1', w: '1'}}";
     Story::of(SPEC)
         .applies("alice", owned)
@@ -56,7 +56,7 @@ fn what_is_emptied_is_empty_or_gone() {
 }
 
 #[test]
-fn an_entry_at_a_removed_version_goes_and_disturbs_nobody() {
+fn managers_at_a_removed_version_are_dropped() {
     Story::of(SPEC)
         .second_version(SPEC)
         .applies("alice", "{a: '1'}")
@@ -96,7 +96,7 @@ fn the_owner_of_an_atomic_whole_owns_its_parts_once_it_is_granular() {
 }
 
 #[test]
-fn an_item_goes_when_what_is_left_of_it_could_not_be_written() {
+fn an_item_is_removed_if_its_rest_would_be_invalid() {
     Story::of(SPEC)
         .applies("alice", "{hooks: [{name: h, target: t}, {name: i, target: t}]}")
         .applies("bob", "{hooks: [{name: h, policy: Fail}]}")
@@ -119,7 +119,7 @@ fn an_item_goes_when_what_is_left_of_it_could_not_be_written() {
 }
 
 #[test]
-fn applying_again_changes_nothing_whatever_the_configuration_leaves_to_defaults() {
+fn applying_again_changes_nothing_regardless_of_defaults() {
     let config = "{a: '', num: 0, map: {}, atoms: [], set: [], struct: null, items: [{name: x, value: ''}], \
                   ports: [{port: 80, proto: null}, {port: 81}]}";
     let defaulted = "{items: [{name: x}], ports: [{port: 80, proto: TCP}, {port: 81, proto: TCP}]}";
@@ -136,7 +136,7 @@ fn applying_again_changes_nothing_whatever_the_configuration_leaves_to_defaults(
 }
 
 #[test]
-fn a_misfit_says_where_what_and_what_would_be_right() {
+fn type_errors_have_path_value_and_expectation() {
     for (spec, message) in [
         ("{bogus: 1}", ".spec.bogus: field not declared in schema"),
         ("{a: 1}", ".spec.a: expected a string, got integer"),
@@ -167,7 +167,7 @@ fn a_misfit_says_where_what_and_what_would_be_right() {
 }
 
 #[test]
-fn managed_fields_in_a_configuration_are_refused() {
+fn managed_fields_in_a_configuration_are_rejected() {
     let config = value("{apiVersion: x.io/v1, kind: Thing, metadata: {name: t, managedFields: []}}");
     let story = Story::of(SPEC).applies_whole("alice", &config);
     story.refused_with("metadata.managedFields must be nil");

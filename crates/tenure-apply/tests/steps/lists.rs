@@ -3,7 +3,7 @@
 use crate::{SPEC, story::Story};
 
 #[test]
-fn keyed_items_merge_by_key_and_go_with_their_last_owner() {
+fn keyed_items_merge_by_key_and_are_removed_with_their_last_owner() {
     Story::of(SPEC)
         .applies("alice", "{items: [{name: a, value: '1'}, {name: b, value: '1'}]}")
         .applies("bob", "{items: [{name: b}, {name: c}]}")
@@ -18,7 +18,7 @@ fn keyed_items_merge_by_key_and_go_with_their_last_owner() {
 }
 
 #[test]
-fn the_applied_order_is_kept_among_applied_items_and_others_stay_where_they_are_met() {
+fn applied_items_keep_their_order_and_others_their_relative_position() {
     for (live, applied, merged) in [
         ("[a, b, c]", "[c, a]", "[b, c, a]"),
         ("[a, b]", "[x, b, w]", "[a, x, b, w]"),
@@ -34,7 +34,7 @@ fn the_applied_order_is_kept_among_applied_items_and_others_stay_where_they_are_
 }
 
 #[test]
-fn a_key_with_a_default_tells_items_apart_whether_it_is_written_or_not() {
+fn a_key_with_a_default_identifies_items_whether_it_is_set_or_not() {
     Story::of(SPEC)
         .applies("alice", "{ports: [{port: 80, note: a}]}")
         .applies("bob", "{ports: [{port: 80, proto: UDP}, {port: 80, proto: TCP}]}")
@@ -52,7 +52,7 @@ fn a_key_with_a_default_tells_items_apart_whether_it_is_written_or_not() {
 }
 
 #[test]
-fn items_that_live_twice_are_tolerated_and_replaced_when_applied() {
+fn duplicate_live_items_are_tolerated_and_replaced_when_applied() {
     let story = Story::of(SPEC)
         .updates("edit", "{items: [{name: a, value: '1'}, {name: b}, {name: a, value: '2'}]}")
         .applies("alice", "{items: [{name: c}]}")

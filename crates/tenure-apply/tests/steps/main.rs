@@ -1,4 +1,5 @@
-//! What every write makes of an object and its managers, as stories: who did what, and what stands at the end.
+//! The effect of every kind of write on an object and its managers, as stories: a list of writes, and the
+//! expected final state.
 
 mod better;
 mod lists;

@@ -1,4 +1,4 @@
-//! The managers themselves: their written form, resets, the cap, and what nobody may own.
+//! Managers: their serialization, resets, the maximum, and fields that cannot be owned.
 
 use crate::{
     SPEC,
@@ -20,7 +20,7 @@ const ENTRIES: &str = "
 ";
 
 #[test]
-fn managers_are_sorted_by_operation_time_and_name_and_read_back_as_they_were_written() {
+fn managers_are_sorted_by_operation_time_and_name_and_round_trip() {
     let managers = Managers::from_value(&value(ENTRIES)).expect("entries");
     let names: Vec<&str> = managers.iter().map(|manager| manager.name.as_str()).collect();
     assert_eq!(names, ["z", "a", "b", "c"]);
@@ -28,7 +28,7 @@ fn managers_are_sorted_by_operation_time_and_name_and_read_back_as_they_were_wri
 }
 
 #[test]
-fn an_entry_that_cannot_be_read_says_which_and_why() {
+fn invalid_entries_are_reported_with_index_and_reason() {
     for (entry, problem) in [
         (
             "{operation: Delete, apiVersion: v1, fieldsType: FieldsV1}",
@@ -55,7 +55,7 @@ fn an_entry_that_cannot_be_read_says_which_and_why() {
     assert!(Managers::from_value(&wrong).is_err(), "a name that is no path element");
 }
 
-/// Updates a ConfigMap owned by one manager, with what a request says of `managedFields`.
+/// Updates a ConfigMap owned by one manager, with the `managedFields` of a request.
 fn update_asking_for(requested: Requested<'_>, data: &str) -> Managers {
     let of = Schema::builtin().kind("v1", "ConfigMap").expect("a kind");
     let versions = SingleVersion::new("v1", of);
@@ -81,7 +81,7 @@ fn update_asking_for(requested: Requested<'_>, data: &str) -> Managers {
 }
 
 #[test]
-fn an_empty_list_or_one_empty_entry_resets_and_null_or_nonsense_says_nothing() {
+fn an_empty_list_or_entry_resets_and_null_or_invalid_input_is_ignored() {
     let names =
         |managers: Managers| managers.iter().map(|manager| manager.name.to_string()).collect::<Vec<_>>();
     let asked = |text: &str| names(update_asking_for(Requested::Entries(Some(&value(text))), "{k: v}"));
@@ -121,7 +121,7 @@ fn an_object_without_managers_is_tracked_from_the_first_apply_on() {
 }
 
 #[test]
-fn beyond_the_cap_the_oldest_updaters_become_one() {
+fn beyond_the_maximum_the_oldest_updaters_are_merged() {
     let mut story = Story::of(SPEC);
     let mut map = Vec::new();
     for index in 0..MAX_UPDATERS + 3 {
@@ -139,7 +139,7 @@ fn beyond_the_cap_the_oldest_updaters_become_one() {
 }
 
 #[test]
-fn what_identifies_an_object_is_in_no_set() {
+fn the_identity_of_an_object_is_not_owned() {
     let config = value(
         "{apiVersion: x.io/v1, kind: Thing, spec: {a: '1'}, metadata: {name: t, namespace: s, generation: 3, \
          uid: u, resourceVersion: '1', creationTimestamp: null, labels: {l: '1'}}}",
@@ -150,7 +150,7 @@ fn what_identifies_an_object_is_in_no_set() {
 }
 
 #[test]
-fn a_scale_shows_who_owns_the_number_and_carries_it_back() {
+fn scale_maps_the_owners_of_replicas_both_ways() {
     let replicas: Path = ".spec.replicas".parse().expect("a path");
     let at = |version: &str| (version == "apps/v1").then(|| replicas.clone());
     let manager = |name: &str, operation, subresource: &str, fields: &str| Manager {

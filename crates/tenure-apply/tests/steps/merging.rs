@@ -1,4 +1,4 @@
-//! Leaves, structs, maps and values without a type: merging, giving up, conflicts and force.
+//! Leaves, structs, maps and untyped values: merging, giving up, conflicts and force.
 
 use crate::{SPEC, story::Story};
 
@@ -11,7 +11,7 @@ fn apply_merges_leaves_and_the_applier_owns_them() {
 }
 
 #[test]
-fn what_its_only_owner_leaves_out_goes_and_what_others_own_stays() {
+fn omitted_fields_are_removed_unless_others_own_them() {
     Story::of(SPEC)
         .applies("alice", "{a: '1', b: '1'}")
         .applies("bob", "{b: '1'}")
@@ -20,7 +20,7 @@ fn what_its_only_owner_leaves_out_goes_and_what_others_own_stays() {
 }
 
 #[test]
-fn equal_values_are_owned_together_and_a_change_asks_every_owner() {
+fn equal_values_are_shared_and_a_change_conflicts_with_every_owner() {
     Story::of(SPEC)
         .applies("alice", "{a: '1'}")
         .applies("bob", "{a: '1'}")
@@ -33,7 +33,7 @@ fn equal_values_are_owned_together_and_a_change_asks_every_owner() {
 }
 
 #[test]
-fn a_conflict_tells_path_owners_and_both_values() {
+fn a_conflict_has_path_owners_and_both_values() {
     let story = Story::of(SPEC).updates("edit", "{num: 1}").applies("bob", "{num: 2}");
     let Some(tenure_apply::ApplyError::Conflicts(conflicts)) = &story.refused else { panic!("no conflict") };
     let conflict = conflicts.iter().next().expect("a conflict");
@@ -46,7 +46,7 @@ fn a_conflict_tells_path_owners_and_both_values() {
 }
 
 #[test]
-fn force_over_a_path_takes_that_path_and_asks_for_the_rest() {
+fn force_of_a_path_takes_only_that_path() {
     Story::of(SPEC)
         .applies("alice", "{a: '1', struct: {x: '1', w: '1'}}")
         .forces_over("bob", &["spec.struct"], "{a: '2', struct: {x: '2', w: '2'}}")
@@ -69,7 +69,7 @@ fn atomic_parts_are_owned_and_replaced_as_one() {
 }
 
 #[test]
-fn parts_without_a_type_are_told_apart_by_their_own_form() {
+fn untyped_values_merge_by_their_own_structure() {
     Story::of(SPEC)
         .applies("alice", "{free: {x: {w: 1}, l: [1, 2]}}")
         .applies("bob", "{free: {x: {z: 2}}}")
@@ -85,7 +85,7 @@ fn parts_without_a_type_are_told_apart_by_their_own_form() {
 }
 
 #[test]
-fn an_update_takes_what_it_changes_and_what_is_gone_nobody_owns() {
+fn an_update_owns_what_it_changes_and_removed_fields_have_no_owner() {
     Story::of(SPEC)
         .applies("alice", "{a: '1', b: '1', num: 1}")
         .updates("edit", "{a: '2', num: 1}")

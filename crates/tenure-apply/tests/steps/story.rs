@@ -1,5 +1,5 @@
-//! The language of these tests: a story is a kind, a list of steps by managers, and the state expected at the
-//! end. Objects are YAML; what a manager owns is told as `FieldsV1`.
+//! The language of these tests: a story is a kind, a list of steps by managers, and the expected final state.
+//! Objects are YAML; owned fields are `FieldsV1`.
 
 use tenure_apply::{
     ApplyError, Evolution, Force, Live, Managers, Operation, Presence, Requested, Reset, State, Timestamp,
@@ -13,7 +13,7 @@ pub fn value(text: &str) -> Value {
     yaml::parse(text.as_bytes(), &Limits::default()).unwrap_or_else(|error| panic!("{error} in\n{text}"))
 }
 
-/// Makes the set of these paths, written with dots.
+/// Returns the set of these paths, in dot notation.
 pub fn paths(paths: &[&str]) -> FieldSet {
     let mut set = FieldSet::default();
     for path in paths {
@@ -22,14 +22,14 @@ pub fn paths(paths: &[&str]) -> FieldSet {
     set
 }
 
-/// One version of the kind of a story.
+/// A version of the kind of a story.
 struct Version {
     name: &'static str,
     schema: Schema,
     former: Option<Schema>,
 }
 
-/// A kind, the object so far, and who owns what of it.
+/// A kind, the current object, and its managers.
 pub struct Story {
     versions: Vec<Version>,
     state: Option<State>,
@@ -46,7 +46,7 @@ impl Versions for Kind<'_> {
         self.0.iter().find(|version| version.name == api_version)?.schema.kind(api_version, "Thing")
     }
 
-    /// The versions of a story's kind differ in the name of one field: `old` at v1 is `new` at v2.
+    /// The versions of the kind differ in the name of one field: `old` in v1 is `new` in v2.
     fn convert(&self, object: &Value, api_version: &str) -> Result<Value, String> {
         let (from, to) = if api_version == "x.io/v2" { ("old", "new") } else { ("new", "old") };
         let object = object.as_object().ok_or("no object")?.with("apiVersion", api_version);
@@ -78,7 +78,7 @@ fn compiled(version: &str, spec: &str) -> Schema {
 }
 
 impl Story {
-    /// Begins the story of a kind whose `spec` has this schema.
+    /// Starts the story of a kind whose `spec` has this schema.
     pub fn of(spec: &str) -> Story {
         Story {
             versions: vec![Version { name: "x.io/v1", schema: compiled("x.io/v1", spec), former: None }],
@@ -96,7 +96,7 @@ impl Story {
         self
     }
 
-    /// Takes the second version away again.
+    /// Removes the second version again.
     pub fn version_removed(mut self) -> Story {
         self.versions.truncate(1);
         self
@@ -109,7 +109,7 @@ impl Story {
         self
     }
 
-    /// Makes the endpoint of the steps that follow reset fields.
+    /// Makes the endpoint of the following steps reset fields.
     pub fn endpoint(mut self, subresource: &'static str, reset: &[&str]) -> Story {
         self.subresource = subresource;
         self.reset = paths(reset);
@@ -149,7 +149,7 @@ impl Story {
         value(&format!("{{apiVersion: {version}, kind: Thing, metadata: {{name: t}}, spec: {spec}}}"))
     }
 
-    /// Applies and says how each path was decided.
+    /// Applies and returns how each path was decided.
     pub fn traces(&self, manager: &str, spec: &str, force: Force<'_>) -> (Result<State, ApplyError>, Trace) {
         let config = Story::config("x.io/v1", spec);
         self.with_live("x.io/v1", |live| {
@@ -161,12 +161,12 @@ impl Story {
         self.step_with(version, manager, &Story::config(version, spec), force)
     }
 
-    /// Applies a whole configuration as it is.
+    /// Applies a complete configuration as is.
     pub fn applies_whole(self, manager: &str, config: &Value) -> Story {
         self.step_with("x.io/v1", manager, config, Force::No)
     }
 
-    /// Puts another `spec` in the stored object, as a server that fills in defaults does.
+    /// Replaces `spec` in the stored object, as a server that fills in defaults does.
     pub fn with_spec(mut self, spec: &str) -> Story {
         if let Some(state) = &mut self.state {
             let object = state.object.as_object().cloned().unwrap_or_default();
@@ -202,17 +202,17 @@ impl Story {
         self.step("x.io/v2", manager, spec, Force::No)
     }
 
-    /// Applies by force.
+    /// Applies with force.
     pub fn forces(self, manager: &str, spec: &str) -> Story {
         self.step("x.io/v1", manager, spec, Force::All)
     }
 
-    /// Applies by force over some paths.
+    /// Applies with force for some paths.
     pub fn forces_over(self, manager: &str, over: &[&str], spec: &str) -> Story {
         self.step("x.io/v1", manager, spec, Force::Paths(&paths(over)))
     }
 
-    /// Writes a whole object.
+    /// Writes a complete object.
     pub fn updates(mut self, manager: &str, spec: &str) -> Story {
         self.now += 1;
         let new = Story::config("x.io/v1", spec);
@@ -233,7 +233,7 @@ impl Story {
         self
     }
 
-    /// Leaves the zeros out of the stored object, as a server of built-in kinds does.
+    /// Omits zeros from the stored object, as a server does for built-in kinds.
     pub fn zeros_are_left_out(mut self) -> Story {
         if let Some(state) = &mut self.state {
             state.object = without_zeros(&state.object);
@@ -256,7 +256,7 @@ impl Story {
         self.versions[0].schema.kind("x.io/v1", "Thing").expect("the kind")
     }
 
-    /// Compares `spec` and all managers, each as `name Operation` and what it owns.
+    /// Compares `spec` and all managers, each as `name Operation` and its owned fields.
     #[track_caller]
     pub fn ends_with(self, spec: &str, managers: &[(&str, &str)]) -> Story {
         assert!(self.refused.is_none(), "refused: {:?}", self.refused.map(|error| error.to_string()));

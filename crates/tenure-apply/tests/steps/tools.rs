@@ -1,4 +1,4 @@
-//! What the tools stand on: reports, ownership_changes, extraction, adoption and traces.
+//! The functions behind the tools: reports, ownership changes, extraction, adoption and traces.
 
 use crate::{
     SPEC,
@@ -39,7 +39,7 @@ fn every_leaf_is_reported_with_its_owners_or_none() {
 }
 
 #[test]
-fn holdings_tell_of_all_that_can_be_owned_each_before_what_is_inside() {
+fn ownership_by_place_lists_parents_before_their_children() {
     let story = Story::of(SPEC)
         .applies("alice", "{items: [{name: x, value: '1'}], map: {k: v}}")
         .applies("bob", "{items: [{name: x}], map: {}}");
@@ -94,7 +94,7 @@ fn between_two_states_each_manager_gains_loses_shares_and_sees_removed() {
 }
 
 #[test]
-fn what_a_manager_declared_last_can_be_extracted_and_applied_again() {
+fn the_last_configuration_of_a_manager_can_be_extracted_and_reapplied() {
     let config = "{a: '1', struct: {}, items: [{name: x, value: '1'}], ports: [{port: 80}], set: [p, q], whole: {k: v}}";
     let story = Story::of(SPEC)
         .applies("alice", config)
@@ -109,7 +109,7 @@ fn what_a_manager_declared_last_can_be_extracted_and_applied_again() {
 }
 
 #[test]
-fn a_named_set_of_managers_becomes_one() {
+fn selected_managers_are_merged_into_one() {
     let story = Story::of(SPEC)
         .updates("kubectl-client-side-apply", "{a: '1', b: '1'}")
         .updates("kubectl-edit", "{a: '1', b: '2'}")
@@ -138,7 +138,7 @@ fn a_named_set_of_managers_becomes_one() {
 }
 
 #[test]
-fn single_fields_change_hands_or_are_let_go_and_the_rest_stays() {
+fn single_fields_are_transferred_or_released() {
     let story = Story::of(SPEC)
         .applies("alice", "{a: '1', items: [{name: x, value: '1'}, {name: z}]}")
         .applies("bob", "{a: '1', num: 1}");
@@ -171,7 +171,7 @@ fn single_fields_change_hands_or_are_let_go_and_the_rest_stays() {
 }
 
 #[test]
-fn a_trace_says_which_rule_decided_each_path() {
+fn a_trace_has_the_deciding_rule_of_each_path() {
     let story = Story::of(SPEC)
         .applies("alice", "{a: '1', b: '1', num: 1, set: [p]}")
         .applies("bob", "{b: '1', flag: true, hooks: [{name: h, target: t}]}")
