@@ -34,6 +34,11 @@ impl AddressRange {
         self.len() == 0
     }
 
+    /// Returns the first address that can be assigned.
+    pub fn first(self) -> Ipv4Addr {
+        Ipv4Addr::from(self.network + 1)
+    }
+
     /// Whether an address is in the range.
     pub fn contains(self, address: Ipv4Addr) -> bool {
         let offset = u32::from(address).wrapping_sub(self.network);

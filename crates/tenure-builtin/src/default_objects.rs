@@ -1,7 +1,7 @@
 //! The default objects of namespaces: in `default` the service `kubernetes` with its endpoints, in every namespace the service account
 //! and the config map that clients inside a cluster expect. Who creates them, and when, is for the server.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use tenure_value::Value;
 
 /// The namespace of the service that leads to the server.
@@ -12,6 +12,8 @@ pub const HOME: &str = "default";
 pub struct ServerFacts<'f> {
     /// The address of the server.
     pub address: Option<SocketAddr>,
+    /// The cluster IP of the service that leads to the server.
+    pub service_address: Ipv4Addr,
     /// The certificates that clients trust; empty if there are none, `None` if namespaces get no objects.
     pub authority: Option<&'f str>,
 }
@@ -100,10 +102,10 @@ impl ServerFacts<'_> {
     }
 
     fn service(&self) -> Option<Value> {
-        let port = self.address?.port();
+        let (port, address) = (self.address?.port(), self.service_address);
         let text = format!(
             r#"{{"metadata":{{"labels":{{"component":"apiserver","provider":"kubernetes"}}}},"spec":{{"type":"ClusterIP",
-            "clusterIP":"10.0.0.1","ports":[{{"name":"https","protocol":"TCP","port":443,"targetPort":{port}}}]}}}}"#
+            "clusterIP":"{address}","ports":[{{"name":"https","protocol":"TCP","port":443,"targetPort":{port}}}]}}}}"#
         );
         text.parse().ok()
     }

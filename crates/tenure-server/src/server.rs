@@ -26,7 +26,7 @@ use std::{
 };
 use tenure_admission::AdmissionChain;
 use tenure_auth::{Attributes, UserInfo, audit::AuditContext};
-use tenure_builtin::Kinds;
+use tenure_builtin::{Kinds, allocate::AddressRange};
 use tenure_catalog::{Catalog, Clock, Objects, Target, Verb, discovery::page_not_found};
 use tenure_crd::duration_nanoseconds;
 use tenure_http::{
@@ -66,6 +66,8 @@ pub struct ServerOptions {
     pub behavior: Behavior,
     /// The controllers that run.
     pub controllers: Controllers,
+    /// The addresses of services.
+    pub service_addresses: AddressRange,
     /// The clock.
     pub clock: Clock,
     /// How many requests run at once under priority and fairness; `None` to run all of them at once.
@@ -100,6 +102,7 @@ impl ServerOptions {
             admission: AdmissionChain::default(),
             behavior: Behavior::default(),
             controllers: Controllers::default(),
+            service_addresses: AddressRange::DEFAULT,
             clock: Clock::default(),
             concurrency,
             memory: MemoryBudget::default(),
@@ -140,7 +143,6 @@ impl Server {
         options: ServerOptions,
     ) -> Result<Arc<Server>, ApiError> {
         Kinds::check().map_err(|error| ApiError::internal(error.to_string()))?;
-        tenure_protobuf::check().map_err(|error| ApiError::internal(error.to_string()))?;
         let ServerOptions {
             access,
             identity,
@@ -148,11 +150,14 @@ impl Server {
             admission,
             behavior,
             controllers,
+            service_addresses,
             clock,
             concurrency,
             memory,
             event_ttl,
         } = options;
+        // The table is not needed before the first request; it is read while the roles are written.
+        let protobuf = tokio::task::spawn_blocking(tenure_protobuf::check);
         let stop = tokio::sync::watch::Sender::new(false);
         let metrics = Arc::new(Metrics::default());
         let authenticator = Authenticator::open(access, identity, store.clone(), clock.clone()).await?;
@@ -162,7 +167,7 @@ impl Server {
         let objects = Objects::new(store.clone(), catalog.clone(), clock);
         let reader = Reader::new(objects.clone(), metrics.clone(), memory.clone(), stop.subscribe());
         let admission = Admission::open(objects.clone(), authorizer.clone(), admission).await?;
-        let writer = Writer::new(reader.clone(), admission, authorizer.clone(), behavior);
+        let writer = Writer::new(reader.clone(), admission, authorizer.clone(), behavior, service_addresses);
         let subresources = Subresources::new(writer.clone(), authenticator.clone());
         writer.create_initial_namespaces().await?;
         if authorizer.is_rbac() {
@@ -178,7 +183,9 @@ impl Server {
             }
             None => None,
         };
-        let default_objects = Arc::default();
+        let checked = protobuf.await.map_err(|error| ApiError::internal(error.to_string()))?;
+        checked.map_err(|error| ApiError::internal(error.to_string()))?;
+        let default_objects = Arc::new(DefaultObjects::new(service_addresses));
         Ok(Arc::new(Server {
             metrics,
             authenticator,

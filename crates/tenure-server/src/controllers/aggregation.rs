@@ -26,24 +26,15 @@ pub(crate) async fn aggregate(writer: &Writer) -> Result<Outcome, ApiError> {
     let stored = writer.objects.read_all(&handler.resource, "").await?;
     let roles: BTreeMap<&str, &Stored> =
         stored.iter().map(|stored| (meta_text(&stored.object, "name"), stored)).collect();
-    // A role may aggregate aggregated roles, whose rules are written first or seen in the next round.
-    for (name, role) in &roles {
-        let Some(selectors) =
-            role.object.at(["aggregationRule", "clusterRoleSelectors"]).and_then(Value::as_array)
-        else {
-            continue;
-        };
-        let rules = collect(selectors, name, &roles);
-        if PolicyRule::list(role.object.get("rules")) == rules {
-            continue;
-        }
+    for (name, rules) in aggregated_rules(&roles) {
+        let role = roles[name];
         let list = Value::array(rules.iter().map(PolicyRule::to_value));
         let object = role.shown().as_object().cloned().unwrap_or_default().with("rules", list);
         let target = Target {
             verb: Verb::Update,
             handler: handler.clone(),
             namespace: Text::default(),
-            name: (*name).into(),
+            name: name.into(),
             subresource: Text::default(),
         };
         match writer.put_own(&target, COMPONENT, &Value::Object(object)).await {
@@ -55,16 +46,41 @@ pub(crate) async fn aggregate(writer: &Writer) -> Result<Outcome, ApiError> {
     Ok(Outcome::Done)
 }
 
-/// Returns the rules of the selected roles, in the order of the selectors and then by name.
-fn collect(selectors: &[Value], own: &str, roles: &BTreeMap<&str, &Stored>) -> Vec<PolicyRule> {
-    let mut lists = Vec::new();
-    for selector in selectors {
-        let Ok(selector) = LabelSelector::of_object(selector) else { continue };
-        for (name, role) in roles {
-            if *name != own && selector.matches(role.object.at(["metadata", "labels"])) {
-                lists.push(PolicyRule::list(role.object.get("rules")));
+/// Returns the aggregated roles whose rules change, with their new rules. A role may aggregate aggregated roles.
+fn aggregated_rules<'a>(roles: &BTreeMap<&'a str, &Stored>) -> Vec<(&'a str, Vec<PolicyRule>)> {
+    let selected: Vec<(&str, Vec<&str>)> =
+        roles.iter().filter_map(|(name, role)| Some((*name, selected_roles(name, role, roles)?))).collect();
+    let stored: BTreeMap<&str, Vec<PolicyRule>> =
+        roles.iter().map(|(name, role)| (*name, PolicyRule::list(role.object.get("rules")))).collect();
+    let mut rules = stored.clone();
+    // One round for each level of aggregation; roles that aggregate each other must not go on for ever.
+    for _ in 0..=selected.len() {
+        let mut changed = false;
+        for (name, from) in &selected {
+            let collected = aggregate_rules(from.iter().map(|name| rules[name].as_slice()));
+            if rules[name] != collected {
+                rules.insert(name, collected);
+                changed = true;
             }
         }
+        if !changed {
+            break;
+        }
     }
-    aggregate_rules(lists.iter().map(Vec::as_slice))
+    let changes = selected.iter().filter(|(name, _)| rules[name] != stored[name]);
+    changes.map(|(name, _)| (*name, rules[name].clone())).collect()
+}
+
+/// Returns the names of the roles that a role aggregates, in the order of its selectors and then by name; `None` if it is not
+/// an aggregated role.
+fn selected_roles<'a>(own: &str, role: &Stored, roles: &BTreeMap<&'a str, &Stored>) -> Option<Vec<&'a str>> {
+    let selectors = role.object.at(["aggregationRule", "clusterRoleSelectors"]).and_then(Value::as_array)?;
+    let mut names = Vec::new();
+    for selector in selectors.iter().filter_map(|selector| LabelSelector::of_object(selector).ok()) {
+        let is_selected = |role: &Stored| selector.matches(role.object.at(["metadata", "labels"]));
+        names.extend(
+            roles.iter().filter(|(name, role)| **name != own && is_selected(role)).map(|(name, _)| *name),
+        );
+    }
+    Some(names)
 }

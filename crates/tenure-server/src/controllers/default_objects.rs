@@ -6,7 +6,10 @@ use super::{Outcome, namespaces};
 use crate::write::Writer;
 use hyper::{HeaderMap, Method, header};
 use std::{net::SocketAddr, sync::OnceLock};
-use tenure_builtin::default_objects::{DefaultObject, HOME, ROOT_CERTIFICATES, ServerFacts, default_objects};
+use tenure_builtin::{
+    allocate::AddressRange,
+    default_objects::{DefaultObject, HOME, ROOT_CERTIFICATES, ServerFacts, default_objects},
+};
 use tenure_catalog::{Target, Verb, object::OBJECTS};
 use tenure_http::{Query, Request};
 use tenure_meta::ApiError;
@@ -15,8 +18,10 @@ use tenure_value::{Text, Value};
 /// The field manager of default objects.
 const MANAGER: &str = "tenure-lifecycle";
 /// What the content of default objects depends on.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct DefaultObjects {
+    /// The addresses of services, of which the server has the first.
+    service_addresses: AddressRange,
     /// The address of the server.
     server: OnceLock<SocketAddr>,
     /// The certificates that clients trust; empty where there are none.
@@ -24,6 +29,11 @@ pub(crate) struct DefaultObjects {
 }
 
 impl DefaultObjects {
+    /// Returns the default objects of a server without an address and without certificates.
+    pub fn new(service_addresses: AddressRange) -> DefaultObjects {
+        DefaultObjects { service_addresses, server: OnceLock::new(), authority: OnceLock::new() }
+    }
+
     /// Asks for the service `kubernetes` in the namespace `default`. Only the first call counts.
     pub fn announce(&self, address: SocketAddr) {
         let _ = self.server.set(address);
@@ -55,6 +65,7 @@ impl DefaultObjects {
     fn facts(&self) -> ServerFacts<'_> {
         ServerFacts {
             address: self.server.get().copied(),
+            service_address: self.service_addresses.first(),
             authority: self.authority.get().map(String::as_str),
         }
     }
@@ -139,7 +150,7 @@ mod tests {
     #[test]
     fn a_key_names_the_namespace_to_check() {
         let defaults = |server: bool, accounts: bool| {
-            let defaults = DefaultObjects::default();
+            let defaults = DefaultObjects::new(AddressRange::DEFAULT);
             if server {
                 defaults.server.set(([127, 0, 0, 1], 1).into()).unwrap();
             }

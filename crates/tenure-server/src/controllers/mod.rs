@@ -96,12 +96,9 @@ enum Work {
     DefaultObjects(Text),
 }
 
-/// Collects the rules of aggregated cluster roles, until no role changes any more.
+/// Collects the rules of aggregated cluster roles.
 pub(crate) async fn aggregate_roles(writer: &Writer) -> Result<(), ApiError> {
-    // One round for each level of aggregation, of which Kubernetes has three.
-    for _ in 0..4 {
-        aggregation::aggregate(writer).await?;
-    }
+    aggregation::aggregate(writer).await?;
     Ok(())
 }
 

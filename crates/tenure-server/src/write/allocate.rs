@@ -11,8 +11,6 @@ use tenure_meta::{ApiError, Cause, FieldError};
 use tenure_store::{Expected, Transaction};
 use tenure_value::{Text, Value};
 
-/// The first address of services and the number of addresses; the first and the last are not allocated.
-const ADDRESSES: (Ipv4Addr, u32) = (Ipv4Addr::new(10, 0, 0, 0), 65_536);
 /// The node ports.
 const PORTS: std::ops::Range<u16> = 30_000..32_768;
 /// How many free ports are looked up for a service: one for each of its own and the health check.
@@ -28,15 +26,16 @@ pub(super) struct Allocator {
 
 impl Allocator {
     /// Looks up free addresses and ports.
-    pub async fn open(objects: &Objects) -> Result<Allocator, ApiError> {
+    pub async fn open(objects: &Objects, range: AddressRange) -> Result<Allocator, ApiError> {
         let mut allocator = Allocator { addresses: Vec::new(), ports: Vec::new() };
         for _ in 0..TRIES {
             if !allocator.addresses.is_empty() && allocator.ports.len() == PORTS_AHEAD {
                 break;
             }
             let random = uuid::Uuid::new_v4().as_u128();
-            let address = address(1 + (random as u32) % (ADDRESSES.1 - 2));
             if allocator.addresses.is_empty()
+                && let Some(address) = range.next(random as u32, |_| false)
+                && let address = Text::from(address.to_string())
                 && objects.store.get(address_key(&address).as_bytes()).await?.is_none()
             {
                 allocator.addresses.push(address);
@@ -68,6 +67,7 @@ impl Allocator {
 /// `asked` is the service as the client wrote it, `new` the service as it will be stored.
 pub(super) async fn errors(
     objects: &Objects,
+    addresses: AddressRange,
     handler: &ResourceHandler,
     old: &Value,
     asked: &Value,
@@ -86,15 +86,11 @@ pub(super) async fn errors(
             taken.insert(claim);
         }
     }
-    let (addresses, ports) = (AddressRange::DEFAULT, PortRange::DEFAULT);
+    let ports = PortRange::DEFAULT;
     let address_is_taken = |address: Ipv4Addr| taken.contains(&address_key(&address.to_string()));
     let port_is_taken = |port: u16| taken.contains(&port_key(port));
     let errors = allocate::check(new, addresses, ports, address_is_taken, port_is_taken);
     Ok(errors.iter().map(FieldError::cause).collect())
-}
-
-fn address(number: u32) -> Text {
-    Ipv4Addr::from(u32::from(ADDRESSES.0) + number).to_string().into()
 }
 
 fn address_key(address: &str) -> String {

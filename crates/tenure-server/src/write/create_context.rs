@@ -3,7 +3,7 @@
 use super::{allocate::Allocator, request::WriteRequest};
 use std::sync::Arc;
 use tenure_auth::UserInfo;
-use tenure_builtin::role::Role;
+use tenure_builtin::{allocate::AddressRange, role::Role};
 use tenure_catalog::{Objects, object::meta_text};
 use tenure_meta::{ApiError, CreateContext, Timestamp};
 use tenure_value::{Text, Value};
@@ -20,11 +20,12 @@ impl ServerContext {
     /// Collects what the strategy of the kind may ask for.
     pub async fn new(
         objects: &Objects,
+        service_addresses: AddressRange,
         write: &WriteRequest<'_>,
         object: &Value,
     ) -> Result<ServerContext, ApiError> {
         let allocator = match write.target.handler.role {
-            Role::Service => Some(Allocator::open(objects).await?),
+            Role::Service => Some(Allocator::open(objects, service_addresses).await?),
             _ => None,
         };
         let (uid, user) = (meta_text(object, "uid").into(), write.request.user.clone());

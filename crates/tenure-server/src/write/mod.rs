@@ -38,6 +38,7 @@ pub(crate) use request::{Change, Next, WriteRequest};
 pub(crate) use scale::scale_response;
 use std::sync::Arc;
 pub(crate) use strict_decoding::TextErrors;
+use tenure_builtin::allocate::AddressRange;
 use tenure_catalog::{Catalog, Objects, Target, Verb};
 use tenure_http::{Metrics, Request, Response};
 use tenure_meta::ApiError;
@@ -51,6 +52,7 @@ pub(crate) struct Writer {
     catalog: Arc<Catalog>,
     metrics: Arc<Metrics>,
     pub behavior: Behavior,
+    service_addresses: AddressRange,
     quota_locks: quota::QuotaLocks,
 }
 
@@ -60,11 +62,22 @@ impl Writer {
         admission: Arc<Admission>,
         authorizer: Arc<Authorizer>,
         behavior: Behavior,
+        service_addresses: AddressRange,
     ) -> Arc<Writer> {
         let objects = reader.objects.clone();
         let (catalog, metrics) = (objects.catalog.clone(), reader.metrics.clone());
         let quota_locks = quota::QuotaLocks::default();
-        Arc::new(Writer { objects, reader, admission, authorizer, catalog, metrics, behavior, quota_locks })
+        Arc::new(Writer {
+            objects,
+            reader,
+            admission,
+            authorizer,
+            catalog,
+            metrics,
+            behavior,
+            service_addresses,
+            quota_locks,
+        })
     }
 
     /// Carries out a PUT or a PATCH of an object.

@@ -271,7 +271,7 @@ impl Writer {
         object: &Value,
     ) -> Result<Value, ApiError> {
         let handler = &write.target.handler;
-        let mut context = ServerContext::new(&self.objects, write, object).await?;
+        let mut context = ServerContext::new(&self.objects, self.service_addresses, write, object).await?;
         Ok(match live {
             Some(live) => handler.prepare_for_update(&write.endpoint, &live.object, object, &mut context),
             None => handler.prepare_for_create(object, &mut context),
@@ -322,7 +322,9 @@ impl Writer {
             None => handler.validate(object),
         };
         let old = live.map_or(&Value::Null, |live| &live.object);
-        causes.extend(allocate::errors(&self.objects, handler, old, admitted, object).await?);
+        causes.extend(
+            allocate::errors(&self.objects, self.service_addresses, handler, old, admitted, object).await?,
+        );
         if causes.is_empty() {
             return Ok(());
         }

@@ -17,6 +17,7 @@ use std::{
     sync::Arc,
 };
 use tenure_admission::{AdmissionChain, AdmissionError, PluginSelection, plugin_names};
+use tenure_builtin::allocate::AddressRange;
 use tenure_http::{Authentication, ConnectionLimits, ServingCertificate, listener};
 use tenure_server::{Behavior, Controllers, ServerOptions};
 use tenure_store::MemoryStore;
@@ -79,6 +80,7 @@ async fn serve(settings: Settings) -> Result<(), String> {
     options.admission = admission(settings.plugins)?;
     options.behavior = Behavior::kubernetes();
     options.controllers = settings.controllers;
+    options.service_addresses = settings.service_addresses;
     settings.identity.apply(&mut options)?;
     let control_plane = ControlPlane {
         store: Arc::new(MemoryStore::new()),
@@ -106,6 +108,7 @@ struct Settings {
     identity: IdentityFlags,
     plugins: PluginSelection,
     controllers: Controllers,
+    service_addresses: AddressRange,
     log: &'static str,
 }
 
@@ -134,6 +137,7 @@ impl Settings {
             identity: identity(flags)?,
             plugins: plugins(flags)?,
             controllers: selected_controllers(flags)?,
+            service_addresses: service_addresses(flags)?,
             log: if verbosity >= DEBUG_VERBOSITY { "debug" } else { "info" },
         })
     }
@@ -229,6 +233,17 @@ fn admission(mut plugins: PluginSelection) -> Result<AdmissionChain, String> {
             chain => return chain.map_err(|error| error.to_string()),
         }
     }
+}
+
+fn service_addresses(flags: &Flags) -> Result<AddressRange, FlagError> {
+    const NAME: &str = "service-cluster-ip-range";
+    let Some(text) = flags.last(NAME).filter(|text| !text.is_empty()) else {
+        return Ok(AddressRange::DEFAULT);
+    };
+    // The second range of a dual-stack cluster has no effect: services get IPv4 addresses.
+    let first = text.split(',').next().unwrap_or_default();
+    AddressRange::parse(first)
+        .ok_or_else(|| invalid(NAME, text, "expected an IPv4 network, such as 10.0.0.0/24"))
 }
 
 fn selected_controllers(flags: &Flags) -> Result<Controllers, FlagError> {

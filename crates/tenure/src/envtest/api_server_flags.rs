@@ -45,6 +45,7 @@ const HONOURED: &[(&str, Kind, &str)] = &[
     ),
     ("service-account-key-file", Value, "A key that verifies service account tokens; may be repeated."),
     ("service-account-signing-key-file", Value, "The key that signs service account tokens."),
+    ("service-cluster-ip-range", Value, "The addresses of services. [default=10.0.0.0/16]"),
     ("tls-cert-file", Value, "The certificate to present, instead of that of --cert-dir."),
     ("tls-private-key-file", Value, "The key of --tls-cert-file."),
     ("token-auth-file", Value, "A file of static tokens: lines of token,user,uid,\"groups\"."),
@@ -86,7 +87,7 @@ const IGNORED_VALUES: &str = "allow-metric-labels allow-metric-labels-manifest a
     peer-ca-file proxy-client-cert-file proxy-client-key-file request-timeout requestheader-allowed-names \
     requestheader-client-ca-file requestheader-extra-headers-prefix requestheader-group-headers \
     requestheader-uid-headers requestheader-username-headers runtime-config service-account-jwks-uri \
-    service-account-max-token-expiration service-cluster-ip-range service-node-port-range \
+    service-account-max-token-expiration service-node-port-range \
     show-hidden-metrics-for-version shutdown-delay-duration shutdown-watch-termination-grace-period storage-backend \
     storage-initialization-timeout storage-media-type strict-transport-security-directives target-ram-mb \
     tls-cipher-suites tls-curve-preferences tls-min-version tls-sni-cert-key tracing-config-file vmodule \

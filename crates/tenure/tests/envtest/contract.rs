@@ -123,6 +123,7 @@ fn a_certificate_is_created_where_there_is_none() {
     let mut command = program("kube-apiserver");
     command.args(["--bind-address", "127.0.0.1", "--secure-port", &port.to_string()]);
     command.args(["--authorization-mode", "Node,RBAC", "--allow-privileged", "-v", "2"]);
+    command.args(["--service-cluster-ip-range", "10.96.0.0/12"]);
     command.arg("--token-auth-file").arg(&tokens);
     command.arg("--cert-dir").arg(directory.path().join("certificates"));
     let mut api_server = Process::start(command);
@@ -133,8 +134,11 @@ fn a_certificate_is_created_where_there_is_none() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async {
         let client = client(port, &certificate, json!({"token": "sesame"})).await;
-        let namespaces: Api<Namespace> = Api::all(client);
+        let namespaces: Api<Namespace> = Api::all(client.clone());
         namespaces.get("kube-system").await.expect("the client trusts the file and the server the token");
+        let services: Api<Service> = Api::default_namespaced(client);
+        let spec = services.get("kubernetes").await.expect("a service").spec;
+        assert_eq!(spec.and_then(|spec| spec.cluster_ip).as_deref(), Some("10.96.0.1"));
     });
     assert_eq!(api_server.stop().code(), Some(0));
 }
