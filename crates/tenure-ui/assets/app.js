@@ -124,6 +124,7 @@ document.addEventListener("click", (event) => {
 });
 // A link with a code may be opened where the page is already.
 addEventListener("hashchange", () => location.hash.startsWith("#code=") && start());
+addEventListener("resize", revealCurrent);
 addEventListener("popstate", () => location.hash.startsWith("#code=") || route());
 navigation.addEventListener("changed", route);
 connection.addEventListener("expired", () => session && askToSignIn("The session has ended. Sign in again to go on where you were."));

@@ -87,7 +87,8 @@ class ObjectLines extends VirtualList {
 
   draw = (row, index) => {
     const at = this.seen[index];
-    const [text, state, numbers, path] = this.lines[at];
+    const [shown, state, numbers, path] = this.lines[at];
+    const text = this.options.masked && isSecret(path) ? mask(shown) : shown;
     const owners = numbers.map((number) => this.view.owners[number]);
     const previous = index > 0 ? this.lines[this.seen[index - 1]] : undefined;
     const same = previous && previous[STATE] === state && previous[OWNERS].join() === numbers.join() && owners.length > 0;
@@ -170,6 +171,12 @@ class ObjectLines extends VirtualList {
     if (at >= 0) this.activate(at);
   }
 }
+
+/** Whether a path of a Secret leads to what is secret. */
+export const isSecret = (path) => /^\.(data|stringData)\./.test(path);
+
+/** Hides the value of a line. */
+const mask = (text) => (/^\s*[^\s:]+:/.exec(text)?.[0] ?? text.replace(/\S.*/, "")) + " ••••••";
 
 const indent = (text) => text.length - text.trimStart().length;
 

@@ -5,7 +5,7 @@ import { follow } from "./api.js";
 import { address, objectAddress, objectOf, setQuery, title } from "./navigation.js";
 import { emptyPage, errorPage, guarded, loading, toggle, valueText } from "./elements.js";
 import { colour, inWords, operation } from "./managers.js";
-import "./object-lines.js";
+import { isSecret } from "./object-lines.js";
 import "./why-panel.js";
 
 const KEPT_CHANGES = 50;
@@ -51,14 +51,23 @@ class ObjectView extends HTMLElement {
     const first = !this.view;
     this.access = line.patch ?? this.access;
     this.view = line;
-    if (first) fill(this, this.header, this.activity, this.split);
+    if (first) {
+      // What is secret is shown on request only: people look over shoulders and share screens.
+      this.lines.options.masked = this.isSecret();
+      fill(this, this.header, this.activity, this.split);
+    }
     this.drawHeader();
     this.lines.show(line);
     this.drawLegend();
     if (line.change) this.onChange(line.change);
     const path = this.query.get("path");
     if (first && path) this.explain(path);
-    else if (this.path) this.panel.explain(this.object, this.path, this.view.object.kind, this.access);
+    else if (this.path) this.ask(this.path);
+  }
+
+  ask(path) {
+    const masked = this.lines.options.masked && isSecret(path);
+    this.panel.explain(this.object, path, { kind: this.view.object.kind, access: this.access, masked });
   }
 
   drawHeader() {
@@ -72,6 +81,10 @@ class ObjectView extends HTMLElement {
         h("h1", null, object.name)),
       h("div", { class: "actions" }, link("Try an apply", "apply"), link("Hand over", "handover")));
     if (reason) this.header.append(h("p", { class: "hint" }, reason));
+  }
+
+  isSecret() {
+    return this.view.object.kind === "Secret" && this.view.object.apiVersion === "v1";
   }
 
   drawLegend() {
@@ -101,6 +114,11 @@ class ObjectView extends HTMLElement {
       h("span", { class: "spring" }),
       toggle("Age", options.heat, (on) => change("heat", on, { heat: on ? "1" : "" })),
       toggle("Dim unowned", options.dim, (on) => change("dim", on, { dim: on ? "" : "0" })),
+      this.isSecret() && toggle("Show values", !options.masked, (on) => {
+        options.masked = !on;
+        this.lines.arrange();
+        if (this.path) this.explain(this.path);
+      }),
       toggle("Fold", this.lines.folded.size > 0, (on) => this.lines.foldAll(on)));
     if (!this.legend.isConnected) this.split.before(this.legend);
   }
@@ -112,7 +130,7 @@ class ObjectView extends HTMLElement {
     this.panel.hidden = !path;
     this.split.classList.toggle("open", Boolean(path));
     this.lines.select(path);
-    if (path) this.panel.explain(this.object, path, this.view.object.kind, this.access);
+    if (path) this.ask(path);
     else this.lines.focus({ preventScroll: true });
   }
 

@@ -21,23 +21,23 @@ class WhyPanel extends HTMLElement {
     this.dispatchEvent(new Event("closed"));
   }
 
-  /** Explains a field of an object. */
-  async explain(object, path, kind, access) {
+  /** Explains a field of an object of a kind, whose value may be masked. */
+  async explain(object, path, context) {
     this.abort?.abort();
     this.abort = new AbortController();
     const body = h("div", { class: "body", tabindex: "-1" }, loading("Looking it up…"));
     fill(this, h("div", { class: "top" }, h("h2", null, "Why"), h("button", { type: "button", class: "quiet", onclick: () => this.close(), title: "Close" }, icon("close"), h("span", { class: "hidden-text" }, "Close"))), pathNode(path), body);
     try {
       const why = await get("why", { ...object, path }, this.abort.signal);
-      fill(body, this.parts(why, object, kind, access));
+      fill(body, this.parts(why, object, context));
     } catch (error) {
       if (error.name !== "AbortError") fill(body, errorState("This field cannot be explained", error));
     }
   }
 
-  parts(why, object, kind, access) {
+  parts(why, object, { kind, access, masked }) {
     const inner = why.ownedAs !== why.path;
-    const value = valueText(why.value);
+    const value = masked ? "••••••" : valueText(why.value);
     return [
       h("section", null, h("h3", null, "Value"), h("pre", { class: "value", tabindex: "0" }, value.length > 2000 ? value.slice(0, 2000) + "…" : value)),
       h("section", null, h("h3", null, "Owners"),

@@ -236,6 +236,10 @@ fn the_keyboard_alone_is_enough_and_contents_are_never_markup() {
     let world = World::start(&[]);
     world.kubectl(&["create", "namespace", "shop"], "");
     world.apply("argocd", HOSTILE);
+    world.kubectl(
+        &["-n", "shop", "create", "secret", "generic", "token", "--from-literal=password=hunter2"],
+        "",
+    );
     world.apply("<b onclick=alert(1)>mallory</b>", HOSTILE_TOO);
     let browser = Browser::start();
     sign_in(&browser, &world.server.link());
@@ -275,7 +279,15 @@ fn the_keyboard_alone_is_enough_and_contents_are_never_markup() {
     browser.keys(&["Right"]);
     browser.wait(&format!("{lines} === {}", before.unwrap_or_default()));
 
+    // What is secret is shown on request only.
+    browser.open(&format!("{}object/v1/secrets/shop/token?path=.data.password", world.server.page()));
+    browser.wait("document.querySelector('why-panel dl')");
+    assert_eq!(browser.script("return document.body.innerHTML.includes('aHVudGVyMg==')"), false);
+    browser.press("Show values");
+    browser.wait_for_text("password: aHVudGVyMg==");
+
     // Markup in values, annotations and manager names is shown as text.
+    browser.open(&format!("{}object/v1/configmaps/shop/hostile", world.server.page()));
     browser.wait_for_text("<img src=x onerror=alert(1)>");
     browser.wait_for_text("<b onclick=alert(1)>mallory</b>");
     browser.open(&format!("{}managers", world.server.page()));
