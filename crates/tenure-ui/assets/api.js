@@ -80,21 +80,59 @@ async function lines(path, query, signal, onLine) {
   }
 }
 
-/** Follows a stream, and starts again when it breaks, until the signal ends it. Errors that trying again cannot mend are thrown. */
+// How long a hidden tab keeps its stream. Browsers allow six connections to a server, for all tabs together.
+const HIDDEN_MILLISECONDS = 20_000;
+
+/** Waits until the tab is seen. */
+const seen = () => new Promise((resolve) => {
+  const check = () => {
+    if (document.hidden) return;
+    document.removeEventListener("visibilitychange", check);
+    resolve();
+  };
+  document.addEventListener("visibilitychange", check);
+  check();
+});
+
+/** Aborts a controller when the tab was hidden for some time; returns how to stop that. */
+function pauseWhenHidden(controller) {
+  let timer;
+  const check = () => {
+    clearTimeout(timer);
+    if (document.hidden) timer = setTimeout(() => controller.abort(), HIDDEN_MILLISECONDS);
+  };
+  document.addEventListener("visibilitychange", check);
+  check();
+  return () => {
+    clearTimeout(timer);
+    document.removeEventListener("visibilitychange", check);
+  };
+}
+
+/** Follows a stream, and starts again when it breaks or the tab is seen again, until the signal ends it. Errors that trying again cannot resolve are thrown. */
 export async function follow(path, query, signal, onLine) {
   let pause = 250;
-  for (;;) {
+  while (!signal.aborted) {
+    const attempt = new AbortController();
+    const stop = () => attempt.abort();
+    signal.addEventListener("abort", stop);
+    const release = pauseWhenHidden(attempt);
     try {
-      await lines(path, query, signal, (line) => {
+      await lines(path, query, attempt.signal, (line) => {
         pause = 250;
         onLine(line);
       });
     } catch (error) {
       if (signal.aborted) return;
-      if (error instanceof ApiError && error.code !== 0 && error.code !== 502 && error.code !== 503) throw error;
-      setLost(true);
+      if (!attempt.signal.aborted) {
+        if (error instanceof ApiError && error.code !== 0 && error.code !== 502 && error.code !== 503) throw error;
+        setLost(true);
+      }
+    } finally {
+      release();
+      signal.removeEventListener("abort", stop);
     }
-    if (signal.aborted) return;
+    await seen();
     await new Promise((resolve) => setTimeout(resolve, pause));
     pause = Math.min(pause * 2, 5000);
   }

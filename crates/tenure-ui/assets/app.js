@@ -125,6 +125,9 @@ document.addEventListener("click", (event) => {
 // A link with a code may be opened where the page is already.
 addEventListener("hashchange", () => location.hash.startsWith("#code=") && start());
 addEventListener("resize", revealCurrent);
+// A browser may keep a page that was left, with its connections; the view is removed, which ends them, and drawn again on return.
+addEventListener("pagehide", () => fill(main));
+addEventListener("pageshow", (event) => event.persisted && start());
 addEventListener("popstate", () => location.hash.startsWith("#code=") || route());
 navigation.addEventListener("changed", route);
 connection.addEventListener("expired", () => session && askToSignIn("The session has ended. Sign in again to go on where you were."));
