@@ -26,8 +26,8 @@ use tenure_store::MemoryStore;
 const CERT_DIR: &str = "/var/run/kubernetes";
 /// The first verbosity at which requests are logged.
 const DEBUG_VERBOSITY: u8 = 4;
-/// Admission plugins of Kubernetes that Tenure does not have. They may be selected, with a warning.
-const ABSENT_PLUGINS: [&str; 22] = [
+/// Admission plugins of Kubernetes that Tenure may not have. They can be selected, with a warning.
+const KUBERNETES_PLUGINS: [&str; 22] = [
     "AlwaysAdmit",
     "AlwaysDeny",
     "AlwaysPullImages",
@@ -192,7 +192,7 @@ fn authorization_mode(flags: &Flags) -> Result<AuthorizationMode, FlagError> {
 }
 
 fn plugins(flags: &Flags) -> Result<PluginSelection, FlagError> {
-    let is_known = |name: &str| plugin_names().any(|of| of == name) || ABSENT_PLUGINS.contains(&name);
+    let is_known = |name: &str| plugin_names().any(|of| of == name) || is_absent(name);
     let list = |flag: &str| -> Result<Option<Vec<String>>, FlagError> {
         let names = flags.list(flag);
         let unknown = names.iter().flatten().find(|name| !is_known(name));
@@ -215,12 +215,17 @@ fn plugins(flags: &Flags) -> Result<PluginSelection, FlagError> {
     Ok(PluginSelection { enabled, disabled })
 }
 
+/// Whether a plugin exists in Kubernetes and not in Tenure.
+fn is_absent(name: &str) -> bool {
+    KUBERNETES_PLUGINS.contains(&name) && !plugin_names().any(|of| of == name)
+}
+
 /// Returns the chain of a selection. Plugins that Tenure does not have are left out, and those that are part of it stay.
 fn admission(mut plugins: PluginSelection) -> Result<AdmissionChain, String> {
-    for absent in plugins.enabled.extract_if(.., |name| ABSENT_PLUGINS.contains(&name.as_str())) {
+    for absent in plugins.enabled.extract_if(.., |name| is_absent(name)) {
         tracing::warn!(plugin = absent, "the admission plugin does not exist in Tenure and does not run");
     }
-    plugins.disabled.retain(|name| !ABSENT_PLUGINS.contains(&name.as_str()));
+    plugins.disabled.retain(|name| !is_absent(name));
     loop {
         match AdmissionChain::new(&plugins) {
             Err(AdmissionError::Required { name }) => {

@@ -14,8 +14,6 @@ const HONOURED: &[(&str, Kind, &str)] = &[
         "Whether requests without credentials run as system:anonymous. [default=true]",
     ),
     ("api-audiences", Value, "The audiences of the API server; by default the issuer."),
-    ("audit-log-path", Value, "The file of audit events; - is standard output."),
-    ("audit-policy-file", Value, "The policy that decides which requests are audited."),
     (
         "authorization-mode",
         Value,
@@ -66,6 +64,7 @@ const IGNORED_SWITCHES: &str = "aggregator-reject-forwarding-redirect allow-priv
 const IGNORED_VALUES: &str = "allow-metric-labels allow-metric-labels-manifest apiserver-count \
     audit-log-batch-buffer-size audit-log-batch-max-size audit-log-batch-max-wait audit-log-batch-throttle-burst \
     audit-log-batch-throttle-qps audit-log-format audit-log-maxage audit-log-maxbackup audit-log-maxsize audit-log-mode \
+    audit-log-path audit-policy-file \
     audit-log-truncate-max-batch-size audit-log-truncate-max-event-size audit-log-version \
     audit-webhook-batch-buffer-size audit-webhook-batch-initial-backoff audit-webhook-batch-max-size \
     audit-webhook-batch-max-wait audit-webhook-batch-throttle-burst audit-webhook-batch-throttle-qps \
