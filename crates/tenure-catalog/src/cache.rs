@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_fills_room_evicts_nothing() {
+    fn inserting_if_room_evicts_nothing() {
         let cache = cache(100);
         cache.insert_if_room(&1, vec![0; 75], |_| false);
         cache.insert_if_room(&2, vec![0; 1], |_| false);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_server_keeps_nothing() {
+    fn values_that_are_not_read_are_dropped() {
         let cache = cache(100);
         for key in 0..5 {
             cache.insert(&key, vec![0; 10]);

@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_value_is_an_error_and_no_panic() {
+    fn a_broken_value_is_an_error() {
         let object: Value = r#"{"kind":"ConfigMap"}"#.parse().unwrap();
         let bytes = encode(&object, &Managers::default()).unwrap();
         for end in 0..bytes.len() {

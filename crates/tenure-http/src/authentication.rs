@@ -1,9 +1,9 @@
-//! The administrator: whoever has the token, or everyone on a server without TLS on a loopback socket.
+//! The administrator: the client with the token, or every client of a server without TLS on a loopback socket.
 
 /// How requests are authenticated.
 #[derive(Clone)]
 pub enum Authentication {
-    /// Only the holder of this bearer token is the administrator. An empty token authenticates nobody.
+    /// Only the holder of this bearer token is the administrator. An empty token authenticates no client.
     Token(String),
     /// Every client is the administrator; the server listens on a loopback address only.
     Anyone,

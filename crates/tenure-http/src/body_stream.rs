@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_ends_early_and_lets_go_of_its_guard() {
+    fn a_body_that_ends_early_drops_its_guard() {
         let (end, ended) = tokio::sync::oneshot::channel::<()>();
         let guard = Arc::new(());
         let mut stream = BodyStream::new(|sender| async move {

@@ -26,7 +26,7 @@ pub enum ClientCertificate {
     Invalid,
 }
 
-/// The authorities that vouch for client certificates.
+/// The certificate authorities of client certificates.
 #[derive(Clone, Debug)]
 pub struct ClientAuthorities {
     verifier: Arc<dyn ClientCertVerifier>,

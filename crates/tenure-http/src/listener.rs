@@ -54,7 +54,7 @@ type ConnectionError = Box<dyn std::error::Error + Send + Sync>;
 pub struct Tls {
     /// The configuration of the handshake.
     pub config: Arc<ServerConfig>,
-    /// The authorities that vouch for client certificates, if those are requested.
+    /// The certificate authorities of client certificates, if those are requested.
     pub authorities: Option<ClientAuthorities>,
 }
 
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_is_known_by_its_first_bytes_however_they_come() {
+    async fn the_protocol_is_detected_however_the_first_bytes_arrive() {
         for (pieces, protocol) in [
             (&["GET / HTTP/1.1\r\n"][..], Protocol::Http1),
             (&["P", "U", "T / HTTP/1.1\r\n"], Protocol::Http1),

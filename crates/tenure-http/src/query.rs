@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn dry_run_is_all_or_an_error() {
+    fn dry_run_must_be_all() {
         assert!(!query("").dry_run("PatchOptions").unwrap());
         assert!(query("dryRun=All&dryRun=All").dry_run("PatchOptions").unwrap());
         let failure = query("dryRun=Some").dry_run("PatchOptions").unwrap_err();

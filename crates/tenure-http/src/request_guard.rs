@@ -1,4 +1,4 @@
-//! Checks of a request's headers that come before everything else: a server that authenticates nobody refuses what a
+//! Checks of a request's headers that come before everything else: a server without authentication refuses what a
 //! web page in a browser on the same machine could send (DNS rebinding, cross-site requests, forms, untyped bodies).
 
 use super::Authentication;

@@ -38,7 +38,7 @@ pub(super) enum Form {
     NamedTexts,
     /// A message under the number 1, or a flag under 2.
     OrFlag(&'static Message),
-    /// A message that is no reference although others like it may be.
+    /// A message that is never a reference, although others of its type may be.
     Bare(&'static Message),
     /// A number, a flag or a text, each under a number of its own; no other value has a form.
     Scalar,
@@ -159,7 +159,7 @@ fn nest(number: u32, out: &mut Writer, content: impl FnOnce(&mut Writer)) {
     out.end(start);
 }
 
-/// Goes through a list; what is none counts as a list of one.
+/// Visits the items of a list; any other value counts as a list of one.
 fn each(value: &Value, mut use_item: impl FnMut(&Value)) {
     match value {
         Value::Array(items) => items.iter().for_each(use_item),

@@ -162,7 +162,7 @@ mod tests {
     use tenure_schema::Schema;
 
     #[test]
-    fn a_client_finds_types_marks_and_parameters_where_it_looks() {
+    fn types_extensions_and_parameters_have_their_field_numbers() {
         let document = crate::version_2(tenure_builtin::registry(), Schema::builtin(), &[]);
         let bytes = version_2_in_protobuf(&document);
         assert_eq!(fields(&bytes, 1), [b"2.0"]);

@@ -153,7 +153,7 @@ mod tests {
     use tenure_schema::Schema;
 
     #[test]
-    fn a_client_finds_types_references_and_parameters_where_it_looks() {
+    fn types_references_and_parameters_have_their_field_numbers() {
         let document = crate::version_3(tenure_builtin::registry(), Schema::builtin(), "apps", "v1", &[]);
         let bytes = version_3_in_protobuf(&document);
         assert_eq!(fields(&bytes, 1), [b"3.0.0"]);

@@ -5,9 +5,9 @@
 mod binary;
 mod binary_2;
 mod binary_3;
+mod descriptions;
 mod operations;
 mod schemas;
-mod words;
 
 pub use binary_2::version_2_in_protobuf;
 pub use binary_3::version_3_in_protobuf;
@@ -83,7 +83,7 @@ mod tests {
     use tenure_schema::openapi;
 
     #[test]
-    fn what_is_published_compiles_to_the_same_topology() {
+    fn published_schemas_compile_to_the_same_types() {
         let (registry, schema) = (tenure_builtin::registry(), Schema::builtin());
         let document = version_3(registry, schema, "apps", "v1", &[]);
         let back = openapi::compile_v3(&document).unwrap();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn every_reference_leads_somewhere() {
+    fn every_reference_resolves() {
         fn references(value: &Value, found: &mut Vec<Text>) {
             match value {
                 Value::Object(object) => {

@@ -1,7 +1,7 @@
 //! Types as OpenAPI schemas. Named types become definitions, referred to by name; a type that carries marks of
 //! its own place (an atomic use of a named struct) is written out where it stands.
 
-use super::words;
+use super::descriptions;
 use std::collections::{BTreeMap, HashMap};
 use tenure_meta::OpenApiVersion;
 use tenure_schema::{
@@ -102,7 +102,10 @@ impl<'s> Publisher<'s> {
                     .fields
                     .iter()
                     .map(|field| {
-                        (field.name.clone(), words::described(name, &field.name, self.field(of, field)))
+                        (
+                            field.name.clone(),
+                            descriptions::described(name, &field.name, self.field(of, field)),
+                        )
                     })
                     .collect();
                 if !fields.is_empty() {

@@ -1,6 +1,5 @@
-//! Definitions of the size that real projects have: how long one takes, and how long five hundred take. The bars hold for
-//! optimised builds; without optimisation ten times as much is allowed for each. What counts is time on a processor, so that
-//! a busy machine fails nobody.
+//! Definitions of realistic size: the time of one, and of five hundred. The limits hold for optimised builds; without optimisation they
+//! are ten times as large. Processor time is measured, so that a busy machine does not fail the test.
 
 use std::{
     io::{Read, Write},

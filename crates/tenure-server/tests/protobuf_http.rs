@@ -1,4 +1,4 @@
-//! A server and a client that speaks protobuf alone.
+//! A server with a client that uses only protobuf.
 
 #[path = "../../tenure-protobuf/tests/protobuf/fuzzed/mod.rs"]
 #[allow(dead_code)]
@@ -207,7 +207,7 @@ impl Frames {
 }
 
 #[test]
-fn what_cannot_be_read_or_shown_is_told_in_protobuf() {
+fn protobuf_errors_are_returned_in_protobuf() {
     let (_runtime, address) = start();
     for (bytes, about) in [
         (b"{}".to_vec(), "does not begin with"),

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_service_is_reached_by_slices_then_endpoints_then_its_own_address() {
+    async fn a_service_is_resolved_by_slices_then_endpoints_then_cluster_ip() {
         let store = MemoryStore::new();
         let target = WebhookTarget::Service {
             namespace: "n".into(),

@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_namespace_says_what_it_waits_for_and_since_when() {
+    fn a_terminating_namespace_reports_what_remains_and_since_when() {
         let namespace: Value =
             r#"{"kind":"Namespace","status":{"phase":"Terminating","conditions":[{"type":"Other"}]}}"#
                 .parse()
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_finalizer_of_the_content_goes() {
+    fn only_the_content_finalizer_is_removed() {
         let of = |text: &str| emptied(&text.parse().unwrap()).to_string();
         assert_eq!(of(r#"{"spec":{"finalizers":["kubernetes"]}}"#), r#"{"spec":{}}"#);
         assert_eq!(

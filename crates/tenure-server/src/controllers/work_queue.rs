@@ -83,7 +83,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn work_is_done_once_and_again_when_asked_meanwhile() {
+    fn work_added_while_running_runs_again() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut queue = WorkQueue::default();

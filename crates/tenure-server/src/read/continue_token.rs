@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_refused() {
+    fn invalid_tokens_are_refused() {
         let of = |text: &str| URL_SAFE_NO_PAD.encode(text);
         for token in [
             "bogus",

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_is_found_at_its_revision_only() {
+    fn an_encoded_object_is_found_at_its_revision_only() {
         let (cache, form) = (EncodeCache::default(), form(0, Standing::Alone));
         cache.put(&key(1), revision(5), form.clone(), encoded(10));
         assert!(cache.get(&key(1), revision(5), &form).is_some());
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_of_a_new_definition_replace_those_of_the_former() {
+    fn a_changed_definition_replaces_encoded_objects() {
         let cache = EncodeCache::default();
         cache.put(&key(1), revision(5), form(1, Standing::Alone), encoded(10));
         cache.put(&key(1), revision(5), form(1, Standing::InList), encoded(10));

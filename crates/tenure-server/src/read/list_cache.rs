@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_its_collection_whatever_was_cached_before() {
+    fn a_list_equals_its_collection_whatever_is_cached() {
         let (mut state, mut former, mut revision) = (State::new(), None, 1);
         let mut random = 7u64;
         for round in 0..200 {

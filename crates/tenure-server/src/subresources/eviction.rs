@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_budget_allows_what_it_can() {
+    fn a_disruption_budget_allows_evictions_within_its_limit() {
         let budget = |status: &str| -> Value {
             format!(r#"{{"metadata":{{"name":"b","generation":1}},"spec":{{}},"status":{status}}}"#)
                 .parse()

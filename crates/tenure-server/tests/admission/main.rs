@@ -1,14 +1,14 @@
-//! Those who have a say in what is written, as clients meet them: webhooks that change and refuse, and policies.
+//! Admission as clients see it: webhooks that mutate and deny, and policies.
 
-#[path = "../api/callee.rs"]
-mod callee;
 #[path = "../api/http.rs"]
 #[allow(dead_code)]
 mod http;
 mod policies;
+mod recording_webhook;
 #[path = "../api/server.rs"]
 #[allow(dead_code)]
 mod server;
 mod validation;
+#[path = "../api/webhook_server.rs"]
+mod webhook_server;
 mod webhooks;
-mod witness;

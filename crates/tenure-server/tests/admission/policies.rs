@@ -1,4 +1,4 @@
-//! Policies: expressions that what is written must hold to.
+//! Admission policies: CEL expressions that validate or mutate objects.
 
 use crate::{http::Answer, server::Server};
 use tenure_value::Value;
@@ -40,7 +40,7 @@ fn deploy(server: &Server, name: &str, replicas: u32) -> Answer {
 }
 
 #[test]
-fn what_does_not_hold_is_refused_with_the_reason_of_the_policy() {
+fn a_violation_is_refused_with_the_reason_of_the_policy() {
     let server = server(
         r#""validations":[{"expression":"object.spec.replicas <= 5"}]"#,
         r#""validationActions":["Deny"]"#,
@@ -67,7 +67,7 @@ fn what_does_not_hold_is_refused_with_the_reason_of_the_policy() {
 }
 
 #[test]
-fn warnings_are_only_that_and_an_unbound_policy_is_nothing() {
+fn warnings_do_not_deny_and_an_unbound_policy_has_no_effect() {
     let server = server(
         r#""validations":[{"expression":"false","message":"think of it"}]"#,
         r#""validationActions":["Warn","Audit"]"#,
@@ -82,7 +82,7 @@ fn warnings_are_only_that_and_an_unbound_policy_is_nothing() {
 }
 
 #[test]
-fn a_binding_names_parameters_and_where_it_holds() {
+fn a_binding_selects_parameters_and_namespaces() {
     let server = server(
         r#""paramKind":{"apiVersion":"v1","kind":"ConfigMap"},
            "variables":[{"name":"most","expression":"int(params.data.most)"}],
@@ -104,7 +104,7 @@ fn a_binding_names_parameters_and_where_it_holds() {
 }
 
 #[test]
-fn a_mutating_policy_changes_what_is_written_and_holds_nothing() {
+fn a_mutating_policy_changes_the_object_and_owns_nothing() {
     let server = Server::start();
     let apply = r#""reinvocationPolicy":"Never","matchConditions":[{"name":"new","expression":"request.operation == 'CREATE'"}],"mutations":[
         {"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"Object{spec: Object.spec{template: Object.spec.template{spec: Object.spec.template.spec{containers: [Object.spec.template.spec.containers{name: 'side', image: 'proxy:1'}]}}}}"}},
@@ -122,7 +122,7 @@ fn a_mutating_policy_changes_what_is_written_and_holds_nothing() {
 }
 
 #[test]
-fn a_mutating_policy_that_fails_refuses_and_may_not_replace_whole_lists() {
+fn a_failing_mutating_policy_refuses_and_cannot_replace_atomic_lists() {
     let server = Server::start();
     let mutation = |expression: &str| {
         format!(
@@ -147,7 +147,7 @@ fn a_mutating_policy_that_fails_refuses_and_may_not_replace_whole_lists() {
 }
 
 #[test]
-fn what_is_below_an_object_is_changed_as_the_kind_that_it_is() {
+fn subresources_are_written_as_their_own_kind() {
     let server = Server::start();
     let policy = r#""reinvocationPolicy":"Never","mutations":[{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"object.kind == 'Scale' ? Object{spec: Object.spec{replicas: 4}} : Object{metadata: Object.metadata{annotations: {'seen': 'yes'}}}"}}]"#;
     let rules = |resource: &str| {

@@ -1,14 +1,14 @@
-//! What is wrong with a webhook or a policy is told when it is made, not when it is needed.
+//! Invalid webhooks and policies are refused when they are created, not when they are needed.
 
 use crate::{
+    recording_webhook::{rule, webhook},
     server::Server,
-    witness::{rule, webhook},
 };
 
 const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
 
 #[test]
-fn webhooks_that_could_not_be_asked_are_refused() {
+fn webhooks_that_cannot_be_called_are_refused() {
     let server = Server::start();
     let good = webhook("a", r#"{"url":"https://127.0.0.1/ask"}"#, &rule("CREATE", "", "pods"), "");
     let send = |webhooks: &str| {
@@ -52,7 +52,7 @@ fn webhooks_that_could_not_be_asked_are_refused() {
 }
 
 #[test]
-fn policies_that_could_not_be_run_are_refused() {
+fn policies_that_do_not_compile_are_refused() {
     let server = Server::start();
     let good = r#"{"matchConstraints":{"resourceRules":[{"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]}]},
         "variables":[{"name":"v","expression":"1"}],"validations":[{"expression":"object.a == variables.v","messageExpression":"'no'"}]}"#;

@@ -1,9 +1,9 @@
-//! Webhooks on the way of every write.
+//! Webhooks in the pipeline of every write.
 
 use crate::{
     http::Request,
+    recording_webhook::{RecordingWebhook, configure, patched, rule, webhook},
     server::{APPLY, JSON_PATCH, MERGE_PATCH, Server, metadata},
-    witness::{Witness, configure, patched, rule, webhook},
 };
 use tenure_value::Value;
 
@@ -28,10 +28,10 @@ fn text(of: &Value, path: &[&str]) -> String {
 }
 
 #[test]
-fn every_kind_of_write_is_asked_about_with_what_it_is() {
+fn webhooks_get_every_kind_of_write_with_its_attributes() {
     let server = Server::start();
-    let witness = Witness::agreeing();
-    witness.attend(&server, "Validating", "all", &rule("*", "", "configmaps"), "");
+    let recording_webhook = RecordingWebhook::allowing();
+    recording_webhook.register(&server, "Validating", "all", &rule("*", "", "configmaps"), "");
     server.create(&format!("{MAPS}?fieldManager=me"), &map("a", r#""k":"1""#));
     let put = Request::new("PUT", MAP).body("application/json", map("a", r#""k":"2""#));
     assert_eq!(server.send(&put).code, 200);
@@ -40,7 +40,7 @@ fn every_kind_of_write_is_asked_about_with_what_it_is() {
     assert_eq!(server.apply(MAP, "other", &map("a", r#""l":"4""#)).code, 200, "what changes nothing too");
     assert_eq!(server.delete(&format!("{MAP}?dryRun=All")).code, 200);
     assert_eq!(server.delete(MAP).code, 200);
-    let asked = witness.asked();
+    let asked = recording_webhook.asked();
     let seen: Vec<_> = asked
         .iter()
         .map(|of| {
@@ -70,11 +70,11 @@ fn every_kind_of_write_is_asked_about_with_what_it_is() {
 }
 
 #[test]
-fn what_a_webhook_sets_is_there_and_held_by_nobody() {
+fn fields_set_by_a_webhook_are_unowned() {
     let server = Server::start();
     let patch = r#"[{"op":"add","path":"/spec/template/spec/terminationGracePeriodSeconds","value":5},{"op":"add","path":"/metadata/labels","value":{"seen":"yes"}}]"#;
-    let witness = Witness::patching(patch);
-    witness.attend(&server, "Mutating", "set", &rule("CREATE", "apps", "deployments"), "");
+    let recording_webhook = RecordingWebhook::patching(patch);
+    recording_webhook.register(&server, "Mutating", "set", &rule("CREATE", "apps", "deployments"), "");
     let created = server.create(&format!("{DEPLOYMENTS}?fieldManager=me"), &deployment("d"));
     assert_eq!(metadata(&created, "labels"), r#"{"seen":"yes"}"#.parse().unwrap());
     let grace = ["spec", "template", "spec", "terminationGracePeriodSeconds"];
@@ -95,8 +95,8 @@ fn an_apply_that_changes_nothing_itself_writes_what_a_webhook_changes() {
     let server = Server::start();
     let config = map("a", r#""k":"1""#);
     assert_eq!(server.apply(MAP, "me", &config).code, 201);
-    let witness = Witness::patching(ADD_LABEL);
-    witness.attend(&server, "Mutating", "set", &rule("UPDATE", "", "configmaps"), "");
+    let recording_webhook = RecordingWebhook::patching(ADD_LABEL);
+    recording_webhook.register(&server, "Mutating", "set", &rule("UPDATE", "", "configmaps"), "");
     let before = server.revision();
     let dry = server.patch(&format!("{MAP}?fieldManager=me&dryRun=All"), APPLY, &config).document();
     assert_eq!(server.revision(), before);
@@ -110,9 +110,9 @@ fn an_apply_that_changes_nothing_itself_writes_what_a_webhook_changes() {
 }
 
 #[test]
-fn what_is_refused_is_told_in_the_words_of_the_webhook_and_not_done() {
+fn a_denied_request_has_the_message_of_the_webhook() {
     let server = Server::start();
-    let witness = Witness::start(|asked| {
+    let recording_webhook = RecordingWebhook::start(|asked| {
         let status = match text(asked, &["object", "data", "k"]).as_str() {
             "coded" => r#","status":{"code":403,"reason":"Forbidden","message":"not this"}"#,
             "reasoned" => r#","status":{"reason":"Because"}"#,
@@ -121,7 +121,7 @@ fn what_is_refused_is_told_in_the_words_of_the_webhook_and_not_done() {
         };
         format!(r#"{{"allowed":false,"warnings":["mind this"]{status}}}"#)
     });
-    witness.attend(&server, "Validating", "no", &rule("CREATE", "", "configmaps"), "");
+    recording_webhook.register(&server, "Validating", "no", &rule("CREATE", "", "configmaps"), "");
     let name = "admission webhook \"no.hooks.example.com\" denied the request";
     for (k, code, reason, message) in [
         ("coded", 403, "Forbidden", format!("{name}: not this")),
@@ -144,8 +144,9 @@ fn what_is_refused_is_told_in_the_words_of_the_webhook_and_not_done() {
 #[test]
 fn warnings_reach_the_client() {
     let server = Server::start();
-    let witness = Witness::start(|_| r#"{"allowed":true,"warnings":["mind \"this\""]}"#.into());
-    witness.attend(&server, "Validating", "warn", &rule("*", "", "configmaps"), "");
+    let recording_webhook =
+        RecordingWebhook::start(|_| r#"{"allowed":true,"warnings":["mind \"this\""]}"#.into());
+    recording_webhook.register(&server, "Validating", "warn", &rule("*", "", "configmaps"), "");
     let created = server.post(MAPS, &map("a", ""));
     assert_eq!((created.code, created.header("warning")), (201, Some(r#"299 - "mind \"this\"""#)));
     let deleted = server.delete(MAP);
@@ -153,10 +154,10 @@ fn warnings_reach_the_client() {
 }
 
 #[test]
-fn webhooks_are_asked_in_order_each_shown_what_those_before_it_made() {
+fn webhooks_are_called_in_order_with_the_object_so_far() {
     let server = Server::start();
     let add = |key: &'static str| {
-        Witness::start(move |asked| {
+        RecordingWebhook::start(move |asked| {
             let count = asked.at(["object", "data"]).and_then(Value::as_object).map_or(0, |data| data.len());
             patched(&format!(r#"[{{"op":"add","path":"/data/{key}","value":"{count}"}}]"#))
         })
@@ -164,8 +165,8 @@ fn webhooks_are_asked_in_order_each_shown_what_those_before_it_made() {
     let (second, first) = (add("second"), add("first"));
     let rule = rule("CREATE", "", "configmaps");
     // By the names of their configurations, whenever these came.
-    second.attend(&server, "Mutating", "b", &rule, "");
-    first.attend(&server, "Mutating", "a", &rule, r#""reinvocationPolicy":"IfNeeded""#);
+    second.register(&server, "Mutating", "b", &rule, "");
+    first.register(&server, "Mutating", "a", &rule, r#""reinvocationPolicy":"IfNeeded""#);
     let created = server.create(MAPS, &map("a", r#""k":"v""#));
     assert_eq!((first.asked().len(), second.asked().len()), (2, 1), "the first is asked again, once");
     let expected = r#"{"first":"3","k":"v","second":"2"}"#;
@@ -173,14 +174,17 @@ fn webhooks_are_asked_in_order_each_shown_what_those_before_it_made() {
 }
 
 #[test]
-fn a_webhook_that_does_not_answer_stops_the_write_or_is_passed_over() {
+fn an_unreachable_webhook_fails_or_is_ignored_by_its_policy() {
     let server = Server::start();
     let nobody = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.local_addr().unwrap()
     };
-    let witness = Witness::agreeing();
-    let client = format!(r#"{{"url":"https://{nobody}/ask","caBundle":"{}"}}"#, witness.callee.ca_bundle);
+    let recording_webhook = RecordingWebhook::allowing();
+    let client = format!(
+        r#"{{"url":"https://{nobody}/ask","caBundle":"{}"}}"#,
+        recording_webhook.webhook_server.ca_bundle
+    );
     let rule = rule("CREATE", "", "configmaps");
     configure(&server, "Validating", "gone", &webhook("gone", &client, &rule, ""));
     let failed = server.post(MAPS, &map("a", ""));
@@ -198,22 +202,22 @@ fn a_webhook_that_does_not_answer_stops_the_write_or_is_passed_over() {
 }
 
 #[test]
-fn patches_that_cannot_be_are_faults_of_the_webhook() {
+fn invalid_patches_of_a_webhook_name_the_webhook() {
     let server = Server::start();
     for (name, patch) in [
         ("a", r#"[{"op":"remove","path":"/data/none"}]"#),
         ("b", r#"[{"op":"replace","path":"/data","value":7}]"#),
         ("c", r#"{}"#),
     ] {
-        let witness = Witness::patching(patch);
-        witness.attend(&server, "Mutating", name, &rule("CREATE", "", "configmaps"), "");
+        let recording_webhook = RecordingWebhook::patching(patch);
+        recording_webhook.register(&server, "Mutating", name, &rule("CREATE", "", "configmaps"), "");
         let failed = server.post(MAPS, &map(name, r#""k":"v""#));
         assert_eq!(failed.code, 500, "{patch}: {}", failed.text());
         assert!(failed.says("message").starts_with("Internal error occurred: "), "{}", failed.text());
         server.delete(&format!("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/{name}"));
     }
-    let witness = Witness::patching(r#"[{"op":"add","path":"/data/k","value":"w"}]"#);
-    witness.attend(&server, "Mutating", "d", &rule("DELETE", "", "configmaps"), "");
+    let recording_webhook = RecordingWebhook::patching(r#"[{"op":"add","path":"/data/k","value":"w"}]"#);
+    recording_webhook.register(&server, "Mutating", "d", &rule("DELETE", "", "configmaps"), "");
     server.create(MAPS, &map("a", ""));
     let failed = server.delete(MAP);
     assert_eq!(failed.code, 500, "{}", failed.text());
@@ -222,11 +226,11 @@ fn patches_that_cannot_be_are_faults_of_the_webhook() {
 }
 
 #[test]
-fn what_a_webhook_makes_is_completed_and_must_be_valid() {
+fn a_mutated_object_is_defaulted_and_validated() {
     let server = Server::start();
     let sidecar = r#"[{"op":"add","path":"/spec/containers/-","value":{"name":"side","image":"s"}}]"#;
-    let witness = Witness::patching(sidecar);
-    witness.attend(&server, "Mutating", "side", &rule("CREATE", "", "pods"), "");
+    let recording_webhook = RecordingWebhook::patching(sidecar);
+    recording_webhook.register(&server, "Mutating", "side", &rule("CREATE", "", "pods"), "");
     let pods = "/api/v1/namespaces/default/pods";
     let pod = |name: &str, container: &str| {
         format!(
@@ -244,13 +248,20 @@ fn what_a_webhook_makes_is_completed_and_must_be_valid() {
 #[test]
 fn a_scale_is_shown_and_changed_as_one() {
     let server = Server::start();
-    let witness = Witness::patching(r#"[{"op":"replace","path":"/spec/replicas","value":3}]"#);
-    witness.attend(&server, "Mutating", "scale", &rule("UPDATE", "apps", "deployments/scale"), "");
+    let recording_webhook =
+        RecordingWebhook::patching(r#"[{"op":"replace","path":"/spec/replicas","value":3}]"#);
+    recording_webhook.register(
+        &server,
+        "Mutating",
+        "scale",
+        &rule("UPDATE", "apps", "deployments/scale"),
+        "",
+    );
     server.create(DEPLOYMENTS, &deployment("d"));
     let scale = format!("{DEPLOYMENTS}/d/scale");
     let scaled = server.patch(&scale, MERGE_PATCH, r#"{"spec":{"replicas":5}}"#);
     assert_eq!(scaled.document().at(["spec", "replicas"]), Some(&Value::from(3)), "{}", scaled.text());
-    let asked = &witness.asked()[0];
+    let asked = &recording_webhook.asked()[0];
     assert_eq!(
         (text(asked, &["subResource"]), text(asked, &["kind", "kind"])),
         ("scale".into(), "Scale".into())
@@ -261,9 +272,9 @@ fn a_scale_is_shown_and_changed_as_one() {
 }
 
 #[test]
-fn what_is_posted_and_not_kept_is_asked_about_too() {
+fn objects_that_are_not_stored_pass_admission_too() {
     let server = Server::start();
-    let witness = Witness::start(|asked| match text(asked, &["kind", "kind"]).as_str() {
+    let recording_webhook = RecordingWebhook::start(|asked| match text(asked, &["kind", "kind"]).as_str() {
         "Eviction" => r#"{"allowed":false,"status":{"message":"it stays"}}"#.into(),
         _ => r#"{"allowed":true}"#.into(),
     });
@@ -272,7 +283,7 @@ fn what_is_posted_and_not_kept_is_asked_about_too() {
         rule("CREATE", "", "pods/eviction"),
         rule("CREATE", "", "serviceaccounts/token\",\"pods/binding")
     );
-    witness.attend(&server, "Validating", "posted", &rules, "");
+    recording_webhook.register(&server, "Validating", "posted", &rules, "");
     let pods = "/api/v1/namespaces/default/pods";
     server.create(pods, r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}"#);
     let eviction = r#"{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p"}}"#;
@@ -289,20 +300,26 @@ fn what_is_posted_and_not_kept_is_asked_about_too() {
         r#"{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}}"#,
     );
     assert_eq!(token.code, 201, "{}", token.text());
-    let kinds: Vec<String> = witness.asked().iter().map(|of| text(of, &["kind", "kind"])).collect();
+    let kinds: Vec<String> = recording_webhook.asked().iter().map(|of| text(of, &["kind", "kind"])).collect();
     assert_eq!(kinds, ["Eviction", "Binding", "TokenRequest"]);
 }
 
 #[test]
-fn selectors_and_conditions_decide_who_is_asked() {
+fn selectors_and_conditions_decide_which_webhooks_are_called() {
     let server = Server::start();
     let more = [
         r#""namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"ours"}}"#,
         r#""objectSelector":{"matchExpressions":[{"key":"skip","operator":"DoesNotExist"}]}"#,
         r#""matchConditions":[{"name":"big","expression":"has(object.data) && size(object.data) > 1"}]"#,
     ];
-    let witness = Witness::agreeing();
-    witness.attend(&server, "Validating", "some", &rule("CREATE", "", "configmaps"), &more.join(","));
+    let recording_webhook = RecordingWebhook::allowing();
+    recording_webhook.register(
+        &server,
+        "Validating",
+        "some",
+        &rule("CREATE", "", "configmaps"),
+        &more.join(","),
+    );
     server.create_namespace("ours");
     let ours = "/api/v1/namespaces/ours/configmaps";
     let two = r#""a":"1","b":"2""#;
@@ -310,21 +327,22 @@ fn selectors_and_conditions_decide_who_is_asked() {
     server.create(MAPS, &map("elsewhere", two));
     server.create(ours, &map("small", r#""a":"1""#));
     server.create(ours, &map("skipped", two).replace(r#""name""#, r#""labels":{"skip":""},"name""#));
-    let names: Vec<String> = witness.asked().iter().map(|of| text(of, &["name"])).collect();
+    let names: Vec<String> = recording_webhook.asked().iter().map(|of| text(of, &["name"])).collect();
     assert_eq!(names, ["yes"]);
 }
 
 #[test]
-fn a_webhook_of_another_version_is_shown_that_version() {
+fn a_webhook_for_another_version_gets_the_object_at_that_version() {
     let server = Server::start();
     let rule = r#"{"operations":["CREATE"],"apiGroups":["autoscaling"],"apiVersions":["v1"],"resources":["horizontalpodautoscalers"]}"#;
-    let witness =
-        Witness::patching(r#"[{"op":"replace","path":"/spec/targetCPUUtilizationPercentage","value":60}]"#);
-    witness.attend(&server, "Mutating", "old", rule, "");
+    let recording_webhook = RecordingWebhook::patching(
+        r#"[{"op":"replace","path":"/spec/targetCPUUtilizationPercentage","value":60}]"#,
+    );
+    recording_webhook.register(&server, "Mutating", "old", rule, "");
     let body = r#"{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"h"},"spec":{"maxReplicas":3,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"d"},
         "metrics":[{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":50}}}]}}"#;
     let created = server.create("/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers", body);
-    let asked = &witness.asked()[0];
+    let asked = &recording_webhook.asked()[0];
     assert_eq!(text(asked, &["object", "apiVersion"]), "autoscaling/v1");
     assert_eq!(asked.at(["object", "spec", "targetCPUUtilizationPercentage"]), Some(&Value::from(50)));
     assert_eq!(text(asked, &["requestKind", "version"]), "v2");
@@ -333,30 +351,30 @@ fn a_webhook_of_another_version_is_shown_that_version() {
 }
 
 #[test]
-fn a_restarted_server_asks_as_before_and_those_who_are_gone_are_not_asked() {
+fn a_restarted_server_calls_the_configured_webhooks_only() {
     let server = Server::start();
-    let witness = Witness::agreeing();
-    witness.attend(&server, "Validating", "all", &rule("*", "", "configmaps"), "");
+    let recording_webhook = RecordingWebhook::allowing();
+    recording_webhook.register(&server, "Validating", "all", &rule("*", "", "configmaps"), "");
     let store = server.store();
     drop(server);
     let server = Server::over(store, tenure_http::Authentication::Anyone);
     server.create(MAPS, &map("a", ""));
-    assert_eq!(witness.asked().len(), 1);
+    assert_eq!(recording_webhook.asked().len(), 1);
     let configuration = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/all";
     let nothing = r#"[{"op":"replace","path":"/webhooks","value":[]}]"#;
     assert_eq!(server.patch(configuration, JSON_PATCH, nothing).code, 200);
     server.create(MAPS, &map("b", ""));
-    assert_eq!(witness.asked().len(), 0);
+    assert_eq!(recording_webhook.asked().len(), 0);
 }
 
 #[test]
-fn a_namespace_says_what_somebody_does_not_let_go() {
+fn a_terminating_namespace_reports_remaining_finalizers() {
     let server = Server::living();
-    let witness = Witness::start(|asked| match text(asked, &["name"]).as_str() {
+    let recording_webhook = RecordingWebhook::start(|asked| match text(asked, &["name"]).as_str() {
         "kept" => r#"{"allowed":false,"status":{"message":"it stays"}}"#.into(),
         _ => r#"{"allowed":true}"#.into(),
     });
-    witness.attend(&server, "Validating", "keep", &rule("DELETE", "", "configmaps"), "");
+    recording_webhook.register(&server, "Validating", "keep", &rule("DELETE", "", "configmaps"), "");
     server.create_namespace("going");
     let maps = "/api/v1/namespaces/going/configmaps";
     for name in ["a", "kept", "z"] {
@@ -377,12 +395,12 @@ fn a_namespace_says_what_somebody_does_not_let_go() {
 }
 
 #[test]
-fn whom_nobody_vouches_for_is_told_with_what_would_be_right() {
+fn an_unknown_certificate_authority_is_reported_with_the_remedy() {
     let server = Server::start();
-    let (witness, stranger) = (Witness::agreeing(), Witness::agreeing());
+    let (recording_webhook, stranger) = (RecordingWebhook::allowing(), RecordingWebhook::allowing());
     let client = format!(
         r#"{{"url":"https://{}/ask","caBundle":"{}"}}"#,
-        witness.callee.address, stranger.callee.ca_bundle
+        recording_webhook.webhook_server.address, stranger.webhook_server.ca_bundle
     );
     let webhook = webhook("unknown", &client, &rule("CREATE", "", "configmaps"), "");
     configure(&server, "Validating", "unknown", &webhook);

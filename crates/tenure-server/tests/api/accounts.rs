@@ -1,4 +1,4 @@
-//! Tokens of service accounts: they let in as the account, until they end or the account does.
+//! Service account tokens: they authenticate as the account until they expire or the account is deleted.
 
 use crate::{
     http::{Answer, Request},
@@ -45,7 +45,7 @@ fn review(server: &Server, token: &str, audiences: &str) -> Value {
 }
 
 #[test]
-fn a_token_lets_in_as_its_account_for_as_long_as_the_account_exists() {
+fn a_token_authenticates_while_its_account_exists() {
     let server = locked();
     let answer = ask(&server, "{}");
     let token = token(&answer);
@@ -76,7 +76,7 @@ fn a_token_lets_in_as_its_account_for_as_long_as_the_account_exists() {
 }
 
 #[test]
-fn a_token_for_others_is_known_and_does_not_let_in() {
+fn a_token_for_another_audience_is_valid_but_does_not_authenticate() {
     let server = locked();
     let token = token(&ask(&server, r#"{"audiences":["vault"],"expirationSeconds":600}"#));
     assert_eq!(send(&server, &token, "GET", ACCOUNTS, "").code, 401);
@@ -86,7 +86,7 @@ fn a_token_for_others_is_known_and_does_not_let_in() {
 }
 
 #[test]
-fn what_cannot_be_had_is_refused_with_its_reason() {
+fn unavailable_resources_are_refused_with_a_reason() {
     let server = locked();
     let cases = [
         (r#"{"expirationSeconds":599}"#, "less than 10 minutes"),

@@ -1,4 +1,4 @@
-//! Lists in pages: every page shows the same moment, and a client whose moment has been forgotten can go on.
+//! Lists in pages: every page shows the same revision, and a client whose revision has expired can continue.
 
 use crate::{
     facts::{items, text},
@@ -41,7 +41,7 @@ fn token(list: &Value) -> String {
 }
 
 #[test]
-fn pages_show_one_moment_and_count_what_is_left() {
+fn pages_show_one_revision_and_count_the_remaining_items() {
     let server = server();
     let first = page(&server, "limit=17", "").document();
     // What happens after the first page is not seen on the others.
@@ -61,7 +61,7 @@ fn pages_show_one_moment_and_count_what_is_left() {
 }
 
 #[test]
-fn pages_of_a_selection_are_full_and_do_not_guess_what_is_left() {
+fn pages_of_a_selection_are_full_and_have_no_remaining_count() {
     let server = server();
     let (mut all, mut next) = (Vec::new(), String::new());
     loop {
@@ -78,7 +78,7 @@ fn pages_of_a_selection_are_full_and_do_not_guess_what_is_left() {
 }
 
 #[test]
-fn a_client_whose_moment_is_forgotten_can_go_on_with_the_present() {
+fn a_client_with_an_expired_token_can_continue_from_the_current_revision() {
     let server = server();
     let first = page(&server, "limit=15", "").document();
     server.delete(&format!("{PATH}/template-0020"));
@@ -100,7 +100,7 @@ fn a_client_whose_moment_is_forgotten_can_go_on_with_the_present() {
 }
 
 #[test]
-fn a_list_is_the_same_whoever_read_it_before() {
+fn a_list_is_the_same_after_other_reads() {
     let server = server();
     let accepts = [
         "application/json",
@@ -142,7 +142,7 @@ fn a_list_is_the_same_whoever_read_it_before() {
 
 /// A long list is sent in pieces that are kept; it must read as one, whatever has changed since it was kept.
 #[test]
-fn a_long_list_is_one_list_again_and_after_changes() {
+fn a_long_list_stays_consistent_over_pages_and_changes() {
     let server = Server::start();
     let create = |at: usize| {
         let body = format!(

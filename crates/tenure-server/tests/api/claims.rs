@@ -1,4 +1,4 @@
-//! Addresses and node ports: whatever way a service goes, what it held is free again.
+//! Cluster IPs and node ports: a deleted service releases what it had allocated.
 
 use crate::server::{JSON_PATCH, MERGE_PATCH, Server};
 
@@ -16,7 +16,7 @@ fn claims(server: &Server) -> usize {
 }
 
 #[test]
-fn nothing_leaks_whichever_way_a_service_goes() {
+fn deleted_services_release_addresses_and_ports() {
     let server = Server::living();
     server.create_namespace("shop");
     let before = claims(&server);

@@ -1,5 +1,4 @@
-//! Objects of a class that name none are given the default one, when they are made and not later; and pods get what their
-//! runtime class adds.
+//! Default classes are set when an object is created and not later; pods get the overhead of their runtime class.
 
 use crate::server::{MERGE_PATCH, Server};
 use tenure_value::Value;
@@ -68,7 +67,7 @@ fn an_ingress_without_a_class_gets_the_default_one() {
 }
 
 #[test]
-fn a_pod_gets_what_its_runtime_class_adds_and_is_refused_without_it() {
+fn a_runtime_class_adds_overhead_and_must_exist() {
     const PODS: &str = "/api/v1/namespaces/default/pods";
     let server = Server::start();
     server.create(
@@ -89,7 +88,7 @@ fn a_pod_gets_what_its_runtime_class_adds_and_is_refused_without_it() {
 }
 
 #[test]
-fn a_pod_without_a_class_gets_the_priority_for_all() {
+fn a_pod_without_a_class_gets_the_global_default_priority() {
     let server = Server::start();
     let pods = "/api/v1/namespaces/default/pods";
     let classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
@@ -123,7 +122,7 @@ fn class_of(pod: &Value) -> (Option<String>, Option<i64>, Option<String>) {
 }
 
 #[test]
-fn a_bound_claim_grows_if_its_class_lets_it() {
+fn a_bound_claim_grows_if_its_class_allows_expansion() {
     let server = Server::start();
     server.create(STORAGE, r#"{"metadata":{"name":"fixed"},"provisioner":"example.com/p"}"#);
     let growing =

@@ -1,6 +1,5 @@
-//! Many write, many watch with selectors of all kinds, lose their connections, resume, and see the server restart and
-//! history forgotten. What a watcher has put together must be what a list at that very revision shows, whenever it
-//! looks.
+//! Many writers, and many watchers with all kinds of selectors that disconnect, resume, and survive restarts and compaction.
+//! At every revision the state that a watcher has built must equal a list at that revision.
 
 use crate::{
     facts::{items, text},
@@ -235,7 +234,7 @@ fn follow(world: &World, mut random: Random) {
 }
 
 #[test]
-fn whatever_happens_a_watcher_knows_what_a_list_shows() {
+fn a_watcher_always_converges_to_the_list() {
     let store = Arc::new(MemoryStore::new());
     let server = Server::over(store.clone(), Authentication::Anyone);
     let world = World {

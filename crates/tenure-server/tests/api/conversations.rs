@@ -75,19 +75,19 @@ fn replay_at(address: SocketAddr, waivers: Waivers, options: &[&str], scenarios:
 }
 
 #[test]
-fn the_authored_conversations_go_as_recorded() {
+fn the_authored_conversations_replay() {
     replay(&workspace().join("conformance/scenarios"));
 }
 
 #[test]
-fn the_conversations_about_permissions_and_quotas_go_as_recorded() {
-    let server = Server::with(Authentication::Token(TOKEN.into())).come_alive();
+fn the_conversations_about_permissions_and_quotas_replay() {
+    let server = Server::with(Authentication::Token(TOKEN.into())).with_controllers();
     let scenarios = WITH_USERS.map(|name| workspace().join("conformance/scenarios").join(name));
     println!("{}", replay_at(server.address, Waivers::None, &["--token", TOKEN], &scenarios));
 }
 
 #[test]
-fn the_randomised_conversations_go_as_recorded() {
+fn the_randomised_conversations_replay() {
     match recordings() {
         Some(folder) => replay(&folder),
         None => println!("no folder of further recordings here"),
@@ -96,7 +96,7 @@ fn the_randomised_conversations_go_as_recorded() {
 
 /// Some of them, carried as protobuf by a proxy: bodies and answers of built-in kinds say the same.
 #[test]
-fn conversations_go_as_recorded_in_protobuf() {
+fn recorded_conversations_replay_in_protobuf() {
     let server = Server::behaving(Behavior::kubernetes());
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let (address, upstream) = (listener.local_addr().expect("a bound address"), server.address.to_string());

@@ -1,4 +1,4 @@
-//! The recorded deletions: what is answered, and what is left afterwards.
+//! The recorded deletions: the responses, and the objects that remain.
 
 use crate::{
     facts::{self, NAMESPACE, items, text},
@@ -95,7 +95,7 @@ fn delete(server: &Server, step: &Value, resource: &str, name: &str, whole: bool
 }
 
 #[test]
-fn every_recorded_deletion_goes_alike() {
+fn every_recorded_deletion_replays() {
     let facts = facts::read("strategies.json");
     let server = Server::start();
     server.create_namespace(NAMESPACE);
@@ -119,7 +119,7 @@ fn every_recorded_deletion_goes_alike() {
 }
 
 #[test]
-fn a_dry_run_and_preconditions_count_wherever_they_are_said() {
+fn dry_run_and_preconditions_are_read_from_query_and_body() {
     let server = Server::start();
     let path = "/api/v1/namespaces/default/configmaps";
     let made = server.create(path, r#"{"metadata":{"name":"kept"}}"#);
@@ -152,7 +152,7 @@ fn a_dry_run_and_preconditions_count_wherever_they_are_said() {
 }
 
 #[test]
-fn an_event_goes_at_once_whatever_is_to_become_of_what_it_owns() {
+fn an_event_is_deleted_at_once_with_any_propagation_policy() {
     let server = Server::start();
     let events = "/api/v1/namespaces/default/events";
     for policy in ["Orphan", "Foreground", "Background"] {

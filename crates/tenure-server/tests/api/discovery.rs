@@ -1,5 +1,4 @@
-//! What the server says about itself over HTTP: discovery in both forms, OpenAPI, health, version, and the tables of
-//! every resource.
+//! Discovery in both formats, OpenAPI, health, version, and the tables of every resource.
 
 use crate::{
     facts::{self, text},
@@ -46,7 +45,7 @@ fn discovery_documents_are_the_recorded_ones() {
 }
 
 #[test]
-fn aggregated_discovery_is_sent_once_to_those_who_keep_it() {
+fn aggregated_discovery_is_cached_by_its_entity_tag() {
     let server = Server::start();
     for path in ["/api", "/apis"] {
         let first = get(&server, path, AGGREGATED);
@@ -78,7 +77,7 @@ fn aggregated_discovery_is_sent_once_to_those_who_keep_it() {
 }
 
 #[test]
-fn health_and_version_are_told_as_recorded() {
+fn health_and_version_are_as_recorded() {
     let facts = facts::read("discovery.json");
     let server = Server::start();
     for path in ["/healthz", "/healthz/nope", "/healthz/ping", "/livez", "/livez/ping", "/readyz"] {
@@ -102,7 +101,7 @@ fn health_and_version_are_told_as_recorded() {
 }
 
 #[test]
-fn openapi_is_found_where_the_index_says_and_kept_for_ever() {
+fn openapi_documents_are_at_the_addresses_of_the_index_and_immutable() {
     let facts = facts::read("discovery.json");
     let server = Server::start();
     let second = server.get("/openapi/v2");
@@ -173,7 +172,7 @@ fn every_resource_is_a_table_of_the_recorded_columns() {
 }
 
 #[test]
-fn a_table_has_the_cells_and_as_much_of_the_object_as_asked_for() {
+fn a_table_has_cells_and_the_requested_part_of_the_object() {
     let server = Server::start();
     let path = "/api/v1/namespaces/default/configmaps";
     server.create(path, r#"{"metadata":{"name":"a"},"data":{"k":"v","l":"w"}}"#);

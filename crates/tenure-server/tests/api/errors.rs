@@ -1,5 +1,5 @@
-//! The recorded requests that go wrong, answered alike in what clients act on: of a bad request that it is one, of
-//! every other error code and reason, and of NotFound, AlreadyExists and Conflict also the text.
+//! The recorded errors. Clients must see the same class of error for a bad request, the same code and reason for every other error,
+//! and for NotFound, AlreadyExists and Conflict also the same message.
 
 use crate::{
     facts::{self, NAMESPACE, items, text},
@@ -138,7 +138,7 @@ fn clean(server: &Server, request: &Request, answer: &Answer) {
 }
 
 #[test]
-fn every_recorded_error_is_answered_alike() {
+fn every_recorded_error_replays() {
     let facts = facts::read("errors.json");
     let (server, locked) = (Server::start(), Server::with(Authentication::Token("right".into())));
     prepare(&server);
@@ -167,7 +167,7 @@ fn every_recorded_error_is_answered_alike() {
 }
 
 #[test]
-fn a_namespace_that_is_going_takes_nothing_new() {
+fn a_terminating_namespace_refuses_new_objects() {
     let server = Server::start();
     server.create_namespace("going");
     // An object that stays until its finalizer is gone keeps the namespace too.

@@ -1,6 +1,5 @@
-//! What any client may do with an object of any built-in kind, done with one of each: create, read, list, watch, patch
-//! in every format, update, the status on its own, delete, and delete a collection. Names of kinds stand here only
-//! where a kind is different on purpose.
+//! Every operation on one object of every built-in kind: create, get, list, watch, patch in every format, update, update the status,
+//! delete, and delete a collection. Kinds are named here only where they differ on purpose.
 
 use crate::{
     facts::{self, NAMESPACE, items, text},

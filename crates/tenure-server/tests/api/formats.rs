@@ -1,4 +1,4 @@
-//! Which format a client gets for what it says it reads, on every sort of endpoint: one table.
+//! The format of a response for each `Accept` header and each kind of endpoint, as one table.
 
 use crate::{
     http::{Answer, Request},
@@ -30,7 +30,7 @@ fn kind(answer: &Answer) -> String {
 }
 
 #[test]
-fn a_client_gets_what_it_likes_best_of_what_there_is() {
+fn a_client_gets_its_most_preferred_supported_format() {
     let server = Server::start();
     server.create(MAPS, r#"{"metadata":{"name":"a"},"data":{"k":"v"}}"#);
     server.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION);
@@ -89,7 +89,7 @@ fn a_client_gets_what_it_likes_best_of_what_there_is() {
 }
 
 #[test]
-fn what_is_answered_and_not_kept_is_no_table() {
+fn objects_that_are_not_stored_have_no_table() {
     let server = Server::start();
     let review = r#"{"spec":{"nonResourceAttributes":{"path":"/","verb":"get"}}}"#;
     let table = "application/json;as=Table;v=v1;g=meta.k8s.io";

@@ -1,5 +1,4 @@
-//! A client of one request per connection that sends whatever it is given: tests need requests that no decent
-//! client would send.
+//! A client that sends one request per connection, exactly as given: tests need requests that no well-behaved client would send.
 
 use std::{
     io::{Read, Write},

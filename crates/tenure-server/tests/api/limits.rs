@@ -1,4 +1,4 @@
-//! Limit ranges of a namespace: new pods get what they do not say, and what is out of bounds is refused.
+//! Limit ranges of a namespace: new pods get defaults, and values out of bounds are refused.
 
 use crate::{
     facts::items,
@@ -21,7 +21,7 @@ fn resources(pod: &Value) -> String {
 }
 
 #[test]
-fn a_pod_gets_what_it_does_not_say_and_stays_within_bounds() {
+fn a_limit_range_sets_defaults_and_enforces_bounds() {
     let server = Server::start();
     server.create(
         RANGES,

@@ -1,5 +1,5 @@
-//! The API as its clients see it: a server in this process, plain HTTP, and what was recorded of Kubernetes. Every
-//! module starts servers of its own, so that they can run side by side.
+//! The API as its clients see it: a server in this process, plain HTTP, and recordings of Kubernetes. Every module starts its own
+//! servers, so that all can run at the same time.
 
 mod accounts;
 mod chunks;
@@ -7,13 +7,13 @@ mod claims;
 mod classes;
 mod consistency;
 mod conversations;
+mod default_objects;
 mod deletion;
 mod discovery;
 mod errors;
 mod every_kind;
 mod facts;
 mod formats;
-mod furniture;
 mod guard;
 mod hostile;
 mod http;

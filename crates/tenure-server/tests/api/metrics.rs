@@ -1,4 +1,4 @@
-//! `/metrics` counts what is served, whatever clients ask for.
+//! `/metrics` counts served resources only, whatever clients request.
 
 use crate::server::Server;
 

@@ -1,4 +1,4 @@
-//! The end of a namespace: all of its content goes, whatever it is; what is held back is waited for and named.
+//! Deletion of a namespace: all of its objects are deleted; remaining objects and finalizers are reported and awaited.
 
 use crate::{
     facts::{items, text},
@@ -16,7 +16,7 @@ fn server() -> Server {
 }
 
 #[test]
-fn everything_in_it_goes_and_then_the_namespace() {
+fn a_namespace_is_deleted_after_its_objects() {
     let server = server();
     for at in 0..150 {
         server.create(&format!("{NAMESPACE}/configmaps"), &format!(r#"{{"metadata":{{"name":"c{at}"}}}}"#));
@@ -48,7 +48,7 @@ fn everything_in_it_goes_and_then_the_namespace() {
 }
 
 #[test]
-fn what_holds_it_back_is_named_and_waited_for() {
+fn remaining_finalizers_are_named_and_awaited() {
     let server = server();
     let held = r#"{"metadata":{"name":"held","finalizers":["example.com/held"]}}"#;
     server.create(&format!("{NAMESPACE}/configmaps"), held);
@@ -71,7 +71,7 @@ fn what_holds_it_back_is_named_and_waited_for() {
 }
 
 #[test]
-fn a_finalizer_of_its_own_is_waited_for() {
+fn a_custom_finalizer_delays_the_deletion() {
     let server = server();
     let namespace = server.get(NAMESPACE).document();
     let spec = r#"{"finalizers":["kubernetes","example.com/mine"]}"#;

@@ -1,5 +1,5 @@
-//! Owners and dependents: who goes with whom, in the background, in the foreground, or not at all; across restarts,
-//! for custom resources, and for references that lead nowhere.
+//! Owners and dependents: deletion in the background, in the foreground, or as orphans; across restarts, for custom resources, and for
+//! references to missing owners.
 
 use crate::{
     facts::items,
@@ -61,7 +61,7 @@ fn owners_of(server: &Server, path: &str) -> usize {
 }
 
 #[test]
-fn in_the_background_dependents_of_every_depth_follow() {
+fn background_deletion_reaches_dependents_of_every_depth() {
     let server = Server::living();
     let top = map(&server, "top", &[], "");
     for at in 0..20 {
@@ -76,7 +76,7 @@ fn in_the_background_dependents_of_every_depth_follow() {
 }
 
 #[test]
-fn a_dependent_stays_as_long_as_one_of_its_owners() {
+fn a_dependent_is_kept_while_one_owner_exists() {
     let server = Server::living();
     let (one, two) = (map(&server, "one", &[], ""), map(&server, "two", &[], ""));
     map(&server, "shared", &[owner(&one, true), owner(&two, true)], "");
@@ -93,7 +93,7 @@ fn a_dependent_stays_as_long_as_one_of_its_owners() {
 }
 
 #[test]
-fn in_the_foreground_the_owner_goes_last() {
+fn foreground_deletion_deletes_the_owner_last() {
     let server = Server::living();
     let top = map(&server, "top", &[], "");
     let middle = map(&server, "middle", &[owner(&top, true)], "");
@@ -116,7 +116,7 @@ fn in_the_foreground_the_owner_goes_last() {
 }
 
 #[test]
-fn a_foreground_deletion_without_dependents_does_not_take_long() {
+fn a_foreground_deletion_without_dependents_is_immediate() {
     let server = Server::living();
     map(&server, "alone", &[], "");
     let start = Instant::now();
@@ -126,7 +126,7 @@ fn a_foreground_deletion_without_dependents_does_not_take_long() {
 }
 
 #[test]
-fn orphans_stay_without_the_owner() {
+fn orphans_lose_their_owner_reference() {
     let server = Server::living();
     let (top, other) = (map(&server, "top", &[], ""), map(&server, "other", &[], ""));
     for at in 0..10 {
@@ -142,7 +142,7 @@ fn orphans_stay_without_the_owner() {
 }
 
 #[test]
-fn references_that_lead_nowhere_lead_to_deletion_only_where_that_is_certain() {
+fn references_to_missing_owners_cause_deletion_only_if_certain() {
     let server = Server::living();
     let other_namespace = "/api/v1/namespaces/kube-public/configmaps";
     let elsewhere = server.create(other_namespace, r#"{"metadata":{"name":"elsewhere"}}"#);
@@ -181,7 +181,7 @@ fn references_that_lead_nowhere_lead_to_deletion_only_where_that_is_certain() {
 }
 
 #[test]
-fn circles_go_in_every_form() {
+fn circular_owners_are_deleted_with_every_propagation_policy() {
     for options in [BACKGROUND, FOREGROUND] {
         let server = Server::living();
         let names = ["a", "b", "c"];
@@ -197,7 +197,7 @@ fn circles_go_in_every_form() {
 }
 
 #[test]
-fn custom_resources_own_and_are_owned() {
+fn custom_resources_can_be_owners_and_dependents() {
     let server = Server::living();
     let definition = r#"{"metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"widgets","kind":"Widget"},
         "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}"#;
@@ -228,7 +228,7 @@ fn custom_resources_own_and_are_owned() {
 }
 
 #[test]
-fn a_restart_forgets_nobody() {
+fn a_restart_keeps_pending_deletions() {
     let before = Server::start();
     let top = map(&before, "top", &[], "");
     map(&before, "child", &[owner(&top, true)], "");
@@ -244,7 +244,7 @@ fn a_restart_forgets_nobody() {
     before.delete("/api/v1/namespaces/short");
     let store = before.store();
     drop(before);
-    let after = Server::over(store, Authentication::Anyone).come_alive();
+    let after = Server::over(store, Authentication::Anyone).with_controllers();
     for path in
         [item("top"), item("child"), item("left-behind"), item("orphaner"), "/api/v1/namespaces/short".into()]
     {

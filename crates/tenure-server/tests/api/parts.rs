@@ -1,5 +1,5 @@
-//! The paths below an object that write one part of it: bindings, containers that join a pod, its size, the decision about a
-//! certificate; each writes that part, and nothing else. And evictions, which delete.
+//! Subresources that write one part of an object: bindings, ephemeral containers, resize, the approval of a certificate. Each writes
+//! its part and nothing else. Evictions delete.
 
 use crate::{
     facts::{items, text},
@@ -65,7 +65,7 @@ fn a_binding_can_be_posted_among_bindings() {
 }
 
 #[test]
-fn a_pod_that_is_gated_or_going_is_not_bound() {
+fn a_gated_or_terminating_pod_is_not_bound() {
     let server = Server::start();
     let pod = r#"{"metadata":{"name":"p","finalizers":["example.com/held"]},"spec":{"containers":[{"name":"c","image":"i"}],"schedulingGates":[{"name":"example.com/wait"}]}}"#;
     server.create(PODS, pod);
@@ -80,7 +80,7 @@ fn a_pod_that_is_gated_or_going_is_not_bound() {
 }
 
 #[test]
-fn containers_join_a_pod_and_stay() {
+fn ephemeral_containers_can_be_added_but_not_removed() {
     let server = with_pod();
     let path = format!("{POD}/ephemeralcontainers");
     let joined =

@@ -1,4 +1,4 @@
-//! Namespaces choose by labels what their pods may do.
+//! Namespaces choose the Pod Security level of their pods by labels.
 
 use crate::server::{MERGE_PATCH, Server};
 use tenure_value::Value;

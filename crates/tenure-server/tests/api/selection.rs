@@ -1,4 +1,4 @@
-//! Lists and watches of built-in kinds that are chosen from by fields, in each version by its own names.
+//! Field selectors of built-in kinds, with the field names of each version.
 
 use crate::{facts::items, server::Server};
 

@@ -36,7 +36,7 @@ impl Server {
 
     /// Starts a server in which owners and namespaces take along what is theirs.
     pub fn living() -> Server {
-        Server::start().come_alive()
+        Server::start().with_controllers()
     }
 
     /// Has a service stand for the server.
@@ -52,13 +52,13 @@ impl Server {
     }
 
     /// Has every namespace given what programs written for clusters wait for.
-    pub fn furnishing(self, authority: &str) -> Server {
+    pub fn with_default_objects(self, authority: &str) -> Server {
         self.api.provide_default_objects(authority);
         self
     }
 
     /// Starts the life of objects.
-    pub fn come_alive(self) -> Server {
+    pub fn with_controllers(self) -> Server {
         let runtime = self.runtime.as_ref().expect("the server runs");
         runtime.block_on(async { self.api.start_controllers() });
         self

@@ -1,4 +1,4 @@
-//! A watch as a client reads it: one event after the other, for as long as the client wants.
+//! A watch as a client reads it: one event after the other.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},

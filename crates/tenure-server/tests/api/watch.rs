@@ -1,6 +1,5 @@
-//! The recorded watches: each scenario sets objects up, watches, changes them, and sees the recorded events in the
-//! recorded order. Versions are named after the writes that made them. Every scenario has a server of its own, and
-//! all run at once, since each takes seconds.
+//! The recorded watches: each scenario creates objects, watches, changes them, and expects the recorded events in the recorded order.
+//! Versions are named after the writes that made them. Every scenario has its own server, and all run at once, since each takes seconds.
 
 use crate::{
     facts::{self, NAMESPACE, items, text},
@@ -360,7 +359,7 @@ fn run_all(scenarios: &[&Value], carrier: Carrier) {
 }
 
 #[test]
-fn a_watch_speaks_json_or_says_what_it_speaks() {
+fn a_watch_negotiates_its_format() {
     let server = Server::start();
     let path = "/api/v1/namespaces/default/configmaps";
     server.create(path, r#"{"metadata":{"name":"a"}}"#);

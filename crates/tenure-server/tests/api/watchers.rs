@@ -1,5 +1,5 @@
-//! What controllers rely on: additions, changes and deletions as the selector sees them, resuming where one was, one
-//! order for all, and a clear word for whoever was too slow.
+//! What controllers rely on: additions, changes and deletions as the selector sees them, resuming, one order for all watchers, and
+//! a clear error for a watcher that is too slow.
 
 use crate::{
     facts::text,
@@ -66,7 +66,7 @@ fn every_watcher_sees_what_its_selector_means() {
 }
 
 #[test]
-fn a_watch_goes_on_after_the_version_that_was_seen_last() {
+fn a_watch_resumes_after_a_resource_version() {
     let server = Server::start();
     map(&server, "one", "a");
     let mut first = watch(&server, "");
@@ -122,7 +122,7 @@ fn all_watchers_see_the_same_order_wherever_they_begin() {
 }
 
 #[test]
-fn a_watch_of_one_object_sees_that_one_alone() {
+fn a_watch_of_one_object_sees_only_that_object() {
     let server = Server::start();
     map(&server, "one", "a");
     let by_field = "fieldSelector=metadata.name%3Done";
@@ -143,7 +143,7 @@ fn a_watch_of_one_object_sees_that_one_alone() {
 }
 
 #[test]
-fn whoever_is_slower_than_history_is_told_so_and_slows_nobody() {
+fn a_slow_watcher_expires_and_does_not_delay_others() {
     let limits = HistoryLimits { count: 5, ..HistoryLimits::default() };
     let server = Server::over(Arc::new(MemoryStore::with_limits(limits)), Authentication::Anyone);
     map(&server, "big", "a");

@@ -1,5 +1,4 @@
-//! Promises of every write: a dry run answers what the write would and leaves everything alone, and an apply that
-//! changes nothing is no write.
+//! Promises of every write: a dry run responds like the write and stores nothing, and an apply that changes nothing is not written.
 
 use crate::{
     http::{Answer, Request},
@@ -128,7 +127,7 @@ fn outcome(answer: &Answer) -> (u16, Value) {
 }
 
 #[test]
-fn a_port_renumbered_under_the_name_of_a_port_that_others_hold_is_a_conflict_with_them() {
+fn renumbering_a_named_port_that_others_own_is_a_conflict() {
     let server = Server::start();
     let path = "/api/v1/namespaces/default/services/web";
     let expect = |answer: Answer, code: u16| {
@@ -198,7 +197,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_dry_run_answers_as_the_write_and_leaves_everything_alone(
+    fn a_dry_run_responds_like_the_write_and_stores_nothing(
         writes in prop::collection::vec(write(), 1..12)
     ) {
         let server = Server::start();
@@ -214,7 +213,7 @@ proptest! {
 }
 
 #[test]
-fn applying_the_same_a_hundred_times_is_one_write_and_no_event() {
+fn repeating_an_apply_writes_once_and_sends_no_event() {
     let server = Server::start();
     let path = "/apis/apps/v1/namespaces/default/deployments/d";
     let config = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec:\n  selector: {matchLabels: {a: b}}\n  \
@@ -234,7 +233,7 @@ fn applying_the_same_a_hundred_times_is_one_write_and_no_event() {
 }
 
 #[test]
-fn a_volume_changes_its_source_although_another_manager_holds_the_old_one() {
+fn a_volume_changes_its_source_although_another_manager_owns_the_old_one() {
     let server = Server::start();
     let path = "/apis/apps/v1/namespaces/default/deployments/d";
     let config = |volume: &str| {
@@ -255,7 +254,7 @@ fn a_volume_changes_its_source_although_another_manager_holds_the_old_one() {
 }
 
 #[test]
-fn a_scale_that_would_change_a_time_alone_is_no_write() {
+fn a_scale_that_changes_nothing_but_a_time_is_not_written() {
     let server = Server::start();
     let path = "/apis/apps/v1/namespaces/default/deployments";
     let deployment = r#"{"metadata":{"name":"d"},"spec":{"replicas":2,"selector":{"matchLabels":{"a":"b"}},
@@ -355,7 +354,7 @@ fn a_bound_claim_grows_shrinks_to_what_it_has_and_keeps_its_volume() {
 }
 
 #[test]
-fn node_ports_go_with_the_type_that_had_them_whatever_else_the_ports_become() {
+fn node_ports_are_released_with_the_service_type_that_needs_them() {
     let server = Server::start();
     let path = "/api/v1/namespaces/default/services";
     let service = r#"{"metadata":{"name":"x"},"spec":{"type":"NodePort","ports":[{"name":"a","port":80}]}}"#;
@@ -368,7 +367,7 @@ fn node_ports_go_with_the_type_that_had_them_whatever_else_the_ports_become() {
 }
 
 #[test]
-fn a_status_says_what_can_be() {
+fn a_status_must_be_valid() {
     let server = Server::start();
     let namespaced = "/api/v1/namespaces/default";
     let service = |name: &str, kind: &str| {

@@ -1,4 +1,4 @@
-//! Conversion by a webhook on every path that an object takes, and what is said when the webhook does not do its work.
+//! Conversion by a webhook wherever an object is read or written, and the errors of a webhook that fails.
 
 use crate::{
     http::Request,
@@ -100,7 +100,7 @@ fn an_object_is_read_and_written_at_every_version() {
 }
 
 #[test]
-fn a_list_of_objects_in_several_versions_of_storage_is_converted_in_one_question() {
+fn a_list_with_several_storage_versions_is_converted_in_one_review() {
     let hook = Hook::start("hook.default.svc");
     let server = served(&hook);
     for name in ["a", "b", "c"] {
@@ -172,7 +172,7 @@ fn a_watch_shows_every_change_at_its_version() {
 }
 
 #[test]
-fn managers_hold_their_fields_in_the_words_of_their_version() {
+fn managers_own_fields_at_their_version() {
     let hook = Hook::start("hook.default.svc");
     let server = served(&hook);
     let config = object("v1", "a", JOINED);
@@ -240,7 +240,7 @@ fn a_webhook_changes_labels_and_annotations_and_nothing_else_of_the_metadata() {
 }
 
 #[test]
-fn a_webhook_that_does_not_do_its_work_is_named_with_what_is_wrong() {
+fn an_invalid_webhook_response_names_the_webhook_and_the_reason() {
     let hook = Hook::start("hook.default.svc");
     let server = served(&hook);
     server.create(V1, &object("v1", "a", JOINED));
@@ -278,7 +278,7 @@ fn a_webhook_that_does_not_do_its_work_is_named_with_what_is_wrong() {
 }
 
 #[test]
-fn a_certificate_that_is_not_vouched_for_is_not_trusted() {
+fn a_certificate_of_an_unknown_authority_is_not_trusted() {
     let (hook, other) = (Hook::start("hook.default.svc"), Hook::start("hook.default.svc"));
     let server = Server::start();
     let client = format!(r#"{{"url":"https://{}/convert","caBundle":"{}"}}"#, hook.address, other.ca_bundle);
@@ -290,7 +290,7 @@ fn a_certificate_that_is_not_vouched_for_is_not_trusted() {
 }
 
 #[test]
-fn a_service_is_looked_up_and_missed_with_a_reason() {
+fn a_webhook_service_is_resolved_or_reported_missing() {
     let hook = Hook::start("hook.hooks.svc");
     let server = Server::start();
     server.create_namespace("hooks");

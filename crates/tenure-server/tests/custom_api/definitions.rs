@@ -1,5 +1,4 @@
-//! Which definitions are taken and which are refused, side by side: what a kube-apiserver takes is taken here, and what
-//! it refuses is refused.
+//! Which definitions are accepted and which are refused: the same as by a kube-apiserver.
 
 use crate::{http::Request, server::Server};
 
@@ -33,7 +32,7 @@ fn check(server: &Server, what: &str, body: String, refusal: Option<&str>) {
 }
 
 #[test]
-fn schemas_are_taken_and_refused() {
+fn schemas_are_accepted_or_refused_with_a_reason() {
     let server = Server::start();
     for (schema, refusal) in [
         // Only at the root must what is restricted be described.
@@ -72,7 +71,7 @@ fn schemas_are_taken_and_refused() {
 }
 
 #[test]
-fn rules_see_what_has_a_type() {
+fn rules_see_typed_fields_only() {
     let server = Server::start();
     let object = |rule: &str| {
         let rule = rule.replace('\\', r"\\").replace('"', "\\\"");
@@ -120,7 +119,7 @@ fn rules_see_what_has_a_type() {
 }
 
 #[test]
-fn what_stands_beside_a_schema_is_taken_and_refused() {
+fn fields_beside_a_schema_are_accepted_or_refused() {
     let server = Server::start();
     let schema = with_field(r#"{"type":"object","additionalProperties":{"type":"string"}}"#);
     for (beside, refusal) in [

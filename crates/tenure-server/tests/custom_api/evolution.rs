@@ -1,4 +1,4 @@
-//! What becomes of ownership when a definition changes how its lists merge, and the server starts anew in between.
+//! Ownership after a definition has changed how its lists merge, with a restart in between.
 
 use crate::{
     http::Request,
@@ -55,7 +55,7 @@ fn held(object: &Value, manager: &str) -> String {
 }
 
 #[test]
-fn the_holder_of_a_whole_holds_its_parts_however_late_the_next_write_comes() {
+fn the_owner_of_an_atomic_value_owns_its_parts_after_a_schema_change() {
     let first = Server::start();
     first.create(DEFINITIONS, &definition(ATOMIC, ""));
     let object = apply(&first, "alice", "w", r#"{"l":["a","b"]}"#);
@@ -76,7 +76,7 @@ fn the_holder_of_a_whole_holds_its_parts_however_late_the_next_write_comes() {
 }
 
 #[test]
-fn whoever_writes_after_the_change_holds_what_they_declare() {
+fn a_writer_after_the_schema_change_owns_what_it_declares() {
     let server = Server::start();
     server.create(DEFINITIONS, &definition(ATOMIC, ""));
     apply(&server, "carol", "w", r#"{"n":1}"#);
@@ -89,7 +89,7 @@ fn whoever_writes_after_the_change_holds_what_they_declare() {
 }
 
 #[test]
-fn there_and_back_is_told_apart_by_when_an_object_was_written() {
+fn schema_changes_and_reverts_are_distinguished_by_revision() {
     let server = Server::start();
     server.create(DEFINITIONS, &definition(SET, ""));
     apply(&server, "alice", "early", r#"{"l":["a"]}"#);
@@ -134,7 +134,7 @@ fn a_status_written_at_another_version_leaves_the_managers_as_they_are() {
 }
 
 #[test]
-fn a_version_that_is_gone_does_not_stand_in_the_way_of_an_apply() {
+fn a_removed_version_does_not_prevent_an_apply() {
     let server = Server::start();
     server.create(DEFINITIONS, &two_versions());
     let at_v2 = r#"{"apiVersion":"example.com/v2","kind":"Widget","metadata":{"name":"w"},"spec":{"s":"x"}}"#;

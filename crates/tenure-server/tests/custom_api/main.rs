@@ -1,8 +1,6 @@
 //! Custom resources as clients see them, at a server in this process: conversion by webhooks, and the promises that
 //! Kubernetes makes of definitions and their objects.
 
-#[path = "../api/callee.rs"]
-mod callee;
 mod conversion;
 mod definitions;
 mod evolution;
@@ -15,3 +13,5 @@ mod requests;
 #[allow(dead_code)]
 mod server;
 mod webhook;
+#[path = "../api/webhook_server.rs"]
+mod webhook_server;

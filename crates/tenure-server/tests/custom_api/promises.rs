@@ -1,5 +1,5 @@
-//! What Kubernetes promises of definitions and their objects, one test a promise: definitions as objects, defaults,
-//! published documents, strict validation, selectable fields, watches, status, scale.
+//! What Kubernetes promises of definitions and their objects, one test per promise: definitions as objects, defaults, published
+//! documents, strict validation, selectable fields, watches, status, scale.
 
 use crate::{
     http::Request,
@@ -50,7 +50,7 @@ fn names(list: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_definition_is_established_when_its_creation_is_answered_and_gone_with_its_objects() {
+fn a_definition_is_established_on_create_and_deleted_with_its_objects() {
     let server = Server::start();
     let made = server.create(DEFINITIONS, &definition("a.example.com", ANYTHING, ""));
     let conditions = made.at(["status", "conditions"]).and_then(Value::as_array).cloned().unwrap_or_default();
@@ -113,7 +113,7 @@ fn the_status_of_a_definition_is_read_updated_and_patched_on_its_own() {
 }
 
 #[test]
-fn defaults_are_filled_in_on_request_and_on_reading() {
+fn defaults_are_set_on_write_and_on_read() {
     let server = Server::start();
     let schema = r#"{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}}}"#;
     server.create(DEFINITIONS, &definition("a.example.com", schema, ""));
@@ -375,7 +375,7 @@ fn status_and_scale_are_written_on_their_own() {
 }
 
 #[test]
-fn a_name_can_be_watched_from_its_beginning_to_its_end() {
+fn an_object_can_be_watched_from_creation_to_deletion() {
     let server = Server::start();
     server.create(DEFINITIONS, &definition("a.example.com", STRICT, ""));
     let place = place("a.example.com");
@@ -397,7 +397,7 @@ fn a_name_can_be_watched_from_its_beginning_to_its_end() {
 }
 
 #[test]
-fn a_rule_that_cannot_work_or_cost_little_refuses_its_definition() {
+fn a_definition_with_an_invalid_or_expensive_rule_is_refused() {
     let server = Server::start();
     let with = |rule: &str| {
         let schema = format!(

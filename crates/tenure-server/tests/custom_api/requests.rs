@@ -1,5 +1,4 @@
-//! What requests to custom objects say and get where custom objects differ from built-in kinds, or where every kind is
-//! alike and a custom one shows it.
+//! Requests to custom resources, where they differ from built-in kinds or show a rule of every kind.
 
 use crate::{
     http::Request,
@@ -54,7 +53,7 @@ fn a_list_of_custom_objects_ends_with_an_empty_token() {
 }
 
 #[test]
-fn a_deletion_heeds_the_preconditions_of_its_query() {
+fn a_deletion_checks_the_preconditions_of_its_query() {
     let server = with_parts("");
     let made = server.create(PARTS, &part("a", "", ""));
     let path = format!("{PARTS}/a");
@@ -75,7 +74,7 @@ fn a_deletion_heeds_the_preconditions_of_its_query() {
 }
 
 #[test]
-fn a_deletion_that_waits_for_its_dependents_tells_whether_it_is_done() {
+fn a_foreground_deletion_reports_whether_it_is_complete() {
     let server = with_parts("");
     server.create(PARTS, &part("a", r#","finalizers":["x"]"#, ""));
     let options = r#"{"kind":"DeleteOptions","apiVersion":"v1","orphanDependents":false}"#;
@@ -86,7 +85,7 @@ fn a_deletion_that_waits_for_its_dependents_tells_whether_it_is_done() {
 }
 
 #[test]
-fn a_custom_object_says_what_it_is() {
+fn a_custom_object_needs_its_api_version_and_kind() {
     let server = with_parts("");
     for body in [
         r#"{"metadata":{"name":"a"}}"#,
@@ -115,7 +114,7 @@ fn a_custom_object_says_what_it_is() {
 }
 
 #[test]
-fn a_configuration_without_a_name_is_about_the_object_of_the_path() {
+fn an_applied_configuration_without_a_name_gets_that_of_the_path() {
     let server = with_parts(r#""a":{"type":"string"}"#);
     let path = format!("{PARTS}/a?fieldManager=m");
     let config = r#"{"apiVersion":"a.example.com/v1","kind":"Part","spec":{"a":"x"}}"#;
@@ -141,7 +140,7 @@ fn custom_objects_have_any_finalizer_and_built_in_kinds_known_ones() {
 }
 
 #[test]
-fn metadata_that_cannot_be_is_refused() {
+fn invalid_metadata_is_refused() {
     let server = with_parts("");
     for (metadata, code) in [
         (r#","resourceVersion":1"#, 400),
@@ -161,7 +160,7 @@ fn metadata_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn a_version_that_is_none_or_not_yet_there_is_told() {
+fn an_invalid_or_future_resource_version_is_refused() {
     let server = with_parts("");
     let made = server.create(PARTS, &part("a", "", ""));
     let code = |version: &str| server.get(&format!("{PARTS}/a?resourceVersion={version}")).code;
@@ -175,7 +174,7 @@ fn a_version_that_is_none_or_not_yet_there_is_told() {
 }
 
 #[test]
-fn only_reading_goes_over_all_namespaces() {
+fn only_reads_span_all_namespaces() {
     let server = with_parts("");
     assert_eq!(server.get("/apis/a.example.com/v1/parts").code, 200);
     assert_eq!(server.delete("/apis/a.example.com/v1/parts").code, 404);
@@ -214,7 +213,7 @@ fn integers_have_64_bits_and_a_null_must_be_listed() {
 }
 
 #[test]
-fn a_status_that_is_written_like_everything_else_raises_the_generation() {
+fn without_a_status_subresource_a_status_change_raises_the_generation() {
     let status =
         r#"{"type":"object","properties":{"status":{"type":"object","properties":{"s":{"type":"string"}}}}}"#;
     for (parts, generation) in [("", 2), (r#","subresources":{"status":{}}"#, 1)] {
@@ -268,7 +267,7 @@ fn managers_survive_writes_at_a_version_that_knows_more_or_leaves_their_part_alo
 }
 
 #[test]
-fn a_patch_of_nothing_is_told_of_that_before_what_is_wrong_with_it() {
+fn a_patch_of_a_missing_object_is_not_found_before_it_is_invalid() {
     let server = with_parts("");
     let path = format!("{PARTS}/a");
     for of in [MERGE_PATCH, JSON_PATCH] {

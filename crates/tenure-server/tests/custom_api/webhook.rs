@@ -1,6 +1,6 @@
 //! A conversion webhook in this process: `v1` of its kind has `spec.hostPort`, `v2` has `spec.host` and `spec.port`.
 
-use crate::callee::Callee;
+use crate::webhook_server::WebhookServer;
 use std::{
     ops::Deref,
     sync::{
@@ -33,15 +33,15 @@ pub enum Manner {
 
 /// A running webhook.
 pub struct Hook {
-    callee: Callee,
+    webhook_server: WebhookServer,
     state: Arc<State>,
 }
 
 impl Deref for Hook {
-    type Target = Callee;
+    type Target = WebhookServer;
 
-    fn deref(&self) -> &Callee {
-        &self.callee
+    fn deref(&self) -> &WebhookServer {
+        &self.webhook_server
     }
 }
 
@@ -54,7 +54,7 @@ impl Hook {
     /// Starts a webhook whose certificate is for an address of this machine and for a service.
     pub fn start(service: &str) -> Hook {
         let state = Arc::new(State { manner: Mutex::new(Manner::Right), questions: AtomicUsize::new(0) });
-        Hook { callee: Callee::start(service, state.clone()), state }
+        Hook { webhook_server: WebhookServer::start(service, state.clone()), state }
     }
 
     pub fn behave(&self, manner: Manner) {

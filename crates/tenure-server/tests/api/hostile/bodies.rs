@@ -1,4 +1,4 @@
-//! Bodies that are no documents, too much of a document, or documents of something else.
+//! Bodies that are not documents, too large, or documents of another kind.
 
 use super::{Bad, JSON, PATH, YAML, bad, check, post};
 use crate::http::Request;
@@ -22,7 +22,7 @@ fn with_metadata(field: &str) -> Request {
 }
 
 #[test]
-fn bodies_that_are_no_documents_are_refused() {
+fn bodies_that_are_not_documents_are_refused() {
     let whole = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"bad"},"data":{"k":"v"}}"#;
     let cut = |at: usize| bad(format!("cut at {at}"), post(JSON, &whole[..at]), "unrecognized");
     let mut table: Vec<Bad> = [0, 1, 2, 15, 30, 50, 70, 79].map(cut).into();

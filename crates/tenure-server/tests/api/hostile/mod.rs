@@ -1,5 +1,5 @@
-//! Requests that are malformed or meant to hurt: each gets its 4xx with a status that says what is wrong, the server
-//! stays up, and nothing is stored. The requests are tables, one for each thing that can be wrong.
+//! Malformed and malicious requests: each gets a 4xx with a status that says what is wrong, the server stays up, and nothing is
+//! stored. The requests are tables, one per kind of defect.
 
 mod bodies;
 mod parameters;

@@ -1,10 +1,10 @@
-//! Parameters, paths, methods and headers that mean nothing.
+//! Invalid parameters, paths, methods and headers.
 
 use super::{DEPLOYMENT, ITEM, JSON, PATH, bad, check, post};
 use crate::{http::Request, server::MERGE_PATCH};
 
 #[test]
-fn parameters_that_mean_nothing_are_refused() {
+fn invalid_parameters_are_refused() {
     let mut table = Vec::new();
     for query in [
         "limit=x",
@@ -93,7 +93,7 @@ fn parameters_that_mean_nothing_are_refused() {
 }
 
 #[test]
-fn paths_and_methods_that_lead_nowhere_are_refused() {
+fn unknown_paths_and_methods_are_refused() {
     let mut table = Vec::new();
     let long = format!("{PATH}/{}", "a".repeat(50_000));
     for path in [

@@ -1,4 +1,4 @@
-//! Patches and applied configurations that cannot be, or that would grow without bound.
+//! Invalid patches and applied configurations, and those that would grow without bound.
 
 use super::{DEPLOYMENT, ITEM, JSON, bad, check};
 use crate::{
@@ -23,7 +23,7 @@ fn doubling() -> String {
 }
 
 #[test]
-fn patches_that_cannot_be_are_refused() {
+fn invalid_patches_are_refused() {
     let mut table = Vec::new();
     for body in [
         "{",
@@ -101,7 +101,7 @@ fn patches_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn configurations_that_cannot_be_are_refused() {
+fn invalid_configurations_are_refused() {
     let mut table = Vec::new();
     let apply = |path: &str, body: &str| patch(&format!("{path}?fieldManager=m"), APPLY, body);
     let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: live}\n";

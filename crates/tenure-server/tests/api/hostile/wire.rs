@@ -1,4 +1,4 @@
-//! Bytes that are no HTTP, bodies that never come, and more managers than anyone has.
+//! Bytes that are not HTTP, bodies that never arrive, and too many managers.
 
 use super::{ITEM, JSON, PATH, assert_well, prepared};
 use crate::{
@@ -14,7 +14,7 @@ use std::{
 use tenure_value::Value;
 
 #[test]
-fn bytes_that_are_no_http_are_refused() {
+fn bytes_that_are_not_http_are_refused() {
     let server = prepared();
     let before = server.revision();
     let many: String = (0..2000).map(|at| format!("x-{at}: {at}\r\n")).collect();
@@ -60,7 +60,7 @@ fn unfinished(server: &Server, ending: impl FnOnce(&TcpStream)) -> u16 {
 }
 
 #[test]
-fn a_body_that_does_not_come_is_not_waited_for_for_ever() {
+fn a_body_that_never_arrives_times_out() {
     let server = prepared();
     let before = server.revision();
     thread::scope(|scope| {
@@ -78,7 +78,7 @@ fn a_body_that_does_not_come_is_not_waited_for_for_ever() {
 }
 
 #[test]
-fn a_client_that_goes_away_leaves_nothing_behind() {
+fn a_disconnected_client_leaves_no_watch_behind() {
     let server = prepared();
     for _ in 0..50 {
         let mut stream = TcpStream::connect(server.address).expect("the server listens");

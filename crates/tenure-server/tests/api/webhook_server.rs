@@ -1,4 +1,4 @@
-//! Somebody who is called back by the server: HTTPS on a free port of this machine, with a certificate of its own.
+//! The HTTPS server of a webhook: on a free port of this machine, with its own certificate.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::{net::SocketAddr, sync::Arc};
@@ -10,17 +10,17 @@ use tokio_rustls::rustls::{
     pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
 };
 
-/// A running callee; it ends when dropped.
-pub struct Callee {
+/// A running server; it stops when dropped.
+pub struct WebhookServer {
     pub address: SocketAddr,
     /// Its certificate, as configurations have it.
     pub ca_bundle: String,
     runtime: Option<Runtime>,
 }
 
-impl Callee {
+impl WebhookServer {
     /// Starts one whose certificate is for an address of this machine and for a service.
-    pub fn start(service: &str, handler: Arc<impl Handler>) -> Callee {
+    pub fn start(service: &str, handler: Arc<impl Handler>) -> WebhookServer {
         let certified =
             rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_string(), service.to_string()]).unwrap();
         let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(certified.signing_key.serialize_der()));
@@ -40,7 +40,7 @@ impl Callee {
             handler,
             std::future::pending(),
         ));
-        Callee { address, ca_bundle: STANDARD.encode(certified.cert.pem()), runtime: Some(runtime) }
+        WebhookServer { address, ca_bundle: STANDARD.encode(certified.cert.pem()), runtime: Some(runtime) }
     }
 
     /// Returns a `clientConfig` by which it is reached.
@@ -49,7 +49,7 @@ impl Callee {
     }
 }
 
-impl Drop for Callee {
+impl Drop for WebhookServer {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();

@@ -1,6 +1,6 @@
-//! A webhook in this process that answers as it is told to, and remembers what it was asked.
+//! A webhook in this process that responds as a test chooses and records its requests.
 
-use crate::{callee::Callee, server::Server};
+use crate::{server::Server, webhook_server::WebhookServer};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::{
     sync::{Arc, Mutex},
@@ -13,54 +13,54 @@ use tenure_http::{
 use tenure_value::{Limits, Value, json};
 
 /// What a webhook answers to a request; its uid is added.
-type Opinion = dyn Fn(&Value) -> String + Send + Sync;
+type Respond = dyn Fn(&Value) -> String + Send + Sync;
 
 /// A running webhook.
-pub struct Witness {
-    pub callee: Callee,
+pub struct RecordingWebhook {
+    pub webhook_server: WebhookServer,
     state: Arc<State>,
 }
 
 struct State {
-    opinion: Box<Opinion>,
+    respond: Box<Respond>,
     asked: Mutex<Vec<Value>>,
 }
 
-impl Witness {
-    pub fn start(opinion: impl Fn(&Value) -> String + Send + Sync + 'static) -> Witness {
-        let state = Arc::new(State { opinion: Box::new(opinion), asked: Mutex::default() });
-        Witness { callee: Callee::start("hook.default.svc", state.clone()), state }
+impl RecordingWebhook {
+    pub fn start(respond: impl Fn(&Value) -> String + Send + Sync + 'static) -> RecordingWebhook {
+        let state = Arc::new(State { respond: Box::new(respond), asked: Mutex::default() });
+        RecordingWebhook { webhook_server: WebhookServer::start("hook.default.svc", state.clone()), state }
     }
 
-    /// One that agrees to everything.
-    pub fn agreeing() -> Witness {
-        Witness::start(|_| r#"{"allowed":true}"#.into())
+    /// Starts a webhook that allows everything.
+    pub fn allowing() -> RecordingWebhook {
+        RecordingWebhook::start(|_| r#"{"allowed":true}"#.into())
     }
 
-    /// One that makes the same patch of everything.
-    pub fn patching(patch: &str) -> Witness {
+    /// Starts a webhook that responds to everything with the same patch.
+    pub fn patching(patch: &str) -> RecordingWebhook {
         let patch = patch.to_string();
-        Witness::start(move |_| patched(&patch))
+        RecordingWebhook::start(move |_| patched(&patch))
     }
 
-    /// Returns the requests it was asked about since the last time.
+    /// Returns the requests since the last call.
     pub fn asked(&self) -> Vec<Value> {
         std::mem::take(&mut self.state.asked.lock().unwrap())
     }
 
-    /// Has a server ask it about what a rule names; `more` are further members of the webhook.
-    pub fn attend(&self, server: &Server, kind: &str, name: &str, rule: &str, more: &str) {
-        let client = self.callee.client("/ask");
+    /// Registers the webhook with a server for the resources of a rule; `more` are further fields of the webhook.
+    pub fn register(&self, server: &Server, kind: &str, name: &str, rule: &str, more: &str) {
+        let client = self.webhook_server.client("/ask");
         configure(server, kind, name, &webhook(name, &client, rule, more));
     }
 }
 
-/// Returns an answer that changes the object.
+/// Returns a response that patches the object.
 pub fn patched(patch: &str) -> String {
     format!(r#"{{"allowed":true,"patchType":"JSONPatch","patch":"{}"}}"#, STANDARD.encode(patch))
 }
 
-/// Returns a webhook that is asked about what a rule names.
+/// Returns the configuration of a webhook for a rule.
 pub fn webhook(name: &str, client: &str, rule: &str, more: &str) -> String {
     let more = if more.is_empty() { String::new() } else { format!(",{more}") };
     format!(
@@ -93,7 +93,7 @@ impl Handler for State {
         let body = read_body(request.into_body(), 64 << 20, Duration::from_secs(5)).await.unwrap();
         let review = json::parse(&body, &Limits::TRUSTED).unwrap();
         let asked = review.get("request").cloned().unwrap();
-        let response: Value = (self.opinion)(&asked).parse().unwrap();
+        let response: Value = (self.respond)(&asked).parse().unwrap();
         let response = response.as_object().unwrap().with("uid", asked.get("uid").cloned().unwrap());
         self.asked.lock().unwrap().push(asked);
         let answer = review.as_object().unwrap().without("request").with("response", response);

@@ -1,6 +1,5 @@
-//! What namespaces are given: the service that stands for the server, and, where the operator wants it, the service
-//! account `default` and the config map `kube-root-ca.crt`, from the beginning, in new namespaces, and again when
-//! they are taken away or changed.
+//! The default objects of namespaces: the service `kubernetes`, and, as an option, the service account `default` and the config
+//! map `kube-root-ca.crt`. They exist from the start and in new namespaces, and are restored when they are deleted or changed.
 
 use crate::server::{MERGE_PATCH, Server};
 use std::{sync::Arc, thread, time::Duration};
@@ -10,8 +9,8 @@ use tenure_value::Value;
 
 const AUTHORITY: &str = "-----BEGIN CERTIFICATE-----";
 
-fn furnished(store: Arc<MemoryStore>) -> Server {
-    Server::over(store, Authentication::Anyone).furnishing(AUTHORITY).come_alive()
+fn server_with_default_objects(store: Arc<MemoryStore>) -> Server {
+    Server::over(store, Authentication::Anyone).with_default_objects(AUTHORITY).with_controllers()
 }
 
 fn account(namespace: &str) -> String {
@@ -22,7 +21,7 @@ fn trust(namespace: &str) -> String {
     format!("/api/v1/namespaces/{namespace}/configmaps/kube-root-ca.crt")
 }
 
-fn is_furnished(server: &Server, namespace: &str) -> bool {
+fn has_default_objects(server: &Server, namespace: &str) -> bool {
     let trusted = server.get(&trust(namespace)).document();
     server.get(&account(namespace)).code == 200
         && trusted.at(["data", "ca.crt"]).and_then(Value::as_str) == Some(AUTHORITY)
@@ -30,7 +29,9 @@ fn is_furnished(server: &Server, namespace: &str) -> bool {
 
 #[track_caller]
 fn wait(server: &Server, namespace: &str) {
-    server.wait_until(&format!("{namespace} is furnished"), || is_furnished(server, namespace));
+    server.wait_until(&format!("{namespace} is server_with_default_objects"), || {
+        has_default_objects(server, namespace)
+    });
 }
 
 /// Waits until nothing is written any more, and returns the version of the store then.
@@ -47,8 +48,8 @@ fn settled(server: &Server) -> String {
 }
 
 #[test]
-fn old_and_new_namespaces_are_furnished_with_two_writes() {
-    let server = furnished(Arc::default());
+fn old_and_new_namespaces_get_default_objects_with_two_writes() {
+    let server = server_with_default_objects(Arc::default());
     for namespace in ["default", "kube-system", "kube-public", "kube-node-lease"] {
         wait(&server, namespace);
     }
@@ -60,8 +61,8 @@ fn old_and_new_namespaces_are_furnished_with_two_writes() {
 }
 
 #[test]
-fn what_is_deleted_or_changed_comes_back() {
-    let server = furnished(Arc::default());
+fn deleted_or_changed_default_objects_are_restored() {
+    let server = server_with_default_objects(Arc::default());
     wait(&server, "default");
     server.delete(&account("default"));
     server.delete(&trust("default"));
@@ -74,8 +75,8 @@ fn what_is_deleted_or_changed_comes_back() {
 }
 
 #[test]
-fn a_namespace_that_goes_is_left_alone() {
-    let server = furnished(Arc::default());
+fn a_terminating_namespace_gets_no_default_objects() {
+    let server = server_with_default_objects(Arc::default());
     server.create_namespace("short");
     wait(&server, "short");
     server.delete("/api/v1/namespaces/short");
@@ -89,24 +90,24 @@ fn a_namespace_that_goes_is_left_alone() {
 }
 
 #[test]
-fn a_restart_furnishes_what_was_made_without_and_writes_nothing_again() {
+fn a_restart_adds_missing_default_objects_and_rewrites_none() {
     let first = Server::living();
     first.create_namespace("before");
     let store = first.store();
     drop(first);
-    let second = furnished(store.clone());
+    let second = server_with_default_objects(store.clone());
     wait(&second, "before");
     let written = settled(&second);
     drop(second);
-    let third = furnished(store);
+    let third = server_with_default_objects(store);
     wait(&third, "before");
     assert_eq!(settled(&third), written, "all is well: nothing is written");
 }
 
 #[test]
-fn a_service_stands_for_the_server() {
+fn the_service_kubernetes_points_to_the_server() {
     const SERVICE: &str = "/api/v1/namespaces/default/services/kubernetes";
-    let server = Server::start().announced().come_alive();
+    let server = Server::start().announced().with_controllers();
     let is_there = || {
         let service = server.get(SERVICE).document();
         let port =
@@ -122,10 +123,10 @@ fn a_service_stands_for_the_server() {
 }
 
 #[test]
-fn the_service_leads_to_where_others_reach_the_server() {
+fn the_service_has_the_address_that_others_reach() {
     const ENDPOINTS: &str = "/api/v1/namespaces/default/endpoints/kubernetes";
     const SLICE: &str = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes";
-    let server = Server::start().announced_at(([192, 0, 2, 1], 6443).into()).come_alive();
+    let server = Server::start().announced_at(([192, 0, 2, 1], 6443).into()).with_controllers();
     for path in [ENDPOINTS, SLICE] {
         let is_there = || {
             let shown = server.get(path).text();
@@ -135,7 +136,7 @@ fn the_service_leads_to_where_others_reach_the_server() {
         server.delete(path);
         server.wait_until("it leads there again", is_there);
     }
-    let alone = Server::start().announced().come_alive();
+    let alone = Server::start().announced().with_controllers();
     alone.wait_until("the service is there", || {
         alone.get("/api/v1/namespaces/default/services/kubernetes").code == 200
     });
@@ -144,18 +145,18 @@ fn the_service_leads_to_where_others_reach_the_server() {
 }
 
 #[test]
-fn an_address_that_somebody_has_is_left_to_them() {
+fn an_address_in_use_is_not_taken() {
     let server = Server::start();
     let taken = r#"{"metadata":{"name":"mine"},"spec":{"clusterIP":"10.0.0.1","ports":[{"port":80}]}}"#;
     server.create("/api/v1/namespaces/default/services", taken);
-    let server = server.announced().furnishing(AUTHORITY).come_alive();
+    let server = server.announced().with_default_objects(AUTHORITY).with_controllers();
     wait(&server, "default");
     assert_eq!(server.get("/api/v1/namespaces/default/services/kubernetes").code, 404);
     assert_eq!(server.get("/api/v1/namespaces/default/services/mine").code, 200);
 }
 
 #[test]
-fn without_being_asked_nothing_is_given() {
+fn without_the_option_no_default_objects_exist() {
     let server = Server::living();
     server.create_namespace("plain");
     settled(&server);
