@@ -2,10 +2,8 @@
 //! for names that differ from run to run, `{rv}` for the version of the object that this server gave last.
 
 use crate::{
-    Client, ClientError, Difference, Random,
-    client::Answer,
-    compare::{Roles, compare},
-    generate,
+    client::{Answer, Client, ClientError},
+    compare::{Difference, Roles, compare},
 };
 use std::{
     fmt,
@@ -38,13 +36,6 @@ pub struct Conversation {
     pub definition: Option<Value>,
     /// The requests, in order.
     pub steps: Vec<Step>,
-}
-
-impl Conversation {
-    /// Makes the conversation of a seed.
-    pub fn generate(seed: u64) -> Conversation {
-        generate::conversation(&mut Random::new(seed))
-    }
 }
 
 /// Writes the conversation as requests, one a line.

@@ -9,6 +9,9 @@ use std::{
 use tenure_differential::{Client, Conversation, LocalServer, run, shrink};
 use tenure_server::Behavior;
 
+/// How many smaller conversations are tried for one that differs.
+const TRIES: usize = 400;
+
 /// Sends random conversations to two API servers and compares the answers.
 #[derive(Parser)]
 #[command(version)]
@@ -94,7 +97,7 @@ fn compare(options: &Options) -> Result<u64, Box<dyn std::error::Error>> {
         *places.entry(difference.place.clone()).or_default() += 1;
         let (conversation, difference) = match options.no_shrink {
             true => (conversation, difference),
-            false => shrink(conversation, difference, &server, &reference)?,
+            false => shrink(conversation, difference, &server, &reference, TRIES)?,
         };
         println!("seed {seed}: {difference}\n{conversation}");
     }

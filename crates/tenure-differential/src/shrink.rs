@@ -3,17 +3,16 @@
 use crate::{Client, ClientError, Conversation, Difference, run};
 use tenure_value::Value;
 
-/// How often a smaller conversation is tried.
-const TRIES: usize = 400;
-
-/// Returns the smallest conversation found that shows the same kind of difference, and the difference in it.
+/// Returns the smallest conversation found that shows the same kind of difference, and the difference in it. At most so many smaller
+/// ones are tried.
 pub fn shrink(
     conversation: Conversation,
     difference: Difference,
     server: &Client,
     reference: &Client,
+    tries: usize,
 ) -> Result<(Conversation, Difference), ClientError> {
-    let mut shrinking = Shrinking { conversation, difference, server, reference, tries: TRIES };
+    let mut shrinking = Shrinking { conversation, difference, server, reference, tries };
     if let Some(step) = shrinking.difference.step {
         // What comes after the difference does not matter.
         shrinking.conversation.steps.truncate(step + 1);

@@ -15,7 +15,7 @@ fn differences(behaviors: [Behavior; 2], seeds: std::ops::Range<u64>) -> Vec<(u6
 #[test]
 fn a_server_agrees_with_itself() {
     for behavior in [Behavior::kubernetes(), Behavior::tenure()] {
-        let found = differences([behavior, behavior], 0..60);
+        let found = differences([behavior, behavior], 0..20);
         assert!(found.is_empty(), "{found:?}");
     }
 }
@@ -23,7 +23,7 @@ fn a_server_agrees_with_itself() {
 #[test]
 fn the_profiles_differ_and_a_difference_is_shrunk() {
     let behaviors = [Behavior::kubernetes(), Behavior::tenure()];
-    let found = differences(behaviors, 0..120);
+    let found = differences(behaviors, 0..60);
     let Some((seed, difference)) = found.first().cloned() else {
         panic!("no conversation shows a difference")
     };
@@ -31,7 +31,7 @@ fn the_profiles_differ_and_a_difference_is_shrunk() {
     let [server, reference] = servers.each_ref().map(|server| Client::new(&server.url()).unwrap());
     let conversation = Conversation::generate(seed);
     let steps = conversation.steps.len();
-    let (smaller, left) = shrink(conversation, difference.clone(), &server, &reference).unwrap();
+    let (smaller, left) = shrink(conversation, difference.clone(), &server, &reference, 50).unwrap();
     assert!(left.is_like(&difference), "{left}");
     assert!(smaller.steps.len() <= steps);
     assert_eq!(run(&smaller, &server, &server).unwrap().map(|found| found.to_string()), None);

@@ -36,8 +36,14 @@ trait Kind {
     fn has_scale(&self) -> bool;
 }
 
-/// Makes a conversation.
-pub(crate) fn conversation(random: &mut Random) -> Conversation {
+impl Conversation {
+    /// Makes the conversation of a seed.
+    pub fn generate(seed: u64) -> Conversation {
+        conversation(&mut Random::new(seed))
+    }
+}
+
+fn conversation(random: &mut Random) -> Conversation {
     let count = 5 + random.below(14);
     match random.below(5) {
         0..2 => {
