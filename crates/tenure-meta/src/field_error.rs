@@ -217,7 +217,8 @@ struct Cut(String);
 impl Write for Cut {
     fn write_str(&mut self, text: &str) -> std::fmt::Result {
         let left = MAX_SHOWN_BYTES - self.0.len();
-        self.0.push_str(&text[..text.floor_char_boundary(left)]);
+        let end = (0..=left.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+        self.0.push_str(&text[..end.unwrap_or(0)]);
         if text.len() > left { Err(std::fmt::Error) } else { Ok(()) }
     }
 }

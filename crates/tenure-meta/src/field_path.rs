@@ -78,7 +78,7 @@ impl fmt::Write for Printer<'_, '_> {
             self.left -= text.len();
             return self.out.write_str(text);
         }
-        let end = text.floor_char_boundary(self.left);
+        let end = (0..=self.left).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         self.left = 0;
         self.out.write_str(&text[..end])?;
         self.out.write_str("…")

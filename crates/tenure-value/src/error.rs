@@ -153,7 +153,10 @@ impl Duplicate {
     /// Makes a report; a path or a name that is very long is cut.
     pub(crate) fn new(object: &str, name: &str, first: Position, again: Position) -> Duplicate {
         let cut = |text: &str| match text.len() > Duplicate::MOST_BYTES {
-            true => format!("{}…", &text[..text.floor_char_boundary(Duplicate::MOST_BYTES)]),
+            true => {
+                let end = (0..=Duplicate::MOST_BYTES).rev().find(|at| text.is_char_boundary(*at));
+                format!("{}…", &text[..end.unwrap_or(0)])
+            }
             false => text.to_string(),
         };
         Duplicate { object: cut(object), name: cut(name).into(), first, again }
