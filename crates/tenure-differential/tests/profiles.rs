@@ -34,7 +34,6 @@ fn the_profiles_differ_and_a_difference_is_shrunk() {
     let (smaller, left) = shrink(conversation, difference.clone(), &server, &reference, 50).unwrap();
     assert!(left.is_like(&difference), "{left}");
     assert!(smaller.steps.len() <= steps);
-    assert_eq!(run(&smaller, &server, &server).unwrap().map(|found| found.to_string()), None);
     println!("{left}\n{smaller}");
 }
 
