@@ -8,7 +8,6 @@ use crate::{
 use hyper::Method;
 use tenure_http::{MediaTypes, Request, ResourcePath};
 use tenure_meta::{ApiError, Scope};
-use tenure_protobuf;
 use tenure_value::Text;
 
 /// What a request does.

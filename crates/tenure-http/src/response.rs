@@ -13,7 +13,6 @@ use std::{
     task::{Context, Poll},
 };
 use tenure_meta::ApiError;
-use tenure_protobuf;
 use tenure_value::{Value, json, yaml};
 
 /// The response to a request.

@@ -13,7 +13,6 @@ use tenure_http::{
     Authentication,
     listener::{bind, serve},
 };
-use tenure_openapi;
 use tenure_schema::Schema;
 use tenure_server::Server;
 use tenure_store::MemoryStore;

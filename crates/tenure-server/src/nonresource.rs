@@ -11,7 +11,6 @@ use tenure_http::{
     health::{self, Check},
 };
 use tenure_meta::{ApiError, Reason, Registry};
-use tenure_openapi;
 use tenure_store::Store;
 use tenure_value::Value;
 

@@ -12,7 +12,6 @@ use std::{
     time::Duration,
 };
 use tenure_http::{Authentication, listener};
-use tenure_protobuf;
 use tenure_server::Server;
 use tenure_store::MemoryStore;
 use tenure_value::{Limits, Value};

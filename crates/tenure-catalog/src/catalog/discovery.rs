@@ -10,8 +10,6 @@ use std::collections::BTreeMap;
 use tenure_builtin::{self, Root};
 use tenure_http::{DiscoveryPath, Encoding, MediaTypes, OpenApiEncoding, Request, Response, negotiation};
 use tenure_meta::{ApiError, OpenApiVersion};
-use tenure_openapi;
-use tenure_protobuf;
 use tenure_schema::Schema;
 use tenure_value::{Limits, Text, Value, json};
 

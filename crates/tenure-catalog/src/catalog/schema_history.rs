@@ -4,7 +4,6 @@
 
 use crate::object::meta_text;
 use std::{collections::HashMap, sync::Arc};
-use tenure_crd;
 use tenure_meta::ApiError;
 use tenure_schema::{Schema, crd};
 use tenure_store::{Entry, Expected, ListRequest, Revision, Store, Transaction};

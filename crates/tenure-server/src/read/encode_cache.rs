@@ -10,7 +10,6 @@ use tenure_catalog::{
 use tenure_fields::fields_v1;
 use tenure_http::{Encoding, Format, View};
 use tenure_meta::ApiError;
-use tenure_protobuf;
 use tenure_store::{Entry, Revision};
 use tenure_value::{Text, Value, json};
 

@@ -4,7 +4,6 @@ use bytes::Bytes;
 use tenure_catalog::object::{Stored, partial, shown};
 use tenure_http::{Encoding, Format, View};
 use tenure_meta::ApiError;
-use tenure_protobuf;
 use tenure_store::Revision;
 use tenure_value::{Value, json};
 

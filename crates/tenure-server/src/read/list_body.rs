@@ -4,7 +4,6 @@ use bytes::Bytes;
 use tenure_catalog::ResourceHandler;
 use tenure_http::{ChunkedBody, Encoding, Format, Response, View};
 use tenure_meta::ApiError;
-use tenure_protobuf;
 use tenure_store::Revision;
 use tenure_value::{Text, Value, json};
 

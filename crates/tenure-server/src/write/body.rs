@@ -13,7 +13,6 @@ use tenure_catalog::{
 };
 use tenure_http::{Encoding, FieldValidation};
 use tenure_meta::{ApiError, DecodeError, Decoded, Scope};
-use tenure_protobuf;
 use tenure_value::{Duplicate, Limits, Object, Text, Value, json, yaml};
 
 /// The limits of a body.

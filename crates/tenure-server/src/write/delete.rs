@@ -18,7 +18,6 @@ use tenure_catalog::{
     ResourceHandler, Target,
     object::{Stored, encode, meta_text, metadata, seconds, with_metadata},
 };
-use tenure_crd;
 use tenure_http::{Format, Request, Response};
 use tenure_meta::{ApiError, Timestamp};
 use tenure_store::{Expected, Revision, Transaction};

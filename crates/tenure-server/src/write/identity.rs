@@ -1,7 +1,6 @@
 //! The metadata that only the server sets: name, namespace, uid, times and generation.
 
 use super::request::WriteRequest;
-use tenure_builtin;
 use tenure_catalog::object::{Stored, meta_text, metadata, with_metadata};
 use tenure_meta::Scope;
 use tenure_value::{Text, Value};

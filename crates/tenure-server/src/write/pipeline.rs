@@ -22,7 +22,6 @@ use tenure_catalog::{
     Endpoint,
     object::{Stored, meta_text, metadata, with_metadata},
 };
-use tenure_crd;
 use tenure_meta::{ApiError, Cause};
 use tenure_store::Revision;
 use tenure_value::Value;

@@ -6,7 +6,6 @@ use super::Writer;
 use bytes::Bytes;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use tenure_admission::resource_quota::{GroupResource, Quota, Usage, amounts, growth};
-use tenure_builtin;
 use tenure_builtin::role::{RESOURCE_QUOTAS, VARIABLE_USAGE};
 use tenure_catalog::{
     Objects, ResourceHandler,

@@ -4,7 +4,6 @@ use crate::{
     http::{Answer, Request},
     server::Server,
 };
-use tenure_protobuf;
 use tenure_value::{Limits, Value, yaml};
 
 const JSON: &str = "application/json";

@@ -13,7 +13,6 @@ use std::{
     thread,
     time::Duration,
 };
-use tenure_protobuf;
 use tenure_value::{Array, Limits, Value};
 
 /// How much longer than recorded a watch lasts, so that a busy machine has the time for all changes.

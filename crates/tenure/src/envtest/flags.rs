@@ -139,11 +139,11 @@ pub fn invalid(flag: &str, value: &str, reason: impl Into<String>) -> FlagError 
 }
 
 /// Splits an argument into the name of a flag and the value behind `=`; `None` for `--`.
-fn split<'a>(
-    argument: &'a str,
+fn split(
+    argument: &str,
     syntax: Syntax,
     kind: impl Fn(&str) -> Option<Kind>,
-) -> Result<Option<(String, Option<&'a str>)>, FlagError> {
+) -> Result<Option<(String, Option<&str>)>, FlagError> {
     let (body, short) = match (argument.strip_prefix("--"), argument.strip_prefix('-')) {
         (Some(""), _) => return Ok(None),
         (Some(body), _) => (body, false),
