@@ -1,7 +1,6 @@
 //! The audit webhook: events are collected into batches and posted as an `EventList` to the server of a kubeconfig.
 
 use crate::AuditError;
-use hyper::Method;
 use std::{
     path::PathBuf,
     sync::Arc,
@@ -9,7 +8,7 @@ use std::{
     time::Duration,
 };
 use tenure_client::{Cluster, ConnectOptions};
-use tenure_value::{Value, json};
+use tenure_value::Value;
 use tokio::{
     sync::{mpsc, watch},
     time::{Instant, sleep, timeout_at},
@@ -58,8 +57,7 @@ impl Webhook {
     }
 
     async fn post(&self, list: &Value) -> Result<(), String> {
-        let body = ("application/json", json::to_vec(list));
-        let response = self.0.send(Method::POST, "/", "application/json", Some(body)).await;
+        let response = self.0.post("/", list).await;
         match response.map_err(|error| error.to_string())?.code {
             200..=299 => Ok(()),
             code => Err(format!("{} answered with status {code}", self.0.server())),

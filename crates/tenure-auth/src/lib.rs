@@ -34,6 +34,7 @@ pub mod audit;
 pub mod authentication;
 mod impersonation;
 pub mod rbac;
+mod reloadable;
 mod user;
 
 pub use access_review::{
@@ -41,4 +42,5 @@ pub use access_review::{
 };
 pub use attributes::{Attributes, ResourceAttributes};
 pub use impersonation::{Denied, Impersonated, Mode as ImpersonationMode, impersonate};
+pub use reloadable::Reloadable;
 pub use user::UserInfo;

@@ -1,6 +1,6 @@
 //! The identity of a client, as an authenticator established it.
 
-use tenure_value::Text;
+use tenure_value::{Text, Value};
 
 /// The prefix of the user names of service accounts.
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
@@ -57,6 +57,23 @@ impl UserInfo {
     /// Whether the user is a member of a group.
     pub fn is_in(&self, group: &str) -> bool {
         self.groups.iter().any(|of| of == group)
+    }
+
+    /// Returns the user as a `UserInfo` of the API.
+    pub fn to_value(&self) -> Value {
+        let texts = |list: &[Text]| Value::array(list.iter().cloned().map(Value::from));
+        let mut fields = vec![("username", Value::from(self.name.clone()))];
+        if !self.uid.is_empty() {
+            fields.push(("uid", Value::from(self.uid.clone())));
+        }
+        if !self.groups.is_empty() {
+            fields.push(("groups", texts(&self.groups)));
+        }
+        if !self.extra.is_empty() {
+            let extra = self.extra.iter().map(|(key, values)| (key.clone(), texts(values)));
+            fields.push(("extra", Value::object(extra)));
+        }
+        Value::object(fields)
     }
 
     /// Returns the namespace and the name of the service account that the user is, if it is one.

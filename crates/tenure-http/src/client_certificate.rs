@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use tenure_auth::{
     UserInfo,
-    authentication::{CertificateUser, user_of_certificate},
+    authentication::{CertificateUser, certificate_expiry, user_of_certificate},
 };
 use tokio_rustls::rustls::{
     self, DigitallySignedStruct, DistinguishedName, RootCertStore, SignatureScheme,
@@ -21,7 +21,12 @@ use tokio_rustls::rustls::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientCertificate {
     /// That of a user.
-    User(UserInfo),
+    User {
+        /// The user.
+        user: UserInfo,
+        /// When the certificate ends, in seconds since 1970.
+        expires: Option<i64>,
+    },
     /// One that no authority vouches for, that has expired, or that names no user clearly.
     Invalid,
 }
@@ -58,7 +63,9 @@ impl ClientAuthorities {
             return Some(ClientCertificate::Invalid);
         }
         match user_of_certificate(own) {
-            CertificateUser::User(user) => Some(ClientCertificate::User(user)),
+            CertificateUser::User(user) => {
+                Some(ClientCertificate::User { user, expires: certificate_expiry(own) })
+            }
             CertificateUser::Nameless => None,
             CertificateUser::Invalid => Some(ClientCertificate::Invalid),
         }

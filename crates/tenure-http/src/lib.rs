@@ -33,6 +33,7 @@ pub use chunked_body::ChunkedBody;
 pub use client_certificate::{ClientAuthorities, ClientCertificate};
 pub use connections::ConnectionLimits;
 pub use credentials::{Credentials, reachable, write_insecure_kubeconfig};
+pub use listener::ClientAddress;
 pub use memory::{MemoryBudget, Reservation};
 pub use metrics::Metrics;
 pub use negotiation::{Encoding, Format, MediaTypes, OpenApiEncoding, PLAIN, View};

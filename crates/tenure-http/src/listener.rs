@@ -18,6 +18,7 @@ use hyper::{
 };
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::{convert::Infallible, future::Future, io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
+use tenure_auth::Reloadable;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
@@ -58,8 +59,9 @@ pub struct Tls {
     pub authorities: Option<ClientAuthorities>,
 }
 
-/// What a connection needs for its handshake.
-type Acceptor = (TlsAcceptor, Option<ClientAuthorities>);
+/// The address that a request came from; an extension of the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientAddress(pub SocketAddr);
 
 /// Responds to requests.
 pub trait Handler: Send + Sync + 'static {
@@ -81,11 +83,11 @@ pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     })
 }
 
-/// Serves requests until `stop` completes, then lets running requests finish. The limits on connections are those that the
-/// limit on open files allows.
+/// Serves requests until `stop` completes, then lets running requests finish. Each handshake uses the current TLS configuration.
+/// The limits on connections are those that the limit on open files allows.
 pub async fn serve<H: Handler>(
     listener: TcpListener,
-    tls: Option<Tls>,
+    tls: Option<Reloadable<Tls>>,
     handler: Arc<H>,
     stop: impl Future<Output = ()>,
 ) {
@@ -95,13 +97,12 @@ pub async fn serve<H: Handler>(
 /// Serves requests within limits on connections until `stop` completes, then lets running requests finish.
 pub async fn serve_within<H: Handler>(
     listener: TcpListener,
-    tls: Option<Tls>,
+    tls: Option<Reloadable<Tls>>,
     handler: Arc<H>,
     limits: ConnectionLimits,
     stop: impl Future<Output = ()>,
 ) {
     let table = ConnectionTable::new(limits);
-    let tls = tls.map(|Tls { config, authorities }| (TlsAcceptor::from(config), authorities));
     // Boxed, so that a watch does not keep the memory of the future that handled its request.
     let respond: Respond = Arc::new(move |request| Box::pin(handler.clone().handle(request)));
     let connections = Connections::default();
@@ -134,7 +135,8 @@ pub async fn serve_within<H: Handler>(
                 continue;
             }
         };
-        spawn_connection(stream, tls.clone(), respond.clone(), connections.subscribe(entry), purpose);
+        let tls = tls.as_ref().map(Reloadable::get);
+        spawn_connection((stream, peer), tls, respond.clone(), connections.subscribe(entry), purpose);
     }
     drop(listener);
     if timeout(DRAIN_TIME, connections.close()).await.is_err() {
@@ -162,8 +164,8 @@ type Connection = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
 
 /// Serves a connection in a task of its own.
 fn spawn_connection(
-    stream: TcpStream,
-    tls: Option<Acceptor>,
+    stream: (TcpStream, SocketAddr),
+    tls: Option<Arc<Tls>>,
     respond: Respond,
     shutdown: Shutdown,
     purpose: Purpose,
@@ -181,8 +183,8 @@ fn spawn_connection(
 }
 
 async fn serve_connection(
-    stream: TcpStream,
-    tls: Option<Acceptor>,
+    (stream, client): (TcpStream, SocketAddr),
+    tls: Option<Arc<Tls>>,
     respond: Respond,
     mut shutdown: Shutdown,
     purpose: Purpose,
@@ -193,7 +195,8 @@ async fn serve_connection(
     socket2::SockRef::from(&stream).set_tcp_keepalive(&probes)?;
     // The future of a connection lives as long as the connection, an hour for a watch. The handshake is boxed, so that
     // its memory is freed when it is done.
-    let handshake = Box::pin(timeout(HEAD_TIME, handshake(stream, tls, respond, shutdown.clone(), purpose)));
+    let handshake = handshake((stream, client), tls, respond, shutdown.clone(), purpose);
+    let handshake = Box::pin(timeout(HEAD_TIME, handshake));
     let connection = tokio::select! {
         connection = handshake => connection??,
         () = shutdown.requested() => return Ok(()),
@@ -204,26 +207,26 @@ async fn serve_connection(
 
 /// Performs the handshake and returns the future that serves the connection.
 async fn handshake(
-    stream: TcpStream,
-    tls: Option<Acceptor>,
+    (stream, client): (TcpStream, SocketAddr),
+    tls: Option<Arc<Tls>>,
     respond: Respond,
     shutdown: Shutdown,
     purpose: Purpose,
 ) -> Result<Connection, ConnectionError> {
     Ok(match tls {
-        Some((acceptor, authorities)) => {
-            let stream = acceptor.accept(stream).await?;
+        Some(tls) => {
+            let stream = TlsAcceptor::from(tls.config.clone()).accept(stream).await?;
             let chain = stream.get_ref().1.peer_certificates();
-            let certificate = authorities.and_then(|authorities| authorities.identify(chain));
+            let certificate = tls.authorities.as_ref().and_then(|authorities| authorities.identify(chain));
             let protocol = match stream.get_ref().1.alpn_protocol() {
                 Some(b"h2") => Protocol::Http2,
                 _ => Protocol::Http1,
             };
-            http_connection(stream, protocol, respond, shutdown, (purpose, certificate))
+            http_connection(stream, protocol, respond, shutdown, (purpose, client, certificate))
         }
         None => {
             let protocol = detect_protocol(&stream).await?;
-            http_connection(stream, protocol, respond, shutdown, (purpose, None))
+            http_connection(stream, protocol, respond, shutdown, (purpose, client, None))
         }
     })
 }
@@ -253,13 +256,14 @@ fn http_connection<S>(
     protocol: Protocol,
     respond: Respond,
     shutdown: Shutdown,
-    (purpose, certificate): (Purpose, Option<ClientCertificate>),
+    (purpose, client, certificate): (Purpose, SocketAddr, Option<ClientCertificate>),
 ) -> Connection
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let state = shutdown.entry.connection.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(ClientAddress(client));
         if let Some(certificate) = &certificate {
             request.extensions_mut().insert(certificate.clone());
         }

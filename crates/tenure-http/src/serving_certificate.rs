@@ -100,7 +100,7 @@ pub(crate) fn serving_params(names: Vec<String>) -> Result<CertificateParams, rc
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     let now = time::OffsetDateTime::now_utc();
     params.not_before = now - time::Duration::days(1);
-    params.not_after = now + time::Duration::days(3650);
+    params.not_after = now + time::Duration::days(365);
     Ok(params)
 }
 

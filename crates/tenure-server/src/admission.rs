@@ -1,6 +1,6 @@
 //! The admission chain of this server with its current configuration, and the review of one action.
 
-use crate::{authenticator::user_info, authorization::Authorizer};
+use crate::authorization::Authorizer;
 use parking_lot::RwLock;
 use std::sync::Arc;
 pub(crate) use tenure_admission::Operation;
@@ -155,7 +155,7 @@ impl Review<'_> {
             return Ok(self);
         }
         let Admission { objects, .. } = self.admission;
-        self.attributes.user = user_info(&request.user);
+        self.attributes.user = request.user.to_value();
         self.attributes.options = options;
         let is_new = self.attributes.operation == Operation::Create
             && self.attributes.subresource.is_empty()

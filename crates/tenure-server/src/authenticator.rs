@@ -6,9 +6,9 @@
 
 use crate::token_issuer::{TokenIssuer, TokenOptions};
 use hyper::{HeaderMap, header};
-use std::sync::Arc;
+use std::{future::Future, sync::Arc, time::Duration};
 use tenure_auth::{
-    UserInfo,
+    Reloadable, UserInfo,
     authentication::{ServiceAccountClaims, TokenFile, bearer_token},
 };
 use tenure_builtin::role::{NODES, PODS, SECRETS, SERVICE_ACCOUNTS};
@@ -19,7 +19,7 @@ use tenure_catalog::{
 use tenure_http::{Authentication, ClientCertificate};
 use tenure_meta::{ApiError, Reason};
 use tenure_store::Store;
-use tenure_value::{Text, Value};
+use tenure_value::Text;
 
 /// Paths that need no credentials even where anonymous requests are refused: they tell whether the server is healthy and
 /// nothing about its contents.
@@ -33,7 +33,7 @@ pub struct IdentityOptions {
     /// Whether requests without credentials run as `system:anonymous`.
     pub anonymous: bool,
     /// Static tokens.
-    pub token_file: Option<Arc<TokenFile>>,
+    pub token_file: Option<Reloadable<TokenFile>>,
     /// The issuer, the audiences and the keys of service account tokens.
     pub tokens: TokenOptions,
 }
@@ -44,11 +44,31 @@ impl Default for IdentityOptions {
     }
 }
 
+/// Who makes a request, and the credential that tells so.
+pub(crate) struct Identity {
+    pub user: UserInfo,
+    pub credential: Credential,
+}
+
+/// What a client has proved its identity with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Credential {
+    /// None, or the token of the administrator, which lasts as long as the server.
+    Lasting,
+    /// A certificate that ends at a time, in seconds since 1970.
+    Certificate(i64),
+    /// A token that can expire or be revoked.
+    Token(Text),
+}
+
+/// How often a token is checked while a response to it lasts.
+const RECHECK: Duration = Duration::from_secs(5);
+
 /// Authenticates requests.
 pub(crate) struct Authenticator {
     access: Authentication,
     anonymous: bool,
-    token_file: Option<Arc<TokenFile>>,
+    token_file: Option<Reloadable<TokenFile>>,
     pub tokens: TokenIssuer,
     store: Arc<dyn Store>,
     clock: Clock,
@@ -79,34 +99,81 @@ impl Authenticator {
         path: &str,
         headers: &HeaderMap,
         certificate: Option<&ClientCertificate>,
-    ) -> Result<UserInfo, ApiError> {
+    ) -> Result<Identity, ApiError> {
+        let lasting = |user| Ok(Identity { user, credential: Credential::Lasting });
         if matches!(self.access, Authentication::Anyone) {
-            return Ok(administrator());
+            return lasting(administrator());
         }
         // A valid certificate counts more than a token; an invalid one is only held against a request without a token.
-        if let Some(ClientCertificate::User(user)) = certificate {
-            return Ok(authenticated(user.clone()));
+        let mut is_invalid = matches!(certificate, Some(ClientCertificate::Invalid));
+        if let Some(ClientCertificate::User { user, expires }) = certificate {
+            match expires {
+                // It can end while its connection lasts.
+                Some(end) if self.clock.now().seconds > *end => is_invalid = true,
+                Some(end) => {
+                    let credential = Credential::Certificate(*end);
+                    return Ok(Identity { user: authenticated(user.clone()), credential });
+                }
+                None => return lasting(authenticated(user.clone())),
+            }
         }
         let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         if let Some(token) = given.and_then(bearer_token) {
-            return self.user_of_token(token).ok_or_else(unauthorized);
+            if self.access.knows(token) {
+                return lasting(administrator());
+            }
+            let user = self.user_of_token(token).ok_or_else(unauthorized)?;
+            return Ok(Identity { user, credential: Credential::Token(token.into()) });
         }
-        if matches!(certificate, Some(ClientCertificate::Invalid)) {
+        if is_invalid {
             return Err(unauthorized());
         }
-        if self.anonymous || is_public(path) { Ok(UserInfo::anonymous()) } else { Err(unauthorized()) }
+        if self.anonymous || is_public(path) { lasting(UserInfo::anonymous()) } else { Err(unauthorized()) }
     }
 
-    /// Returns the user of a bearer token for this server.
-    fn user_of_token(&self, token: &str) -> Option<UserInfo> {
-        if self.access.knows(token) {
-            return Some(administrator());
+    /// Returns a future that completes when a credential ends; `None` if it lasts.
+    pub fn end_of(
+        self: &Arc<Self>,
+        credential: Credential,
+    ) -> Option<impl Future<Output = ()> + Send + 'static> {
+        if credential == Credential::Lasting {
+            return None;
         }
-        if let Some(user) = self.token_file.as_ref().and_then(|file| file.user(token)) {
-            return Some(authenticated(user.clone()));
+        let authenticator = self.clone();
+        Some(async move {
+            loop {
+                let pause = match &credential {
+                    Credential::Lasting => RECHECK,
+                    Credential::Certificate(end) => {
+                        let left = end.saturating_sub(authenticator.clock.now().seconds);
+                        let Ok(left) = u64::try_from(left) else { return };
+                        // The second in which it ends is still its own. A clock may be set meanwhile.
+                        Duration::from_secs(left + 1).min(RECHECK)
+                    }
+                    Credential::Token(token) => {
+                        if authenticator.user_of_token(token).is_none() {
+                            return;
+                        }
+                        RECHECK
+                    }
+                };
+                tokio::time::sleep(pause).await;
+            }
+        })
+    }
+
+    /// Returns the user of a bearer token for this server that is not the administrator's.
+    fn user_of_token(&self, token: &str) -> Option<UserInfo> {
+        if let Some(user) = self.user_of_file(token) {
+            return Some(user);
         }
         let claims = self.account(token, &self.tokens.audiences).ok()?;
         Some(authenticated(claims.user()))
+    }
+
+    /// Returns the user of a static token.
+    fn user_of_file(&self, token: &str) -> Option<UserInfo> {
+        self.token_file.as_ref()?.get().user(token).cloned().map(authenticated)
     }
 
     /// Returns the user of a bearer token and the audiences among those asked for that it is valid for, or why it is not
@@ -117,7 +184,7 @@ impl Authenticator {
         };
         let known = match self.access.knows(token) {
             true => Some(administrator()),
-            false => self.token_file.as_ref().and_then(|file| file.user(token)).cloned().map(authenticated),
+            false => self.user_of_file(token),
         };
         if let Some(user) = known {
             return Ok((user, own()));
@@ -184,21 +251,4 @@ fn is_public(path: &str) -> bool {
         path.strip_prefix(*public).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     PUBLIC_PATHS.iter().any(is_below)
-}
-
-/// Returns a user as a `UserInfo` of the API.
-pub(crate) fn user_info(user: &UserInfo) -> Value {
-    let texts = |list: &[Text]| Value::array(list.iter().cloned().map(Value::from));
-    let mut fields = vec![("username", Value::from(user.name.clone()))];
-    if !user.uid.is_empty() {
-        fields.push(("uid", Value::from(user.uid.clone())));
-    }
-    if !user.groups.is_empty() {
-        fields.push(("groups", texts(&user.groups)));
-    }
-    if !user.extra.is_empty() {
-        let extra = user.extra.iter().map(|(key, values)| (key.clone(), texts(values)));
-        fields.push(("extra", Value::object(extra)));
-    }
-    Value::object(fields)
 }

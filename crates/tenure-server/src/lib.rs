@@ -5,6 +5,7 @@
 //! does not know terminals, and decides no rule of a particular kind.
 
 mod admission;
+mod audit;
 mod authenticator;
 mod authorization;
 mod behavior;
@@ -25,4 +26,4 @@ pub use behavior::Behavior;
 pub use controllers::Controllers;
 pub use server::{BODY_BYTES, DEFAULT_CONCURRENCY, RequestBody, Server, ServerOptions};
 pub use tenure_catalog::Clock;
-pub use token_issuer::TokenOptions;
+pub use token_issuer::{TokenKeys, TokenOptions};

@@ -3,8 +3,9 @@
 
 use crate::{
     admission::Admission,
-    authenticator::{Authenticator, IdentityOptions},
-    authorization::{Authorization, Authorizer, request_attributes},
+    audit::AuditTrail,
+    authenticator::{Authenticator, Credential, Identity, IdentityOptions},
+    authorization::{Authorization, Authorizer, forbidden, request_attributes},
     behavior::Behavior,
     bootstrap_roles,
     controllers::{self, Controllers, DefaultObjects},
@@ -25,13 +26,14 @@ use std::{
     time::{Duration, Instant},
 };
 use tenure_admission::AdmissionChain;
-use tenure_auth::{Attributes, UserInfo, audit::AuditContext};
+use tenure_audit::Auditor;
+use tenure_auth::{Attributes, UserInfo};
 use tenure_builtin::{Kinds, allocate::AddressRange};
 use tenure_catalog::{Catalog, Clock, Objects, Target, Verb, discovery::page_not_found};
 use tenure_crd::duration_nanoseconds;
 use tenure_http::{
     Authentication, ClientCertificate, MediaTypes, MemoryBudget, Metrics, PLAIN, Query, Request, RequestPath,
-    Response,
+    Response, ResponseBody,
     compression::{accepts_gzip, compress},
     impersonation::impersonated_user,
     listener::{BodyFault, Handler, read_body, read_body_within},
@@ -76,6 +78,8 @@ pub struct ServerOptions {
     pub memory: MemoryBudget,
     /// How long events are kept after their last write; `None` to keep them.
     pub event_ttl: Option<Duration>,
+    /// Records audit events, if requests are audited.
+    pub auditor: Option<Arc<Auditor>>,
 }
 
 /// How long events are kept unless the operator chooses another time.
@@ -107,6 +111,7 @@ impl ServerOptions {
             concurrency,
             memory: MemoryBudget::default(),
             event_ttl: Some(DEFAULT_EVENT_TTL),
+            auditor: None,
         }
     }
 }
@@ -115,6 +120,7 @@ impl ServerOptions {
 pub struct Server {
     /// The counters of the server.
     pub metrics: Arc<Metrics>,
+    auditor: Option<Arc<Auditor>>,
     authenticator: Arc<Authenticator>,
     authorizer: Arc<Authorizer>,
     catalog: Arc<Catalog>,
@@ -155,6 +161,7 @@ impl Server {
             concurrency,
             memory,
             event_ttl,
+            auditor,
         } = options;
         // The table is not needed before the first request; it is read while the roles are written.
         let protobuf = tokio::task::spawn_blocking(tenure_protobuf::check);
@@ -188,6 +195,7 @@ impl Server {
         let default_objects = Arc::new(DefaultObjects::new(service_addresses));
         Ok(Arc::new(Server {
             metrics,
+            auditor,
             authenticator,
             authorizer,
             catalog,
@@ -244,12 +252,16 @@ impl Server {
         let compressed = accepts_gzip(request.headers());
         let accept = request.headers().get(header::ACCEPT).cloned();
         let mut seen = RequestInfo::default();
-        let mut response = match self.handle_request(request, &mut seen).await {
+        let response = match self.handle_request(request, &mut seen).await {
             Ok(response) => response,
             Err(failure) => {
                 let accept = accept.as_ref().and_then(|value| value.to_str().ok());
                 Response::failure(&failure, seen.offer.answer(accept).unwrap_or(PLAIN))
             }
+        };
+        let mut response = match seen.trail.take() {
+            Some(trail) => trail.respond(response),
+            None => response,
         };
         let (code, time) = (response.code.as_u16(), start.elapsed());
         self.metrics.request(
@@ -307,19 +319,22 @@ impl Server {
         request_guard::check(self.authenticator.access(), &head)?;
         let path = head.uri.path();
         let certificate = head.extensions.get::<ClientCertificate>();
-        let user = self.authenticator.authenticate(path, &head.headers, certificate)?;
+        let identity = self.authenticator.authenticate(path, &head.headers, certificate);
+        if let Some(auditor) = &self.auditor {
+            let user = identity.as_ref().ok().map(|identity| &identity.user);
+            seen.trail = AuditTrail::begin(auditor, &self.objects.clock, &head, user);
+        }
+        let Identity { user, credential } = identity?;
         let address =
             RequestPath::parse(path).ok_or_else(|| ApiError::bad_request("the path is not valid UTF-8"))?;
         let query = Query::parse(head.uri.query().unwrap_or_default())?;
-        let (user, attributes) = self.impersonate(user, &head, &address, &query)?;
+        let (user, attributes) = self.impersonate(user, &head, &address, &query, seen.trail.as_mut())?;
         let flow = self.flow_control.as_ref().map(|control| match &attributes {
             Some(attributes) => control.classify(&user, attributes),
             None => control.exempt(),
         });
         seen.flow = flow.as_ref().map(|flow| flow.headers.clone());
-        if let Some(attributes) = attributes.filter(|_| self.authorizer.is_rbac()) {
-            self.authorizer.check(&user, &attributes)?;
-        }
+        self.authorize(&user, attributes.as_ref(), seen.trail.as_ref())?;
         let takes_body = matches!(head.method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE);
         let mut request = Request {
             method: head.method,
@@ -327,7 +342,7 @@ impl Server {
             query,
             headers: head.headers,
             body: Bytes::new(),
-            audit: AuditContext::default(),
+            audit: seen.trail.as_ref().map(AuditTrail::context).unwrap_or_default(),
         };
         let path = match address {
             RequestPath::Resource(path) => path,
@@ -346,7 +361,7 @@ impl Server {
             }
             target => target?,
         };
-        *seen = RequestInfo { flow: seen.flow.take(), ..RequestInfo::of(&target) };
+        *seen = RequestInfo { flow: seen.flow.take(), trail: seen.trail.take(), ..RequestInfo::of(&target) };
         if let Some(time) = request.query.given("timeout").filter(|_| target.verb != Verb::Watch)
             && duration_nanoseconds(time).is_none()
         {
@@ -366,6 +381,9 @@ impl Server {
                 BodyFault::Broken(why) => ApiError::bad_request(why),
             })?;
         }
+        if let Some(trail) = &mut seen.trail {
+            trail.set_body(&request.body);
+        }
         if let Some(memory) = &mut memory
             && !memory.grow(BYTES_PER_BODY_BYTE * request.body.len())
         {
@@ -383,7 +401,8 @@ impl Server {
         let carrying_out = tokio::time::timeout(REQUEST_TIME, self.dispatch(target, request));
         let carried_out = if is_large { self.offload.run(carrying_out).await } else { carrying_out.await };
         match carried_out {
-            Ok(response) => response.map(|mut response| {
+            Ok(response) => response.map(|response| {
+                let mut response = self.until_credential_ends(response, credential);
                 // The response takes the place of the request.
                 if let Some(mut memory) = memory {
                     memory.shrink(memory.bytes().saturating_sub(response.body.bytes()));
@@ -417,6 +436,7 @@ impl Server {
         head: &Parts,
         address: &RequestPath,
         query: &Query,
+        trail: Option<&mut AuditTrail>,
     ) -> Result<(Arc<UserInfo>, Option<Attributes>), ApiError> {
         let wanted = impersonated_user(&head.headers)?;
         let is_judged = self.authorizer.is_rbac() || self.flow_control.is_some();
@@ -424,11 +444,52 @@ impl Server {
             return Ok((Arc::new(user), None));
         }
         let attributes = request_attributes(&head.method, head.uri.path(), address, query);
-        let user = match wanted {
-            Some(wanted) => self.authorizer.impersonate(&user, &wanted, &attributes)?,
-            None => user,
+        let (user, constraint) = match &wanted {
+            Some(wanted) => {
+                let impersonated = self.authorizer.impersonate(&user, wanted, &attributes)?;
+                (impersonated.user, impersonated.mode.constraint())
+            }
+            None => (user, None),
         };
+        if let Some(trail) = trail.filter(|_| wanted.is_some()) {
+            trail.set_impersonated(&user, constraint);
+        }
         Ok((Arc::new(user), Some(attributes)))
+    }
+
+    /// Checks that a user may do what a request asks for; a request without attributes needs no permission.
+    fn authorize(
+        &self,
+        user: &UserInfo,
+        attributes: Option<&Attributes>,
+        trail: Option<&AuditTrail>,
+    ) -> Result<(), ApiError> {
+        let attributes = attributes.filter(|_| self.authorizer.is_rbac());
+        let decision = attributes.map(|attributes| self.authorizer.decide(user, attributes));
+        if let Some(trail) = trail {
+            let reason = decision.as_ref().map_or("", |decision| decision.reason.as_str());
+            trail.set_decision(decision.as_ref().is_none_or(|decision| decision.is_allowed()), reason);
+        }
+        match (attributes, decision) {
+            (Some(attributes), Some(decision)) if !decision.is_allowed() => {
+                Err(forbidden(user, attributes, &decision.reason))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends a response that lasts, such as a watch, with the credential that it was asked for with.
+    fn until_credential_ends(&self, mut response: Response, credential: Credential) -> Response {
+        response.body = match response.body {
+            ResponseBody::Stream(stream) => {
+                ResponseBody::Stream(match self.authenticator.end_of(credential) {
+                    Some(end) => stream.until(end),
+                    None => stream,
+                })
+            }
+            other => other,
+        };
+        response
     }
 
     /// Carries out a request. Each verb is boxed, so that the future of a request is not as large as that of the largest verb.
@@ -471,6 +532,8 @@ struct RequestInfo {
     offer: MediaTypes,
     /// What flow control says of it.
     flow: Option<FlowHeaders>,
+    /// What is recorded of the request, if it is audited.
+    trail: Option<AuditTrail>,
 }
 
 impl Default for RequestInfo {
@@ -481,6 +544,7 @@ impl Default for RequestInfo {
             resource: Text::default(),
             offer: MediaTypes::All,
             flow: None,
+            trail: None,
         }
     }
 }
@@ -494,6 +558,7 @@ impl RequestInfo {
             resource: resource.name.clone(),
             offer: target.offer(),
             flow: None,
+            trail: None,
         }
     }
 }

@@ -4,6 +4,7 @@
 //! each other's tokens.
 
 use std::sync::Arc;
+use tenure_auth::Reloadable;
 use tenure_auth::authentication::{
     JwtError, ServiceAccountClaims, ServiceAccountTokenError, SigningKey, TokenRequest, VerifyingKey,
     jwk_set, sign, verify,
@@ -24,10 +25,17 @@ pub struct TokenOptions {
     pub issuers: Vec<String>,
     /// The audiences of the server itself; the issuer if empty.
     pub audiences: Vec<String>,
+    /// The keys, which can be replaced while the server runs.
+    pub keys: Reloadable<TokenKeys>,
+}
+
+/// The keys of service account tokens.
+#[derive(Default)]
+pub struct TokenKeys {
     /// The key that signs; the server makes one if it is given none.
-    pub signing_key: Option<Arc<SigningKey>>,
+    pub signing: Option<Arc<SigningKey>>,
     /// Further keys that verify.
-    pub verifying_keys: Vec<VerifyingKey>,
+    pub verifying: Vec<VerifyingKey>,
 }
 
 impl Default for TokenOptions {
@@ -35,8 +43,7 @@ impl Default for TokenOptions {
         TokenOptions {
             issuers: vec![DEFAULT_ISSUER.into()],
             audiences: Vec::new(),
-            signing_key: None,
-            verifying_keys: Vec::new(),
+            keys: Reloadable::default(),
         }
     }
 }
@@ -45,31 +52,43 @@ impl Default for TokenOptions {
 pub(crate) struct TokenIssuer {
     issuers: Vec<Text>,
     pub audiences: Vec<Text>,
-    signing_key: Arc<SigningKey>,
-    keys: Vec<VerifyingKey>,
+    /// The key of a server that is given none.
+    own: Option<Arc<SigningKey>>,
+    keys: Reloadable<TokenKeys>,
 }
 
 impl TokenIssuer {
     /// Opens the issuer; `shared` is the store that keeps the key if none is given.
     pub async fn open(options: TokenOptions, shared: Option<&dyn Store>) -> Result<TokenIssuer, ApiError> {
-        let TokenOptions { mut issuers, audiences, signing_key, verifying_keys } = options;
+        let TokenOptions { mut issuers, audiences, keys } = options;
         if issuers.is_empty() {
             issuers.push(DEFAULT_ISSUER.into());
         }
-        let signing_key = match (signing_key, shared) {
-            (Some(key), _) => key,
-            (None, Some(store)) => Arc::new(shared_key(store).await?),
-            (None, None) => Arc::new(SigningKey::generate().map_err(unusable)?.0),
+        let own = match (keys.get().signing.is_some(), shared) {
+            (true, _) => None,
+            (false, Some(store)) => Some(Arc::new(shared_key(store).await?)),
+            (false, None) => Some(Arc::new(SigningKey::generate().map_err(unusable)?.0)),
         };
-        let mut keys = vec![signing_key.verifying_key().clone()];
-        keys.extend(verifying_keys);
-        keys.dedup();
         let issuers: Vec<Text> = issuers.into_iter().map(Text::from).collect();
         let audiences = match audiences.is_empty() {
             true => issuers[..1].to_vec(),
             false => audiences.into_iter().map(Text::from).collect(),
         };
-        Ok(TokenIssuer { issuers, audiences, signing_key, keys })
+        Ok(TokenIssuer { issuers, audiences, own, keys })
+    }
+
+    /// Returns the keys that verify.
+    fn verifying_keys(&self) -> Vec<VerifyingKey> {
+        let keys = self.keys.get();
+        let signing = keys.signing.as_ref().or(self.own.as_ref());
+        let mut all: Vec<VerifyingKey> = signing.map(|key| key.verifying_key().clone()).into_iter().collect();
+        all.extend(
+            keys.verifying
+                .iter()
+                .filter(|key| Some(key.id.as_str()) != signing.map(|key| key.verifying_key().id.as_str()))
+                .cloned(),
+        );
+        all
     }
 
     /// Returns the issuer of new tokens.
@@ -79,12 +98,14 @@ impl TokenIssuer {
 
     /// Signs a token.
     pub fn issue(&self, request: &TokenRequest<'_>) -> Result<String, ApiError> {
-        sign(&self.signing_key, &request.claims()).map_err(unusable)
+        let keys = self.keys.get();
+        let key = keys.signing.as_ref().or(self.own.as_ref());
+        sign(key.ok_or_else(|| unusable("no key signs them"))?, &request.claims()).map_err(unusable)
     }
 
     /// Returns the claims of a token; the error is empty for what is not a token of this server at all.
     pub fn read(&self, token: &str, audiences: &[Text], now: i64) -> Result<ServiceAccountClaims, String> {
-        let claims = match verify(&self.keys, token) {
+        let claims = match verify(&self.verifying_keys(), token) {
             Ok(claims) => claims,
             Err(JwtError::NotAToken) => return Err(String::new()),
             Err(error) => return Err(error.to_string()),
@@ -99,7 +120,8 @@ impl TokenIssuer {
     /// Returns the document at `/.well-known/openid-configuration`.
     pub fn configuration(&self, jwks_uri: String) -> Value {
         let texts = |list: &[&str]| Value::array(list.iter().map(|text| Value::from(*text)));
-        let mut algorithms: Vec<&str> = self.keys.iter().map(VerifyingKey::algorithm).collect();
+        let keys = self.verifying_keys();
+        let mut algorithms: Vec<&str> = keys.iter().map(VerifyingKey::algorithm).collect();
         algorithms.sort_unstable();
         algorithms.dedup();
         Value::object([
@@ -113,7 +135,7 @@ impl TokenIssuer {
 
     /// Returns the document at `/openid/v1/jwks`.
     pub fn key_set(&self) -> Value {
-        jwk_set(&self.keys)
+        jwk_set(&self.verifying_keys())
     }
 }
 

@@ -1,7 +1,8 @@
 //! Runs a control plane: builds the server, creates the objects that every client expects, and serves until a signal.
 
-use crate::{page::PageAndApi, signal::terminated};
+use crate::{page::PageAndApi, reload::Reloader, signal::terminated};
 use std::{net::SocketAddr, sync::Arc};
+use tenure_auth::Reloadable;
 use tenure_http::{
     ConnectionLimits,
     listener::{self, Tls},
@@ -16,7 +17,9 @@ pub struct ControlPlane {
     /// Where objects are stored.
     pub store: Arc<dyn Store>,
     /// TLS of the listener; without it the server speaks plain HTTP.
-    pub tls: Option<Tls>,
+    pub tls: Option<Reloadable<Tls>>,
+    /// The files that are read again when they change.
+    pub reloader: Reloader,
     /// The options of the server.
     pub options: ServerOptions,
     /// The limits on connections.
@@ -37,7 +40,9 @@ impl ControlPlane {
         ready: impl FnOnce() -> Result<(), String>,
     ) -> Result<(), String> {
         let stop = terminated().map_err(|error| format!("cannot handle signals: {error}"))?;
-        let ControlPlane { store, tls, options, connections, advertised, default_objects, page } = self;
+        let ControlPlane { store, tls, reloader, options, connections, advertised, default_objects, page } =
+            self;
+        let auditor = options.auditor.clone();
         let started = async {
             let server = Server::with_options(store, options).await?;
             server.announce(advertised);
@@ -50,6 +55,7 @@ impl ControlPlane {
         };
         let server =
             started.await.map_err(|error: tenure_meta::ApiError| format!("cannot start: {error}"))?;
+        tokio::spawn(reloader.run());
         ready()?;
         let stopping = server.clone();
         let stop = async move {
@@ -62,6 +68,9 @@ impl ControlPlane {
                 listener::serve_within(listener, tls, handler, connections, stop).await;
             }
             None => listener::serve_within(listener, tls, server, connections, stop).await,
+        }
+        if let Some(auditor) = auditor {
+            auditor.close().await;
         }
         tracing::info!("stopped");
         Ok(())

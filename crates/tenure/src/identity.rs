@@ -1,17 +1,21 @@
 //! The flags of `tenure serve` about identity and permissions, by the names that kube-apiserver gives them.
 
+use crate::reload::Reloader;
 use clap::{Args, ValueEnum};
 use std::{
     fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
-use tenure_auth::authentication::{SigningKey, TokenFile, VerifyingKey};
+use tenure_auth::{
+    Reloadable,
+    authentication::{KeyError, SigningKey, TokenFile, VerifyingKey},
+};
 use tenure_http::ClientAuthorities;
-use tenure_server::{Authorization, ServerOptions};
+use tenure_server::{Authorization, ServerOptions, TokenKeys};
 
 /// How users are authenticated and authorized.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct IdentityFlags {
     /// How requests are authorized; without TLS everyone may do everything.
     #[arg(long, value_enum, value_name = "MODE")]
@@ -58,27 +62,31 @@ impl IdentityFlags {
         authorities.map(Some).map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    /// Sets the options of a server.
-    pub fn apply(&self, options: &mut ServerOptions) -> Result<(), String> {
+    /// Sets the options of a server, and has files read again when they change.
+    pub fn apply(&self, options: &mut ServerOptions, reloader: &mut Reloader) -> Result<(), String> {
         match self.authorization_mode {
             Some(AuthorizationMode::Rbac) => options.authorization = Authorization::Rbac,
             Some(AuthorizationMode::AlwaysAllow) => options.authorization = Authorization::AlwaysAllow,
             None => {}
         }
-        let wrong = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let identity = &mut options.identity;
         identity.anonymous = self.anonymous_auth;
         if let Some(path) = &self.token_auth_file {
-            let file = TokenFile::parse(&read(path)?).map_err(|error| wrong(path, &error))?;
-            identity.token_file = Some(Arc::new(file));
+            let tokens = Reloadable::new(token_file(path)?);
+            identity.token_file = Some(tokens.clone());
+            let file = path.clone();
+            reloader
+                .add("token file", [path.clone()], move || token_file(&file).map(|file| tokens.set(file)));
         }
-        if let Some(path) = &self.service_account_signing_key_file {
-            let key = SigningKey::from_pem(&read(path)?).map_err(|error| wrong(path, &error))?;
-            identity.tokens.signing_key = Some(Arc::new(key));
-        }
-        for path in &self.service_account_key_file {
-            let keys = VerifyingKey::all_from_pem(&read(path)?).map_err(|error| wrong(path, &error))?;
-            identity.tokens.verifying_keys.extend(keys);
+        let signing = self.service_account_signing_key_file.clone();
+        let verifying = self.service_account_key_file.clone();
+        if signing.is_some() || !verifying.is_empty() {
+            let keys = identity.tokens.keys.clone();
+            keys.set(token_keys(signing.as_deref(), &verifying)?);
+            let files: Vec<PathBuf> = signing.iter().chain(&verifying).cloned().collect();
+            reloader.add("service account keys", files, move || {
+                token_keys(signing.as_deref(), &verifying).map(|read| keys.set(read))
+            });
         }
         if !self.service_account_issuer.is_empty() {
             identity.tokens.issuers = self.service_account_issuer.clone();
@@ -86,6 +94,23 @@ impl IdentityFlags {
         identity.tokens.audiences = self.api_audiences.clone();
         Ok(())
     }
+}
+
+fn token_file(path: &Path) -> Result<TokenFile, String> {
+    TokenFile::parse(&read(path)?).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn token_keys(signing: Option<&Path>, verifying: &[PathBuf]) -> Result<TokenKeys, String> {
+    let wrong = |path: &Path, error: KeyError| format!("{}: {error}", path.display());
+    let mut keys = TokenKeys::default();
+    if let Some(path) = signing {
+        keys.signing =
+            Some(Arc::new(SigningKey::from_pem(&read(path)?).map_err(|error| wrong(path, error))?));
+    }
+    for path in verifying {
+        keys.verifying.extend(VerifyingKey::all_from_pem(&read(path)?).map_err(|error| wrong(path, error))?);
+    }
+    Ok(keys)
 }
 
 fn read(path: &Path) -> Result<String, String> {

@@ -1,6 +1,7 @@
 //! The `tenure` binary: parses the command line, runs the command, and prints errors. All output goes through [`terminal`];
 //! the exit code is an [`Outcome`]. Started as `kube-apiserver` or `etcd`, it takes the place of that program ([`envtest`]).
 
+mod audit;
 mod command;
 mod connection;
 #[cfg(feature = "etcd")]
@@ -22,6 +23,7 @@ mod outcome;
 mod page;
 mod place;
 mod plan_text;
+mod reload;
 mod signal;
 mod targets;
 mod terminal;

@@ -1,4 +1,4 @@
-//! Exit codes. They are part of the interface: 0 success or nothing to do, 1 error, 2 changes, 3 conflicts.
+//! Exit codes. They are part of the interface: 0 success or nothing to do, 1 error or denied, 2 changes, 3 conflicts.
 
 use crate::Error;
 use std::process::ExitCode;
@@ -13,6 +13,8 @@ pub enum Outcome {
     Changes,
     /// It found conflicts with other managers.
     Conflicts,
+    /// What it asked about is not permitted.
+    Denied,
 }
 
 impl Outcome {
@@ -31,6 +33,7 @@ impl From<Outcome> for ExitCode {
             Outcome::Done => 0,
             Outcome::Changes => 2,
             Outcome::Conflicts => 3,
+            Outcome::Denied => 1,
         })
     }
 }

@@ -77,7 +77,7 @@ impl Event<'_> {
             ("stage", Value::from(self.stage.name())),
             ("requestURI", Value::from(self.request_uri)),
             ("verb", Value::from(self.attributes.verb())),
-            ("user", self.user.map_or_else(|| Value::object::<&str>([]), user_value)),
+            ("user", self.user.map_or_else(|| Value::object::<&str>([]), UserInfo::to_value)),
             ("requestReceivedTimestamp", Value::from(self.received)),
             ("stageTimestamp", Value::from(self.reached)),
         ];
@@ -92,7 +92,7 @@ impl Event<'_> {
             fields.push(("objectRef", self.object_reference()));
         }
         if let Some(user) = self.impersonated_user {
-            fields.push(("impersonatedUser", user_value(user)));
+            fields.push(("impersonatedUser", user.to_value()));
         }
         if let Some(constraint) = self.impersonation_constraint {
             let metadata = Value::object([("impersonationConstraint", Value::from(constraint))]);
@@ -140,21 +140,6 @@ impl ResponseStatus {
         let metadata = Value::object::<&str>([]);
         Value::Object(error.with("metadata", metadata).with("code", i64::from(self.code)))
     }
-}
-
-fn user_value(user: &UserInfo) -> Value {
-    let mut fields = vec![("username", Value::from(user.name.clone()))];
-    if !user.uid.is_empty() {
-        fields.push(("uid", Value::from(user.uid.clone())));
-    }
-    if !user.groups.is_empty() {
-        fields.push(("groups", texts(&user.groups)));
-    }
-    if !user.extra.is_empty() {
-        let extra = user.extra.iter().map(|(key, values)| (key.clone(), texts(values)));
-        fields.push(("extra", Value::object(extra)));
-    }
-    Value::object(fields)
 }
 
 fn texts(list: &[Text]) -> Value {

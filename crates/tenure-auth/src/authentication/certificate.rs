@@ -52,6 +52,11 @@ pub fn user_of_certificate(certificate: &[u8]) -> CertificateUser {
     })
 }
 
+/// Returns when a certificate in DER ends, in seconds since 1970.
+pub fn certificate_expiry(certificate: &[u8]) -> Option<i64> {
+    certificate_parts(certificate)?.not_after
+}
+
 /// Reads the attributes of a distinguished name.
 fn attributes(mut subject: Der<'_>) -> Option<Vec<(&[u8], Text)>> {
     let mut attributes = Vec::new();

@@ -1,5 +1,7 @@
 //! Just enough DER to find names and keys in certificates and key files.
 
+use tenure_value::time::{Precision, Timestamp};
+
 /// A reader of tag-length-value elements.
 #[derive(Clone, Copy)]
 pub(super) struct Der<'d>(&'d [u8]);
@@ -65,6 +67,8 @@ impl<'d> Element<'d> {
 pub(super) struct CertificateParts<'d> {
     /// The relative distinguished names.
     pub subject: Der<'d>,
+    /// When the certificate ends, in seconds since 1970; `None` if that cannot be read.
+    pub not_after: Option<i64>,
     /// The SubjectPublicKeyInfo with its tag.
     pub public_key: &'d [u8],
 }
@@ -78,8 +82,35 @@ pub(super) fn certificate_parts(certificate: &[u8]) -> Option<CertificateParts<'
     }
     fields.expect(SEQUENCE)?; // signature algorithm
     fields.expect(SEQUENCE)?; // issuer
-    fields.expect(SEQUENCE)?; // validity
+    let mut validity = fields.expect(SEQUENCE)?.inside();
+    let not_after =
+        validity.next().and_then(|_| validity.next()).and_then(|end| seconds(end.tag, end.content));
     let subject = fields.expect(SEQUENCE)?.inside();
     let public_key = fields.expect(SEQUENCE)?.whole;
-    Some(CertificateParts { subject, public_key })
+    Some(CertificateParts { subject, not_after, public_key })
+}
+
+/// Reads a UTCTime or a GeneralizedTime, both of which end in `Z`.
+fn seconds(tag: u8, content: &[u8]) -> Option<i64> {
+    const UTC_TIME: u8 = 0x17;
+    const GENERALIZED_TIME: u8 = 0x18;
+    let text = std::str::from_utf8(content).ok().filter(|text| text.is_ascii())?;
+    let text = match tag {
+        // Years from 50 are of the last century.
+        UTC_TIME if text.get(..2)? >= "50" => format!("19{text}"),
+        UTC_TIME => format!("20{text}"),
+        GENERALIZED_TIME => text.to_string(),
+        _ => return None,
+    };
+    let part = |from: usize, to: usize| text.get(from..to);
+    let time = format!(
+        "{}-{}-{}T{}:{}:{}Z",
+        part(0, 4)?,
+        part(4, 6)?,
+        part(6, 8)?,
+        part(8, 10)?,
+        part(10, 12)?,
+        part(12, 14)?
+    );
+    Timestamp::parse(&time, Precision::Seconds).map(|time| time.seconds)
 }

@@ -11,7 +11,7 @@ mod signing_key;
 mod token_file;
 
 pub use bearer::bearer_token;
-pub use certificate::{CertificateUser, user_of_certificate};
+pub use certificate::{CertificateUser, certificate_expiry, user_of_certificate};
 pub use jwt::{Claims, JwtError, sign, verify};
 pub use service_account::{BoundObject, ServiceAccountClaims, ServiceAccountTokenError, TokenRequest};
 pub use signing_key::{KeyError, SigningKey, VerifyingKey, jwk_set};

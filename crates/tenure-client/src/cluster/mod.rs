@@ -173,6 +173,12 @@ impl Cluster {
         ClientError::Unreachable { server: self.server.clone(), problem: with_causes(error) }
     }
 
+    /// Posts a document to a path.
+    pub async fn post(&self, path: &str, body: &Value) -> Result<Response, ClientError> {
+        let body = ("application/json", json::to_vec(body));
+        self.send(Method::POST, path, "application/json", Some(body)).await
+    }
+
     /// Reads a path that must exist.
     pub async fn get(&self, path: &str) -> Result<Value, ClientError> {
         self.send(Method::GET, path, "application/json", None).await?.success("read", path)

@@ -117,7 +117,8 @@ pub fn serve(directory: &str, transport: Transport) {
         let listener = bind(([127, 0, 0, 1], 0).into()).await.expect("a free port");
         let address = listener.local_addr().expect("its address");
         let tls = (transport == Transport::Tls)
-            .then(|| Credentials::open(Path::new(directory), address, None).expect("credentials").tls);
+            .then(|| Credentials::open(Path::new(directory), address, None).expect("credentials").tls)
+            .map(tenure_auth::Reloadable::new);
         println!("{address}");
         let api = ApiServer::open(Arc::new(store), Authentication::Anyone).await.expect("an API");
         api.start_controllers();

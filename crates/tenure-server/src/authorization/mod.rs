@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 use tenure_auth::{
-    Attributes, ImpersonationMode, ResourceAttributes, UserInfo, impersonate,
+    Attributes, Impersonated, ImpersonationMode, ResourceAttributes, UserInfo, impersonate,
     rbac::{
         Decision, FieldWrite, Policy, PolicyRule, RoleRef, Uncovered, WritePermission, check_fields,
         uncovered,
@@ -158,7 +158,7 @@ impl Authorizer {
         requester: &UserInfo,
         wanted: &UserInfo,
         request: &Attributes,
-    ) -> Result<UserInfo, ApiError> {
+    ) -> Result<Impersonated, ApiError> {
         let last = self.modes.lock().get(&requester.name).copied();
         let authorize = |attributes: &Attributes| {
             let decision = self.decide(requester, attributes);
@@ -170,7 +170,7 @@ impl Authorizer {
                 if modes.len() < REMEMBERED_REQUESTERS || modes.contains_key(&requester.name) {
                     modes.insert(requester.name.clone(), impersonated.mode);
                 }
-                Ok(impersonated.user)
+                Ok(impersonated)
             }
             Err(denied) => Err(forbidden(requester, &denied.attributes, &denied.reason)),
         }
@@ -359,7 +359,7 @@ fn every_rule() -> Vec<PolicyRule> {
 }
 
 /// Returns the 403 of a request.
-fn forbidden(user: &UserInfo, attributes: &Attributes, reason: &str) -> ApiError {
+pub(crate) fn forbidden(user: &UserInfo, attributes: &Attributes, reason: &str) -> ApiError {
     let why = attributes.denial(user, reason);
     match attributes {
         Attributes::Resource(of) => ApiError::forbidden(&of.group, &of.resource, &of.name, &why),

@@ -1,7 +1,6 @@
 //! Reviews: questions about access and identity that are posted and not stored.
 
 use super::{Subresources, success, token::texts};
-use crate::authenticator::user_info;
 use hyper::StatusCode;
 use tenure_auth::{AccessReview, Attributes, ReviewScope, UserInfo, rbac::PolicyRule};
 use tenure_builtin::role::PODS;
@@ -37,7 +36,7 @@ impl Subresources {
                 self.access_status(&read(scope, posted)?)
             }
             "SelfSubjectRulesReview" => self.rules_status(posted, &request.user)?,
-            "SelfSubjectReview" => Value::object([("userInfo", user_info(&request.user))]),
+            "SelfSubjectReview" => Value::object([("userInfo", request.user.to_value())]),
             "TokenReview" => self.token_status(posted)?,
             "Binding" => {
                 let pod = Target {
@@ -132,7 +131,7 @@ impl Subresources {
         Ok(match self.authenticator.review(token, &audiences) {
             Ok((user, audiences)) => Value::object([
                 ("authenticated", Value::Bool(true)),
-                ("user", user_info(&user)),
+                ("user", user.to_value()),
                 ("audiences", Value::array(audiences.into_iter().map(Value::from))),
             ]),
             Err(reason) => {

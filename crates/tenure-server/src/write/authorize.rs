@@ -60,6 +60,13 @@ impl Writer {
         self.authorizer.check(&write.request.user, &Attributes::Resource(attributes))
     }
 
+    /// Whether the user may change only some fields, or write as some managers only.
+    pub(super) fn limits_fields(&self, write: &WriteRequest<'_>) -> bool {
+        let target = write.target;
+        let attributes = attributes_of(target, target.verb.word(), &target.name);
+        self.authorizer.limits_fields(&write.request.user, &attributes)
+    }
+
     /// Checks that the user may change the fields that the write changes: those that get another value or another owner.
     pub(super) fn authorize_fields(
         &self,
@@ -163,9 +170,9 @@ pub(super) fn annotate_owner_changes(write: &WriteRequest<'_>, live: Option<&Sto
                 }
             });
         };
-        list("+", &change.gained);
-        list("-", &change.lost);
-        list("-", &change.removed);
+        list("+", &leaves(&change.gained));
+        list("-", &leaves(&change.lost));
+        list("-", &leaves(&change.removed));
         if !fields.is_empty() {
             parts.push(format!("{}: {}", change.owner.name, fields.join(" ")));
         }

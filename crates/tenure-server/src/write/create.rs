@@ -53,6 +53,11 @@ impl Writer {
         let write = WriteRequest::new(self, target, request, options)
             .with_version(version.map(Revision::from_number));
         let (given, prefix) = (meta_text(object, "name"), meta_text(object, "generateName"));
+        if given.is_empty() && request.audit.is_recording() {
+            // The audit event shows the object as it was sent, without the name that it gets.
+            let body = write.decode(object, None, &posted.errors)?;
+            request.audit.set_request_object(&body.object, &body.version);
+        }
         for attempt in 0..NAMES {
             let name = match (given, prefix) {
                 ("", "") => String::new(),
@@ -88,6 +93,7 @@ impl Writer {
     ) -> Result<(Value, Vec<String>), ApiError> {
         let write = WriteRequest::new(self, target, request, options.clone());
         let body = write.decode(&posted.object, None, &posted.errors)?;
+        request.audit.set_request_object(&body.object, &body.version);
         Ok((body.object, body.warnings))
     }
 

@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use tenure_apply::{ApplyError, Identity, Live, Managers, Operation, Presence, Requested, Settled, State};
 use tenure_builtin::role::Role;
 use tenure_catalog::{
-    Endpoint,
+    Endpoint, Verb,
     object::{Stored, meta_text, metadata, with_metadata},
 };
 use tenure_meta::{ApiError, Cause};
@@ -78,6 +78,11 @@ impl Writer {
         // Build the next object from the live one, and decide who owns its fields.
         let next = self.with_conversions(write, || change.next(write, live)).await?;
         let is_apply = matches!(next, Next::Applied(_));
+        if let (Next::Whole(body), Verb::Create | Verb::Update) = (&next, write.target.verb)
+            && write.endpoint != Endpoint::Scale
+        {
+            write.request.audit.set_request_object(&body.object, &body.version);
+        }
         let state = match next {
             Next::Whole(body) => self.own(write, live, body, &mut warnings).await?,
             Next::Unowned(body) => State {
@@ -223,6 +228,7 @@ impl Writer {
             && !write.changes_own_time(&state.managers, &live.managers)
             && write.target.handler.strategy().noop_apply_is_final()
             && !admission::handles_update(self, write)
+            && !self.limits_fields(write)
     }
 
     /// Whether the live object is stored in the form in which it would be stored now. It is not if the version of storage or the

@@ -2,6 +2,7 @@
 //! servers, so that all can run at the same time.
 
 mod accounts;
+mod audit;
 mod chunks;
 mod claims;
 mod classes;
@@ -22,6 +23,8 @@ mod metrics;
 mod namespaces;
 mod owners;
 mod parts;
+mod permission_model;
+mod permissions;
 mod pod_security;
 mod profiles;
 mod quotas;

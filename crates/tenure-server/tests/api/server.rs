@@ -7,6 +7,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+use tenure_audit::{AuditOptions, Auditor};
 use tenure_http::{
     Authentication,
     listener::{bind, serve},
@@ -64,19 +65,28 @@ impl Server {
         self
     }
 
+    /// Starts a server that records audit events.
+    pub fn audited(access: Authentication, audit: AuditOptions) -> Server {
+        Server::with_options(Arc::new(MemoryStore::new()), ServerOptions::new(access), Some(audit))
+    }
+
     /// Starts a server over a store, new or left by another server.
     pub fn over(store: Arc<MemoryStore>, access: Authentication) -> Server {
-        Server::with_options(store, ServerOptions::new(access))
+        Server::with_options(store, ServerOptions::new(access), None)
     }
 
     /// Starts a server of a profile.
     pub fn behaving(behavior: Behavior) -> Server {
         let mut options = ServerOptions::new(Authentication::Anyone);
         options.behavior = behavior;
-        Server::with_options(Arc::new(MemoryStore::new()), options)
+        Server::with_options(Arc::new(MemoryStore::new()), options, None)
     }
 
-    fn with_options(store: Arc<MemoryStore>, options: ServerOptions) -> Server {
+    fn with_options(
+        store: Arc<MemoryStore>,
+        mut options: ServerOptions,
+        audit: Option<AuditOptions>,
+    ) -> Server {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -84,6 +94,9 @@ impl Server {
             .expect("a runtime starts");
         let listener = runtime.block_on(bind(([127, 0, 0, 1], 0).into())).expect("a free port");
         let address = listener.local_addr().expect("a bound address");
+        if let Some(audit) = audit {
+            options.auditor = Some(runtime.block_on(Auditor::start(audit)).expect("the sinks open"));
+        }
         let api = runtime.block_on(ApiServer::with_options(store.clone(), options)).expect("the store opens");
         runtime.spawn(serve(listener, None, api.clone(), std::future::pending()));
         Server { address, store, api, runtime: Some(runtime) }

@@ -2,6 +2,7 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::{net::SocketAddr, sync::Arc};
+use tenure_auth::Reloadable;
 use tenure_http::listener::{Handler, Tls, bind, serve};
 use tokio::runtime::Runtime;
 use tokio_rustls::rustls::{
@@ -36,7 +37,7 @@ impl WebhookServer {
         let address = listener.local_addr().unwrap();
         runtime.spawn(serve(
             listener,
-            Some(Tls { config: Arc::new(config), authorities: None }),
+            Some(Reloadable::new(Tls { config: Arc::new(config), authorities: None })),
             handler,
             std::future::pending(),
         ));

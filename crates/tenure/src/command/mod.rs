@@ -33,6 +33,7 @@ commands! {
     plan Plan,
     apply Apply,
     why Why,
+    can_i CanI,
     adopt Adopt,
     transfer Transfer,
     release Release,

@@ -2,12 +2,14 @@
 
 use crate::{
     Outcome,
+    audit::AuditFlags,
     control_plane::ControlPlane,
     controllers::controllers,
     encryption::{EncryptionConfig, EncryptionFlags},
     identity::IdentityFlags,
     limits::LimitFlags,
     logging,
+    reload::Reloader,
     terminal::Terminal,
 };
 #[cfg(feature = "etcd")]
@@ -19,10 +21,16 @@ use std::{
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 use tenure_admission::{AdmissionChain, PluginSelection};
+use tenure_auth::Reloadable;
 use tenure_client::ConnectOptions;
-use tenure_http::{Authentication, Credentials, listener::bind, reachable, write_insecure_kubeconfig};
+use tenure_http::{
+    Authentication, Credentials, ServingCertificate,
+    listener::{Tls, bind},
+    reachable, write_insecure_kubeconfig,
+};
 use tenure_server::{Behavior, ServerOptions};
 use tenure_store::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
 #[cfg(feature = "etcd")]
@@ -55,6 +63,14 @@ pub struct Options {
     compatibility: Compatibility,
     #[command(flatten)]
     identity: IdentityFlags,
+    /// The certificate that the server presents, in PEM, with its chain; by default the server makes one.
+    #[arg(long, value_name = "FILE", requires = "tls_private_key_file")]
+    tls_cert_file: Option<PathBuf>,
+    /// The key of the certificate, in PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
+    tls_private_key_file: Option<PathBuf>,
+    #[command(flatten)]
+    audit: AuditFlags,
     /// Admission plugins to enable in addition to the default ones, by the names that Kubernetes gives them.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     enable_admission_plugins: Vec<String>,
@@ -102,6 +118,9 @@ enum Kind {
 
 type Error = Box<dyn std::error::Error>;
 
+/// How often the server renews the certificate that it makes, which lasts a year.
+const RENEWAL: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
 /// Runs the control plane until it receives a signal.
 pub fn run(options: Options, _: &Terminal) -> Result<Outcome, crate::Error> {
     start(options).map_err(crate::Error::Serve)?;
@@ -132,12 +151,14 @@ async fn serve(options: Options) -> Result<(), Error> {
     tokio::spawn(encryption.follow(store.clone()));
     let listener = bind(options.listen).await?;
     let address = listener.local_addr()?;
+    let mut reloader = Reloader::default();
     let (access, tls, kubeconfig, authority) = if options.insecure_http {
         (Authentication::Anyone, None, write_insecure_kubeconfig(&options.data_dir, address)?, String::new())
     } else {
         let authorities = options.identity.client_authorities()?;
         let credentials = Credentials::open(&options.data_dir, address, authorities)?;
         let Credentials { authority, token, kubeconfig, tls } = credentials;
+        let tls = follow_certificates(&options, address, tls, &mut reloader)?;
         (Authentication::Token(token), Some(tls), kubeconfig, authority)
     };
     let mut plugins = PluginSelection {
@@ -157,13 +178,15 @@ async fn serve(options: Options) -> Result<(), Error> {
         Compatibility::Kubernetes => Behavior::kubernetes(),
         Compatibility::Tenure => Behavior::tenure(),
     };
-    options.identity.apply(&mut server_options)?;
+    options.identity.apply(&mut server_options, &mut reloader)?;
     options.limits.apply(&mut server_options);
+    server_options.auditor = options.audit.start().await?;
     let connect = ConnectOptions { kubeconfig: Some(kubeconfig.clone()), ..ConnectOptions::default() };
     let page = Arc::new(Page::new(connect, !options.insecure_http));
     let control_plane = ControlPlane {
         store,
         tls,
+        reloader,
         options: server_options,
         advertised: address,
         connections: options.limits.connections(),
@@ -172,6 +195,50 @@ async fn serve(options: Options) -> Result<(), Error> {
     };
     control_plane.serve(listener, || greet(address, &kubeconfig, &page, options.insecure_http)).await?;
     Ok(())
+}
+
+/// Returns the TLS configuration of the listener: with the certificate of the flags, or else with one that the server makes and
+/// renews. Files are read again when they change.
+fn follow_certificates(
+    options: &Options,
+    address: SocketAddr,
+    own: Tls,
+    reloader: &mut Reloader,
+) -> Result<Reloadable<Tls>, String> {
+    let identity = options.identity.clone();
+    let authorities: Vec<PathBuf> = identity.client_ca_file.iter().cloned().collect();
+    let read: Box<dyn Fn() -> Result<Tls, String> + Send> =
+        match (options.tls_cert_file.clone(), options.tls_private_key_file.clone()) {
+            (Some(certificate), Some(key)) => Box::new(move || {
+                let read = ServingCertificate::read(&certificate, &key).map_err(|error| error.to_string())?;
+                read.tls(identity.client_authorities()?)
+            }),
+            _ => {
+                let tls = Reloadable::new(own);
+                let (current, directory) = (tls.clone(), options.data_dir.clone());
+                let renew = move || {
+                    let authorities = identity.client_authorities()?;
+                    let renewed = Credentials::open(&directory, address, authorities);
+                    renewed.map(|renewed| current.set(renewed.tls)).map_err(|error| error.to_string())
+                };
+                let renewing = renew.clone();
+                tokio::spawn(async move {
+                    loop {
+                        tokio::time::sleep(RENEWAL).await;
+                        if let Err(error) = renewing() {
+                            tracing::error!(%error, "cannot renew the certificate, retrying");
+                        }
+                    }
+                });
+                reloader.add("client certificate authorities", authorities, renew);
+                return Ok(tls);
+            }
+        };
+    let tls = Reloadable::new(read()?);
+    let current = tls.clone();
+    let files = options.tls_cert_file.iter().chain(&options.tls_private_key_file).cloned().chain(authorities);
+    reloader.add("certificates", files, move || read().map(|tls| current.set(tls)));
+    Ok(tls)
 }
 
 async fn open_store(options: &Options, encryption: &EncryptionConfig) -> Result<Arc<dyn Store>, Error> {

@@ -6,10 +6,12 @@ use super::{
     flags::{FlagError, Flags, invalid},
 };
 use crate::{
+    audit::AuditFlags,
     control_plane::ControlPlane,
     controllers::controllers,
     identity::{AuthorizationMode, IdentityFlags},
     logging,
+    reload::Reloader,
 };
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -17,8 +19,12 @@ use std::{
     sync::Arc,
 };
 use tenure_admission::{AdmissionChain, AdmissionError, PluginSelection, plugin_names};
+use tenure_auth::Reloadable;
 use tenure_builtin::allocate::AddressRange;
-use tenure_http::{Authentication, ConnectionLimits, ServingCertificate, listener};
+use tenure_http::{
+    Authentication, ConnectionLimits, ServingCertificate,
+    listener::{self, Tls},
+};
 use tenure_server::{Behavior, Controllers, ServerOptions};
 use tenure_store::MemoryStore;
 
@@ -73,18 +79,23 @@ pub(super) fn run(arguments: &[String]) -> Result<(), Error> {
 async fn serve(settings: Settings) -> Result<(), String> {
     // First of all: a port that is taken is an error at once, and clients that connect early are queued, not refused.
     let listener = listener::bind(settings.bind).await.map_err(|error| error.to_string())?;
-    let certificate = settings.certificate()?;
-    let tls = certificate.tls(settings.identity.client_authorities()?)?;
+    let tls = Reloadable::new(settings.tls()?);
+    let mut reloader = Reloader::default();
+    let (settings, current) = (Arc::new(settings), tls.clone());
+    let following = settings.clone();
+    reloader.add("certificates", settings.tls_files(), move || following.tls().map(|tls| current.set(tls)));
     // There is no token of the administrator: administrators have certificates or tokens of their own.
     let mut options = ServerOptions::new(Authentication::Token(String::new()));
-    options.admission = admission(settings.plugins)?;
+    options.admission = admission(settings.plugins.clone())?;
     options.behavior = Behavior::kubernetes();
     options.controllers = settings.controllers;
     options.service_addresses = settings.service_addresses;
-    settings.identity.apply(&mut options)?;
+    settings.identity.apply(&mut options, &mut reloader)?;
+    options.auditor = settings.audit.start().await?;
     let control_plane = ControlPlane {
         store: Arc::new(MemoryStore::new()),
         tls: Some(tls),
+        reloader,
         options,
         connections: ConnectionLimits::default(),
         advertised: SocketAddr::new(settings.advertise, settings.bind.port()),
@@ -106,6 +117,7 @@ struct Settings {
     /// The files of certificate and key, if they are not those of the directory.
     cert_files: Option<(PathBuf, PathBuf)>,
     identity: IdentityFlags,
+    audit: AuditFlags,
     plugins: PluginSelection,
     controllers: Controllers,
     service_addresses: AddressRange,
@@ -135,11 +147,27 @@ impl Settings {
             cert_dir: path("cert-dir").unwrap_or_else(|| CERT_DIR.into()),
             cert_files,
             identity: identity(flags)?,
+            audit: AuditFlags {
+                audit_policy_file: path("audit-policy-file"),
+                audit_log_path: path("audit-log-path"),
+                ..AuditFlags::default()
+            },
             plugins: plugins(flags)?,
             controllers: selected_controllers(flags)?,
             service_addresses: service_addresses(flags)?,
             log: if verbosity >= DEBUG_VERBOSITY { "debug" } else { "info" },
         })
+    }
+
+    /// Returns the TLS configuration that the files describe.
+    fn tls(&self) -> Result<Tls, String> {
+        self.certificate()?.tls(self.identity.client_authorities()?)
+    }
+
+    /// Returns the files of the TLS configuration.
+    fn tls_files(&self) -> Vec<PathBuf> {
+        let certificate = self.cert_files.iter().flat_map(|(certificate, key)| [certificate, key]);
+        certificate.chain(&self.identity.client_ca_file).cloned().collect()
     }
 
     /// Returns the certificate to present; one is created where there is none.

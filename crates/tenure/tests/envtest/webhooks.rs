@@ -74,7 +74,12 @@ async fn serve_webhooks(directory: &TempDir) -> (String, String) {
     let tls = certificate.tls(None).expect("TLS");
     let socket = listener::bind(([127, 0, 0, 1], 0).into()).await.expect("a port");
     let url = format!("https://{}", socket.local_addr().expect("its address"));
-    tokio::spawn(listener::serve(socket, Some(tls), Arc::new(Webhooks), std::future::pending()));
+    tokio::spawn(listener::serve(
+        socket,
+        Some(tenure_auth::Reloadable::new(tls)),
+        Arc::new(Webhooks),
+        std::future::pending(),
+    ));
     (url, STANDARD.encode(authority.certificate))
 }
 

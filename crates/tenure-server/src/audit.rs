@@ -1,0 +1,277 @@
+//! The audit trail of a request: the events of its stages, from the moment its client is known until the response is sent.
+
+use crate::authorization::request_attributes;
+use bytes::Bytes;
+use hyper::{Method, header::HeaderValue, http::request::Parts};
+use std::sync::Arc;
+use tenure_audit::Auditor;
+use tenure_auth::{
+    Attributes, UserInfo,
+    audit::{AuditContext, Event, Level, ObjectReference, ResponseStatus, Selection, Stage},
+};
+use tenure_catalog::Clock;
+use tenure_http::{ClientAddress, Query, RequestPath, Response, ResponseBody};
+use tenure_meta::time::Precision;
+use tenure_value::{Limits, Text, Value, json, yaml};
+
+/// The header that gives the events of a request their identifier.
+const AUDIT_ID: &str = "audit-id";
+/// Subresources whose responses last.
+const LONG_RUNNING: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
+const DECISION: &str = "authorization.k8s.io/decision";
+const REASON: &str = "authorization.k8s.io/reason";
+
+/// The events of one request. An ending event is recorded when the trail is dropped, at the latest.
+pub(crate) struct AuditTrail {
+    auditor: Arc<Auditor>,
+    clock: Clock,
+    selection: Selection,
+    audit_id: String,
+    method: Method,
+    attributes: Attributes,
+    request_uri: String,
+    user: Option<UserInfo>,
+    impersonated: Option<(UserInfo, Option<String>)>,
+    source_ips: Vec<Text>,
+    user_agent: String,
+    received: String,
+    body: Bytes,
+    context: AuditContext,
+    status: Option<ResponseStatus>,
+    /// What the ending event shows of the bodies.
+    bodies: (ObjectReference, Option<Value>, Option<Value>),
+    is_over: bool,
+}
+
+impl AuditTrail {
+    /// Begins the trail of a request whose client is known, or could not be authenticated; `None` if the policy does not
+    /// record it.
+    pub fn begin(
+        auditor: &Arc<Auditor>,
+        clock: &Clock,
+        head: &Parts,
+        user: Option<&UserInfo>,
+    ) -> Option<AuditTrail> {
+        let path = RequestPath::parse(head.uri.path())?;
+        let query = Query::parse(head.uri.query().unwrap_or_default()).unwrap_or_default();
+        let attributes = request_attributes(&head.method, head.uri.path(), &path, &query);
+        let selection = auditor.policy().select(user, &attributes);
+        if selection.level == Level::None {
+            return None;
+        }
+        let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
+        let given = header(AUDIT_ID).filter(|id| !id.is_empty()).map(str::to_string);
+        let trail = AuditTrail {
+            auditor: auditor.clone(),
+            clock: clock.clone(),
+            audit_id: given.unwrap_or_else(|| uuid::Uuid::new_v4().to_string()),
+            method: head.method.clone(),
+            request_uri: head.uri.path_and_query().map_or("", |uri| uri.as_str()).to_string(),
+            user: user.cloned(),
+            impersonated: None,
+            source_ips: source_ips(head),
+            user_agent: header("user-agent").unwrap_or_default().to_string(),
+            received: clock.now().format(Precision::Micros),
+            body: Bytes::new(),
+            context: AuditContext::recording(selection.level),
+            status: None,
+            bodies: Default::default(),
+            is_over: false,
+            selection,
+            attributes,
+        };
+        if user.is_some() {
+            trail.record(Stage::RequestReceived);
+        }
+        Some(trail)
+    }
+
+    /// Returns what collects annotations and the object of the request.
+    pub fn context(&self) -> AuditContext {
+        self.context.clone()
+    }
+
+    /// Sets the user that the request runs as.
+    pub fn set_impersonated(&mut self, user: &UserInfo, constraint: Option<String>) {
+        self.impersonated = Some((user.clone(), constraint));
+    }
+
+    /// Annotates the decision of the authorizer.
+    pub fn set_decision(&self, allowed: bool, reason: &str) {
+        let decision = if allowed { "allow" } else { "forbid" };
+        self.context.annotate([(DECISION, decision), (REASON, reason)]);
+    }
+
+    /// Sets the body of the request as it was sent.
+    pub fn set_body(&mut self, body: &Bytes) {
+        if self.selection.level >= Level::Request {
+            self.body = body.clone();
+        }
+    }
+
+    /// Records the response. That of a watch ends later: the trail ends with its body.
+    pub fn respond(mut self, mut response: Response) -> Response {
+        if let Ok(value) = HeaderValue::try_from(self.audit_id.as_str()) {
+            response.headers.insert(AUDIT_ID, value);
+        }
+        self.observe(&response);
+        // A request that is not authenticated has one event only.
+        if self.user.is_none() {
+            self.record(Stage::ResponseStarted);
+            self.is_over = true;
+            return response;
+        }
+        if self.is_long_running() {
+            self.record(Stage::ResponseStarted);
+        }
+        if let ResponseBody::Stream(stream) = response.body {
+            response.body = ResponseBody::Stream(stream.with_guard(self));
+        }
+        response
+    }
+
+    fn is_long_running(&self) -> bool {
+        match &self.attributes {
+            Attributes::Resource(of) => of.verb == "watch" || LONG_RUNNING.contains(&of.subresource.as_str()),
+            Attributes::NonResource { .. } => false,
+        }
+    }
+
+    /// Reads what the ending event shows of the bodies.
+    fn observe(&mut self, response: &Response) {
+        let code = response.code.as_u16();
+        let is_resource = matches!(self.attributes, Attributes::Resource(_));
+        let shows_response = is_resource && self.selection.level == Level::RequestResponse;
+        // Errors, and the responses of most deletions, are a `Status`.
+        let may_be_status = code >= 400 || self.method == Method::DELETE;
+        let document = (shows_response || may_be_status).then(|| response_document(response)).flatten();
+        let error = document.clone().filter(|of| of.get("kind").and_then(Value::as_str) == Some("Status"));
+        self.status = Some(ResponseStatus { code, error });
+        let (reference, sent) = self.context.object();
+        let sent = match self.method {
+            _ if !is_resource || self.selection.level < Level::Request => None,
+            Method::PATCH => parse(&self.body),
+            Method::DELETE => parse(&self.body).map(internal_options),
+            _ if code < 400 => sent.or_else(|| parse(&self.body)),
+            _ => sent,
+        };
+        let document = document.filter(|_| shows_response);
+        self.bodies = match self.selection.omit_managed_fields {
+            true => (reference, sent.map(without_managers), document.map(without_managers)),
+            false => (reference, sent, document),
+        };
+    }
+
+    fn record(&self, stage: Stage) {
+        if self.selection.omit_stages.contains(&stage) {
+            return;
+        }
+        let (reference, request_object, response_object) = &self.bodies;
+        let is_received = stage == Stage::RequestReceived;
+        let is_end = matches!(stage, Stage::ResponseComplete | Stage::Panic) || self.user.is_none();
+        let impersonated = self.impersonated.as_ref().filter(|_| !is_received);
+        self.auditor.record(&Event {
+            level: self.selection.level,
+            stage,
+            audit_id: &self.audit_id,
+            attributes: &self.attributes,
+            request_uri: &self.request_uri,
+            user: self.user.as_ref(),
+            impersonated_user: impersonated.map(|(user, _)| user),
+            impersonation_constraint: impersonated.and_then(|(_, constraint)| constraint.as_deref()),
+            source_ips: &self.source_ips,
+            user_agent: &self.user_agent,
+            object: reference,
+            response_status: self.status.as_ref(),
+            request_object: request_object.as_ref().filter(|_| is_end),
+            response_object: response_object.as_ref().filter(|_| is_end),
+            annotations: &if is_received { Vec::new() } else { self.context.annotations() },
+            received: &self.received,
+            reached: &self.clock.now().format(Precision::Micros),
+        });
+    }
+}
+
+impl Drop for AuditTrail {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.record(if std::thread::panicking() { Stage::Panic } else { Stage::ResponseComplete });
+        }
+    }
+}
+
+/// Returns the addresses that a request came through, that of the connection last.
+fn source_ips(head: &Parts) -> Vec<Text> {
+    let header =
+        |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let forwarded = header("x-forwarded-for").split(',').map(str::trim).chain([header("x-real-ip").trim()]);
+    let mut addresses: Vec<Text> = Vec::new();
+    let mut add = |address: Text| {
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    };
+    forwarded
+        .filter(|address| address.parse::<std::net::IpAddr>().is_ok())
+        .for_each(|address| add(address.into()));
+    if let Some(ClientAddress(address)) = head.extensions.get::<ClientAddress>() {
+        add(address.ip().to_canonical().to_string().into());
+    }
+    addresses
+}
+
+/// Reads a body of a request, JSON or YAML.
+fn parse(body: &[u8]) -> Option<Value> {
+    if body.is_empty() {
+        return None;
+    }
+    json::parse(body, &Limits::default()).or_else(|_| yaml::parse(body, &Limits::default())).ok()
+}
+
+/// Returns the options of a deletion as events show them.
+fn internal_options(options: Value) -> Value {
+    match options {
+        Value::Object(options) => {
+            Value::Object(options.with("apiVersion", "meta.k8s.io/__internal").with("kind", "DeleteOptions"))
+        }
+        other => other,
+    }
+}
+
+/// Reads the document of a response, in any of its encodings.
+fn response_document(response: &Response) -> Option<Value> {
+    let bytes = match &response.body {
+        ResponseBody::Whole(bytes) => bytes.clone(),
+        ResponseBody::Chunked(chunks) => chunks.to_vec().into(),
+        ResponseBody::Stream(_) => return None,
+    };
+    let media_type =
+        response.headers.get(hyper::header::CONTENT_TYPE).and_then(|value| value.to_str().ok())?;
+    match media_type {
+        of if of.starts_with("application/json") => json::parse(&bytes, &Limits::TRUSTED).ok(),
+        of if of.starts_with("application/yaml") => yaml::parse(&bytes, &Limits::TRUSTED).ok(),
+        of if of.starts_with("application/vnd.kubernetes.protobuf") => {
+            tenure_protobuf::decode(&bytes, &Limits::TRUSTED).ok()
+        }
+        _ => None,
+    }
+}
+
+/// Returns an object, or the items of a list, without `managedFields`.
+fn without_managers(value: Value) -> Value {
+    let Value::Object(object) = value else { return value };
+    let object = match object.get("items").and_then(Value::as_array) {
+        Some(items) => {
+            let items = Value::array(items.iter().cloned().map(without_managers));
+            object.with("items", items)
+        }
+        None => object,
+    };
+    match object.get("metadata").and_then(Value::as_object).filter(|of| of.contains("managedFields")) {
+        Some(metadata) => {
+            let metadata = Value::Object(metadata.without("managedFields"));
+            Value::Object(object.with("metadata", metadata))
+        }
+        None => Value::Object(object),
+    }
+}

@@ -1,0 +1,105 @@
+//! Audit through the server: the events of a request, who made it, what was decided, and which fields changed their owner.
+
+use crate::{
+    http::Request,
+    server::{MERGE_PATCH, Server},
+};
+use std::path::Path;
+use tenure_audit::{AuditOptions, LogOptions};
+use tenure_auth::audit::Policy;
+use tenure_http::Authentication;
+use tenure_value::Value;
+
+const TOKEN: &str = "an-administrators-token";
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+fn request(method: &str, path: &str) -> Request {
+    Request::new(method, path).header("Authorization", &format!("Bearer {TOKEN}"))
+}
+
+fn audited(directory: &Path, policy: &str) -> Server {
+    let policy = Policy::parse(policy).expect("a policy");
+    let log = Some(LogOptions::new(directory.join("audit.log")));
+    Server::audited(Authentication::Token(TOKEN.into()), AuditOptions { policy, log, webhook: None })
+}
+
+/// Waits until the log has a number of events, and returns them.
+#[track_caller]
+fn events(server: &Server, directory: &Path, count: usize) -> Vec<Value> {
+    let read = || std::fs::read_to_string(directory.join("audit.log")).unwrap_or_default();
+    server.wait_until("the events are written", || read().lines().count() >= count);
+    let events: Vec<Value> = read().lines().map(|line| line.parse().expect("an event")).collect();
+    assert_eq!(events.len(), count, "{events:#?}");
+    events
+}
+
+fn text<'v>(event: &'v Value, path: &[&str]) -> &'v str {
+    event.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[test]
+fn a_write_has_its_stages_bodies_decision_and_owner_changes() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let policy = "{apiVersion: audit.k8s.io/v1, kind: Policy, omitManagedFields: true, rules: [{level: RequestResponse, resources: [{group: '', resources: [configmaps]}]}]}";
+    let server = audited(directory.path(), policy);
+    let body = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"v"}}"#;
+    let create = request("POST", &format!("{MAPS}?fieldManager=alice"))
+        .header("Audit-ID", "my-id")
+        .body("application/json", body);
+    let answer = server.send(&create);
+    assert_eq!((answer.code, answer.header("audit-id")), (201, Some("my-id")));
+    let events = events(&server, directory.path(), 2);
+    let stages: Vec<&str> = events.iter().map(|event| text(event, &["stage"])).collect();
+    assert_eq!(stages, ["RequestReceived", "ResponseComplete"]);
+    assert!(events[0].get("annotations").is_none() && events[0].get("requestObject").is_none());
+    let done = &events[1];
+    for (path, expected) in [
+        (&["auditID"][..], "my-id"),
+        (&["level"], "RequestResponse"),
+        (&["verb"], "create"),
+        (&["user", "username"], "admin"),
+        (&["objectRef", "name"], "a"),
+        (&["objectRef", "namespace"], "default"),
+        (&["annotations", "authorization.k8s.io/decision"], "allow"),
+        (&["annotations", "tenure.dev/owner-changes"], "alice: +.data.k"),
+        (&["requestObject", "data", "k"], "v"),
+        (&["responseObject", "data", "k"], "v"),
+    ] {
+        assert_eq!(text(done, path), expected, "{path:?} of {done}");
+    }
+    assert_eq!(done.at(["responseStatus", "code"]).and_then(Value::as_i64), Some(201));
+    assert!(done.at(["responseObject", "metadata", "managedFields"]).is_none());
+    assert_eq!(done.at(["sourceIPs"]).map(Value::to_string), Some(r#"["127.0.0.1"]"#.into()));
+}
+
+#[test]
+fn refused_and_unauthenticated_requests_are_recorded() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let policy = "{apiVersion: audit.k8s.io/v1, kind: Policy, omitStages: [RequestReceived], rules: [{level: Metadata}]}";
+    let server = audited(directory.path(), policy);
+    let patch =
+        request("PATCH", &format!("{MAPS}/a")).header("Impersonate-User", "ann").body(MERGE_PATCH, "{}");
+    assert_eq!(server.send(&patch).code, 403);
+    let unknown = Request::new("GET", MAPS).header("Authorization", "Bearer unknown");
+    assert_eq!(server.send(&unknown).code, 401);
+    let events = events(&server, directory.path(), 2);
+    assert_eq!(text(&events[0], &["annotations", "authorization.k8s.io/decision"]), "forbid");
+    assert_eq!(text(&events[0], &["impersonatedUser", "username"]), "ann");
+    assert_eq!(text(&events[0], &["user", "username"]), "admin");
+    assert_eq!(text(&events[0], &["responseStatus", "reason"]), "Forbidden");
+    assert_eq!(text(&events[1], &["stage"]), "ResponseStarted");
+    assert_eq!(events[1].get("user").map(Value::to_string), Some("{}".into()));
+    assert_eq!(events[1].at(["responseStatus", "code"]).and_then(Value::as_i64), Some(401));
+}
+
+#[test]
+fn a_watch_has_three_events_and_none_is_recorded_where_the_policy_says_so() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let policy = "{apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: None, verbs: [get, list]}, {level: Metadata}]}";
+    let server = audited(directory.path(), policy);
+    assert_eq!(server.send(&request("GET", MAPS)).code, 200);
+    assert_eq!(server.send(&request("GET", &format!("{MAPS}?watch=1&timeoutSeconds=1"))).code, 200);
+    let events = events(&server, directory.path(), 3);
+    let stages: Vec<&str> = events.iter().map(|event| text(event, &["stage"])).collect();
+    assert_eq!(stages, ["RequestReceived", "ResponseStarted", "ResponseComplete"]);
+}
