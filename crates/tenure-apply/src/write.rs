@@ -72,12 +72,11 @@ impl<'a> Write<'a> {
             return self.versions.convert(object, api_version).map_err(failed);
         }
         let converted = self.versions.convert_undeclared(object, api_version).map_err(failed)?;
-        match self.versions.type_of(api_version) {
-            Some(ty) => check(&converted, ty).map_err(|mismatch| ApplyError::Undeclared {
+        if let Some(ty) = self.versions.type_of(api_version) {
+            check(&converted, ty).map_err(|mismatch| ApplyError::Undeclared {
                 api_version: api_version.into(),
                 mismatch: ApplyError::from(mismatch).to_string(),
-            })?,
-            None => {}
+            })?;
         }
         Ok(converted)
     }

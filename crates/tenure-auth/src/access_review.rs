@@ -252,7 +252,8 @@ fn check_selector(selector: &Value, path: &str, is_label: bool, errors: &mut Vec
         (true, false) => {
             let check =
                 |(at, of)| check_requirement(of, &format!("{path}.requirements[{at}]"), is_label, errors);
-            requirements.iter().enumerate().map(check).fold(true, |all, one| all && one)
+            // Each one is checked, so that all errors are reported.
+            requirements.iter().enumerate().map(check).filter(|is_valid| !is_valid).count() == 0
         }
     }
 }
