@@ -43,6 +43,9 @@ const VOLUMES: [(&str, &str); 9] = [
     ("rbd", "deprecated in v1.28, non-functional in v1.31+"),
 ];
 
+/// How many earlier ports of the same number a port is compared with: comparing all pairs would take quadratic time.
+const COMPARED_PORTS: usize = 16;
+
 /// Returns the warnings about a new object, or about one whose desired state has changed.
 pub(crate) fn of_object(kind: &str, object: &Value, old: Option<&Value>) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -172,7 +175,9 @@ fn ports(containers: &[(String, &Value)], warnings: &mut Vec<String>) {
             };
             warnings.push(format!("{path}: {what} port definition with {other_path}"));
         }
-        others.push((path, port));
+        if others.len() < COMPARED_PORTS {
+            others.push((path, port));
+        }
     }
     let mut names: HashMap<String, &str> = HashMap::new();
     for (path, port) in &all {
@@ -225,5 +230,17 @@ mod tests {
         let warnings = of_object("Deployment", &deployment, None);
         assert!(warnings[0].starts_with("spec.template.spec.imagePullSecrets[1]"), "{warnings:?}");
         assert!(of_object("Deployment", &deployment, Some(&deployment)).is_empty());
+    }
+
+    #[test]
+    fn warnings_about_ports_grow_with_their_number() {
+        let warnings = |count: usize| {
+            let port = Value::object([("containerPort", Value::from(80)), ("protocol", Value::from("TCP"))]);
+            let container = Value::object([("ports", Value::array((0..count).map(|_| port.clone())))]);
+            let spec = Value::object([("containers", Value::array([container]))]);
+            of_object("Pod", &Value::object([("spec", spec)]), None).len()
+        };
+        assert_eq!(warnings(COMPARED_PORTS), COMPARED_PORTS * (COMPARED_PORTS - 1) / 2);
+        assert_eq!(warnings(400) - warnings(200), 200 * COMPARED_PORTS);
     }
 }

@@ -163,7 +163,7 @@ impl Step<'_> {
             versions: &versions,
             reset: Reset::Fields(&fields),
             empty: &empty,
-            behavior: tenure_apply::Behavior::default(),
+            behavior: tenure_apply::Behavior::kubernetes(),
         };
         let force = if self.query.get("force").is_some_and(|force| force.to_string().contains("true")) {
             Force::All

@@ -127,6 +127,6 @@ mod tests {
         assert!(error("apiVersion: v1\nkind: Pod\n").contains("--show-managed-fields"));
         assert!(error("").contains("it is empty"));
         assert!(error("0x1").contains("pairs"));
-        assert!(error("[7").contains("table 7 is unknown"), "{}", error("[7"));
+        assert!(error("[7").contains("unknown table 7"), "{}", error("[7"));
     }
 }
