@@ -1,6 +1,6 @@
 //! The listener: sockets, TLS and HTTP. It accepts connections, reads requests within limits, passes each to a
 //! [`Handler`] and writes the response. On shutdown, running requests may finish; other connections close at once
-//! ([`shutdown`](super::shutdown)).
+//! (`shutdown`).
 
 use super::{
     ClientAuthorities, ClientCertificate, ConnectionLimits, Response,

@@ -256,11 +256,13 @@ fn value(schema: &Value, random: &mut Random) -> Value {
             None => {
                 let properties =
                     schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
-                let fields = properties
-                    .iter()
-                    .filter(|(name, _)| *name != "replicas")
-                    .filter_map(|(name, of)| (!random.one_in(2)).then(|| (name.clone(), value(of, random))));
-                Value::object(fields.collect::<Vec<_>>())
+                let mut fields = Vec::new();
+                for (name, of) in properties.iter().filter(|(name, _)| *name != "replicas") {
+                    if !random.one_in(2) {
+                        fields.push((name.clone(), value(of, random)));
+                    }
+                }
+                Value::object(fields)
             }
         },
         _ => Value::from("any"),

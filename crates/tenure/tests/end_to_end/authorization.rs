@@ -4,9 +4,7 @@ use crate::process::Tenure;
 use std::{path::Path, process::Command};
 use tempfile::TempDir;
 
-#[path = "../../../tenure-store/tests/support/etcd.rs"]
-mod process_of_etcd;
-use process_of_etcd::Etcd;
+use crate::etcd_process::Etcd;
 
 /// Replays the recordings; no difference is waived.
 fn replay(server: &Tenure) {

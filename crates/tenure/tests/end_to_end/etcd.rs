@@ -13,9 +13,7 @@ use std::{
 use tempfile::TempDir;
 use tenure_value::Value;
 
-#[path = "../../../tenure-store/tests/support/etcd.rs"]
-mod process_of_etcd;
-use process_of_etcd::Etcd;
+use crate::etcd_process::Etcd;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const JSON: &str = "application/json";

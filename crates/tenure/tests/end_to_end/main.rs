@@ -6,6 +6,8 @@ mod controller;
 mod crash;
 mod curl;
 mod etcd;
+#[path = "../../../tenure-store/tests/support/etcd.rs"]
+mod etcd_process;
 mod kubectl;
 mod life;
 mod process;
