@@ -6,7 +6,7 @@ use super::{
     flags::{FlagError, Flags, invalid},
 };
 use crate::{
-    audit::AuditFlags,
+    audit::{AuditFlags, Format},
     control_plane::ControlPlane,
     controllers::controllers,
     identity::{AuthorizationMode, IdentityFlags},
@@ -147,11 +147,7 @@ impl Settings {
             cert_dir: path("cert-dir").unwrap_or_else(|| CERT_DIR.into()),
             cert_files,
             identity: identity(flags)?,
-            audit: AuditFlags {
-                audit_policy_file: path("audit-policy-file"),
-                audit_log_path: path("audit-log-path"),
-                ..AuditFlags::default()
-            },
+            audit: audit(flags)?,
             plugins: plugins(flags)?,
             controllers: selected_controllers(flags)?,
             service_addresses: service_addresses(flags)?,
@@ -202,6 +198,30 @@ fn identity(flags: &Flags) -> Result<IdentityFlags, FlagError> {
         service_account_key_file: flags.all("service-account-key-file").iter().map(PathBuf::from).collect(),
         service_account_issuer: flags.all("service-account-issuer").to_vec(),
         api_audiences: flags.list("api-audiences").unwrap_or_default(),
+    })
+}
+
+fn audit(flags: &Flags) -> Result<AuditFlags, FlagError> {
+    const FORMAT: &str = "audit-log-format";
+    const NUMBER: &str = "expected a whole number";
+    let path = |name: &str| flags.last(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+    // 0 is the default of each: no limit, or for the size a limit that suits a log.
+    let number = |name: &str| Ok(flags.parsed::<u64>(name, NUMBER)?.filter(|number| *number > 0));
+    let format = match flags.last(FORMAT) {
+        None | Some("json") => Format::Json,
+        Some("legacy") => Format::Legacy,
+        Some(other) => return Err(invalid(FORMAT, other, "expected json or legacy")),
+    };
+    Ok(AuditFlags {
+        audit_policy_file: path("audit-policy-file"),
+        audit_log_path: path("audit-log-path"),
+        audit_log_maxsize: number("audit-log-maxsize")?,
+        audit_log_maxbackup: number("audit-log-maxbackup")?.and_then(|number| usize::try_from(number).ok()),
+        audit_log_maxage: number("audit-log-maxage")?,
+        audit_log_compress: flags.switch("audit-log-compress").unwrap_or_default(),
+        audit_log_format: format,
+        audit_webhook_config_file: path("audit-webhook-config-file"),
+        ..AuditFlags::default()
     })
 }
 

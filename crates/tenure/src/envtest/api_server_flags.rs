@@ -19,6 +19,14 @@ const HONOURED: &[(&str, Kind, &str)] = &[
         Value,
         "RBAC, which may be combined with Node, or AlwaysAllow. [default=AlwaysAllow]",
     ),
+    ("audit-log-compress", Switch, "Whether rotated audit logs are compressed. [default=false]"),
+    ("audit-log-format", Value, "How an audit event is written: json or legacy. [default=json]"),
+    ("audit-log-maxage", Value, "How many days rotated audit logs are kept. [default=for ever]"),
+    ("audit-log-maxbackup", Value, "How many rotated audit logs are kept. [default=all]"),
+    ("audit-log-maxsize", Value, "The size in megabytes at which the audit log is rotated. [default=100]"),
+    ("audit-log-path", Value, "The file of audit events; - is the standard output."),
+    ("audit-policy-file", Value, "The policy of which requests are audited, and at which level."),
+    ("audit-webhook-config-file", Value, "A kubeconfig that names the server that receives audit events."),
     ("bind-address", Value, "The address to listen on. [default=0.0.0.0]"),
     (
         "cert-dir",
@@ -53,7 +61,7 @@ const HONOURED: &[(&str, Kind, &str)] = &[
 
 /// Switches that cannot matter: they tune caches, workers, logs or connections to parts that Tenure does not have.
 const IGNORED_SWITCHES: &str = "aggregator-reject-forwarding-redirect allow-privileged audit-log-batch-throttle-enable \
-    audit-log-compress audit-log-truncate-enabled audit-webhook-batch-throttle-enable audit-webhook-truncate-enabled \
+    audit-log-truncate-enabled audit-webhook-batch-throttle-enable audit-webhook-truncate-enabled \
     contention-profiling disable-http2-serving emulation-forward-compatible enable-aggregator-routing \
     enable-bootstrap-token-auth enable-logs-handler enable-priority-and-fairness \
     encryption-provider-config-automatic-reload log-json-split-stream log-text-split-stream permit-address-sharing \
@@ -63,8 +71,7 @@ const IGNORED_SWITCHES: &str = "aggregator-reject-forwarding-redirect allow-priv
 /// Flags with a value that cannot matter, for the same reason.
 const IGNORED_VALUES: &str = "allow-metric-labels allow-metric-labels-manifest apiserver-count \
     audit-log-batch-buffer-size audit-log-batch-max-size audit-log-batch-max-wait audit-log-batch-throttle-burst \
-    audit-log-batch-throttle-qps audit-log-format audit-log-maxage audit-log-maxbackup audit-log-maxsize audit-log-mode \
-    audit-log-path audit-policy-file \
+    audit-log-batch-throttle-qps audit-log-mode \
     audit-log-truncate-max-batch-size audit-log-truncate-max-event-size audit-log-version \
     audit-webhook-batch-buffer-size audit-webhook-batch-initial-backoff audit-webhook-batch-max-size \
     audit-webhook-batch-max-wait audit-webhook-batch-throttle-burst audit-webhook-batch-throttle-qps \
@@ -95,7 +102,6 @@ const IGNORED_VALUES: &str = "allow-metric-labels allow-metric-labels-manifest a
 /// Flags that would change what users may do, and need something that Tenure does not have.
 const UNSUPPORTED: &[(&str, &str)] = &[
     ("admission-control-config-file", "configurations of admission plugins"),
-    ("audit-webhook-config-file", "audit webhooks"),
     ("authentication-config", "structured authentication"),
     ("authentication-token-webhook-config-file", "token webhooks"),
     ("authorization-config", "structured authorization"),
