@@ -38,6 +38,10 @@ const HEALTH_CHECK_TIME: Duration = Duration::from_secs(5);
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
 /// After which silence, and how often then, the peer of any connection is probed by TCP.
 const TCP_PROBE: (Duration, Duration) = (Duration::from_secs(60), Duration::from_secs(15));
+/// How much of a refused body is read and dropped, and for how long: a client that is still sending would see a broken connection
+/// instead of the response, and the connection could not carry the next request.
+const DISCARDED_BYTES: usize = 8 * 1024 * 1024;
+const DISCARD_TIME: Duration = Duration::from_secs(2);
 /// How long a body may pause.
 const BODY_PAUSE: Duration = Duration::from_secs(10);
 /// The paths that tell whether the server is healthy.
@@ -332,20 +336,40 @@ pub async fn read_body_within<B>(
 where
     B: hyper::body::Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
 {
+    let mut body = std::pin::pin!(body);
     if body.size_hint().lower() > limit as u64 {
+        discard_body(body).await;
         return Err(BodyFault::TooLarge);
     }
-    let reading = read_pieces(body, limit, budget);
-    match timeout(time_limit, reading).await {
+    match timeout(time_limit, read_pieces(body.as_mut(), limit, budget)).await {
         Err(_) => {
             Err(BodyFault::Broken(format!("the body did not arrive within {} s", time_limit.as_secs())))
+        }
+        Ok(Err(fault @ (BodyFault::TooLarge | BodyFault::NoMemory))) => {
+            discard_body(body).await;
+            Err(fault)
         }
         Ok(read) => read,
     }
 }
 
+/// Reads what is left of the body of a refused request and drops it, within limits of size and time.
+pub async fn discard_body<B: hyper::body::Body + Unpin>(mut body: B) {
+    use http_body_util::BodyExt;
+    use hyper::body::Buf;
+    let discard = async {
+        let mut bytes = 0;
+        while let Some(Ok(frame)) = body.frame().await
+            && bytes < DISCARDED_BYTES
+        {
+            bytes += frame.data_ref().map_or(0, Buf::remaining);
+        }
+    };
+    let _ = timeout(DISCARD_TIME, discard).await;
+}
+
 async fn read_pieces<B>(
-    body: B,
+    mut body: Pin<&mut B>,
     limit: usize,
     budget: &MemoryBudget,
 ) -> Result<(Bytes, Option<Reservation>), BodyFault>
@@ -354,7 +378,6 @@ where
 {
     use http_body_util::BodyExt;
     use hyper::body::Buf;
-    let mut body = std::pin::pin!(body);
     let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
     let mut memory: Option<Reservation> = None;
     loop {

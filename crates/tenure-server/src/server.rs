@@ -36,7 +36,7 @@ use tenure_http::{
     Response, ResponseBody,
     compression::{accepts_gzip, compress},
     impersonation::impersonated_user,
-    listener::{BodyFault, Handler, read_body, read_body_within},
+    listener::{BodyFault, Handler, discard_body, read_body_within},
     metrics, request_guard,
 };
 use tenure_meta::{ApiError, Reason};
@@ -47,9 +47,6 @@ use tenure_value::Text;
 pub const BODY_BYTES: usize = 3 * 1024 * 1024;
 /// How long a body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
-/// How much of the body of a refused request is read, so that its connection can be used again.
-const UNREAD_BYTES: usize = 256 * 1024;
-const UNREAD_TIME: Duration = Duration::from_secs(1);
 /// How long a request other than a watch may take.
 const REQUEST_TIME: Duration = Duration::from_secs(60);
 
@@ -304,8 +301,7 @@ impl Server {
         let outcome = self.handle_parts(head, &mut incoming, seen).await;
         let is_refused = outcome.is_err();
         if let Some(unread) = incoming.filter(|_| is_refused) {
-            // The connection can carry the next request only if this one has been read to its end.
-            let _ = read_body(unread, UNREAD_BYTES, UNREAD_TIME).await;
+            discard_body(std::pin::pin!(unread)).await;
         }
         outcome
     }
