@@ -68,14 +68,14 @@ impl Behavior {
     /// Returns each difference by its heading in the documentation, and whether it is on.
     pub const fn differences(&self) -> [(&'static str, bool); 8] {
         [
-            ("Equal zeros are shared", self.shared_zeros),
-            ("What is emptied is empty, not null", self.emptied_parts_stay),
-            ("A removed version does not stand in the way", self.removed_versions_dropped),
-            ("Atomic becomes granular", self.atomic_to_granular),
-            ("No stump of a shared item", self.incomplete_items_removed),
-            ("A null key stands for its default", self.null_keys_are_defaults),
+            ("Equal zero values are shared", self.shared_zeros),
+            ("Emptied fields are empty, not null", self.emptied_parts_stay),
+            ("Entries at removed versions are dropped", self.removed_versions_dropped),
+            ("Owners of atomic values own the parts when the type becomes granular", self.atomic_to_granular),
+            ("Incomplete remains of an item are removed", self.incomplete_items_removed),
+            ("Null list keys match their default", self.null_keys_are_defaults),
             ("Managers survive writes at another version", self.managers_survive_versions),
-            ("A changed discriminator clears the former member", self.former_members_cleared),
+            ("A changed discriminator clears the previous member", self.former_members_cleared),
         ]
     }
 }

@@ -49,10 +49,10 @@ impl Behavior {
     pub const fn differences(&self) -> [(&'static str, bool); 5] {
         [
             ("Lists that cannot be applied are refused", self.reject_unappliable_lists),
-            ("A change of merging is announced", self.announce_merge_changes),
+            ("Changed list merging is announced", self.announce_merge_changes),
             ("A wrong type is reported once", self.report_wrong_types_once),
-            ("A null that is listed is allowed", self.allow_listed_nulls),
-            ("Bounds with fractions hold for whole numbers", self.exact_bounds),
+            ("Null is allowed where the enum lists it", self.allow_listed_nulls),
+            ("Fractional bounds apply to whole numbers", self.exact_bounds),
         ]
     }
 }

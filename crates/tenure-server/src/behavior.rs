@@ -67,13 +67,13 @@ impl Behavior {
     /// Returns each difference outside of strategic merge patches by its heading in the documentation, and whether it is on.
     pub fn differences(&self) -> Vec<(&'static str, bool)> {
         let own = [
-            ("A value that someone else's entry has is a conflict", self.duplicate_values_are_conflicts),
-            ("Custom resources are patched by their list keys", self.patch_custom_resources),
-            ("A deletion heeds query and body", self.merge_delete_options),
-            ("A time alone is no write", self.ignore_time_changes),
-            ("A revision can be labelled", self.label_revisions),
-            ("A binding has a manager", self.own_bindings),
-            ("A pod of several budgets", self.conflicting_budgets_are_conflicts),
+            ("Duplicates of another owner's entry are conflicts", self.duplicate_values_are_conflicts),
+            ("Strategic merge patch works on custom resources", self.patch_custom_resources),
+            ("Delete reads options from query and body", self.merge_delete_options),
+            ("A changed timestamp alone is not written", self.ignore_time_changes),
+            ("ControllerRevisions can be labelled", self.label_revisions),
+            ("Bindings have a field manager", self.own_bindings),
+            ("Eviction under several disruption budgets is a conflict", self.conflicting_budgets_are_conflicts),
         ];
         let ownership = self.ownership.differences();
         let custom_resources = self.custom_resources.differences();

@@ -21,7 +21,7 @@ class HandoverView extends HTMLElement {
     this.abort = new AbortController();
     this.undoList = h("section", { class: "card", "aria-label": "Steps that can be undone" });
     if (this.parts.length !== 4) {
-      fill(this, h("h1", null, "Hand over"), emptyState("Choose an object first", "Open an object and choose “Hand over”. The steps of this session can be undone here.", h("a", { class: "button", href: "/ui/objects" }, "Objects")), this.undoList);
+      fill(this, h("h1", null, "Hand over"), emptyState("Choose an object first", "Open an object and choose “Hand over”. Until you sign out, what you do can be undone here.", h("a", { class: "button", href: "/ui/objects" }, "Objects")), this.undoList);
       return this.drawUndo();
     }
     this.object = objectOf(this.parts);
@@ -158,7 +158,7 @@ class HandoverView extends HTMLElement {
       }
     };
     fill(this.undoList, h("h2", null, "Undo"), problem, steps.length === 0
-      ? h("p", { class: "muted" }, "What you do here can be undone while this session lasts.")
+      ? h("p", { class: "muted" }, "What you do here can be undone until you sign out.")
       : h("ul", { class: "steps" }, steps.map((step) => h("li", null, h("span", null, sentence(step.title)),
         h("button", { type: "button", class: "button", onclick: () => download(`tenure-undo-${step.id}.json`, JSON.stringify(step.file, null, 2)) }, "Save undo file"),
         h("button", { type: "button", class: "button", onclick: () => undo(step, false) }, "Undo")))));

@@ -2,7 +2,7 @@
 //! itself in `caBundle`, whoever signed it.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use std::{error::Error as StdError, fs, io, sync::Arc};
+use std::{error::Error as StdError, io, sync::Arc};
 use tokio_rustls::rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
     client::{
@@ -15,14 +15,6 @@ use tokio_rustls::rustls::{
     server::ParsedCertificate,
 };
 
-/// The files in which systems keep the certificates they trust.
-const SYSTEM_CERTIFICATES: [&str; 4] = [
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-];
-
 /// The error for a webhook whose certificate no authority in `caBundle` signed.
 const UNKNOWN_AUTHORITY: &str = "certificate signed by unknown authority: set caBundle to that certificate, or to the one \
                                  of the authority that signed it, as base64 of PEM";
@@ -30,12 +22,14 @@ const UNKNOWN_AUTHORITY: &str = "certificate signed by unknown authority: set ca
 /// Returns the TLS configuration that trusts the given certificates, PEM as base64, or those of the system if none are
 /// given.
 pub(super) fn client_config(ca_bundle: &str) -> Result<ClientConfig, String> {
-    let pem = match ca_bundle {
-        "" => SYSTEM_CERTIFICATES.iter().find_map(|place| fs::read(place).ok()).unwrap_or_default(),
-        given => STANDARD.decode(given).map_err(|error| format!("caBundle is not valid base64: {error}"))?,
+    let certificates = match ca_bundle {
+        "" => rustls_native_certs::load_native_certs().certs,
+        given => {
+            let pem =
+                STANDARD.decode(given).map_err(|error| format!("caBundle is not valid base64: {error}"))?;
+            CertificateDer::pem_slice_iter(&pem).filter_map(Result::ok).collect()
+        }
     };
-    let certificates: Vec<CertificateDer<'static>> =
-        CertificateDer::pem_slice_iter(&pem).filter_map(Result::ok).collect();
     let mut roots = RootCertStore::empty();
     let (added, _) = roots.add_parsable_certificates(certificates.iter().cloned());
     if added == 0 {

@@ -428,7 +428,7 @@ fn with(object: &Value, names: &[&str], value: &Value) -> Value {
 fn better(answer: &Value, made: &Value) -> Option<&'static str> {
     let message = answer.get("message").and_then(Value::as_str).unwrap_or_default();
     if message.starts_with("request to convert CR to an invalid group/version") {
-        return Some("A removed version does not stand in the way");
+        return Some("Entries at removed versions are dropped");
     }
     let causes = answer.at(["details", "causes"])?.as_array()?;
     let nulls = causes.iter().filter(|cause| {
@@ -439,7 +439,7 @@ fn better(answer: &Value, made: &Value) -> Option<&'static str> {
         made.at(path.split('.')).is_some_and(Value::is_null)
     };
     let nulls: Vec<bool> = nulls.map(ours_is_null).collect();
-    (!nulls.is_empty() && !nulls.contains(&true)).then_some("What is emptied is empty, not null")
+    (!nulls.is_empty() && !nulls.contains(&true)).then_some("Emptied fields are empty, not null")
 }
 
 /// Recordings have UID for any uid.

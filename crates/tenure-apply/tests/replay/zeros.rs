@@ -9,7 +9,7 @@ use tenure_schema::TypeRef;
 use tenure_value::Value;
 
 /// The name of the difference.
-pub const ENTRY: &str = "Equal zeros are shared";
+pub const ENTRY: &str = "Equal zero values are shared";
 
 /// Returns the paths that other appliers own, that are absent from the object, and that the configuration
 /// sets to a zero.

@@ -19,7 +19,7 @@ pub struct Waiver {
 
 pub const WAIVERS: &[Waiver] = &[
     Waiver {
-        entry: "An order of nothing orders nothing",
+        entry: "Orders of an empty list are ignored",
         shows: patching::nothing_to_order,
         promise: patching::order_ignored,
     },
@@ -29,7 +29,7 @@ pub const WAIVERS: &[Waiver] = &[
         promise: patching::large_integers_kept,
     },
     Waiver {
-        entry: "A null merge key is an error",
+        entry: "Null merge keys are errors",
         shows: patching::null_merge_key,
         promise: patching::null_key_refused,
     },
@@ -39,58 +39,58 @@ pub const WAIVERS: &[Waiver] = &[
         promise: patching::is_an_error,
     },
     Waiver {
-        entry: "`$patch: replace` in an entry replaces the entry",
+        entry: "`$patch: replace` in an entry replaces that entry",
         shows: patching::replaced_entry,
         promise: patching::entry_replaced,
     },
     Waiver {
-        entry: "Entries that share a key survive",
+        entry: "Entries with duplicate keys are kept",
         shows: calculating::shared_keys,
         promise: calculating::survivors,
     },
     Waiver {
-        entry: "An unknown word of a directive is an error everywhere",
+        entry: "Unknown directive values are errors everywhere",
         shows: patching::unknown_word,
         promise: patching::unknown_word_refused,
     },
-    Waiver { entry: "A deleted map is gone", shows: patching::deleted_map_left, promise: patching::repaired },
+    Waiver { entry: "Deleted maps are removed", shows: patching::deleted_map_left, promise: patching::repaired },
     Waiver {
         entry: "Directives and nulls are never stored",
         shows: patching::leaks,
         promise: patching::repaired,
     },
     Waiver {
-        entry: "A null key that could mean several entries",
+        entry: "Ambiguous null keys are errors",
         shows: patching::doubtful_null_key,
         promise: patching::is_an_error,
     },
     Waiver {
-        entry: "Every reorder of a set is noticed",
+        entry: "Reordered sets produce a patch",
         shows: calculating::unnoticed_order,
         promise: calculating::leads_there,
     },
     Waiver {
-        entry: "A repeated item of a set is united",
+        entry: "Duplicate set items are merged",
         shows: calculating::repeated_items,
         promise: calculating::leads_there,
     },
     Waiver {
-        entry: "One member of a union excludes the others",
+        entry: "Setting a union member clears the others",
         shows: calculating::two_members,
         promise: calculating::one_member,
     },
     Waiver {
-        entry: "The same deletion on both sides is no conflict",
+        entry: "Equal deletions do not conflict",
         shows: calculating::same_deletion,
         promise: calculating::no_internal_error,
     },
     Waiver {
-        entry: "A removed map stays for those who added to it",
+        entry: "Removed maps keep what others added",
         shows: calculating::removed_map,
         promise: calculating::additions_stay,
     },
     Waiver {
-        entry: "Looking for conflicts reorders nothing",
+        entry: "Conflict checks do not reorder lists",
         shows: calculating::reordered_by_comparing,
         promise: calculating::as_overwriting,
     },
