@@ -91,7 +91,7 @@ fn check_node(schema: &Value, node: Option<&Node>, path: &FieldPath<'_>, errors:
 
 fn check_values(from: &Object, path: &FieldPath<'_>, errors: &mut FieldErrors) {
     if let Some(pattern) = from.get("pattern").and_then(Value::as_str)
-        && let Some(why) = Pattern::fault(pattern)
+        && let Err(why) = Pattern::check(pattern)
     {
         let detail = format!("must be a valid regular expression, but isn't: {why}");
         errors.push(FieldError::invalid(path.field("pattern"), &pattern.into(), &detail));
