@@ -133,7 +133,7 @@ impl ConnectOptions {
 }
 
 impl Config {
-    fn new(server: Uri) -> Config {
+    pub fn new(server: Uri) -> Config {
         Config {
             server,
             namespace: DEFAULT_NAMESPACE.to_owned(),

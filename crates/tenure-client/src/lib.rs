@@ -6,6 +6,7 @@
 //! - [`Cluster::page`] and [`Cluster::watch`] read the objects of a kind page by page and follow their changes.
 //! - [`Draft`] is a manifest for a server; [`plan`] and [`apply`] show and carry out a server-side apply of it.
 //! - [`hand_over`] and [`undo`] move ownership without changing values.
+//! - [`WebClient`] reads documents of other servers over HTTPS.
 //!
 //! What only computes is in `tenure-ownership`; this crate does not know files of manifests, terminals or command lines.
 
@@ -24,6 +25,7 @@ mod response;
 mod select;
 mod tls;
 mod watch;
+mod web;
 
 pub use apply::{Draft, Mode, apply, plan};
 pub use cluster::{APPLY_PATCH, Cluster, JSON_PATCH, REQUESTS_AT_ONCE};
@@ -34,3 +36,4 @@ pub use resource::{Resource, Scope, escaped};
 pub use response::Response;
 pub use select::{Found, Page, Selection};
 pub use watch::{Event, Watch};
+pub use web::{WebClient, WebError, WebResponse};
