@@ -1,7 +1,8 @@
 //! The chain of admission plugins in the order of kube-apiserver.
 
 use crate::{
-    AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, ResourceAction, plugins,
+    AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, PluginConfiguration,
+    ResourceAction, plugins,
 };
 use tenure_meta::ApiError;
 
@@ -19,19 +20,19 @@ struct Plugin {
 
 /// Where a plugin runs.
 enum Runs {
-    /// In the chain.
-    InChain(&'static dyn AdmissionPlugin),
+    /// In the chain; the function makes the plugin.
+    InChain(fn(&PluginConfiguration) -> Box<dyn AdmissionPlugin>),
     /// In the commit of a write, since it must hold in the same transaction.
     InCommit,
     /// Always: the server relies on it, or it is among the rules of the built-in kinds.
     Always,
 }
 
-const fn on(name: &'static str, plugin: &'static dyn AdmissionPlugin) -> Plugin {
+const fn on(name: &'static str, plugin: fn(&PluginConfiguration) -> Box<dyn AdmissionPlugin>) -> Plugin {
     Plugin { name, is_default: true, runs: Runs::InChain(plugin) }
 }
 
-const fn off(name: &'static str, plugin: &'static dyn AdmissionPlugin) -> Plugin {
+const fn off(name: &'static str, plugin: fn(&PluginConfiguration) -> Box<dyn AdmissionPlugin>) -> Plugin {
     Plugin { name, is_default: false, runs: Runs::InChain(plugin) }
 }
 
@@ -42,26 +43,26 @@ const fn always(name: &'static str) -> Plugin {
 /// The plugins in the order in which they run. A further plugin is a row here.
 const PLUGINS: [Plugin; 22] = [
     always("NamespaceLifecycle"),
-    on("LimitRanger", &plugins::LimitRanger),
-    off("ServiceAccount", &plugins::ServiceAccount),
+    on("LimitRanger", |_| Box::new(plugins::LimitRanger)),
+    off("ServiceAccount", |_| Box::new(plugins::ServiceAccount)),
     always("TaintNodesByCondition"),
-    on("PodSecurity", &plugins::PodSecurity),
-    on("Priority", &plugins::Priority),
+    on("PodSecurity", |config| Box::new(plugins::PodSecurity(config.pod_security.clone()))),
+    on("Priority", |_| Box::new(plugins::Priority)),
     always("DefaultTolerationSeconds"),
-    off("ExtendedResourceToleration", &plugins::ExtendedResourceToleration),
-    on("DefaultStorageClass", &plugins::DefaultStorageClass),
+    off("ExtendedResourceToleration", |_| Box::new(plugins::ExtendedResourceToleration)),
+    on("DefaultStorageClass", |_| Box::new(plugins::DefaultStorageClass)),
     always("StorageObjectInUseProtection"),
-    on("PersistentVolumeClaimResize", &plugins::PersistentVolumeClaimResize),
-    on("RuntimeClass", &plugins::RuntimeClass),
-    on("CertificateApproval", &plugins::CertificateApproval),
-    on("CertificateSigning", &plugins::CertificateSigning),
-    on("ClusterTrustBundleAttest", &plugins::ClusterTrustBundleAttest),
-    on("CertificateSubjectRestriction", &plugins::CertificateSubjectRestriction),
-    on("DefaultIngressClass", &plugins::DefaultIngressClass),
-    on("MutatingAdmissionPolicy", &plugins::MutatingAdmissionPolicy),
-    on("MutatingAdmissionWebhook", &plugins::MutatingAdmissionWebhook),
-    on("ValidatingAdmissionPolicy", &plugins::ValidatingAdmissionPolicy),
-    on("ValidatingAdmissionWebhook", &plugins::ValidatingAdmissionWebhook),
+    on("PersistentVolumeClaimResize", |_| Box::new(plugins::PersistentVolumeClaimResize)),
+    on("RuntimeClass", |_| Box::new(plugins::RuntimeClass)),
+    on("CertificateApproval", |_| Box::new(plugins::CertificateApproval)),
+    on("CertificateSigning", |_| Box::new(plugins::CertificateSigning)),
+    on("ClusterTrustBundleAttest", |_| Box::new(plugins::ClusterTrustBundleAttest)),
+    on("CertificateSubjectRestriction", |_| Box::new(plugins::CertificateSubjectRestriction)),
+    on("DefaultIngressClass", |_| Box::new(plugins::DefaultIngressClass)),
+    on("MutatingAdmissionPolicy", |_| Box::new(plugins::MutatingAdmissionPolicy)),
+    on("MutatingAdmissionWebhook", |_| Box::new(plugins::MutatingAdmissionWebhook)),
+    on("ValidatingAdmissionPolicy", |_| Box::new(plugins::ValidatingAdmissionPolicy)),
+    on("ValidatingAdmissionWebhook", |_| Box::new(plugins::ValidatingAdmissionWebhook)),
     Plugin { name: RESOURCE_QUOTA, is_default: true, runs: Runs::InCommit },
 ];
 
@@ -107,19 +108,27 @@ pub enum AdmissionError {
 
 /// The admission plugins that run, in order.
 pub struct AdmissionChain {
-    plugins: Vec<&'static dyn AdmissionPlugin>,
+    plugins: Vec<Box<dyn AdmissionPlugin>>,
     charges_quotas: bool,
 }
 
 impl Default for AdmissionChain {
     fn default() -> AdmissionChain {
-        AdmissionChain::of(|plugin| plugin.is_default)
+        AdmissionChain::of(|plugin| plugin.is_default, &PluginConfiguration::default())
     }
 }
 
 impl AdmissionChain {
     /// Creates a chain of the selected plugins.
     pub fn new(selection: &PluginSelection) -> Result<AdmissionChain, AdmissionError> {
+        AdmissionChain::configured(selection, &PluginConfiguration::default())
+    }
+
+    /// Creates a chain of the selected plugins with their configurations.
+    pub fn configured(
+        selection: &PluginSelection,
+        configuration: &PluginConfiguration,
+    ) -> Result<AdmissionChain, AdmissionError> {
         for name in selection.enabled.iter().chain(&selection.disabled) {
             if !plugin_names().any(|known| known == name) {
                 return Err(AdmissionError::UnknownPlugin { name: name.clone() });
@@ -134,16 +143,17 @@ impl AdmissionChain {
         if let Some(required) = PLUGINS.iter().find(is_required) {
             return Err(AdmissionError::Required { name: required.name.into() });
         }
-        Ok(AdmissionChain::of(|plugin| {
+        let is_enabled = |plugin: &Plugin| {
             names(&selection.enabled, plugin.name)
                 || plugin.is_default && !names(&selection.disabled, plugin.name)
-        }))
+        };
+        Ok(AdmissionChain::of(is_enabled, configuration))
     }
 
-    fn of(is_enabled: impl Fn(&Plugin) -> bool) -> AdmissionChain {
+    fn of(is_enabled: impl Fn(&Plugin) -> bool, configuration: &PluginConfiguration) -> AdmissionChain {
         let enabled = || PLUGINS.iter().filter(|plugin| is_enabled(plugin));
         let plugins = enabled().filter_map(|plugin| match plugin.runs {
-            Runs::InChain(plugin) => Some(plugin),
+            Runs::InChain(make) => Some(make(configuration)),
             Runs::InCommit | Runs::Always => None,
         });
         AdmissionChain {

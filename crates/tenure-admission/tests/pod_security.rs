@@ -129,7 +129,7 @@ fn labels_choose_levels() {
         ),
     ];
     for (labels, expected, errors) in cases {
-        let (policy, found) = Policy::of_labels(Some(&document(labels)));
+        let (policy, found) = Policy::of_labels(Some(&document(labels)), Policy::default());
         assert_eq!(format!("{} {} {}", policy.enforce, policy.audit, policy.warn), expected, "{labels}");
         let found: Vec<String> =
             found.iter().map(|error| format!("{}: {}", error.label, error.message)).collect();

@@ -151,11 +151,11 @@ impl Review<'_> {
         self.attributes.old_object = old_object;
         self.decide = self.admission.authorizer.decide_for(&request.user);
         self.audit = request.audit.clone();
+        self.attributes.user = request.user.to_value();
         if !self.is_dynamic {
             return Ok(self);
         }
         let Admission { objects, .. } = self.admission;
-        self.attributes.user = request.user.to_value();
         self.attributes.options = options;
         let is_new = self.attributes.operation == Operation::Create
             && self.attributes.subresource.is_empty()

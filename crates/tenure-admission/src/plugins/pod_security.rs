@@ -1,10 +1,14 @@
 //! PodSecurity: refuses pods that break the level that their namespace enforces, and warns about pods and workloads that
-//! break the level it warns of. The levels come from labels of the namespace, which must be valid.
+//! break the level it warns of. The levels come from labels of the namespace, which must be valid, or else from the
+//! configuration of the plugin, which also says who is exempt.
 
 use super::{items, meta_text, text};
 use crate::{
     AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Operation, ResourceAction,
-    pod_security::{LABEL_PREFIX, LabelError, Level, Policy, PolicyLevel, Violation, describe, violations},
+    pod_security::{
+        LABEL_PREFIX, LabelError, Level, PodSecurityConfig, Policy, PolicyLevel, Violation, describe,
+        violations,
+    },
 };
 use async_trait::async_trait;
 use std::collections::{BTreeMap, HashSet};
@@ -28,7 +32,8 @@ const WORKLOADS: [(&str, &str, &[&str]); 8] = [
 ];
 
 /// Applies the Pod Security standards.
-pub(crate) struct PodSecurity;
+#[derive(Default)]
+pub(crate) struct PodSecurity(pub PodSecurityConfig);
 
 #[async_trait]
 impl AdmissionPlugin for PodSecurity {
@@ -38,7 +43,7 @@ impl AdmissionPlugin for PodSecurity {
     }
 
     fn label_prefix(&self, action: &ResourceAction<'_>) -> Option<&'static str> {
-        (!is_namespace(action)).then_some(LABEL_PREFIX)
+        (!is_namespace(action) && self.0.defaults.is_privileged()).then_some(LABEL_PREFIX)
     }
 
     async fn validate(
@@ -47,28 +52,104 @@ impl AdmissionPlugin for PodSecurity {
         context: &AdmissionContext<'_>,
     ) -> Result<(), ApiError> {
         if is_namespace(&attributes.action()) {
-            return validate_namespace(attributes, context).await;
+            return self.validate_namespace(attributes, context).await;
+        }
+        if let Some(reason) = self.exemption(attributes) {
+            annotate(attributes, "exempt", reason.into());
+            return Ok(());
         }
         let is_update = attributes.operation == Operation::Update;
         if is_pod(&attributes.action()) {
             if is_update && !is_significant_update(&attributes.old_object, &attributes.object) {
                 return Ok(());
             }
-            let policy = policy_of(attributes, context).await?;
+            let pod = attributes.object.clone();
+            if self.is_exempt_class(&pod) {
+                annotate(attributes, "exempt", "runtimeClass".into());
+                return Ok(());
+            }
+            let policy = self.policy_of(attributes, context).await?;
             annotate(attributes, "enforce-policy", policy.enforce.to_string());
-            let found = violations(policy.enforce, &attributes.object);
+            audit(attributes, &policy, &pod);
+            let found = violations(policy.enforce, &pod);
             if !found.is_empty() {
                 let why = format!("violates PodSecurity \"{}\": {}", policy.enforce, describe(&found));
                 return Err(attributes.forbidden(&why));
             }
-            let pod = attributes.object.clone();
-            report(attributes, &policy, &pod);
+            warn(attributes, &policy, &pod);
             return Ok(());
         }
         let Some(path) = template_path(&attributes.action()) else { return Ok(()) };
         if let Some(template) = attributes.object.at(path.iter().copied()).cloned() {
-            let policy = policy_of(attributes, context).await?;
-            report(attributes, &policy, &template);
+            if self.is_exempt_class(&template) {
+                annotate(attributes, "exempt", "runtimeClass".into());
+                return Ok(());
+            }
+            let policy = self.policy_of(attributes, context).await?;
+            audit(attributes, &policy, &template);
+            warn(attributes, &policy, &template);
+        }
+        Ok(())
+    }
+}
+
+impl PodSecurity {
+    /// Returns why the pods of a request are not checked.
+    fn exemption(&self, attributes: &AdmissionAttributes) -> Option<&'static str> {
+        let user = text(&attributes.user, "username");
+        if self.0.namespaces.contains(&attributes.namespace) {
+            return Some("namespace");
+        }
+        self.0.usernames.contains(user).then_some("user")
+    }
+
+    /// Whether pods of the runtime class of a pod or a template are not checked.
+    fn is_exempt_class(&self, pod: &Value) -> bool {
+        let class = pod.at(["spec", "runtimeClassName"]).and_then(Value::as_str);
+        class.is_some_and(|class| self.0.runtime_classes.contains(class))
+    }
+
+    async fn policy_of(
+        &self,
+        attributes: &AdmissionAttributes,
+        context: &AdmissionContext<'_>,
+    ) -> Result<Policy, ApiError> {
+        let namespace = context.cluster.get("v1", "Namespace", "", &attributes.namespace).await?;
+        let labels = namespace.as_ref().and_then(|namespace| namespace.at(["metadata", "labels"]));
+        Ok(Policy::of_labels(labels, self.0.defaults).0)
+    }
+
+    /// Checks the labels of a namespace, and the existing pods if it enforces a stricter level than before.
+    async fn validate_namespace(
+        &self,
+        attributes: &mut AdmissionAttributes,
+        context: &AdmissionContext<'_>,
+    ) -> Result<(), ApiError> {
+        let read =
+            |namespace: &Value| Policy::of_labels(namespace.at(["metadata", "labels"]), self.0.defaults);
+        let (policy, errors) = read(&attributes.object);
+        let (old, old_errors) = read(&attributes.old_object);
+        let is_update = attributes.operation == Operation::Update;
+        // An update that leaves wrong labels as they are is accepted.
+        if !errors.is_empty() && (!is_update || errors != old_errors) {
+            let causes = errors.iter().map(|error| label_error(error).cause()).collect();
+            return Err(ApiError::invalid("", "Namespace", &attributes.name, causes));
+        }
+        let (old, new) = (old.enforce, policy.enforce);
+        let is_relaxed = new.version == old.version && new.level <= old.level;
+        let is_checked = is_update && new != old && new.level != Level::Privileged && !is_relaxed;
+        if self.0.namespaces.contains(&attributes.name) {
+            let labels = attributes.object.at(["metadata", "labels"]);
+            let ignored = policy.ignored(labels, &self.0.defaults).filter(|_| is_checked || !is_update);
+            attributes.warnings.extend(ignored.map(|ignored| {
+                let name = &attributes.name;
+                format!("namespace \"{name}\" is exempt from Pod Security, and the policy ({ignored}) will be ignored")
+            }));
+        } else if is_checked {
+            let mut pods = context.cluster.list("v1", "Pod", &attributes.name).await?;
+            pods.retain(|pod| !self.is_exempt_class(pod));
+            let warnings = pod_warnings(&attributes.name, new, &pods);
+            attributes.warnings.extend(warnings);
         }
         Ok(())
     }
@@ -88,26 +169,21 @@ fn template_path(action: &ResourceAction<'_>) -> Option<&'static [&'static str]>
     action.subresource.is_empty().then_some(row.2)
 }
 
-async fn policy_of(
-    attributes: &AdmissionAttributes,
-    context: &AdmissionContext<'_>,
-) -> Result<Policy, ApiError> {
-    let namespace = context.cluster.get("v1", "Namespace", "", &attributes.namespace).await?;
-    let labels = namespace.as_ref().and_then(|namespace| namespace.at(["metadata", "labels"]));
-    Ok(Policy::of_labels(labels).0)
-}
-
-/// Warns about what in a pod breaks the level that the namespace warns of, and records in the audit event what breaks the
-/// level that it audits.
-fn report(attributes: &mut AdmissionAttributes, policy: &Policy, pod: &Value) {
-    let describe = |level: PolicyLevel| {
-        let found = violations(level, pod);
-        (!found.is_empty()).then(|| format!("would violate PodSecurity \"{level}\": {}", describe(&found)))
-    };
-    attributes.warnings.extend(describe(policy.warn));
-    if let Some(violated) = describe(policy.audit) {
+/// Records in the audit event what breaks the level that the namespace audits.
+fn audit(attributes: &mut AdmissionAttributes, policy: &Policy, pod: &Value) {
+    if let Some(violated) = violation(policy.audit, pod) {
         annotate(attributes, "audit-violations", violated);
     }
+}
+
+/// Warns about what in a pod breaks the level that the namespace warns of.
+fn warn(attributes: &mut AdmissionAttributes, policy: &Policy, pod: &Value) {
+    attributes.warnings.extend(violation(policy.warn, pod));
+}
+
+fn violation(level: PolicyLevel, pod: &Value) -> Option<String> {
+    let found = violations(level, pod);
+    (!found.is_empty()).then(|| format!("would violate PodSecurity \"{level}\": {}", describe(&found)))
 }
 
 /// Annotates the audit event.
@@ -129,30 +205,6 @@ fn is_significant_update(old: &Value, new: &Value) -> bool {
     };
     let before = ephemeral(old);
     ephemeral(new).iter().any(|(name, image)| before.get(name) != Some(image))
-}
-
-/// Checks the labels of a namespace, and the existing pods if it enforces a stricter level than before.
-async fn validate_namespace(
-    attributes: &mut AdmissionAttributes,
-    context: &AdmissionContext<'_>,
-) -> Result<(), ApiError> {
-    let read = |namespace: &Value| Policy::of_labels(namespace.at(["metadata", "labels"]));
-    let (new, errors) = read(&attributes.object);
-    let (old, old_errors) = read(&attributes.old_object);
-    let is_update = attributes.operation == Operation::Update;
-    // An update that leaves wrong labels as they are is accepted.
-    if !errors.is_empty() && (!is_update || errors != old_errors) {
-        let causes = errors.iter().map(|error| label_error(error).cause()).collect();
-        return Err(ApiError::invalid("", "Namespace", &attributes.name, causes));
-    }
-    let (old, new) = (old.enforce, new.enforce);
-    let is_relaxed = new.version == old.version && new.level <= old.level;
-    if is_update && new != old && new.level != Level::Privileged && !is_relaxed {
-        let pods = context.cluster.list("v1", "Pod", &attributes.name).await?;
-        let warnings = pod_warnings(&attributes.name, new, &pods);
-        attributes.warnings.extend(warnings);
-    }
-    Ok(())
 }
 
 fn label_error(error: &LabelError) -> FieldError {
@@ -301,7 +353,11 @@ mod tests {
             (action("", "namespaces", ""), true),
             (action("", "configmaps", ""), false),
         ] {
-            assert_eq!(PodSecurity.handles(&action, &AdmissionConfig::default()), expected, "{action:?}");
+            assert_eq!(
+                PodSecurity::default().handles(&action, &AdmissionConfig::default()),
+                expected,
+                "{action:?}"
+            );
         }
     }
 }

@@ -3,9 +3,11 @@
 //! The checks are a table by level and version of the standard; each looks at the whole pod and returns one violation.
 
 mod checks;
+mod config;
 mod namespace;
 
 pub use checks::{Violation, violations};
+pub use config::PodSecurityConfig;
 pub use namespace::{LABEL_PREFIX, LabelError, Policy, PolicyLevel};
 
 use std::fmt;
@@ -22,6 +24,11 @@ pub enum Level {
 }
 
 impl Level {
+    /// Returns the level of a name in labels.
+    pub fn of_name(name: &str) -> Option<Level> {
+        [Level::Privileged, Level::Baseline, Level::Restricted].into_iter().find(|level| level.name() == name)
+    }
+
     /// The name of the level in labels.
     pub fn name(self) -> &'static str {
         match self {

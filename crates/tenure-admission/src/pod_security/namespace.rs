@@ -22,8 +22,15 @@ impl fmt::Display for PolicyLevel {
     }
 }
 
+impl PolicyLevel {
+    /// Whether two levels ask for the same: versions of `privileged` do not differ.
+    fn is_equivalent(&self, other: &PolicyLevel) -> bool {
+        self.level == other.level && (self.version == other.version || self.level == Level::Privileged)
+    }
+}
+
 /// What a namespace asks for: pods beyond `enforce` are refused, those beyond `audit` and `warn` are reported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     /// Refuse.
     pub enforce: PolicyLevel,
@@ -45,9 +52,9 @@ pub struct LabelError {
 }
 
 impl Policy {
-    /// Reads the labels of a namespace. A level to enforce that cannot be read is the strictest, one to report is none;
-    /// the errors are returned too.
-    pub fn of_labels(labels: Option<&Value>) -> (Policy, Vec<LabelError>) {
+    /// Reads the labels of a namespace; what they do not set is as in `defaults`. A level to enforce that cannot be read is
+    /// the strictest, one to report is none; the errors are returned too.
+    pub fn of_labels(labels: Option<&Value>, defaults: Policy) -> (Policy, Vec<LabelError>) {
         let mut errors = Vec::new();
         let label = |mode: &str, suffix: &str| -> Option<(String, String)> {
             let key = format!("{LABEL_PREFIX}{mode}{suffix}");
@@ -56,8 +63,7 @@ impl Policy {
         };
         let mut read = |mode: &str, unreadable: Level| -> (Option<Level>, Option<Version>) {
             let level = label(mode, "").map(|(label, value)| {
-                let levels = [Level::Privileged, Level::Baseline, Level::Restricted];
-                levels.into_iter().find(|level| level.name() == value).unwrap_or_else(|| {
+                Level::of_name(&value).unwrap_or_else(|| {
                     let message = "must be one of privileged, baseline, restricted";
                     errors.push(LabelError { label, value, message });
                     unreadable
@@ -71,26 +77,51 @@ impl Policy {
             });
             (level, version)
         };
-        let of = |(level, version): (Option<Level>, Option<Version>)| PolicyLevel {
-            level: level.unwrap_or(Level::Privileged),
-            version: version.unwrap_or(Version::Latest),
+        let of = |(level, version): (Option<Level>, Option<Version>), default: PolicyLevel| PolicyLevel {
+            level: level.unwrap_or(default.level),
+            version: version.unwrap_or(default.version),
         };
-        let enforce = of(read("enforce", Level::Restricted));
-        let audit = of(read("audit", Level::Privileged));
+        let enforce = of(read("enforce", Level::Restricted), defaults.enforce);
+        let audit = of(read("audit", Level::Privileged), defaults.audit);
         let (warn_level, warn_version) = read("warn", Level::Privileged);
         let is_enforced = label("enforce", "").is_some_and(|(_, value)| enforce.level.name() == value);
         // A namespace that enforces a level also warns of it, unless it says otherwise.
         let warn = match warn_level {
-            None if is_enforced && enforce.level > Level::Privileged => {
+            None if is_enforced && enforce.level > defaults.warn.level => {
                 PolicyLevel { level: enforce.level, version: warn_version.unwrap_or(enforce.version) }
             }
-            level => of((level, warn_version)),
+            level => of((level, warn_version), defaults.warn),
         };
         (Policy { enforce, audit, warn }, errors)
     }
+
+    /// Returns each mode with its name.
+    fn modes(&self) -> [(&'static str, PolicyLevel); 3] {
+        [("enforce", self.enforce), ("audit", self.audit), ("warn", self.warn)]
+    }
+
+    /// Whether everything is allowed and nothing reported.
+    pub fn is_privileged(&self) -> bool {
+        self.modes().iter().all(|(_, of)| of.level == Level::Privileged)
+    }
+
+    /// Returns what the labels of an exempt namespace ask for in vain, such as `enforce=baseline:latest`; `None` if they
+    /// ask for nothing that the defaults do not.
+    pub fn ignored(&self, labels: Option<&Value>, defaults: &Policy) -> Option<String> {
+        let mut pairs = self.modes().into_iter().zip(defaults.modes());
+        if self.is_privileged() || pairs.all(|((_, own), (_, default))| own.is_equivalent(&default)) {
+            return None;
+        }
+        let has = |key: String| labels.is_some_and(|labels| labels.get(&key).is_some());
+        let asked = self.modes().into_iter().filter(|(mode, of)| {
+            of.level != Level::Privileged
+                && (has(format!("{LABEL_PREFIX}{mode}")) || has(format!("{LABEL_PREFIX}{mode}-version")))
+        });
+        Some(asked.map(|(mode, of)| format!("{mode}={of}")).collect::<Vec<_>>().join(", "))
+    }
 }
 
-fn parse_version(text: &str) -> Option<Version> {
+pub(super) fn parse_version(text: &str) -> Option<Version> {
     if text == "latest" {
         return Some(Version::Latest);
     }
