@@ -4,6 +4,7 @@
 use crate::{
     ClientAuthorities,
     listener::Tls,
+    machine,
     serving_certificate::{ServingCertificate, authority_params, serving_params, write_secret},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -13,7 +14,8 @@ use std::{
     net::{IpAddr, SocketAddr},
     path::{Path, PathBuf},
 };
-use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use tenure_auth::authentication::certificate_expiry;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, pem::PemObject};
 
 /// The files in the data directory.
 const AUTHORITY: &str = "ca.crt";
@@ -22,6 +24,12 @@ const TOKEN: &str = "token";
 const KUBECONFIG: &str = "kubeconfig";
 /// The shortest token that is accepted.
 const TOKEN_BYTES: usize = 16;
+/// How long before its end the certificate of the authority is made anew, with the same key. Clients that trust the old one
+/// also trust what the new one signs, and have this long to take it over.
+const AUTHORITY_RENEWAL_SECONDS: i64 = 2 * 365 * 24 * 60 * 60;
+/// The names and addresses of every server.
+const NAMES: [&str; 6] =
+    ["localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
 
 /// The credentials by which server and clients authenticate each other.
 pub struct Credentials {
@@ -52,8 +60,8 @@ impl Credentials {
             }
         };
         let authority = match read(directory, AUTHORITY)? {
-            Some(pem) => pem,
-            None => {
+            Some(pem) if !is_ending(&pem) => pem,
+            _ => {
                 let pem = authority_params()
                     .and_then(|params| params.self_signed(&key))
                     .map_err(io::Error::other)?
@@ -73,9 +81,19 @@ impl Credentials {
         let tls = tls_config(listen.ip(), key, authorities).map_err(io::Error::other)?;
         let kubeconfig = directory.join(KUBECONFIG);
         let server = format!("https://{}", reachable(listen));
-        write_secret(&kubeconfig, &kubeconfig_text(&server, Some(&authority), Some(&token)))?;
+        // A file that still leads here may have got further users and contexts since, which must not be lost.
+        let lines = [format!("server: {server}"), format!("token: {token}"), STANDARD.encode(&authority)];
+        let kept = read(directory, KUBECONFIG)?.filter(|text| lines.iter().all(|line| has_end(text, line)));
+        if kept.is_none() {
+            write_secret(&kubeconfig, &kubeconfig_text(&server, Some(&authority), Some(&token)))?;
+        }
         Ok(Credentials { authority, token, kubeconfig, tls })
     }
+}
+
+/// Whether a line of a text ends with something.
+fn has_end(text: &str, end: &str) -> bool {
+    text.lines().any(|line| line.ends_with(end))
 }
 
 /// Writes the kubeconfig of a server with plain HTTP and no token, and returns its path.
@@ -113,20 +131,38 @@ fn new_token() -> String {
     format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple())
 }
 
+/// Returns the names and addresses in the certificate of a server that listens on an address: where that stands for all
+/// addresses, those of this machine and its name.
+pub fn serving_names(listen: IpAddr) -> Vec<String> {
+    let mut names: Vec<String> = NAMES.map(String::from).into();
+    match listen.is_unspecified() {
+        true => {
+            names.extend(machine::host_name());
+            names.extend(machine::addresses().iter().map(IpAddr::to_string));
+        }
+        false => names.push(listen.to_string()),
+    }
+    let mut seen = std::collections::HashSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    names
+}
+
+/// Whether the certificate of an authority ends soon. One that cannot be read does not: the server must not replace it.
+fn is_ending(pem: &str) -> bool {
+    let certificate = CertificateDer::from_pem_slice(pem.as_bytes()).ok();
+    let end = certificate.and_then(|certificate| certificate_expiry(&certificate));
+    let now = time::OffsetDateTime::now_utc().unix_timestamp();
+    end.is_some_and(|end| end - now < AUTHORITY_RENEWAL_SECONDS)
+}
+
 fn tls_config(
     listen: IpAddr,
     authority_key: KeyPair,
     authorities: Option<ClientAuthorities>,
 ) -> Result<Tls, Box<dyn std::error::Error + Send + Sync>> {
-    let names =
-        ["localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
-    let mut names: Vec<String> = names.map(String::from).into();
-    if !listen.is_unspecified() && !listen.is_loopback() {
-        names.push(listen.to_string());
-    }
     let key = KeyPair::generate()?;
-    let certificate =
-        serving_params(names)?.signed_by(&key, &Issuer::new(authority_params()?, authority_key))?;
+    let certificate = serving_params(serving_names(listen))?
+        .signed_by(&key, &Issuer::new(authority_params()?, authority_key))?;
     let private = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
     Ok(ServingCertificate { chain: vec![certificate.der().clone()], key: private }.tls(authorities)?)
 }
@@ -181,6 +217,43 @@ mod tests {
         }
         let text = fs::read_to_string(&first.kubeconfig).unwrap();
         assert!(text.contains("https://127.0.0.1:6443") && text.contains(&first.token), "{text}");
+        // What others added is kept while the file leads to the server, and the file is written anew when it does not.
+        fs::write(&first.kubeconfig, format!("{text}# ann\n")).unwrap();
+        Credentials::open(&directory, listen, None).unwrap();
+        assert!(fs::read_to_string(&first.kubeconfig).unwrap().ends_with("# ann\n"));
+        Credentials::open(&directory, "127.0.0.1:643".parse().unwrap(), None).unwrap();
+        assert!(!fs::read_to_string(&first.kubeconfig).unwrap().contains("# ann"));
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn the_certificate_has_every_address_that_is_listened_on() {
+        let names = |listen: &str| serving_names(listen.parse().unwrap());
+        assert_eq!(names("127.0.0.1"), NAMES);
+        assert_eq!(names("10.1.2.3"), [&NAMES[..], &["10.1.2.3"]].concat());
+        for wildcard in ["0.0.0.0", "::"] {
+            let names = names(wildcard);
+            assert!(!names.iter().any(|name| name == wildcard), "{names:?}");
+            for address in machine::addresses() {
+                assert!(names.contains(&address.to_string()), "{names:?}");
+            }
+            assert!(machine::host_name().is_none_or(|name| names.contains(&name)), "{names:?}");
+        }
+    }
+
+    #[test]
+    fn an_authority_is_renewed_with_its_key_before_it_ends() {
+        let directory = directory("renewed");
+        let listen = "127.0.0.1:6443".parse().unwrap();
+        let first = Credentials::open(&directory, listen, None).unwrap();
+        assert!(!is_ending(&first.authority));
+        let key = KeyPair::from_pem(&fs::read_to_string(directory.join(AUTHORITY_KEY)).unwrap()).unwrap();
+        let mut params = authority_params().unwrap();
+        params.not_after = time::OffsetDateTime::now_utc() + time::Duration::days(30);
+        fs::write(directory.join(AUTHORITY), params.self_signed(&key).unwrap().pem()).unwrap();
+        let renewed = Credentials::open(&directory, listen, None).unwrap();
+        assert!(!is_ending(&renewed.authority));
+        assert_eq!(fs::read_to_string(directory.join(AUTHORITY)).unwrap(), renewed.authority);
         fs::remove_dir_all(directory).unwrap();
     }
 

@@ -83,9 +83,14 @@ fn create(names: Vec<String>) -> Result<(String, String), rcgen::Error> {
     Ok((certificate.pem() + &authority, key.serialize_pem()))
 }
 
+/// How long certificates last: that of an authority, which clients have to be told of, and that of a server.
+const AUTHORITY_DAYS: i64 = 10 * 365;
+const SERVER_DAYS: i64 = 365;
+
 /// Returns the certificate parameters of the authority, the same for every server.
 pub(crate) fn authority_params() -> Result<CertificateParams, rcgen::Error> {
     let mut params = CertificateParams::new(Vec::new())?;
+    lasting(&mut params, AUTHORITY_DAYS);
     params.distinguished_name.push(DnType::CommonName, "tenure-ca");
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages =
@@ -98,10 +103,15 @@ pub(crate) fn serving_params(names: Vec<String>) -> Result<CertificateParams, rc
     let mut params = CertificateParams::new(names)?;
     params.distinguished_name.push(DnType::CommonName, "tenure");
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    lasting(&mut params, SERVER_DAYS);
+    Ok(params)
+}
+
+/// Sets how long a certificate lasts; it starts a day ago, for clients whose clocks are behind.
+fn lasting(params: &mut CertificateParams, days: i64) {
     let now = time::OffsetDateTime::now_utc();
     params.not_before = now - time::Duration::days(1);
-    params.not_after = now + time::Duration::days(365);
-    Ok(params)
+    params.not_after = now + time::Duration::days(days);
 }
 
 /// Writes a file atomically, readable by its owner only.
