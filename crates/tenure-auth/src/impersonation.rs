@@ -5,10 +5,13 @@
 //! mode that last succeeded for a requester first.
 
 use crate::{Attributes, ResourceAttributes, UserInfo};
+use tenure_meta::format;
 use tenure_value::Text;
 
 const AUTHENTICATION: &str = "authentication.k8s.io";
 const NODE: &str = "system:node:";
+/// From how many groups or attributes on a permission for all of them is tried first.
+const MANY: usize = 4;
 
 /// A mode of impersonation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,12 +153,33 @@ fn check(
     if !wanted.uid.is_empty() {
         require(on(AUTHENTICATION, "uids", "", "", &wanted.uid))?;
     }
-    for name in &wanted.groups {
-        require(on(group, "groups", "", "", name))?;
+    let refuse = |attributes: Attributes, why: &str| Err(Box::new(Denied { attributes, reason: why.into() }));
+    let is_constrained = mode != Mode::Legacy;
+    if is_constrained && wanted.groups.iter().any(|name| name.is_empty()) {
+        let why = "impersonating the empty string group is not allowed";
+        return refuse(on(group, "groups", "", "", ""), why);
     }
-    for (key, values) in &wanted.extra {
-        for value in values {
-            require(on(AUTHENTICATION, "userextras", key, "", value))?;
+    // Whoever is in this group may do everything, whatever the request of the mode was limited to.
+    if is_constrained && wanted.is_in(UserInfo::MASTERS) {
+        let why = "impersonating the system:masters group is not allowed";
+        return refuse(on(group, "groups", "", "", UserInfo::MASTERS), why);
+    }
+    let is_many = is_constrained && wanted.groups.len() >= MANY;
+    if !(is_many && require(on(group, "groups", "", "", "*")).is_ok()) {
+        for name in &wanted.groups {
+            require(on(group, "groups", "", "", name))?;
+        }
+    }
+    if let Some(why) = wanted.extra.iter().find_map(extra_fault).filter(|_| is_constrained) {
+        return refuse(on(AUTHENTICATION, "userextras", "", "", ""), &why);
+    }
+    let count: usize = wanted.extra.iter().map(|(_, values)| values.len()).sum();
+    let is_many = is_constrained && (count >= MANY || wanted.extra.len() >= MANY);
+    if !(is_many && require(on(AUTHENTICATION, "userextras", "*", "", "*")).is_ok()) {
+        for (key, values) in &wanted.extra {
+            for value in values {
+                require(on(AUTHENTICATION, "userextras", key, "", value))?;
+            }
         }
     }
     let is_anonymous = user.name == UserInfo::ANONYMOUS;
@@ -164,6 +188,27 @@ fn check(
         true => user,
         false => user.with_group(UserInfo::AUTHENTICATED),
     })
+}
+
+/// Returns what keeps an attribute from being set by a constrained mode.
+fn extra_fault((key, values): &(Text, Vec<Text>)) -> Option<String> {
+    let is_prefixed = key.split_once('/').is_some_and(|(domain, path)| {
+        format::dns_subdomain(&domain.to_lowercase()).is_none() && !path.is_empty()
+    });
+    match () {
+        () if key.is_empty() => Some("impersonating the empty string key in extra is not allowed".into()),
+        () if !is_prefixed => Some(format!(
+            "impersonating an invalid key in extra is not allowed: extra.key: Invalid value: {key:?}: must be a domain-prefixed path (such as \"acme.io/foo\")"
+        )),
+        () if *key != key.to_lowercase() => {
+            Some(format!("impersonating a non-lowercase key in extra is not allowed: {key:?}"))
+        }
+        () if values.is_empty() => Some("impersonating empty values in extra is not allowed".into()),
+        () if values.iter().any(|value| value.is_empty()) => {
+            Some("impersonating the empty string value in extra is not allowed".into())
+        }
+        () => None,
+    }
 }
 
 fn with_verb(request: &Attributes, verb: String) -> Attributes {

@@ -144,7 +144,10 @@ fn no_changed_token_is_verified() {
         assert!(verify(&keys, &changed).is_err(), "byte {at}");
     }
     let (other, _) = SigningKey::generate().expect("a key");
-    assert_eq!(verify(&[other.verifying_key().clone()], &token), Err(JwtError::Signature));
+    assert_eq!(verify(&[other.verifying_key().clone()], &token), Err(JwtError::UnknownKey));
+    let mut impostor = other.verifying_key().clone();
+    impostor.id.clone_from(&key.verifying_key().id);
+    assert_eq!(verify(&[impostor], &token), Err(JwtError::Signature));
     let unsigned = format!("{}.", token.rsplit_once('.').expect("three parts").0);
     assert!(verify(&keys, &unsigned).is_err());
 }
@@ -187,9 +190,9 @@ fn a_service_account_token_stands_for_its_account() {
     );
     // Clocks may differ by a minute.
     assert!(read(&request, now + 3660).is_ok());
-    assert_eq!(read(&request, now + 3661), Err("token has expired".into()));
+    assert_eq!(read(&request, now + 3661), Err("service account token has expired".into()));
     assert!(read(&request, now - 59).is_ok());
-    assert_eq!(read(&request, now - 60), Err("token is not valid yet".into()));
+    assert_eq!(read(&request, now - 60), Err("service account token is not valid yet".into()));
     let other = TokenRequest { audiences: vec!["vault".into()], ..request.clone() };
     assert_eq!(
         read(&other, now),

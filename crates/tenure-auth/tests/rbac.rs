@@ -2,7 +2,9 @@
 
 use tenure_auth::{
     Attributes, ResourceAttributes, UserInfo,
-    rbac::{Policy, PolicyRule, Reconciled, Uncovered, bootstrap_objects, reconcile, uncovered},
+    rbac::{
+        DecisionCache, Policy, PolicyRule, Reconciled, Uncovered, bootstrap_objects, reconcile, uncovered,
+    },
 };
 use tenure_value::{Limits, Text, Value, json, yaml};
 
@@ -290,5 +292,33 @@ fn a_start_restores_what_is_missing_and_keeps_what_was_added() {
             text("case"),
             text("name")
         );
+    }
+}
+
+#[test]
+fn decisions_are_remembered_until_the_policy_changes() {
+    let cache = DecisionCache::default();
+    let mut policy = Policy::default();
+    let ann = UserInfo::new("ann").with_group("devs");
+    let asked = |name: &str| attributes(&format!("get core/pods shop {name}"));
+    let role = document(
+        "{kind: Role, metadata: {name: r, namespace: shop}, rules: [{apiGroups: [''], resources: [pods], resourceNames: [a], verbs: [get]}]}",
+    );
+    let binding = document(
+        "{kind: RoleBinding, metadata: {name: b, namespace: shop}, roleRef: {kind: Role, name: r}, subjects: [{kind: Group, name: devs}]}",
+    );
+    let mut steps: Vec<Box<dyn Fn(&mut Policy)>> = vec![Box::new(|_| {})];
+    steps.push(Box::new(move |policy| assert!(policy.insert(&binding))));
+    steps.push(Box::new(move |policy| assert!(policy.insert(&role))));
+    steps.push(Box::new(|policy| policy.remove("RoleBinding", "shop", "b")));
+    for step in steps {
+        step(&mut policy);
+        let others = [ann.clone(), UserInfo::new("ann"), UserInfo::new("bob").with_group("devs")];
+        for (user, name) in others.iter().flat_map(|user| ["a", "b"].map(|name| (user, name))) {
+            for _ in 0..2 {
+                let expected = policy.authorize(user, &asked(name));
+                assert_eq!(cache.authorize(&policy, user, &asked(name)), expected, "{user:?} {name}");
+            }
+        }
     }
 }

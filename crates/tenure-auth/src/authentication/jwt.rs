@@ -2,7 +2,7 @@
 
 use super::{KeyError, SigningKey, VerifyingKey};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL};
-use tenure_value::{Limits, Value, json};
+use tenure_value::{Limits, Text, Value, json};
 
 /// How far clocks may differ: a token counts from this long before `nbf` to this long after `exp`.
 const LEEWAY_SECONDS: i64 = 60;
@@ -20,9 +20,12 @@ pub enum JwtError {
     /// It is not a JSON Web Token at all, so that another authenticator may know it.
     #[error("not a JSON Web Token")]
     NotAToken,
-    /// No key verifies its signature.
+    /// The key that verifies it does not.
     #[error("signature is invalid")]
     Signature,
+    /// It names a key that is not among those that verify.
+    #[error("invalid signature, no keys found")]
+    UnknownKey,
     /// It is not valid any more.
     #[error("token has expired")]
     Expired,
@@ -56,12 +59,25 @@ pub fn verify(keys: &[VerifyingKey], token: &str) -> Result<Claims, JwtError> {
     let (header, signature) = (document(header)?, decode(signature)?);
     let text = |field: &str| header.get(field).and_then(Value::as_str);
     let message = &token[..token.len() - parts[2].len() - 1];
-    let candidates = keys.iter().filter(|key| text("kid").is_none_or(|id| id.is_empty() || id == key.id));
+    let mut candidates =
+        keys.iter().filter(|key| text("kid").is_none_or(|id| id.is_empty() || id == key.id)).peekable();
+    if candidates.peek().is_none() {
+        return Err(JwtError::UnknownKey);
+    }
     let mut candidates = candidates.filter(|key| text("alg") == Some(key.algorithm()));
     if !candidates.any(|key| key.verifies(message.as_bytes(), &signature)) {
         return Err(JwtError::Signature);
     }
     Ok(Claims(document(claims)?))
+}
+
+/// Returns who claims to have issued a token. The signature is not verified: the answer tells whose keys to verify it
+/// with, and nothing else.
+pub fn untrusted_issuer(token: &str) -> Option<Text> {
+    let mut parts = token.split('.').skip(1);
+    let claims = parts.next().filter(|_| token.len() <= MOST_BYTES)?;
+    let claims = json::parse(&BASE64URL.decode(claims).ok()?, &Limits::default()).ok()?;
+    claims.get("iss").and_then(Value::as_str).map(Text::from)
 }
 
 impl Claims {

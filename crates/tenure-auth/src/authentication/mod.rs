@@ -12,7 +12,7 @@ mod token_file;
 
 pub use bearer::bearer_token;
 pub use certificate::{CertificateUser, certificate_expiry, user_of_certificate};
-pub use jwt::{Claims, JwtError, sign, verify};
+pub use jwt::{Claims, JwtError, sign, untrusted_issuer, verify};
 pub use service_account::{BoundObject, ServiceAccountClaims, ServiceAccountTokenError, TokenRequest};
 pub use signing_key::{KeyError, SigningKey, VerifyingKey, jwk_set};
 pub use token_file::{TokenFile, TokenFileError};

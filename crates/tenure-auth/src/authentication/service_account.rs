@@ -93,7 +93,7 @@ pub enum ServiceAccountTokenError {
     #[error("token does not name a service account")]
     Account,
     /// Its time is over or has not come.
-    #[error(transparent)]
+    #[error("service account {0}")]
     Time(#[from] JwtError),
 }
 

@@ -5,6 +5,7 @@
 
 mod aggregation;
 mod bootstrap;
+mod decision_cache;
 mod escalation;
 mod field_rule;
 mod policy;
@@ -13,6 +14,7 @@ mod subject;
 
 pub use aggregation::aggregate_rules;
 pub use bootstrap::{Reconciled, bootstrap_objects, reconcile};
+pub use decision_cache::DecisionCache;
 pub use escalation::{Uncovered, uncovered};
 pub use field_rule::{
     FIELD_RULES_ANNOTATION, FieldPattern, FieldRule, FieldRuleError, FieldWrite, check_fields,

@@ -6,7 +6,10 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     fmt,
     ops::ControlFlow,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 use tenure_value::{Text, Value};
 
@@ -88,6 +91,8 @@ pub struct Policy {
     roles: HashMap<Text, HashMap<Text, Arc<Role>>>,
     /// Bindings by namespace; cluster role bindings are in the namespace "".
     bindings: HashMap<Text, Bindings>,
+    /// The state of the policy: no two states of any policies have the same number.
+    generation: u64,
 }
 
 /// The bindings of one namespace, by name and by subject.
@@ -101,6 +106,7 @@ struct Bindings {
 impl Policy {
     /// Takes in a new or changed object; whether it is one of the four kinds.
     pub fn insert(&mut self, object: &Value) -> bool {
+        self.generation = next_generation();
         let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
         let name = Text::from(metadata(object, "name"));
         let namespace = Text::from(match kind {
@@ -124,6 +130,7 @@ impl Policy {
 
     /// Forgets a deleted object, by its kind.
     pub fn remove(&mut self, kind: &str, namespace: &str, name: &str) {
+        self.generation = next_generation();
         match kind {
             "Role" | "ClusterRole" => {
                 if let Some(roles) = self.roles.get_mut(namespace) {
@@ -137,6 +144,11 @@ impl Policy {
             }
             _ => {}
         }
+    }
+
+    /// Returns the number of this state of the policy. What was decided in another state must be decided again.
+    pub(super) fn generation(&self) -> u64 {
+        self.generation
     }
 
     /// Decides about a request. Members of `system:masters` may do everything, without a reason.
@@ -339,6 +351,11 @@ fn aggregate(errors: &BTreeSet<String>) -> String {
         [only] => only.to_string(),
         _ => format!("[{}]", list.join(", ")),
     }
+}
+
+fn next_generation() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Relaxed) + 1
 }
 
 fn metadata<'v>(object: &'v Value, field: &str) -> &'v str {

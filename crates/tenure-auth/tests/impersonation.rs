@@ -1,0 +1,80 @@
+//! Acting as another user: which mode permits it, and what constrained modes refuse whatever the permissions are.
+
+use tenure_auth::{Attributes, ImpersonationMode, ResourceAttributes, UserInfo, impersonate};
+use tenure_value::Text;
+
+fn request() -> Attributes {
+    Attributes::Resource(ResourceAttributes {
+        verb: "get".into(),
+        resource: "pods".into(),
+        namespace: "shop".into(),
+        ..ResourceAttributes::default()
+    })
+}
+
+/// Impersonates with the permissions for all verbs that begin with a prefix.
+fn act(wanted: &UserInfo, permitted: &str) -> Result<ImpersonationMode, String> {
+    let requester = UserInfo::new("ann");
+    let authorize = |asked: &Attributes| match asked.verb().starts_with(permitted) {
+        true => Ok(()),
+        false => Err(String::new()),
+    };
+    match impersonate(&requester, wanted, &request(), None, authorize) {
+        Ok(impersonated) => Ok(impersonated.mode),
+        Err(denied) => Err(denied.attributes.denial(&requester, &denied.reason)),
+    }
+}
+
+fn with_extra(key: &str, value: &str) -> UserInfo {
+    UserInfo { extra: vec![(key.into(), vec![Text::from(value)])], ..UserInfo::new("bob") }
+}
+
+#[test]
+fn constrained_modes_refuse_what_would_lift_their_limits() {
+    let bob = UserInfo::new("bob");
+    for (wanted, why) in [
+        (bob.clone().with_group(UserInfo::MASTERS), "impersonating the system:masters group is not allowed"),
+        (bob.clone().with_group(""), "impersonating the empty string group is not allowed"),
+        (with_extra("scopes", "a"), "impersonating an invalid key in extra is not allowed"),
+        (with_extra("example.com/Scopes", "a"), "impersonating a non-lowercase key in extra is not allowed"),
+        (
+            with_extra("example.com/scopes", ""),
+            "impersonating the empty string value in extra is not allowed",
+        ),
+    ] {
+        // All verbs of the constrained modes, and not the legacy one.
+        let constrained = impersonate(&UserInfo::new("ann"), &wanted, &request(), None, |asked| {
+            if asked.verb() == "impersonate" { Err(String::new()) } else { Ok(()) }
+        });
+        let denied = constrained.unwrap_err();
+        assert!(denied.reason.contains(why), "{why}: {denied:?}");
+        // The legacy verb keeps its meaning.
+        assert_eq!(act(&wanted, "impersonate"), Ok(ImpersonationMode::Legacy), "{wanted:?}");
+    }
+    for wanted in [bob.clone(), bob.with_group("devs"), with_extra("example.com/scopes", "a")] {
+        assert_eq!(act(&wanted, "impersonate"), Ok(ImpersonationMode::UserInfo), "{wanted:?}");
+    }
+}
+
+#[test]
+fn many_groups_need_one_permission_for_all_or_one_for_each() {
+    let many = ["a", "b", "c", "d"].iter().fold(UserInfo::new("bob"), |user, group| user.with_group(*group));
+    let asked = std::cell::RefCell::new(Vec::new());
+    let ask = |permits_all: bool| {
+        asked.borrow_mut().clear();
+        impersonate(&UserInfo::new("ann"), &many, &request(), None, |attributes| {
+            if let Attributes::Resource(of) = attributes
+                && of.resource == "groups"
+            {
+                asked.borrow_mut().push(of.name.to_string());
+                return if of.name == "*" && !permits_all { Err(String::new()) } else { Ok(()) };
+            }
+            Ok(())
+        })
+        .map(|impersonated| impersonated.mode)
+    };
+    assert_eq!(ask(true), Ok(ImpersonationMode::UserInfo));
+    assert_eq!(*asked.borrow(), ["*"]);
+    assert_eq!(ask(false), Ok(ImpersonationMode::UserInfo));
+    assert_eq!(*asked.borrow(), ["*", "a", "b", "c", "d"]);
+}
