@@ -141,7 +141,8 @@ impl AuditTrail {
     fn observe(&mut self, response: &Response) {
         let code = response.code.as_u16();
         let is_resource = matches!(self.attributes, Attributes::Resource(_));
-        let shows_response = is_resource && self.selection.level == Level::RequestResponse;
+        let is_full = self.selection.level == Level::RequestResponse;
+        let shows_response = is_resource && is_full;
         // Errors, and the responses of most deletions, are a `Status`.
         let may_be_status = code >= 400 || self.method == Method::DELETE;
         let document = (shows_response || may_be_status).then(|| response_document(response)).flatten();
@@ -155,7 +156,10 @@ impl AuditTrail {
             _ if code < 400 => sent.or_else(|| parse(&self.body)),
             _ => sent,
         };
-        let document = document.filter(|_| shows_response);
+        // A path that is not a resource has no bodies, except that of a refusal.
+        let is_refusal =
+            matches!(code, 401 | 403) && self.status.as_ref().is_some_and(|of| of.error.is_some());
+        let document = document.filter(|_| shows_response || (is_full && is_refusal));
         self.bodies = match self.selection.omit_managed_fields {
             true => (reference, sent.map(without_managers), document.map(without_managers)),
             false => (reference, sent, document),

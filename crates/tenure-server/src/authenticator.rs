@@ -1,10 +1,13 @@
 //! Who makes a request: the user of a client certificate, of a bearer token, or `system:anonymous`.
 //!
-//! Bearer tokens are the administrator's, those of a token file, and those of service accounts that this server issued
-//! and whose account and bound object still exist. A token that nobody knows is a 401; a request without one is
-//! anonymous where that is enabled.
+//! Bearer tokens are the administrator's, those of a token file, those of service accounts that this server issued
+//! and whose account and bound object still exist, and those of external issuers. A token that nobody knows is a 401; a
+//! request without one is anonymous where that is enabled.
 
-use crate::token_issuer::{TokenIssuer, TokenOptions};
+use crate::{
+    token_cache::{TokenCache, TokenDigest},
+    token_issuer::{TokenIssuer, TokenOptions},
+};
 use hyper::{HeaderMap, header};
 use std::{future::Future, sync::Arc, time::Duration};
 use tenure_auth::{
@@ -18,8 +21,12 @@ use tenure_catalog::{
 };
 use tenure_http::{Authentication, ClientCertificate};
 use tenure_meta::{ApiError, Reason};
+use tenure_oidc::{AnonymousConfig, Authenticated, JwtAuthenticators};
 use tenure_store::Store;
-use tenure_value::Text;
+use tenure_value::{
+    Text,
+    time::{Precision, Timestamp},
+};
 
 /// Paths that need no credentials even where anonymous requests are refused: they tell whether the server is healthy and
 /// nothing about its contents.
@@ -30,17 +37,20 @@ const ADMINISTRATOR: &str = "admin";
 /// How users are authenticated besides the administrator.
 #[derive(Clone)]
 pub struct IdentityOptions {
-    /// Whether requests without credentials run as `system:anonymous`.
-    pub anonymous: bool,
+    /// Which requests without credentials run as `system:anonymous`.
+    pub anonymous: AnonymousConfig,
     /// Static tokens.
     pub token_file: Option<Reloadable<TokenFile>>,
     /// The issuer, the audiences and the keys of service account tokens.
     pub tokens: TokenOptions,
+    /// Tokens of external issuers.
+    pub jwt: Option<Reloadable<JwtAuthenticators>>,
 }
 
 impl Default for IdentityOptions {
     fn default() -> IdentityOptions {
-        IdentityOptions { anonymous: true, token_file: None, tokens: TokenOptions::default() }
+        let anonymous = AnonymousConfig { enabled: true, ..AnonymousConfig::default() };
+        IdentityOptions { anonymous, token_file: None, tokens: TokenOptions::default(), jwt: None }
     }
 }
 
@@ -61,15 +71,19 @@ pub(crate) enum Credential {
     Token(Text),
 }
 
+/// How many seconds an object counts after its deletion for tokens that depend on it.
+const DELETION_LEEWAY: i64 = 60;
 /// How often a token is checked while a response to it lasts.
 const RECHECK: Duration = Duration::from_secs(5);
 
 /// Authenticates requests.
 pub(crate) struct Authenticator {
     access: Authentication,
-    anonymous: bool,
+    anonymous: AnonymousConfig,
     token_file: Option<Reloadable<TokenFile>>,
     pub tokens: TokenIssuer,
+    jwt: Option<Reloadable<JwtAuthenticators>>,
+    verified: TokenCache<JwtAuthenticators, Authenticated>,
     store: Arc<dyn Store>,
     clock: Clock,
 }
@@ -81,11 +95,12 @@ impl Authenticator {
         store: Arc<dyn Store>,
         clock: Clock,
     ) -> Result<Authenticator, ApiError> {
-        let IdentityOptions { anonymous, token_file, tokens } = identity;
+        let IdentityOptions { anonymous, token_file, tokens, jwt } = identity;
         // A server that authenticates nobody has no secrets to share with others over the same store.
         let shared = matches!(access, Authentication::Token(_)).then_some(&*store);
         let tokens = TokenIssuer::open(tokens, shared).await?;
-        Ok(Authenticator { access, anonymous, token_file, tokens, store, clock })
+        let verified = TokenCache::default();
+        Ok(Authenticator { access, anonymous, token_file, tokens, jwt, verified, store, clock })
     }
 
     /// Returns how the server is accessed.
@@ -94,7 +109,7 @@ impl Authenticator {
     }
 
     /// Returns who makes a request, or a 401.
-    pub fn authenticate(
+    pub async fn authenticate(
         &self,
         path: &str,
         headers: &HeaderMap,
@@ -122,13 +137,17 @@ impl Authenticator {
             if self.access.knows(token) {
                 return lasting(administrator());
             }
-            let user = self.user_of_token(token).ok_or_else(unauthorized)?;
+            let user = self.user_of_token(token).await.ok_or_else(unauthorized)?;
             return Ok(Identity { user, credential: Credential::Token(token.into()) });
         }
         if is_invalid {
             return Err(unauthorized());
         }
-        if self.anonymous || is_public(path) { lasting(UserInfo::anonymous()) } else { Err(unauthorized()) }
+        if self.anonymous.allows(path) || is_public(path) {
+            lasting(UserInfo::anonymous())
+        } else {
+            Err(unauthorized())
+        }
     }
 
     /// Returns a future that completes when a credential ends; `None` if it lasts.
@@ -151,7 +170,7 @@ impl Authenticator {
                         Duration::from_secs(left + 1).min(RECHECK)
                     }
                     Credential::Token(token) => {
-                        if authenticator.user_of_token(token).is_none() {
+                        if authenticator.user_of_token(token).await.is_none() {
                             return;
                         }
                         RECHECK
@@ -163,12 +182,37 @@ impl Authenticator {
     }
 
     /// Returns the user of a bearer token for this server that is not the administrator's.
-    fn user_of_token(&self, token: &str) -> Option<UserInfo> {
+    async fn user_of_token(&self, token: &str) -> Option<UserInfo> {
         if let Some(user) = self.user_of_file(token) {
             return Some(user);
         }
-        let claims = self.account(token, &self.tokens.audiences).ok()?;
-        Some(authenticated(claims.user()))
+        match self.account(token, &self.tokens.audiences) {
+            Ok(claims) => Some(authenticated(claims.user())),
+            Err(_) => self.user_of_issuer(token).await?.ok(),
+        }
+    }
+
+    /// Returns the user of a token of an external issuer, or why it is refused; `None` if no issuer is known to have issued
+    /// it.
+    async fn user_of_issuer(&self, token: &str) -> Option<Result<UserInfo, String>> {
+        let (jwt, now) = (self.jwt.as_ref()?.get(), self.clock.now().seconds);
+        let digest = TokenDigest::of(token);
+        if let Some(known) = self.verified.get(&jwt, &digest).filter(|known| now <= known.expires) {
+            return Some(Ok(authenticated(known.user.clone())));
+        }
+        // Boxed, as keys may have to be fetched: the future of every request would have room for that.
+        let outcome = Box::pin(jwt.authenticate(token, now)).await?;
+        Some(match outcome {
+            Ok(verified) => {
+                let user = verified.user.clone();
+                self.verified.insert(&jwt, &digest, Arc::new(verified));
+                Ok(authenticated(user))
+            }
+            Err(why) => {
+                tracing::info!(why, "token of an external issuer refused");
+                Err(why)
+            }
+        })
     }
 
     /// Returns the user of a static token.
@@ -178,21 +222,27 @@ impl Authenticator {
 
     /// Returns the user of a bearer token and the audiences among those asked for that it is valid for, or why it is not
     /// valid.
-    pub fn review(&self, token: &str, audiences: &[Text]) -> Result<(UserInfo, Vec<Text>), String> {
-        let own = || -> Vec<Text> {
-            audiences.iter().filter(|audience| self.tokens.audiences.contains(audience)).cloned().collect()
-        };
+    pub async fn review(&self, token: &str, audiences: &[Text]) -> Result<(UserInfo, Vec<Text>), String> {
         let known = match self.access.knows(token) {
             true => Some(administrator()),
             false => self.user_of_file(token),
         };
-        if let Some(user) = known {
-            return Ok((user, own()));
-        }
-        match self.account(token, audiences) {
-            Ok(claims) => Ok((authenticated(claims.user()), claims.audiences)),
-            Err(reason) if reason.is_empty() => Err("invalid bearer token".into()),
-            Err(reason) => Err(format!("[invalid bearer token, {reason}]")),
+        let user = match known {
+            Some(user) => user,
+            None => match self.account(token, audiences) {
+                Ok(claims) => return Ok((authenticated(claims.user()), claims.audiences)),
+                Err(reason) if !reason.is_empty() => return Err(format!("[invalid bearer token, {reason}]")),
+                Err(_) => match self.user_of_issuer(token).await {
+                    Some(user) => user.map_err(|reason| format!("[invalid bearer token, {reason}]"))?,
+                    None => return Err("invalid bearer token".into()),
+                },
+            },
+        };
+        // These tokens are for the API server, whatever else they are for.
+        let own = audiences.iter().filter(|audience| self.tokens.audiences.contains(audience));
+        match own.cloned().collect::<Vec<Text>>() {
+            none if none.is_empty() => Err("invalid bearer token".into()),
+            own => Ok((user, own)),
         }
     }
 
@@ -200,36 +250,67 @@ impl Authenticator {
     /// The error is empty for what is not such a token at all.
     fn account(&self, token: &str, audiences: &[Text]) -> Result<ServiceAccountClaims, String> {
         let claims = self.tokens.read(token, audiences, self.clock.now().seconds)?;
-        let account = self.uid_of(SERVICE_ACCOUNTS, &claims.namespace, &claims.name);
-        if account.as_deref() != Some(claims.uid.as_str()) {
-            return Err("service account token has been invalidated".into());
+        let (namespace, name) = (claims.namespace.as_str(), claims.name.as_str());
+        match self.live_uid(SERVICE_ACCOUNTS, namespace, name) {
+            Liveness::Absent => return Err(format!("serviceaccounts {name:?} not found")),
+            Liveness::Deleted => return Err(format!("service account {namespace}/{name} has been deleted")),
+            Liveness::Live(uid) if uid != claims.uid => {
+                return Err(format!("service account UID ({uid}) does not match claim ({})", claims.uid));
+            }
+            Liveness::Live(_) => {}
         }
         for bound in &claims.bound {
             let (resource, namespace) = match bound.kind.as_str() {
-                "pod" => (PODS, claims.namespace.as_str()),
-                "secret" => (SECRETS, claims.namespace.as_str()),
+                "pod" => (PODS, namespace),
+                "secret" => (SECRETS, namespace),
                 // The node of a bound pod may be gone before the pod.
                 _ if claims.bound.iter().any(|other| other.kind == "pod") => continue,
                 _ => (NODES, ""),
             };
-            if self.uid_of(resource, namespace, &bound.name).as_deref() != Some(bound.uid.as_str()) {
-                return Err("service account token has been invalidated".into());
+            match self.live_uid(resource, namespace, &bound.name) {
+                Liveness::Live(uid) if uid == bound.uid => {}
+                Liveness::Live(uid) => {
+                    let (kind, claimed) = (&bound.kind, &bound.uid);
+                    return Err(format!(
+                        "{kind} UID ({uid}) does not match service account {kind} ref claim ({claimed})"
+                    ));
+                }
+                _ => return Err("service account token has been invalidated".into()),
             }
         }
         Ok(claims)
     }
 
-    /// Returns the uid of an object.
-    fn uid_of(
+    /// Returns the uid of an object that tokens depend on. An object that waits for its finalizers or its grace period counts
+    /// for a minute after the time of its deletion.
+    fn live_uid(
         &self,
         (group, version, resource): (&str, &str, &str),
         namespace: &str,
         name: &str,
-    ) -> Option<String> {
-        let resource = tenure_builtin::registry().find(group, version, resource)?;
-        let entry = self.store.peek(key(resource, namespace, name).as_bytes()).ok()??;
-        Some(meta_text(&Stored::read(&entry).ok()?.object, "uid").to_string())
+    ) -> Liveness {
+        let found = || {
+            let resource = tenure_builtin::registry().find(group, version, resource)?;
+            let entry = self.store.peek(key(resource, namespace, name).as_bytes()).ok()??;
+            Some(Stored::read(&entry).ok()?.object)
+        };
+        let Some(object) = found() else { return Liveness::Absent };
+        let deletion = Timestamp::parse(meta_text(&object, "deletionTimestamp"), Precision::Seconds);
+        match deletion.is_some_and(|at| at.seconds + DELETION_LEEWAY < self.clock.now().seconds) {
+            true => Liveness::Deleted,
+            false => Liveness::Live(meta_text(&object, "uid").into()),
+        }
     }
+}
+
+/// Whether an object that tokens depend on is there.
+enum Liveness {
+    /// It does not exist.
+    Absent,
+    /// It waits for its removal.
+    Deleted,
+    /// It exists, with this uid.
+    Live(Text),
 }
 
 /// Returns the administrator, who may do everything.

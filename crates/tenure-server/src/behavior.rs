@@ -73,7 +73,10 @@ impl Behavior {
             ("A changed timestamp alone is not written", self.ignore_time_changes),
             ("ControllerRevisions can be labelled", self.label_revisions),
             ("Bindings have a field manager", self.own_bindings),
-            ("Eviction under several disruption budgets is a conflict", self.conflicting_budgets_are_conflicts),
+            (
+                "Eviction under several disruption budgets is a conflict",
+                self.conflicting_budgets_are_conflicts,
+            ),
         ];
         let ownership = self.ownership.differences();
         let custom_resources = self.custom_resources.differences();

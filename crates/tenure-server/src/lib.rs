@@ -11,12 +11,14 @@ mod authorization;
 mod behavior;
 mod bootstrap_roles;
 mod controllers;
+mod deprecation;
 mod flow_control;
 mod nonresource;
 mod offload;
 mod read;
 mod server;
 mod subresources;
+mod token_cache;
 mod token_issuer;
 mod write;
 

@@ -9,6 +9,7 @@ use crate::{
     behavior::Behavior,
     bootstrap_roles,
     controllers::{self, Controllers, DefaultObjects},
+    deprecation,
     flow_control::{FlowController, FlowHeaders},
     nonresource,
     offload::Offload,
@@ -17,7 +18,12 @@ use crate::{
     write::Writer,
 };
 use bytes::Bytes;
-use hyper::{Method, body::Incoming, header, http::request::Parts};
+use hyper::{
+    Method,
+    body::Incoming,
+    header::{self, HeaderValue},
+    http::request::Parts,
+};
 use std::{
     error::Error,
     net::SocketAddr,
@@ -315,7 +321,7 @@ impl Server {
         request_guard::check(self.authenticator.access(), &head)?;
         let path = head.uri.path();
         let certificate = head.extensions.get::<ClientCertificate>();
-        let identity = self.authenticator.authenticate(path, &head.headers, certificate);
+        let identity = self.authenticator.authenticate(path, &head.headers, certificate).await;
         if let Some(auditor) = &self.auditor {
             let user = identity.as_ref().ok().map(|identity| &identity.user);
             seen.trail = AuditTrail::begin(auditor, &self.objects.clock, &head, user);
@@ -331,6 +337,8 @@ impl Server {
         });
         seen.flow = flow.as_ref().map(|flow| flow.headers.clone());
         self.authorize(&user, attributes.as_ref(), seen.trail.as_ref())?;
+        // HTTP/2 has the host in its own place.
+        let host = head.uri.authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok());
         let takes_body = matches!(head.method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE);
         let mut request = Request {
             method: head.method,
@@ -343,6 +351,9 @@ impl Server {
         let path = match address {
             RequestPath::Resource(path) => path,
             other => {
+                if let Some(host) = host {
+                    request.headers.entry(header::HOST).or_insert(host);
+                }
                 let (store, metrics, tokens) =
                     (&*self.objects.store, &*self.metrics, &self.authenticator.tokens);
                 let respond = nonresource::respond(&self.catalog, store, metrics, tokens, other, &request);
@@ -393,11 +404,13 @@ impl Server {
             },
             None => None,
         };
+        let deprecated = deprecation::warning(&target, &request.audit);
         let is_large = memory.is_some() || self.has_large_object(&target);
         let carrying_out = tokio::time::timeout(REQUEST_TIME, self.dispatch(target, request));
         let carried_out = if is_large { self.offload.run(carrying_out).await } else { carrying_out.await };
         match carried_out {
             Ok(response) => response.map(|response| {
+                let response = deprecation::add(response, deprecated);
                 let mut response = self.until_credential_ends(response, credential);
                 // The response takes the place of the request.
                 if let Some(mut memory) = memory {

@@ -3,11 +3,12 @@
 //! Without a key of its own the server makes one and keeps it in the store, so that all servers over one store accept
 //! each other's tokens.
 
+use crate::token_cache::{TokenCache, TokenDigest};
 use std::sync::Arc;
 use tenure_auth::Reloadable;
 use tenure_auth::authentication::{
-    JwtError, ServiceAccountClaims, ServiceAccountTokenError, SigningKey, TokenRequest, VerifyingKey,
-    jwk_set, sign, verify,
+    Claims, JwtError, ServiceAccountClaims, ServiceAccountTokenError, SigningKey, TokenRequest, VerifyingKey,
+    jwk_set, sign, untrusted_issuer, verify,
 };
 use tenure_meta::ApiError;
 use tenure_store::{Error, Expected, Store, Transaction};
@@ -55,6 +56,7 @@ pub(crate) struct TokenIssuer {
     /// The key of a server that is given none.
     own: Option<Arc<SigningKey>>,
     keys: Reloadable<TokenKeys>,
+    verified: TokenCache<TokenKeys, Claims>,
 }
 
 impl TokenIssuer {
@@ -74,12 +76,11 @@ impl TokenIssuer {
             true => issuers[..1].to_vec(),
             false => audiences.into_iter().map(Text::from).collect(),
         };
-        Ok(TokenIssuer { issuers, audiences, own, keys })
+        Ok(TokenIssuer { issuers, audiences, own, keys, verified: TokenCache::default() })
     }
 
     /// Returns the keys that verify.
-    fn verifying_keys(&self) -> Vec<VerifyingKey> {
-        let keys = self.keys.get();
+    fn verifying_keys(&self, keys: &TokenKeys) -> Vec<VerifyingKey> {
         let signing = keys.signing.as_ref().or(self.own.as_ref());
         let mut all: Vec<VerifyingKey> = signing.map(|key| key.verifying_key().clone()).into_iter().collect();
         all.extend(
@@ -105,11 +106,7 @@ impl TokenIssuer {
 
     /// Returns the claims of a token; the error is empty for what is not a token of this server at all.
     pub fn read(&self, token: &str, audiences: &[Text], now: i64) -> Result<ServiceAccountClaims, String> {
-        let claims = match verify(&self.verifying_keys(), token) {
-            Ok(claims) => claims,
-            Err(JwtError::NotAToken) => return Err(String::new()),
-            Err(error) => return Err(error.to_string()),
-        };
+        let claims = self.verified_claims(token)?;
         match ServiceAccountClaims::read(&claims, &self.issuers, audiences, now) {
             Ok(claims) => Ok(claims),
             Err(ServiceAccountTokenError::Issuer(_)) => Err(String::new()),
@@ -117,10 +114,31 @@ impl TokenIssuer {
         }
     }
 
+    /// Returns the claims of a token that one of the keys has signed.
+    fn verified_claims(&self, token: &str) -> Result<Arc<Claims>, String> {
+        let (keys, digest) = (self.keys.get(), TokenDigest::of(token));
+        if let Some(claims) = self.verified.get(&keys, &digest) {
+            return Ok(claims);
+        }
+        // The token of another issuer is for another authenticator.
+        if !untrusted_issuer(token).is_some_and(|issuer| self.issuers.contains(&issuer)) {
+            return Err(String::new());
+        }
+        match verify(&self.verifying_keys(&keys), token) {
+            Ok(claims) => {
+                let claims = Arc::new(claims);
+                self.verified.insert(&keys, &digest, claims.clone());
+                Ok(claims)
+            }
+            Err(JwtError::NotAToken) => Err(String::new()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
     /// Returns the document at `/.well-known/openid-configuration`.
     pub fn configuration(&self, jwks_uri: String) -> Value {
         let texts = |list: &[&str]| Value::array(list.iter().map(|text| Value::from(*text)));
-        let keys = self.verifying_keys();
+        let keys = self.verifying_keys(&self.keys.get());
         let mut algorithms: Vec<&str> = keys.iter().map(VerifyingKey::algorithm).collect();
         algorithms.sort_unstable();
         algorithms.dedup();
@@ -135,7 +153,7 @@ impl TokenIssuer {
 
     /// Returns the document at `/openid/v1/jwks`.
     pub fn key_set(&self) -> Value {
-        jwk_set(&self.verifying_keys())
+        jwk_set(&self.verifying_keys(&self.keys.get()))
     }
 }
 

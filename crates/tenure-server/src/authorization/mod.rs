@@ -1,6 +1,6 @@
 //! Authorization: RBAC over the stored roles and bindings, kept in step with them in memory.
 //!
-//! A decision reads one lock and an index of subjects. Roles are read when the server opens, after each commit of
+//! A decision reads one lock and, unless it was made before, an index of subjects. Roles are read when the server opens, after each commit of
 //! this server, and by the controller that follows the changes of others.
 
 mod attributes;
@@ -14,8 +14,8 @@ use std::{
 use tenure_auth::{
     Attributes, Impersonated, ImpersonationMode, ResourceAttributes, UserInfo, impersonate,
     rbac::{
-        Decision, FieldWrite, Policy, PolicyRule, RoleRef, Uncovered, WritePermission, check_fields,
-        uncovered,
+        Decision, DecisionCache, FieldWrite, Policy, PolicyRule, RoleRef, Uncovered, WritePermission,
+        check_fields, uncovered,
     },
 };
 use tenure_builtin::{self, role::RBAC};
@@ -51,6 +51,7 @@ pub(crate) struct Authorizer {
     mode: Authorization,
     store: Arc<dyn Store>,
     policy: RwLock<Policy>,
+    decisions: DecisionCache,
     /// The mode that last permitted a requester to impersonate.
     modes: Mutex<HashMap<Text, ImpersonationMode>>,
 }
@@ -58,7 +59,13 @@ pub(crate) struct Authorizer {
 impl Authorizer {
     /// Reads the stored roles and bindings.
     pub async fn open(store: Arc<dyn Store>, mode: Authorization) -> Result<Arc<Authorizer>, ApiError> {
-        let authorizer = Authorizer { mode, store, policy: RwLock::default(), modes: Mutex::default() };
+        let authorizer = Authorizer {
+            mode,
+            store,
+            policy: RwLock::default(),
+            decisions: DecisionCache::default(),
+            modes: Mutex::default(),
+        };
         authorizer.refresh().await?;
         Ok(Arc::new(authorizer))
     }
@@ -117,7 +124,7 @@ impl Authorizer {
     pub fn decide(&self, user: &UserInfo, attributes: &Attributes) -> Decision {
         match self.mode {
             Authorization::AlwaysAllow => Decision::allowed(),
-            Authorization::Rbac => self.policy().authorize(user, attributes),
+            Authorization::Rbac => self.decisions.authorize(&self.policy(), user, attributes),
         }
     }
 

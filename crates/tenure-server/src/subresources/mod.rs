@@ -98,7 +98,7 @@ impl Subresources {
                 Box::pin(self.evict(target, request, &posted)).await?;
                 success(format)
             }
-            _ => Box::pin(self.create_token(target, &posted, format)).await?,
+            _ => Box::pin(self.create_token(target, request, &posted, format)).await?,
         };
         Ok(response.with_warnings(&warnings))
     }

@@ -37,7 +37,7 @@ impl Subresources {
             }
             "SelfSubjectRulesReview" => self.rules_status(posted, &request.user)?,
             "SelfSubjectReview" => Value::object([("userInfo", request.user.to_value())]),
-            "TokenReview" => self.token_status(posted)?,
+            "TokenReview" => self.token_status(posted).await?,
             "Binding" => {
                 let pod = Target {
                     handler: self.writer.objects.catalog.resource(PODS.0, PODS.1, PODS.2)?,
@@ -119,7 +119,7 @@ impl Subresources {
     }
 
     /// Returns whose token a review asks about, for the requested audiences.
-    fn token_status(&self, review: &Value) -> Result<Value, ApiError> {
+    async fn token_status(&self, review: &Value) -> Result<Value, ApiError> {
         let token = review.at(["spec", "token"]).and_then(Value::as_str).unwrap_or_default();
         if token.is_empty() {
             return Err(ApiError::bad_request("token is required for TokenReview in authentication"));
@@ -128,7 +128,7 @@ impl Subresources {
         if audiences.is_empty() {
             audiences = self.authenticator.tokens.audiences.clone();
         }
-        Ok(match self.authenticator.review(token, &audiences) {
+        Ok(match self.authenticator.review(token, &audiences).await {
             Ok((user, audiences)) => Value::object([
                 ("authenticated", Value::Bool(true)),
                 ("user", user.to_value()),

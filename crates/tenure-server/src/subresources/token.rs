@@ -8,7 +8,7 @@ use tenure_catalog::{
     Target, Verb,
     object::{meta_text, seconds},
 };
-use tenure_http::{Format, Response};
+use tenure_http::{Format, Request, Response};
 use tenure_meta::{ApiError, Cause, Timestamp};
 use tenure_value::{Text, Value};
 
@@ -16,6 +16,8 @@ use tenure_value::{Text, Value};
 const DEFAULT: i64 = 3600;
 const SHORTEST: i64 = 600;
 const LONGEST: i64 = 1 << 32;
+/// The annotation of an audit event that names the token that was issued.
+const ISSUED_CREDENTIAL: &str = "authentication.kubernetes.io/issued-credential-id";
 /// The most audiences of a token.
 const AUDIENCES: usize = 32;
 
@@ -24,6 +26,7 @@ impl Subresources {
     pub(super) async fn create_token(
         &self,
         target: &Target,
+        posted: &Request,
         asked: &Value,
         format: Format,
     ) -> Result<Response, ApiError> {
@@ -50,6 +53,7 @@ impl Subresources {
             id: uuid::Uuid::new_v4().to_string().into(),
             now: now.seconds,
         };
+        posted.audit.annotate([(ISSUED_CREDENTIAL, format!("JTI={}", request.id))]);
         let expires = Timestamp { seconds: now.seconds.saturating_add(lasts), nanos: 0 };
         let metadata = [
             ("name", Value::from(target.name.clone())),

@@ -174,7 +174,11 @@ pub(super) fn annotate_owner_changes(write: &WriteRequest<'_>, live: Option<&Sto
         list("-", &leaves(&change.lost));
         list("-", &leaves(&change.removed));
         if !fields.is_empty() {
-            parts.push(format!("{}: {}", change.owner.name, fields.join(" ")));
+            let owner = match change.owner.subresource.as_str() {
+                "" => change.owner.name.to_string(),
+                subresource => format!("{} ({subresource})", change.owner.name),
+            };
+            parts.push(format!("{owner}: {}", fields.join(" ")));
         }
     }
     if !parts.is_empty() {

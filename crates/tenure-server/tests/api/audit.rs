@@ -103,3 +103,27 @@ fn a_watch_has_three_events_and_none_is_recorded_where_the_policy_says_so() {
     let stages: Vec<&str> = events.iter().map(|event| text(event, &["stage"])).collect();
     assert_eq!(stages, ["RequestReceived", "ResponseStarted", "ResponseComplete"]);
 }
+
+#[test]
+fn events_name_issued_tokens_deprecated_resources_and_refused_paths() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let policy = "{apiVersion: audit.k8s.io/v1, kind: Policy, omitStages: [RequestReceived], rules: [{level: None, verbs: [create], resources: [{group: '', resources: [serviceaccounts]}]}, {level: RequestResponse}]}";
+    let server = audited(directory.path(), policy);
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    let post = |path: &str, body: &str| {
+        let answer = server.send(&request("POST", path).body("application/json", body));
+        assert_eq!(answer.code, 201, "{}", answer.text());
+    };
+    post(accounts, r#"{"metadata":{"name":"robot"}}"#);
+    let asked = r#"{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}}"#;
+    post(&format!("{accounts}/robot/token"), asked);
+    let listed = server.send(&request("GET", "/api/v1/namespaces/default/endpoints"));
+    let warning = "299 - \"v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice\"";
+    assert_eq!(listed.header("warning"), Some(warning));
+    assert_eq!(server.send(&request("GET", "/metrics").header("Impersonate-User", "ann")).code, 403);
+    let events = events(&server, directory.path(), 3);
+    let credential = ["annotations", "authentication.kubernetes.io/issued-credential-id"];
+    assert!(text(&events[0], &credential).starts_with("JTI="), "{}", events[0]);
+    assert_eq!(text(&events[1], &["annotations", "k8s.io/deprecated"]), "true");
+    assert_eq!(text(&events[2], &["responseObject", "reason"]), "Forbidden");
+}

@@ -8,6 +8,7 @@ mod claims;
 mod classes;
 mod consistency;
 mod conversations;
+mod credentials;
 mod default_objects;
 mod deletion;
 mod discovery;
@@ -18,6 +19,10 @@ mod formats;
 mod guard;
 mod hostile;
 mod http;
+// Other algorithms are tested in `tenure-oidc` itself.
+#[allow(dead_code)]
+#[path = "../../../tenure-oidc/tests/issuer/server.rs"]
+mod issuer;
 mod limits;
 mod metrics;
 mod namespaces;

@@ -82,6 +82,11 @@ impl Server {
         Server::with_options(Arc::new(MemoryStore::new()), options, None)
     }
 
+    /// Starts a server with options.
+    pub fn configured(options: ServerOptions) -> Server {
+        Server::with_options(Arc::new(MemoryStore::new()), options, None)
+    }
+
     fn with_options(
         store: Arc<MemoryStore>,
         mut options: ServerOptions,

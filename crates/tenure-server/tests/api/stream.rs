@@ -17,9 +17,18 @@ pub struct Stream {
 impl Stream {
     /// Asks for a watch; nothing if there is no server, or it does not answer.
     pub fn open(to: SocketAddr, path: &str) -> Option<Stream> {
+        Stream::open_with(to, path, "")
+    }
+
+    /// Asks for a watch with a bearer token.
+    pub fn open_as(to: SocketAddr, path: &str, token: &str) -> Option<Stream> {
+        Stream::open_with(to, path, &format!("Authorization: Bearer {token}\r\n"))
+    }
+
+    fn open_with(to: SocketAddr, path: &str, headers: &str) -> Option<Stream> {
         let mut stream = TcpStream::connect(to).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").ok()?;
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n").ok()?;
         let mut from = BufReader::new(stream);
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
