@@ -1,6 +1,6 @@
 //! The flags of `tenure serve` about identity and permissions, by the names that kube-apiserver gives them.
 
-use crate::reload::Reloader;
+use crate::{oidc::OidcFlags, reload::Reloader};
 use clap::{Args, ValueEnum};
 use std::{
     fs,
@@ -20,9 +20,9 @@ pub struct IdentityFlags {
     /// How requests are authorized; without TLS everyone may do everything.
     #[arg(long, value_enum, value_name = "MODE")]
     pub authorization_mode: Option<AuthorizationMode>,
-    /// Whether requests without credentials run as `system:anonymous`.
-    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
-    pub anonymous_auth: bool,
+    /// Whether requests without credentials run as `system:anonymous` [default: true].
+    #[arg(long, value_name = "BOOL", action = clap::ArgAction::Set)]
+    pub anonymous_auth: Option<bool>,
     /// A file of static tokens: lines of TOKEN,USER,UID and, in quotes, groups.
     #[arg(long, value_name = "FILE")]
     pub token_auth_file: Option<PathBuf>,
@@ -41,6 +41,9 @@ pub struct IdentityFlags {
     /// The audiences of the API server; by default the issuer.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub api_audiences: Vec<String>,
+    /// External issuers.
+    #[command(flatten)]
+    pub oidc: OidcFlags,
 }
 
 /// How requests are authorized.
@@ -70,7 +73,6 @@ impl IdentityFlags {
             None => {}
         }
         let identity = &mut options.identity;
-        identity.anonymous = self.anonymous_auth;
         if let Some(path) = &self.token_auth_file {
             let tokens = Reloadable::new(token_file(path)?);
             identity.token_file = Some(tokens.clone());
@@ -92,7 +94,7 @@ impl IdentityFlags {
             identity.tokens.issuers = self.service_account_issuer.clone();
         }
         identity.tokens.audiences = self.api_audiences.clone();
-        Ok(())
+        self.oidc.apply(self.anonymous_auth, identity, reloader)
     }
 }
 

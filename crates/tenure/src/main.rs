@@ -19,6 +19,7 @@ mod identity;
 mod kinds;
 mod limits;
 mod logging;
+mod oidc;
 mod outcome;
 mod page;
 mod place;

@@ -21,15 +21,15 @@ use std::{
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
-use tenure_admission::{AdmissionChain, PluginSelection};
+use tenure_admission::{AdmissionChain, PluginConfiguration, PluginSelection};
 use tenure_auth::Reloadable;
 use tenure_client::ConnectOptions;
 use tenure_http::{
     Authentication, Credentials, ServingCertificate,
     listener::{Tls, bind},
-    reachable, write_insecure_kubeconfig,
+    reachable, serving_names, write_insecure_kubeconfig,
 };
 use tenure_server::{Behavior, ServerOptions};
 use tenure_store::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
@@ -77,6 +77,9 @@ pub struct Options {
     /// Admission plugins to disable, such as `LimitRanger,Priority`.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     disable_admission_plugins: Vec<String>,
+    /// An AdmissionConfiguration with the configurations of admission plugins: PodSecurity has levels and exemptions.
+    #[arg(long, value_name = "FILE")]
+    admission_control_config_file: Option<PathBuf>,
     /// Controllers to run: `*`, or a list of names; `-garbage-collector-controller` and `-namespace-controller` turn one off.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', env = crate::controllers::VARIABLE, allow_hyphen_values = true)]
     controllers: Vec<String>,
@@ -118,8 +121,10 @@ enum Kind {
 
 type Error = Box<dyn std::error::Error>;
 
-/// How often the server renews the certificate that it makes, which lasts a year.
+/// How old the certificate that the server makes gets before it is renewed; it lasts a year.
 const RENEWAL: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// How often the server looks at the clock and the addresses of the machine for this.
+const RENEWAL_CHECK: Duration = Duration::from_secs(60);
 
 /// Runs the control plane until it receives a signal.
 pub fn run(options: Options, _: &Terminal) -> Result<Outcome, crate::Error> {
@@ -170,7 +175,11 @@ async fn serve(options: Options) -> Result<(), Error> {
     if options.service_accounts && !plugins.disabled.contains(&accounts) {
         plugins.enabled.push(accounts);
     }
-    let chain = AdmissionChain::new(&plugins)?;
+    let configuration = match &options.admission_control_config_file {
+        Some(path) => PluginConfiguration::read(path)?,
+        None => PluginConfiguration::default(),
+    };
+    let chain = AdmissionChain::configured(&plugins, &configuration)?;
     let mut server_options = ServerOptions::new(access);
     server_options.admission = chain;
     server_options.controllers = controllers(&options.controllers)?;
@@ -222,14 +231,7 @@ fn follow_certificates(
                     renewed.map(|renewed| current.set(renewed.tls)).map_err(|error| error.to_string())
                 };
                 let renewing = renew.clone();
-                tokio::spawn(async move {
-                    loop {
-                        tokio::time::sleep(RENEWAL).await;
-                        if let Err(error) = renewing() {
-                            tracing::error!(%error, "cannot renew the certificate, retrying");
-                        }
-                    }
-                });
+                tokio::spawn(keep_renewed(address, renewing));
                 reloader.add("client certificate authorities", authorities, renew);
                 return Ok(tls);
             }
@@ -239,6 +241,27 @@ fn follow_certificates(
     let files = options.tls_cert_file.iter().chain(&options.tls_private_key_file).cloned().chain(authorities);
     reloader.add("certificates", files, move || read().map(|tls| current.set(tls)));
     Ok(tls)
+}
+
+/// Renews the server's certificate when it is old, and when the machine has other addresses. The clock of the machine
+/// counts, since a machine that was suspended has not been waiting.
+async fn keep_renewed(address: SocketAddr, renew: impl Fn() -> Result<(), String>) {
+    let (mut names, mut made) = (serving_names(address.ip()), SystemTime::now());
+    loop {
+        tokio::time::sleep(RENEWAL_CHECK).await;
+        let current = serving_names(address.ip());
+        let is_old = made.elapsed().is_ok_and(|age| age >= RENEWAL);
+        if current == names && !is_old {
+            continue;
+        }
+        match renew() {
+            Ok(()) => {
+                tracing::info!(names = current.join(" "), "certificate renewed");
+                (names, made) = (current, SystemTime::now());
+            }
+            Err(error) => tracing::error!(%error, "cannot renew the certificate, retrying"),
+        }
+    }
 }
 
 async fn open_store(options: &Options, encryption: &EncryptionConfig) -> Result<Arc<dyn Store>, Error> {

@@ -11,19 +11,21 @@ use crate::{
     controllers::controllers,
     identity::{AuthorizationMode, IdentityFlags},
     logging,
+    oidc::OidcFlags,
     reload::Reloader,
 };
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
-use tenure_admission::{AdmissionChain, AdmissionError, PluginSelection, plugin_names};
+use tenure_admission::{AdmissionChain, AdmissionError, PluginConfiguration, PluginSelection, plugin_names};
 use tenure_auth::Reloadable;
 use tenure_builtin::allocate::AddressRange;
 use tenure_http::{
     Authentication, ConnectionLimits, ServingCertificate,
     listener::{self, Tls},
+    serving_names,
 };
 use tenure_server::{Behavior, Controllers, ServerOptions};
 use tenure_store::MemoryStore;
@@ -86,7 +88,7 @@ async fn serve(settings: Settings) -> Result<(), String> {
     reloader.add("certificates", settings.tls_files(), move || following.tls().map(|tls| current.set(tls)));
     // There is no token of the administrator: administrators have certificates or tokens of their own.
     let mut options = ServerOptions::new(Authentication::Token(String::new()));
-    options.admission = admission(settings.plugins.clone())?;
+    options.admission = admission(settings.plugins.clone(), settings.plugin_configuration.as_deref())?;
     options.behavior = Behavior::kubernetes();
     options.controllers = settings.controllers;
     options.service_addresses = settings.service_addresses;
@@ -119,6 +121,7 @@ struct Settings {
     identity: IdentityFlags,
     audit: AuditFlags,
     plugins: PluginSelection,
+    plugin_configuration: Option<PathBuf>,
     controllers: Controllers,
     service_addresses: AddressRange,
     log: &'static str,
@@ -149,6 +152,7 @@ impl Settings {
             identity: identity(flags)?,
             audit: audit(flags)?,
             plugins: plugins(flags)?,
+            plugin_configuration: path("admission-control-config-file"),
             controllers: selected_controllers(flags)?,
             service_addresses: service_addresses(flags)?,
             log: if verbosity >= DEBUG_VERBOSITY { "debug" } else { "info" },
@@ -171,14 +175,10 @@ impl Settings {
         if let Some((certificate, key)) = &self.cert_files {
             return ServingCertificate::read(certificate, key).map_err(|error| error.to_string());
         }
-        let mut names: Vec<String> =
-            ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "127.0.0.1", "::1"]
-                .map(str::to_owned)
-                .into();
-        for address in [self.bind.ip(), self.advertise].map(|address| address.to_string()) {
-            if !names.contains(&address) {
-                names.push(address);
-            }
+        let mut names = serving_names(self.bind.ip());
+        let advertised = self.advertise.to_string();
+        if !self.advertise.is_unspecified() && !names.contains(&advertised) {
+            names.push(advertised);
         }
         ServingCertificate::open(&self.cert_dir, names).map_err(|error| error.to_string())
     }
@@ -191,14 +191,36 @@ fn identity(flags: &Flags) -> Result<IdentityFlags, FlagError> {
     Ok(IdentityFlags {
         authorization_mode: Some(mode),
         // Anonymous requests that may do everything would need no credentials at all.
-        anonymous_auth: flags.switch("anonymous-auth").unwrap_or(true) && !allows_everything,
+        anonymous_auth: if allows_everything { Some(false) } else { flags.switch("anonymous-auth") },
         token_auth_file: path("token-auth-file"),
         client_ca_file: path("client-ca-file"),
         service_account_signing_key_file: path("service-account-signing-key-file"),
         service_account_key_file: flags.all("service-account-key-file").iter().map(PathBuf::from).collect(),
         service_account_issuer: flags.all("service-account-issuer").to_vec(),
         api_audiences: flags.list("api-audiences").unwrap_or_default(),
+        oidc: oidc(flags)?,
     })
+}
+
+fn oidc(flags: &Flags) -> Result<OidcFlags, FlagError> {
+    let text = |name: &str| flags.last(name).filter(|text| !text.is_empty()).map(String::from);
+    let oidc = OidcFlags {
+        authentication_config: text("authentication-config").map(PathBuf::from),
+        oidc_issuer_url: text("oidc-issuer-url"),
+        oidc_client_id: text("oidc-client-id"),
+        oidc_ca_file: text("oidc-ca-file").map(PathBuf::from),
+        oidc_username_claim: text("oidc-username-claim"),
+        oidc_username_prefix: text("oidc-username-prefix"),
+        oidc_groups_claim: text("oidc-groups-claim"),
+        oidc_groups_prefix: text("oidc-groups-prefix"),
+        oidc_required_claim: flags.all("oidc-required-claim").to_vec(),
+        oidc_signing_algs: flags.list("oidc-signing-algs").unwrap_or_default(),
+    };
+    match (&oidc.oidc_issuer_url, &oidc.oidc_client_id) {
+        (Some(_), None) => Err(FlagError::NeedsArgument("oidc-client-id".into())),
+        (None, Some(_)) => Err(FlagError::NeedsArgument("oidc-issuer-url".into())),
+        _ => Ok(oidc),
+    }
 }
 
 fn audit(flags: &Flags) -> Result<AuditFlags, FlagError> {
@@ -269,13 +291,15 @@ fn is_absent(name: &str) -> bool {
 }
 
 /// Returns the chain of a selection. Plugins that Tenure does not have are left out, and those that are part of it stay.
-fn admission(mut plugins: PluginSelection) -> Result<AdmissionChain, String> {
+fn admission(mut plugins: PluginSelection, configuration: Option<&Path>) -> Result<AdmissionChain, String> {
+    let configuration = configuration.map(PluginConfiguration::read).transpose();
+    let configuration = configuration.map_err(|error| error.to_string())?.unwrap_or_default();
     for absent in plugins.enabled.extract_if(.., |name| is_absent(name)) {
         tracing::warn!(plugin = absent, "the admission plugin does not exist in Tenure and does not run");
     }
     plugins.disabled.retain(|name| !is_absent(name));
     loop {
-        match AdmissionChain::new(&plugins) {
+        match AdmissionChain::configured(&plugins, &configuration) {
             Err(AdmissionError::Required { name }) => {
                 tracing::debug!(
                     plugin = name,

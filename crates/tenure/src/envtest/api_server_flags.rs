@@ -7,6 +7,7 @@ use Kind::{Switch, Value};
 /// The flags that Tenure honours, with their help.
 const HONOURED: &[(&str, Kind, &str)] = &[
     ("admission-control", Value, "Admission plugins to run instead of the default ones (deprecated)."),
+    ("admission-control-config-file", Value, "An AdmissionConfiguration: the configuration of PodSecurity."),
     ("advertise-address", Value, "The address of the endpoints of the service kubernetes."),
     (
         "anonymous-auth",
@@ -14,6 +15,11 @@ const HONOURED: &[(&str, Kind, &str)] = &[
         "Whether requests without credentials run as system:anonymous. [default=true]",
     ),
     ("api-audiences", Value, "The audiences of the API server; by default the issuer."),
+    (
+        "authentication-config",
+        Value,
+        "An AuthenticationConfiguration: issuers of tokens, anonymous requests.",
+    ),
     (
         "authorization-mode",
         Value,
@@ -43,6 +49,15 @@ const HONOURED: &[(&str, Kind, &str)] = &[
     ("enable-admission-plugins", Value, "Admission plugins that run besides the default ones."),
     ("enable-garbage-collector", Switch, "Whether dependents of deleted owners are deleted. [default=true]"),
     ("help", Switch, "Print this help."),
+    ("oidc-ca-file", Value, "The authorities of the certificate of the OpenID Connect issuer."),
+    ("oidc-client-id", Value, "The audience of tokens of the OpenID Connect issuer."),
+    ("oidc-groups-claim", Value, "The claim that has the groups."),
+    ("oidc-groups-prefix", Value, "What comes before the names of groups."),
+    ("oidc-issuer-url", Value, "The OpenID Connect issuer whose tokens are accepted."),
+    ("oidc-required-claim", Value, "A claim that tokens must have, as KEY=VALUE; may be repeated."),
+    ("oidc-signing-algs", Value, "The algorithms that tokens may be signed with. [default=RS256]"),
+    ("oidc-username-claim", Value, "The claim that is the user name. [default=sub]"),
+    ("oidc-username-prefix", Value, "What comes before user names; - is nothing."),
     ("secure-port", Value, "The port to listen on, with TLS. [default=6443]"),
     (
         "service-account-issuer",
@@ -101,21 +116,10 @@ const IGNORED_VALUES: &str = "allow-metric-labels allow-metric-labels-manifest a
 
 /// Flags that would change what users may do, and need something that Tenure does not have.
 const UNSUPPORTED: &[(&str, &str)] = &[
-    ("admission-control-config-file", "configurations of admission plugins"),
-    ("authentication-config", "structured authentication"),
     ("authentication-token-webhook-config-file", "token webhooks"),
     ("authorization-config", "structured authorization"),
     ("authorization-policy-file", "ABAC"),
     ("authorization-webhook-config-file", "authorization webhooks"),
-    ("oidc-ca-file", "OpenID Connect"),
-    ("oidc-client-id", "OpenID Connect"),
-    ("oidc-groups-claim", "OpenID Connect"),
-    ("oidc-groups-prefix", "OpenID Connect"),
-    ("oidc-issuer-url", "OpenID Connect"),
-    ("oidc-required-claim", "OpenID Connect"),
-    ("oidc-signing-algs", "OpenID Connect"),
-    ("oidc-username-claim", "OpenID Connect"),
-    ("oidc-username-prefix", "OpenID Connect"),
     ("service-account-signing-endpoint", "external signers of service account tokens"),
 ];
 
@@ -217,13 +221,13 @@ mod tests {
             ("--insecure-port=0", "unknown flag: --insecure-port"),
             ("--such-flag", "unknown flag: --such-flag"),
             (
-                "--oidc-issuer-url=https://a",
-                "flag not supported by Tenure: --oidc-issuer-url: OpenID Connect",
+                "--authorization-policy-file=/a",
+                "flag not supported by Tenure: --authorization-policy-file: ABAC",
             ),
         ] {
             assert_eq!(parse_line(line).unwrap_err(), error);
         }
-        assert!(parse_line("--oidc-issuer-url=").is_ok());
+        assert!(parse_line("--authorization-policy-file=").is_ok());
     }
 
     #[test]

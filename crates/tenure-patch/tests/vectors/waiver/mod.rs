@@ -53,7 +53,11 @@ pub const WAIVERS: &[Waiver] = &[
         shows: patching::unknown_word,
         promise: patching::unknown_word_refused,
     },
-    Waiver { entry: "Deleted maps are removed", shows: patching::deleted_map_left, promise: patching::repaired },
+    Waiver {
+        entry: "Deleted maps are removed",
+        shows: patching::deleted_map_left,
+        promise: patching::repaired,
+    },
     Waiver {
         entry: "Directives and nulls are never stored",
         shows: patching::leaks,
