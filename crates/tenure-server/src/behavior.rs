@@ -20,6 +20,8 @@ pub struct Behavior {
     pub merge_delete_options: bool,
     /// A write to `scale` that would only change the time of a manager is not stored.
     pub ignore_time_changes: bool,
+    /// The scale of a custom resource can be applied. In Kubernetes every such apply is an internal error.
+    pub apply_custom_scales: bool,
     /// A ControllerRevision can be patched as long as its `data` stays. Kubernetes compares the bytes of `data`.
     pub label_revisions: bool,
     /// What a binding sets is owned by the scheduler that posted it. In Kubernetes it has no owner.
@@ -39,6 +41,7 @@ impl Behavior {
             patch_custom_resources: false,
             merge_delete_options: false,
             ignore_time_changes: false,
+            apply_custom_scales: false,
             label_revisions: false,
             own_bindings: false,
             conflicting_budgets_are_conflicts: false,
@@ -58,6 +61,7 @@ impl Behavior {
             patch_custom_resources: true,
             merge_delete_options: true,
             ignore_time_changes: true,
+            apply_custom_scales: true,
             label_revisions: true,
             own_bindings: true,
             conflicting_budgets_are_conflicts: true,
@@ -71,6 +75,7 @@ impl Behavior {
             ("Strategic merge patch works on custom resources", self.patch_custom_resources),
             ("Delete reads options from query and body", self.merge_delete_options),
             ("A changed timestamp alone is not written", self.ignore_time_changes),
+            ("Scales of custom resources can be applied", self.apply_custom_scales),
             ("ControllerRevisions can be labelled", self.label_revisions),
             ("Bindings have a field manager", self.own_bindings),
             (

@@ -42,7 +42,11 @@ impl<'a> Differences<'a> {
         let Some(ty) = self.write.versions.type_of(api_version) else { return Ok(None) };
         let (old, new) = (self.convert(self.old, api_version)?, self.convert(self.new, api_version)?);
         let all = Difference::between(old.as_ref().unwrap_or(self.old), new.as_ref().unwrap_or(self.new), ty);
-        let resets = self.write.behavior.managers_survive_versions || api_version == self.write.api_version;
+        // In Kubernetes built-in kinds name their reset fields for every version, custom resources for the version of the
+        // request.
+        let resets = self.write.behavior.managers_survive_versions
+            || self.write.versions.evolves() == Evolution::None
+            || api_version == self.write.api_version;
         let difference = if resets { self.write.reset.outside_of(&all) } else { all };
         self.versions.push((api_version.into(), AtVersion { old, new, difference: difference.clone() }));
         Ok(Some(difference))

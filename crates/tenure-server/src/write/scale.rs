@@ -64,6 +64,12 @@ struct ApplyScale {
 impl Change for ApplyScale {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let live = live.ok_or_else(|| write.target.not_found())?;
+        if write.target.handler.is_custom() && !write.behavior.apply_custom_scales {
+            return Err(ApiError::internal(
+                "failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, Kind=Scale) \
+                 to proper version: request to convert CR to an invalid group/version: autoscaling/v1",
+            ));
+        }
         let declared = number(self.replicas.as_ref());
         // A scale that nobody declares a number for has none, unless the object had no number before.
         let undeclared = replicas_of(write.target, live).map(|_| Value::Int(0));
