@@ -30,6 +30,11 @@ const ANNOTATIONS: [(&str, &str); 3] = [
     ),
 ];
 
+/// An annotation of service accounts, and what is said of it.
+const MOUNTABLE_SECRETS: &str = "kubernetes.io/enforce-mountable-secrets";
+const MOUNTABLE_SECRETS_TEXT: &str =
+    "deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets";
+
 /// Volume sources without effect, and what is said of them.
 const VOLUMES: [(&str, &str); 9] = [
     ("photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
@@ -52,6 +57,10 @@ pub(crate) fn of_object(kind: &str, object: &Value, old: Option<&Value>) -> Vec<
     // Pods are updated by programs, and often.
     if kind == "Pod" && old.is_none() {
         of_template(object, "", &mut warnings);
+    }
+    let has = |of: &Value| of.at(["metadata", "annotations", MOUNTABLE_SECRETS]).is_some();
+    if kind == "ServiceAccount" && has(object) && !old.is_some_and(has) {
+        warnings.push(format!("metadata.annotations[{MOUNTABLE_SECRETS}]: {MOUNTABLE_SECRETS_TEXT}"));
     }
     let template = TEMPLATES.iter().find(|(of, _)| *of == kind).map(|(_, path)| *path);
     if let Some(path) = template
@@ -230,6 +239,10 @@ mod tests {
         let warnings = of_object("Deployment", &deployment, None);
         assert!(warnings[0].starts_with("spec.template.spec.imagePullSecrets[1]"), "{warnings:?}");
         assert!(of_object("Deployment", &deployment, Some(&deployment)).is_empty());
+        let account: Value =
+            r#"{"metadata":{"annotations":{"kubernetes.io/enforce-mountable-secrets":"true"}}}"#.parse().unwrap();
+        assert_eq!(of_object("ServiceAccount", &account, None).len(), 1);
+        assert!(of_object("ServiceAccount", &account, Some(&account)).is_empty());
     }
 
     #[test]

@@ -26,6 +26,10 @@ pub struct TokenOptions {
     pub issuers: Vec<String>,
     /// The audiences of the server itself; the issuer if empty.
     pub audiences: Vec<String>,
+    /// The longest lifetime of a token in seconds; longer ones that are asked for are shortened.
+    pub longest_seconds: Option<i64>,
+    /// Where the published keys are, if not on this server.
+    pub jwks_uri: Option<String>,
     /// The keys, which can be replaced while the server runs.
     pub keys: Reloadable<TokenKeys>,
 }
@@ -44,6 +48,8 @@ impl Default for TokenOptions {
         TokenOptions {
             issuers: vec![DEFAULT_ISSUER.into()],
             audiences: Vec::new(),
+            longest_seconds: None,
+            jwks_uri: None,
             keys: Reloadable::default(),
         }
     }
@@ -53,6 +59,8 @@ impl Default for TokenOptions {
 pub(crate) struct TokenIssuer {
     issuers: Vec<Text>,
     pub audiences: Vec<Text>,
+    pub longest_seconds: Option<i64>,
+    jwks_uri: Option<String>,
     /// The key of a server that is given none.
     own: Option<Arc<SigningKey>>,
     keys: Reloadable<TokenKeys>,
@@ -62,7 +70,7 @@ pub(crate) struct TokenIssuer {
 impl TokenIssuer {
     /// Opens the issuer; `shared` is the store that keeps the key if none is given.
     pub async fn open(options: TokenOptions, shared: Option<&dyn Store>) -> Result<TokenIssuer, ApiError> {
-        let TokenOptions { mut issuers, audiences, keys } = options;
+        let TokenOptions { mut issuers, audiences, longest_seconds, jwks_uri, keys } = options;
         if issuers.is_empty() {
             issuers.push(DEFAULT_ISSUER.into());
         }
@@ -76,7 +84,8 @@ impl TokenIssuer {
             true => issuers[..1].to_vec(),
             false => audiences.into_iter().map(Text::from).collect(),
         };
-        Ok(TokenIssuer { issuers, audiences, own, keys, verified: TokenCache::default() })
+        let verified = TokenCache::default();
+        Ok(TokenIssuer { issuers, audiences, longest_seconds, jwks_uri, own, keys, verified })
     }
 
     /// Returns the keys that verify.
@@ -137,6 +146,7 @@ impl TokenIssuer {
 
     /// Returns the document at `/.well-known/openid-configuration`.
     pub fn configuration(&self, jwks_uri: String) -> Value {
+        let jwks_uri = self.jwks_uri.clone().unwrap_or(jwks_uri);
         let texts = |list: &[&str]| Value::array(list.iter().map(|text| Value::from(*text)));
         let keys = self.verifying_keys(&self.keys.get());
         let mut algorithms: Vec<&str> = keys.iter().map(VerifyingKey::algorithm).collect();

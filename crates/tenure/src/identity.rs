@@ -11,6 +11,7 @@ use tenure_auth::{
     Reloadable,
     authentication::{KeyError, SigningKey, TokenFile, VerifyingKey},
 };
+use tenure_crd::duration_nanoseconds;
 use tenure_http::ClientAuthorities;
 use tenure_server::{Authorization, ServerOptions, TokenKeys};
 
@@ -38,6 +39,12 @@ pub struct IdentityFlags {
     /// The issuer of service account tokens; may be repeated, the first one issues.
     #[arg(long, value_name = "URL")]
     pub service_account_issuer: Vec<String>,
+    /// Where the keys of service account tokens are published, if not on this server.
+    #[arg(long, value_name = "URL")]
+    pub service_account_jwks_uri: Option<String>,
+    /// The longest lifetime of service account tokens, such as 24h; longer ones that are asked for are shortened.
+    #[arg(long, value_name = "DURATION", value_parser = token_expiration)]
+    pub service_account_max_token_expiration: Option<i64>,
     /// The audiences of the API server; by default the issuer.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub api_audiences: Vec<String>,
@@ -94,8 +101,19 @@ impl IdentityFlags {
             identity.tokens.issuers = self.service_account_issuer.clone();
         }
         identity.tokens.audiences = self.api_audiences.clone();
+        identity.tokens.jwks_uri = self.service_account_jwks_uri.clone();
+        identity.tokens.longest_seconds = self.service_account_max_token_expiration;
         self.oidc.apply(self.anonymous_auth, identity, reloader)
     }
+}
+
+/// Reads the longest lifetime of tokens, in seconds.
+pub fn token_expiration(text: &str) -> Result<i64, String> {
+    const SECOND: i64 = 1_000_000_000;
+    let seconds = duration_nanoseconds(text).map(|nanoseconds| nanoseconds / SECOND);
+    seconds
+        .filter(|seconds| (3600..=1 << 32).contains(seconds))
+        .ok_or_else(|| "expected a duration between 1h and 2^32 seconds, such as 24h".into())
 }
 
 fn token_file(path: &Path) -> Result<TokenFile, String> {

@@ -49,8 +49,10 @@ impl TokenRequest<'_> {
     /// Returns the claims of the token.
     pub fn claims(&self) -> Value {
         let (namespace, name, uid) = &self.account;
+        // The node of a pod may not exist, and then has no uid.
         let reference = |name: &Text, uid: &Text| {
-            Value::object([("name", Value::from(name.clone())), ("uid", Value::from(uid.clone()))])
+            let fields = [("name", name), ("uid", uid)].into_iter().filter(|(_, text)| !text.is_empty());
+            Value::object(fields.map(|(field, text)| (field, Value::from(text.clone()))))
         };
         let is_extended = self.seconds == PROJECTED_SECONDS
             && self.for_api_server
@@ -173,7 +175,8 @@ impl ServiceAccountClaims {
             extra.push(("authentication.kubernetes.io/credential-id".into(), vec![id]));
         }
         for object in self.bound.iter().filter(|object| object.kind != "secret") {
-            for (field, value) in [("name", &object.name), ("uid", &object.uid)] {
+            let fields = [("name", &object.name), ("uid", &object.uid)];
+            for (field, value) in fields.into_iter().filter(|(_, value)| !value.is_empty()) {
                 let key = format!("authentication.kubernetes.io/{}-{field}", object.kind);
                 extra.push((key.into(), vec![value.clone()]));
             }

@@ -9,9 +9,11 @@ use tenure_catalog::{
     object::{meta_text, seconds},
 };
 use tenure_http::{Format, Request, Response};
-use tenure_meta::{ApiError, Cause, Timestamp};
+use tenure_meta::{ApiError, Cause, FieldError, Timestamp};
 use tenure_value::{Text, Value};
 
+const GROUP: &str = "authentication.k8s.io";
+const KIND: &str = "TokenRequest";
 /// The default, shortest and longest lifetime of a token, in seconds.
 const DEFAULT: i64 = 3600;
 const SHORTEST: i64 = 600;
@@ -32,22 +34,41 @@ impl Subresources {
     ) -> Result<Response, ApiError> {
         let spec = asked.get("spec").cloned().unwrap_or(Value::Null);
         let tokens = &self.authenticator.tokens;
-        let (mut audiences, lasts) = requested(&spec)?;
+        let given = |field: &str| asked.at(["metadata", field]).and_then(Value::as_str).unwrap_or_default();
+        if !given("namespace").is_empty() && given("namespace") != target.namespace {
+            let why = "the namespace of the provided object does not match the namespace sent on the request";
+            return Err(ApiError::bad_request(why));
+        }
+        if !given("name").is_empty() && given("name") != target.name {
+            let detail = "must match the service account name if specified";
+            let error = FieldError::invalid("metadata.name", &given("name").into(), detail);
+            return Err(ApiError::invalid(GROUP, KIND, &target.name, vec![error.cause()]));
+        }
+        let account = self.live(target).await?;
+        let uid = meta_text(&account.object, "uid");
+        if !given("uid").is_empty() && given("uid") != uid {
+            let why = format!(
+                "the UID in the token request ({}) does not match the UID of the service account ({uid})",
+                given("uid")
+            );
+            return Err(ApiError::conflict(GROUP, KIND, &target.name, &why));
+        }
+        let (mut audiences, mut lasts) = requested(&spec)?;
         if audiences.is_empty() {
             audiences = tokens.audiences.clone();
         }
-        let account = self.live(target).await?;
+        let mut warnings = Vec::new();
+        if let Some(longest) = tokens.longest_seconds.filter(|longest| lasts > *longest) {
+            warnings.push(format!("requested expiration of {lasts} seconds shortened to {longest} seconds"));
+            lasts = longest;
+        }
         let bound = self.bound_objects(target, spec.get("boundObjectRef")).await?;
         let now = self.writer.objects.clock.now();
         let request = TokenRequest {
             issuer: tokens.issuer(),
-            for_api_server: audiences.iter().any(|audience| tokens.audiences.contains(audience)),
+            for_api_server: audiences.iter().all(|audience| tokens.audiences.contains(audience)),
             audiences,
-            account: (
-                target.namespace.clone(),
-                target.name.clone(),
-                meta_text(&account.object, "uid").into(),
-            ),
+            account: (target.namespace.clone(), target.name.clone(), uid.into()),
             bound,
             seconds: lasts,
             id: uuid::Uuid::new_v4().to_string().into(),
@@ -59,7 +80,7 @@ impl Subresources {
             ("name", Value::from(target.name.clone())),
             ("namespace", target.namespace.clone().into()),
             ("creationTimestamp", seconds(now).into()),
-            ("uid", meta_text(&account.object, "uid").into()),
+            ("uid", uid.into()),
         ];
         let bound = spec.get("boundObjectRef").cloned().unwrap_or(Value::Null);
         let spec = [
@@ -73,12 +94,12 @@ impl Subresources {
         ];
         let answer = Value::object([
             ("apiVersion", Value::from("authentication.k8s.io/v1")),
-            ("kind", "TokenRequest".into()),
+            ("kind", KIND.into()),
             ("metadata", Value::object(metadata)),
             ("spec", Value::object(spec)),
             ("status", Value::object(status)),
         ]);
-        Ok(Response::document(StatusCode::CREATED, &answer, format))
+        Ok(Response::document(StatusCode::CREATED, &answer, format).with_warnings(&warnings))
     }
 }
 
@@ -123,12 +144,14 @@ impl Subresources {
         let mut all = vec![bound];
         let node = object.at(["spec", "nodeName"]).and_then(Value::as_str).unwrap_or_default();
         if word == "pod" && !node.is_empty() {
-            // A node that does not exist yet, or any more, has no uid to bind to.
-            match self.bound_object(NODES, "node", account, node).await {
-                Ok((_, node)) => all.push(node),
-                Err(failure) if failure.code() == 404 => {}
+            // A node that does not exist yet, or any more, is named without a uid.
+            all.push(match self.bound_object(NODES, "node", account, node).await {
+                Ok((_, node)) => node,
+                Err(failure) if failure.code() == 404 => {
+                    BoundObject { kind: "node".into(), name: node.into(), uid: Text::default() }
+                }
                 Err(failure) => return Err(failure),
-            }
+            });
         }
         Ok(all)
     }
@@ -188,7 +211,7 @@ fn requested(spec: &Value) -> Result<(Vec<Text>, i64), ApiError> {
         );
     }
     if !causes.is_empty() {
-        return Err(ApiError::invalid("authentication.k8s.io", "TokenRequest", "", causes));
+        return Err(ApiError::invalid(GROUP, KIND, "", causes));
     }
     Ok((audiences, lasts))
 }

@@ -232,3 +232,51 @@ fn tokens_of_an_external_issuer_are_accepted_until_it_is_not_trusted_any_more() 
     assert_eq!(code(&server, &good), 401, "at once, although it was cached");
     ends(stream);
 }
+
+#[test]
+fn a_token_request_names_its_account_and_is_shortened() {
+    let mut options = options();
+    options.identity.tokens.longest_seconds = Some(7200);
+    options.identity.tokens.jwks_uri = Some("https://keys.example.com/jwks".into());
+    let server = Server::configured(options);
+    bound_token(&server);
+    let uid = admin(&server, "GET", &format!("{ACCOUNTS}/robot"), "");
+    let uid = uid.at(["metadata", "uid"]).and_then(Value::as_str).expect("a uid").to_string();
+    let ask = |metadata: &str, spec: &str| {
+        let body = format!(
+            r#"{{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","metadata":{metadata},"spec":{spec}}}"#
+        );
+        send(&server, ADMIN, "POST", &format!("{ACCOUNTS}/robot/token"), &body)
+    };
+    for (metadata, code, why) in [
+        (r#"{"name":"robot","namespace":"default"}"#.to_string(), 201, ""),
+        (format!(r#"{{"uid":"{uid}"}}"#), 201, ""),
+        (r#"{"name":"other"}"#.into(), 422, "must match the service account name if specified"),
+        (r#"{"namespace":"other"}"#.into(), 400, "does not match the namespace"),
+        (
+            r#"{"uid":"wrong"}"#.into(),
+            409,
+            "the UID in the token request (wrong) does not match the UID of the service account (",
+        ),
+    ] {
+        let answer = ask(&metadata, "{}");
+        assert_eq!(answer.code, code, "{metadata}: {}", answer.text());
+        assert!(answer.text().contains(why), "{metadata}: {}", answer.text());
+    }
+    let long = ask("{}", r#"{"expirationSeconds":86400}"#);
+    let warning = r#"299 - "requested expiration of 86400 seconds shortened to 7200 seconds""#;
+    assert_eq!((long.code, long.header("warning")), (201, Some(warning)));
+    assert_eq!(long.document().at(["spec", "expirationSeconds"]), Some(&Value::from(7200)));
+    let configuration = admin(&server, "GET", "/.well-known/openid-configuration", "");
+    assert_eq!(configuration.get("jwks_uri"), Some(&Value::from("https://keys.example.com/jwks")));
+
+    // The node of a pod is named, whether it exists or not.
+    let pod = r#"{"metadata":{"name":"p"},"spec":{"serviceAccountName":"robot","nodeName":"gone","containers":[{"name":"c","image":"i"}]}}"#;
+    admin(&server, "POST", "/api/v1/namespaces/default/pods", pod);
+    let bound = token(&server, r#"{"boundObjectRef":{"kind":"Pod","apiVersion":"v1","name":"p"}}"#);
+    let user = send(&server, &bound, "POST", WHO_AM_I, "{}").document();
+    let extra = user.at(["status", "userInfo", "extra"]).cloned().unwrap_or_default();
+    let of = |name: &str| extra.get(&format!("authentication.kubernetes.io/{name}")).map(Value::to_string);
+    assert_eq!(of("node-name").as_deref(), Some(r#"["gone"]"#));
+    assert_eq!((of("node-uid"), of("pod-name").as_deref()), (None, Some(r#"["p"]"#)));
+}

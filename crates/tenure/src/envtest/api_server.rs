@@ -9,7 +9,7 @@ use crate::{
     audit::{AuditFlags, Format},
     control_plane::ControlPlane,
     controllers::controllers,
-    identity::{AuthorizationMode, IdentityFlags},
+    identity::{AuthorizationMode, IdentityFlags, token_expiration},
     logging,
     oidc::OidcFlags,
     reload::Reloader,
@@ -197,9 +197,22 @@ fn identity(flags: &Flags) -> Result<IdentityFlags, FlagError> {
         service_account_signing_key_file: path("service-account-signing-key-file"),
         service_account_key_file: flags.all("service-account-key-file").iter().map(PathBuf::from).collect(),
         service_account_issuer: flags.all("service-account-issuer").to_vec(),
+        service_account_jwks_uri: flags
+            .last("service-account-jwks-uri")
+            .filter(|uri| !uri.is_empty())
+            .map(String::from),
+        service_account_max_token_expiration: longest_token(flags)?,
         api_audiences: flags.list("api-audiences").unwrap_or_default(),
         oidc: oidc(flags)?,
     })
+}
+
+fn longest_token(flags: &Flags) -> Result<Option<i64>, FlagError> {
+    const NAME: &str = "service-account-max-token-expiration";
+    // 0 is no limit.
+    let given = flags.last(NAME).filter(|text| !text.is_empty() && !["0", "0s"].contains(text));
+    let read = |text: &str| token_expiration(text).map_err(|why| invalid(NAME, text, why));
+    given.map(read).transpose()
 }
 
 fn oidc(flags: &Flags) -> Result<OidcFlags, FlagError> {

@@ -64,7 +64,9 @@ const HONOURED: &[(&str, Kind, &str)] = &[
         Value,
         "The issuer of service account tokens; may be repeated, the first one issues.",
     ),
+    ("service-account-jwks-uri", Value, "Where the keys of service account tokens are published."),
     ("service-account-key-file", Value, "A key that verifies service account tokens; may be repeated."),
+    ("service-account-max-token-expiration", Value, "The longest lifetime of service account tokens."),
     ("service-account-signing-key-file", Value, "The key that signs service account tokens."),
     ("service-cluster-ip-range", Value, "The addresses of services. [default=10.0.0.0/16]"),
     ("tls-cert-file", Value, "The certificate to present, instead of that of --cert-dir."),
@@ -107,8 +109,7 @@ const IGNORED_VALUES: &str = "allow-metric-labels allow-metric-labels-manifest a
     max-requests-inflight min-compatibility-version min-request-timeout peer-advertise-ip peer-advertise-port \
     peer-ca-file proxy-client-cert-file proxy-client-key-file request-timeout requestheader-allowed-names \
     requestheader-client-ca-file requestheader-extra-headers-prefix requestheader-group-headers \
-    requestheader-uid-headers requestheader-username-headers runtime-config service-account-jwks-uri \
-    service-account-max-token-expiration service-node-port-range \
+    requestheader-uid-headers requestheader-username-headers runtime-config service-node-port-range \
     show-hidden-metrics-for-version shutdown-delay-duration shutdown-watch-termination-grace-period storage-backend \
     storage-initialization-timeout storage-media-type strict-transport-security-directives target-ram-mb \
     tls-cipher-suites tls-curve-preferences tls-min-version tls-sni-cert-key tracing-config-file vmodule \
