@@ -11,5 +11,6 @@ mod etcd_process;
 mod kubectl;
 mod life;
 mod process;
+mod rotation;
 mod rust_client;
 mod serve;
