@@ -1,7 +1,10 @@
 //! What authentication and authorization cost a request: decisions of RBAC with the bootstrap roles and a thousand
 //! bindings, and the verification of a token.
 
-use criterion::{Criterion, black_box, criterion_group, criterion_main};
+#![allow(missing_docs)] // The macros of criterion make public functions.
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use std::hint::black_box;
 use tenure_auth::{
     Attributes, ResourceAttributes, UserInfo,
     authentication::{SigningKey, sign, verify},
