@@ -159,7 +159,7 @@ fn check(
         let why = "impersonating the empty string group is not allowed";
         return refuse(on(group, "groups", "", "", ""), why);
     }
-    // Whoever is in this group may do everything, whatever the request of the mode was limited to.
+    // Members of this group may do everything, which would lift the limits of the mode.
     if is_constrained && wanted.is_in(UserInfo::MASTERS) {
         let why = "impersonating the system:masters group is not allowed";
         return refuse(on(group, "groups", "", "", UserInfo::MASTERS), why);

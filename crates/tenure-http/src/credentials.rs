@@ -24,7 +24,7 @@ const TOKEN: &str = "token";
 const KUBECONFIG: &str = "kubeconfig";
 /// The shortest token that is accepted.
 const TOKEN_BYTES: usize = 16;
-/// How long before its end the certificate of the authority is made anew, with the same key. Clients that trust the old one
+/// How long before its end the certificate of the authority is created again, with the same key. Clients that trust the old one
 /// also trust what the new one signs, and have this long to take it over.
 const AUTHORITY_RENEWAL_SECONDS: i64 = 2 * 365 * 24 * 60 * 60;
 /// The names and addresses of every server.
@@ -217,7 +217,7 @@ mod tests {
         }
         let text = fs::read_to_string(&first.kubeconfig).unwrap();
         assert!(text.contains("https://127.0.0.1:6443") && text.contains(&first.token), "{text}");
-        // What others added is kept while the file leads to the server, and the file is written anew when it does not.
+        // What others added is kept while the file leads to the server, and the file is replaced when it does not.
         fs::write(&first.kubeconfig, format!("{text}# ann\n")).unwrap();
         Credentials::open(&directory, listen, None).unwrap();
         assert!(fs::read_to_string(&first.kubeconfig).unwrap().ends_with("# ann\n"));

@@ -40,7 +40,7 @@ impl JwtAuthenticator {
                 match IssuerKeys::discover(client.clone(), &url, &discovery_url).await {
                     Ok(keys) => {
                         drop(sender.send_replace(Ok(Arc::new(keys))));
-                        // The sender lives as long as the authenticator, so that nobody waits for it in vain.
+                        // The sender must outlive every receiver that waits for it.
                         return sender.closed().await;
                     }
                     Err(error) => {

@@ -171,9 +171,8 @@ fn answer(state: &mut State, url: &str, head: &str) -> String {
             ("200 OK", format!(r#"{{"issuer":"{issuer}","jwks_uri":"{url}/moved"}}"#))
         }
         "/moved" => {
-            return format!(
-                "HTTP/1.1 302 Found\r\nLocation: /keys\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-            );
+            return "HTTP/1.1 302 Found\r\nLocation: /keys\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                .to_string();
         }
         "/keys" => {
             state.fetches += 1;
