@@ -7,6 +7,7 @@
 mod cache;
 mod catalog;
 mod clock;
+pub mod history;
 pub mod object;
 mod objects;
 mod target;
@@ -16,4 +17,4 @@ pub use catalog::discovery;
 pub use catalog::{Catalog, Conversions, CustomKind, Endpoint, KindVersions, ResourceHandler, Snapshot};
 pub use clock::Clock;
 pub use objects::{Objects, read_all, webhook_route};
-pub use target::{Target, Verb};
+pub use target::{HISTORY, Target, Verb};

@@ -61,6 +61,9 @@ pub struct Target {
     pub subresource: Text,
 }
 
+/// The subresource with the changes of an object.
+pub const HISTORY: &str = "history";
+
 impl Target {
     /// Returns the formats that the endpoint offers.
     pub fn offer(&self) -> MediaTypes {
@@ -158,7 +161,11 @@ impl Target {
             (&Method::DELETE, false) => Verb::Delete,
             _ => return Err(ApiError::method_not_allowed()),
         };
-        let verbs = if path.subresource.is_empty() {
+        // Below every stored object, also of names that are gone.
+        let history = [Text::new_static("get")];
+        let verbs: &[Text] = if path.subresource == HISTORY && resource.is_stored() {
+            &history
+        } else if path.subresource.is_empty() {
             &resource.verbs
         } else {
             &match resource.subresource(&path.subresource) {

@@ -32,6 +32,10 @@ pub struct Metrics {
     pub watches: AtomicU64,
     /// Events sent to watchers.
     pub events: AtomicU64,
+    /// Fields that managers fight over now.
+    pub fights: AtomicU64,
+    /// Fields that a manager took from another by changing their values.
+    pub takeovers: AtomicU64,
 }
 
 /// The labels of a request.
@@ -110,6 +114,13 @@ impl Metrics {
             ),
             ("tenure_watches", "gauge", "Open watches.", &self.watches),
             ("tenure_watch_events_total", "counter", "Events sent to watchers.", &self.events),
+            ("tenure_field_fights", "gauge", "Fields that managers fight over now.", &self.fights),
+            (
+                "tenure_field_takeovers_total",
+                "counter",
+                "Fields that a manager took from another by changing their values.",
+                &self.takeovers,
+            ),
         ];
         for (name, kind, help, value) in metrics {
             writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {}", value.load(Relaxed))?;

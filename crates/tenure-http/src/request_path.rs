@@ -87,7 +87,7 @@ impl RequestPath {
 }
 
 /// The subresources of a namespace itself: `/namespaces/NAME/status` is not a collection called `status`.
-const NAMESPACE_SUBRESOURCES: [&str; 2] = ["status", "finalize"];
+const NAMESPACE_SUBRESOURCES: [&str; 3] = ["status", "finalize", "history"];
 
 /// Whether `/namespaces/X/…` leads into the namespace rather than naming the namespace itself.
 fn is_below_namespace(rest: &[&str]) -> bool {

@@ -5,14 +5,18 @@ use hyper::{Method, StatusCode, header};
 use tenure_catalog::{
     Catalog,
     discovery::{self, page_not_found},
+    history::History,
 };
 use tenure_http::{
     Metrics, PLAIN, Request, RequestPath, Response,
     health::{self, Check},
 };
-use tenure_meta::{ApiError, Reason, Registry};
+use tenure_meta::{ApiError, Reason, Registry, Timestamp};
 use tenure_store::Store;
 use tenure_value::Value;
+
+/// How many writers and fields are listed unless the request says otherwise.
+const MOST_WRITERS: usize = 20;
 
 /// Answers a request for a path that names no resource.
 pub(crate) async fn respond(
@@ -20,6 +24,7 @@ pub(crate) async fn respond(
     store: &dyn Store,
     metrics: &Metrics,
     tokens: &TokenIssuer,
+    (history, now): (&History, Timestamp),
     address: RequestPath,
     request: &Request,
 ) -> Result<Response, ApiError> {
@@ -59,7 +64,15 @@ pub(crate) async fn respond(
             public_document(&tokens.key_set(), "application/jwk-set+json")
         }
         "metrics" => {
+            history.measure(metrics, now);
             Response::new(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", metrics.text())
+        }
+        "history" if path == "/history/fights" => {
+            Response::document(StatusCode::OK, &history.fights(catalog, now), PLAIN)
+        }
+        "history" if path == "/history/writers" => {
+            let most = request.query.integer("limit")?.and_then(|limit| usize::try_from(limit).ok());
+            Response::document(StatusCode::OK, &history.writers(most.unwrap_or(MOST_WRITERS)), PLAIN)
         }
         "openapi" => discovery::openapi(catalog, &path, request).unwrap_or_else(page_not_found),
         _ => page_not_found(),

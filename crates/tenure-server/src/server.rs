@@ -10,6 +10,7 @@ use crate::{
     bootstrap_roles,
     controllers::{self, Controllers, DefaultObjects},
     deprecation,
+    fight_events,
     flow_control::{FlowController, FlowHeaders},
     nonresource,
     offload::Offload,
@@ -35,7 +36,11 @@ use tenure_admission::AdmissionChain;
 use tenure_audit::Auditor;
 use tenure_auth::{Attributes, UserInfo};
 use tenure_builtin::{Kinds, allocate::AddressRange};
-use tenure_catalog::{Catalog, Clock, Objects, Target, Verb, discovery::page_not_found};
+use tenure_catalog::{
+    Catalog, Clock, HISTORY, Objects, Target, Verb,
+    discovery::page_not_found,
+    history::{History, HistoryOptions, HistoryReader},
+};
 use tenure_crd::duration_nanoseconds;
 use tenure_http::{
     Authentication, ClientCertificate, MediaTypes, MemoryBudget, Metrics, PLAIN, Query, Request, RequestPath,
@@ -83,6 +88,8 @@ pub struct ServerOptions {
     pub event_ttl: Option<Duration>,
     /// Records audit events, if requests are audited.
     pub auditor: Option<Arc<Auditor>>,
+    /// What the history of objects contains.
+    pub history: HistoryOptions,
 }
 
 /// How long events are kept unless the operator chooses another time.
@@ -115,6 +122,7 @@ impl ServerOptions {
             memory: MemoryBudget::default(),
             event_ttl: Some(DEFAULT_EVENT_TTL),
             auditor: None,
+            history: HistoryOptions::default(),
         }
     }
 }
@@ -130,6 +138,7 @@ pub struct Server {
     objects: Arc<Objects>,
     reader: Arc<Reader>,
     writer: Arc<Writer>,
+    history: Arc<HistoryReader>,
     subresources: Arc<Subresources>,
     default_objects: Arc<DefaultObjects>,
     controllers: Controllers,
@@ -165,6 +174,7 @@ impl Server {
             memory,
             event_ttl,
             auditor,
+            history,
         } = options;
         // The table is not needed before the first request; it is read while the roles are written.
         let protobuf = tokio::task::spawn_blocking(tenure_protobuf::check);
@@ -177,7 +187,16 @@ impl Server {
         let objects = Objects::new(store.clone(), catalog.clone(), clock);
         let reader = Reader::new(objects.clone(), metrics.clone(), memory.clone(), stop.subscribe());
         let admission = Admission::open(objects.clone(), authorizer.clone(), admission).await?;
-        let writer = Writer::new(reader.clone(), admission, authorizer.clone(), behavior, service_addresses);
+        let history = Arc::new(History::new(history));
+        let writer = Writer::new(
+            reader.clone(),
+            admission,
+            authorizer.clone(),
+            behavior,
+            service_addresses,
+            history.clone(),
+        );
+        let history = HistoryReader::new(objects.clone(), history, stop.subscribe());
         let subresources = Subresources::new(writer.clone(), authenticator.clone());
         writer.create_initial_namespaces().await?;
         if authorizer.is_rbac() {
@@ -205,6 +224,7 @@ impl Server {
             objects,
             reader,
             writer,
+            history,
             subresources,
             default_objects,
             controllers,
@@ -238,6 +258,13 @@ impl Server {
     pub fn start_controllers(&self) {
         let (writer, defaults) = (self.writer.clone(), self.default_objects.clone());
         controllers::start(writer, defaults, self.controllers, self.event_ttl, self.stop.subscribe());
+        let (writer, mut stopping) = (self.writer.clone(), self.stop.subscribe());
+        tokio::spawn(async move {
+            tokio::select! {
+                () = fight_events::follow(&writer) => {}
+                _ = stopping.changed() => {}
+            }
+        });
         if let Some(flow_control) = &self.flow_control {
             tokio::spawn(flow_control.clone().follow(self.stop.subscribe()));
         }
@@ -356,7 +383,9 @@ impl Server {
                 }
                 let (store, metrics, tokens) =
                     (&*self.objects.store, &*self.metrics, &self.authenticator.tokens);
-                let respond = nonresource::respond(&self.catalog, store, metrics, tokens, other, &request);
+                let history = (&*self.writer.history, self.objects.clock.now());
+                let respond =
+                    nonresource::respond(&self.catalog, store, metrics, tokens, history, other, &request);
                 return Box::pin(respond).await;
             }
         };
@@ -505,6 +534,7 @@ impl Server {
     async fn dispatch(&self, target: Target, request: Request) -> Result<Response, ApiError> {
         match target.verb {
             Verb::Get if target.subresource.is_empty() => Box::pin(self.reader.get(&target, &request)).await,
+            Verb::Get if target.subresource == HISTORY => Box::pin(self.history.get(target, &request)).await,
             Verb::Get => Box::pin(self.subresources.get(&target, &request)).await,
             Verb::List => Box::pin(self.reader.list(&target, &request)).await,
             Verb::Watch => Box::pin(self.reader.watch(target, request)).await,

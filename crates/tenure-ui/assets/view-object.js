@@ -1,12 +1,13 @@
 // One object: its lines with their owners, why each is as it is, and every change as it happens.
 
 import { announce, fill, h } from "./dom.js";
-import { follow } from "./api.js";
+import { follow, get } from "./api.js";
 import { address, objectAddress, objectOf, setQuery, title } from "./navigation.js";
 import { emptyPage, errorPage, guarded, loading, toggle, valueText } from "./elements.js";
 import { colour, inWords, operation } from "./managers.js";
 import { isSecret } from "./object-lines.js";
 import "./why-panel.js";
+import "./history.js";
 
 const KEPT_CHANGES = 50;
 
@@ -25,6 +26,10 @@ class ObjectView extends HTMLElement {
     this.lines.options = { manager: this.query.get("manager") ?? "", heat: this.query.get("heat") === "1", dim: this.query.get("dim") !== "0" };
     this.lines.addEventListener("ask", (event) => this.explain(event.detail));
     this.panel.addEventListener("closed", () => this.explain(""));
+    this.slider = document.createElement("history-slider");
+    this.slider.hidden = true;
+    this.slider.addEventListener("version", (event) => this.showPast(event.detail));
+    this.slider.addEventListener("now", () => this.showPast(undefined));
     this.split = h("div", { class: "split" }, this.lines, this.panel);
     fill(this, loading("Reading the object…"));
     this.listen();
@@ -54,10 +59,12 @@ class ObjectView extends HTMLElement {
     if (first) {
       // What is secret is shown on request only: people look over shoulders and share screens.
       this.lines.options.masked = this.isSecret();
-      fill(this, this.header, this.activity, this.split);
+      fill(this, this.header, this.activity, this.slider, this.split);
+      this.tellFights();
     }
     this.drawHeader();
-    this.lines.show(line);
+    // While a past version is shown, the lines stay.
+    if (!this.past) this.lines.show(line);
     this.drawLegend();
     if (line.change) this.onChange(line.change);
     const path = this.query.get("path");
@@ -81,6 +88,29 @@ class ObjectView extends HTMLElement {
         h("h1", null, object.name)),
       h("div", { class: "actions" }, link("Try an apply", "apply"), link("Hand over", "handover")));
     if (reason) this.header.append(h("p", { class: "hint" }, reason));
+  }
+
+  /** Shows a past version, or the live object if there is none. */
+  showPast(past) {
+    this.past = past;
+    this.classList.toggle("past", Boolean(past));
+    this.lines.show(past ? past.view : this.view);
+    if (past) this.lines.flash(past.paths);
+  }
+
+  /** Opens and closes the slider through the versions of the object. */
+  toggleHistory(on) {
+    this.slider.hidden = !on;
+    if (on) this.slider.open(this.object);
+    else if (this.past) this.showPast(undefined);
+  }
+
+  /** Tells which managers fight over fields of the object. */
+  async tellFights() {
+    const { items } = await get("fights", {}, this.abort.signal).catch(() => ({ items: [] }));
+    const { namespace, name } = this.object;
+    const ours = items.filter(({ object }) => object.kind === this.view.object.kind && object.name === name && (object.namespace ?? "") === (namespace ?? ""));
+    for (const { message, advice } of ours) this.note(h("li", { class: "fight" }, h("b", null, `${message}.`), ` ${advice}.`), message);
   }
 
   isSecret() {
@@ -112,6 +142,7 @@ class ObjectView extends HTMLElement {
     fill(this.legend, [...names].map(button),
       unowned > 0 && h("span", { class: "manager none" }, h("i", { class: "dot" }), "no owner ", h("span", { class: "muted" }, String(unowned))),
       h("span", { class: "spring" }),
+      toggle("History", !this.slider.hidden, (on) => this.toggleHistory(on)),
       toggle("Age", options.heat, (on) => change("heat", on, { heat: on ? "1" : "" })),
       toggle("Dim unowned", options.dim, (on) => change("dim", on, { dim: on ? "" : "0" })),
       this.isSecret() && toggle("Show values", !options.masked, (on) => {

@@ -5,6 +5,7 @@ import { get } from "./api.js";
 import { address, objectAddress } from "./navigation.js";
 import { errorState, loading, pathNode, valueText } from "./elements.js";
 import { described } from "./managers.js";
+import { fieldHistory } from "./history.js";
 
 class WhyPanel extends HTMLElement {
   connectedCallback() {
@@ -29,7 +30,7 @@ class WhyPanel extends HTMLElement {
     fill(this, h("div", { class: "top" }, h("h2", null, "Why"), h("button", { type: "button", class: "quiet", onclick: () => this.close(), title: "Close" }, icon("close"), h("span", { class: "hidden-text" }, "Close"))), pathNode(path), body);
     try {
       const why = await get("why", { ...object, path }, this.abort.signal);
-      fill(body, this.parts(why, object, context));
+      fill(body, this.parts(why, object, context), fieldHistory(object, path, context.masked, this.abort.signal));
     } catch (error) {
       if (error.name !== "AbortError") fill(body, errorState("This field cannot be explained", error));
     }

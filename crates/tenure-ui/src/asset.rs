@@ -42,6 +42,7 @@ files! {
     "view-object.js" SCRIPT,
     "object-lines.js" SCRIPT,
     "why-panel.js" SCRIPT,
+    "history.js" SCRIPT,
     "view-apply.js" SCRIPT,
     "view-handover.js" SCRIPT,
     "view-managers.js" SCRIPT,

@@ -113,6 +113,13 @@ impl Page {
             (&Method::GET, "why") => {
                 endpoint::why(cluster, &ObjectRef::from_query(&query)?, query.require("path")?).await?
             }
+            (&Method::GET, "history") => {
+                endpoint::history(cluster, &ObjectRef::from_query(&query)?, query.get("path")).await?
+            }
+            (&Method::GET, "version") => {
+                endpoint::version(cluster, &ObjectRef::from_query(&query)?, query.require("at")?).await?
+            }
+            (&Method::GET, "fights") => endpoint::fights(cluster).await?,
             (&Method::GET, "manifest") => {
                 let object = ObjectRef::from_query(&query)?;
                 endpoint::manifest(cluster, &object, query.get("manager")).await?

@@ -36,7 +36,7 @@ pub struct LimitFlags {
 }
 
 /// Reads a duration as Kubernetes writes it.
-fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let nanoseconds =
         tenure_crd::duration_nanoseconds(text).and_then(|duration| u64::try_from(duration).ok());
     nanoseconds.map(Duration::from_nanos).ok_or_else(|| "use a duration such as 30m or 1h".into())

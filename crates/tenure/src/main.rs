@@ -2,6 +2,7 @@
 //! the exit code is an [`Outcome`]. Started as `kube-apiserver` or `etcd`, it takes the place of that program ([`envtest`]).
 
 mod audit;
+mod change_text;
 mod command;
 mod connection;
 #[cfg(feature = "etcd")]
@@ -15,6 +16,7 @@ mod error;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod handover;
+mod history;
 mod identity;
 mod kinds;
 mod limits;
@@ -22,6 +24,7 @@ mod logging;
 mod oidc;
 mod outcome;
 mod page;
+mod past;
 mod place;
 mod plan_text;
 mod reload;

@@ -3,6 +3,7 @@
 
 use hyper::Method;
 use tenure_auth::{Attributes, ResourceAttributes};
+use tenure_catalog::HISTORY;
 use tenure_http::{Query, RequestPath};
 use tenure_value::Text;
 
@@ -22,6 +23,7 @@ pub(crate) fn request_attributes(
     let verb = match *method {
         Method::GET | Method::HEAD if is_collection && is_watch => "watch",
         Method::GET | Method::HEAD if of.watch => "watch",
+        Method::GET | Method::HEAD if is_watch && of.subresource == HISTORY => "watch",
         Method::GET | Method::HEAD if is_collection => "list",
         Method::GET | Method::HEAD => "get",
         Method::POST => "create",

@@ -5,6 +5,7 @@ use crate::write::{Claims, DeleteOptions, Enforcement, Propagation, QuotaChange,
 use std::sync::Arc;
 use tenure_catalog::{
     Target,
+    history::HistoryVerb,
     object::{Stored, encode},
 };
 use tenure_http::Request;
@@ -110,12 +111,18 @@ pub(super) async fn replace(
         enforcement: Enforcement::Record,
     };
     let (charged, _lock) = writer.charge_quotas(&change, Transaction::new()).await?;
-    let transaction = if is_removed {
-        Claims::release(handler, &object, charged.delete(key, expected))
+    let entry = objects.store.peek(key.as_bytes())?.filter(|entry| entry.modified == live.revision);
+    let before = writer.as_stored(handler, live, entry.as_ref()).await?;
+    let (transaction, after) = if is_removed {
+        (Claims::release(handler, &object, charged.delete(key.clone(), expected)), None)
     } else {
         let object = objects.convert_to_storage(handler, &object).await?;
-        charged.put(key, expected, encode(&object, &live.managers)?)
+        (charged.put(key.clone(), expected, encode(&object, &live.managers)?), Some(object))
     };
+    let after = after.as_ref().map(|after| (after, &live.managers));
+    let author = writer.own_author(if is_removed { HistoryVerb::Delete } else { HistoryVerb::Update }, "");
+    let (transaction, _) =
+        writer.history.record(transaction, handler, &key, &author, before.as_ref(), after)?;
     match objects.store.commit(transaction).await {
         Ok(_) => Ok(Outcome::Done),
         Err(Error::Conflict(_)) => Ok(Outcome::Later),

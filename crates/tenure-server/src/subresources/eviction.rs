@@ -7,6 +7,7 @@ use hyper::{HeaderMap, Method};
 use tenure_builtin::role::POD_DISRUPTION_BUDGETS;
 use tenure_catalog::{
     Target,
+    history::HistoryVerb,
     object::{encode, key, meta_text, seconds},
 };
 use tenure_http::Request;
@@ -86,8 +87,12 @@ impl Subresources {
             let spent = budget.object.as_object().cloned().unwrap_or_default().with("status", status);
             let spent = objects.convert_to_storage(&budgets, &spent.into()).await?;
             let key = key(&budgets.resource, &pod.namespace, meta_text(&budget.object, "name"));
-            let put =
-                Transaction::new().put(key, Expected::At(budget.revision), encode(&spent, &budget.managers)?);
+            let expected = Expected::At(budget.revision);
+            let put = Transaction::new().put(key.clone(), expected, encode(&spent, &budget.managers)?);
+            let author = self.writer.own_author(HistoryVerb::Update, "status");
+            let after = Some((&spent, &budget.managers));
+            let recorded = self.writer.history.record(put, &budgets, &key, &author, Some(budget), after);
+            let (put, _) = recorded?;
             match objects.store.commit(put).await {
                 Ok(_) => return Ok(()),
                 Err(Error::Conflict(_)) => {}

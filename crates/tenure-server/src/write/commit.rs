@@ -11,11 +11,12 @@ use super::{
 use std::sync::atomic::Ordering::Relaxed;
 use tenure_builtin::role::Role;
 use tenure_catalog::{
-    ResourceHandler,
+    ResourceHandler, Verb,
+    history::{Author, HistoryVerb},
     object::{Document, Encoded, Stored, encode, encode_after, key},
 };
 use tenure_meta::ApiError;
-use tenure_store::{Error, Expected, Revision, Transaction};
+use tenure_store::{Entry, Error, Expected, Revision, Transaction};
 use tenure_value::Value;
 
 /// What a write did.
@@ -62,25 +63,37 @@ impl Writer {
         }
         let key = write.target.key();
         let expected = Expected::At(live.revision);
+        let entry = self.objects.store.peek(key.as_bytes())?.filter(|entry| entry.modified == live.revision);
+        let before = self.as_stored(handler, live, entry.as_ref()).await?;
+        let (author, history) = (author(write), &self.history);
         if is_removed {
             // It is not stored again, and so keeps the revision it had.
-            let transaction = charged.delete(key, expected);
-            let committed = self.commit(handler, Claims::release(handler, &live.object, transaction)).await?;
-            return Ok(committed.map(|_| Written { stored, outcome: Outcome::Changed(None), warnings }));
+            let transaction = Claims::release(handler, &live.object, charged.delete(key.clone(), expected));
+            let (transaction, recorded) =
+                history.record(transaction, handler, &key, &author, before.as_ref(), None)?;
+            let committed = self.commit(handler, transaction).await?;
+            return Ok(committed.map(|_| {
+                history.count(handler, &write.manager, &recorded);
+                Written { stored, outcome: Outcome::Changed(None), warnings }
+            }));
         }
         let at_storage = self.at_storage(handler, at_storage, &stored.object, Some(live)).await?;
-        let entry = self.objects.store.peek(key.as_bytes())?.filter(|entry| entry.modified == live.revision);
         let entry = entry.as_ref().map(|entry| &*entry.value);
         let Encoded { value, document } = encode_after(&at_storage, &stored.managers, live, entry)?;
         let bytes = value.len();
         let claims = Claims::between(handler, &live.object, &stored.object);
-        let mut transaction = claims.add(&key, charged.put(key.clone(), expected, value));
+        let transaction = claims.add(&key, charged.put(key.clone(), expected, value));
+        let after = Some((&at_storage, &stored.managers));
+        let (mut transaction, recorded) =
+            history.record(transaction, handler, &key, &author, before.as_ref(), after)?;
         if handler.role == Role::Definition {
             let old = (&live.object, live.revision);
             transaction = self.catalog.record_schema(transaction, old, &stored.object).await?;
         }
         Ok(self.commit(handler, transaction).await?.map(|revision| {
             stored.revision = revision;
+            history.count(handler, &write.manager, &recorded);
+            history.observe(handler, &key, &write.manager, live, &stored, write.now);
             let document = at_storage.ptr_eq(&stored.object).then_some(document);
             let kept = Stored { object: at_storage, ..stored.clone() };
             self.objects.remember(key, handler, kept, &stored, bytes);
@@ -125,12 +138,15 @@ impl Writer {
         let at_storage = self.at_storage(handler, at_storage, &stored.object, None).await?;
         let put = charged.put(key.clone(), Expected::Absent, encode(&at_storage, &stored.managers)?);
         let claims = Claims::between(handler, &Value::Null, &stored.object);
-        let mut transaction = claims.add(&key, put);
+        let after = Some((&at_storage, &stored.managers));
+        let (mut transaction, recorded) =
+            self.history.record(claims.add(&key, put), handler, &key, &author(write), None, after)?;
         if let Some((key, namespace)) = namespace {
             transaction = transaction.require(key, Expected::At(namespace.revision));
         }
         Ok(self.commit(handler, transaction).await?.map(|revision| {
             stored.revision = revision;
+            self.history.count(handler, &write.manager, &recorded);
             Written { stored, outcome: Outcome::Created, warnings }
         }))
     }
@@ -150,6 +166,30 @@ impl Writer {
             }
             None => self.objects.convert_to_storage(handler, object).await,
         }
+    }
+
+    /// Returns a live object as the store has it, if its changes are recorded; `entry` is its entry, where this server still
+    /// knows it.
+    pub(crate) async fn as_stored(
+        &self,
+        handler: &ResourceHandler,
+        live: &Stored,
+        entry: Option<&Entry>,
+    ) -> Result<Option<Stored>, ApiError> {
+        match entry {
+            _ if !self.history.records(handler) => Ok(None),
+            Some(entry) => self.objects.decode(entry).map(Some),
+            // Another write came first, so that the commit will fail.
+            None => {
+                let object = self.objects.convert_to_storage(handler, &live.object).await?;
+                Ok(Some(Stored { object, ..live.clone() }))
+            }
+        }
+    }
+
+    /// Returns the server itself as the author of a change.
+    pub(crate) fn own_author<'a>(&self, verb: HistoryVerb, subresource: &'a str) -> Author<'a> {
+        Author { verb, user: "system:apiserver", manager: "", subresource }
     }
 
     /// Commits a transaction that writes an object of a resource; `None` if a key was not as expected.
@@ -179,4 +219,19 @@ impl Writer {
         }
         Ok(Some(committed.revision))
     }
+}
+
+/// Returns who makes a write and how, as history records it.
+fn author<'w>(write: &'w WriteRequest<'_>) -> Author<'w> {
+    let is_apply =
+        write.request.content_type().is_some_and(|text| text.starts_with("application/apply-patch"));
+    let verb = match write.target.verb {
+        Verb::Create => HistoryVerb::Create,
+        Verb::Patch if is_apply => HistoryVerb::Apply,
+        Verb::Patch => HistoryVerb::Patch,
+        Verb::Delete | Verb::DeleteCollection => HistoryVerb::Delete,
+        _ => HistoryVerb::Update,
+    };
+    let (user, manager, subresource) = (&write.request.user.name, &write.manager, &write.target.subresource);
+    Author { verb, user, manager, subresource }
 }

@@ -16,6 +16,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use tenure_builtin::role::{self, Role};
 use tenure_catalog::{
     ResourceHandler, Target,
+    history::{Author, HistoryVerb},
     object::{Stored, encode, meta_text, metadata, seconds, with_metadata},
 };
 use tenure_http::{Format, Request, Response};
@@ -105,7 +106,7 @@ impl Writer {
                 Box::pin(self.admit_deletion(target, request, options, &live, warnings)).await?;
                 reviewed = Some(live.revision);
             }
-            match self.delete_live(target, options, &live, now).await? {
+            match self.delete_live(target, request, options, &live, now).await? {
                 Attempt::Done(deleted) => return Ok(deleted),
                 Attempt::Marked(revision) => reviewed = Some(revision),
                 Attempt::Conflict => {
@@ -121,6 +122,7 @@ impl Writer {
     async fn delete_live(
         &self,
         target: &Target,
+        request: &Request,
         options: &DeleteOptions,
         live: &Stored,
         now: Timestamp,
@@ -131,9 +133,24 @@ impl Writer {
         if stays && marked == live.object {
             return Ok(Attempt::Done(Deleted::Pending(live.clone())));
         }
+        let entry = self.objects.store.peek(key.as_bytes())?.filter(|entry| entry.modified == live.revision);
+        let before = self.as_stored(handler, live, entry.as_ref()).await?;
+        let manager = request.default_manager();
+        let author = Author {
+            verb: HistoryVerb::Delete,
+            user: &request.user.name,
+            manager: &manager,
+            subresource: "",
+        };
+        let record = |transaction: Transaction, after: Option<&Value>| {
+            let after = after.map(|after| (after, &live.managers));
+            let recorded = self.history.record(transaction, handler, &key, &author, before.as_ref(), after);
+            recorded.map(|(transaction, _)| transaction)
+        };
         let put = async |object: &Value| -> Result<Transaction, ApiError> {
-            let value = encode(&self.objects.convert_to_storage(handler, object).await?, &live.managers)?;
-            Ok(Transaction::new().put(key.clone(), Expected::At(live.revision), value))
+            let object = self.objects.convert_to_storage(handler, object).await?;
+            let value = encode(&object, &live.managers)?;
+            record(Transaction::new().put(key.clone(), Expected::At(live.revision), value), Some(&object))
         };
         // Watchers of an object that was marked before see that its grace period ends, and then its deletion, as recorded.
         let was_marked = live.object.at(["metadata", "deletionTimestamp"]).is_some();
@@ -153,7 +170,7 @@ impl Writer {
             put(&stored.object).await?
         } else {
             let removed = Transaction::new().delete(key.clone(), Expected::At(live.revision));
-            Claims::release(handler, &live.object, removed)
+            record(Claims::release(handler, &live.object, removed), None)?
         };
         let change = QuotaChange {
             handler,

@@ -39,7 +39,7 @@ pub(crate) use scale::scale_response;
 use std::sync::Arc;
 pub(crate) use strict_decoding::TextErrors;
 use tenure_builtin::allocate::AddressRange;
-use tenure_catalog::{Catalog, Objects, Target, Verb};
+use tenure_catalog::{Catalog, Objects, Target, Verb, history::History};
 use tenure_http::{Metrics, Request, Response};
 use tenure_meta::ApiError;
 
@@ -54,6 +54,8 @@ pub(crate) struct Writer {
     pub behavior: Behavior,
     service_addresses: AddressRange,
     quota_locks: quota::QuotaLocks,
+    /// Records and counts every write.
+    pub history: Arc<History>,
 }
 
 impl Writer {
@@ -63,6 +65,7 @@ impl Writer {
         authorizer: Arc<Authorizer>,
         behavior: Behavior,
         service_addresses: AddressRange,
+        history: Arc<History>,
     ) -> Arc<Writer> {
         let objects = reader.objects.clone();
         let (catalog, metrics) = (objects.catalog.clone(), reader.metrics.clone());
@@ -77,6 +80,7 @@ impl Writer {
             behavior,
             service_addresses,
             quota_locks,
+            history,
         })
     }
 

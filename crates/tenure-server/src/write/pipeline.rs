@@ -2,7 +2,7 @@
 //! its own. Before a request comes here the server has authenticated it and resolved its target.
 //!
 //! Phases that are planned have their place in the list: authorization between routing and `build`, field permissions between
-//! `validate` and validating admission, history in `commit`.
+//! `validate` and validating admission.
 
 use super::{
     Writer, admission, allocate,
@@ -95,7 +95,7 @@ impl Writer {
             && let Some(live) = live.filter(|live| self.is_final_noop(write, live, &state))
             && self.is_stored_as(write, live, None).await?
         {
-            return Ok(Some(self.unchanged(live, warnings)));
+            return Ok(Some(self.unchanged(write, live, warnings)));
         }
         // Set defaults, and the metadata that only the server sets.
         let State { object, managers } = match is_apply {
@@ -142,7 +142,7 @@ impl Writer {
                     Settled::Unchanged(state) if times_differ => State { managers: as_computed, ..state },
                     Settled::Unchanged(state) => {
                         if self.is_stored_as(write, live, at_storage.as_ref()).await? {
-                            return Ok(Some(self.unchanged(live, warnings)));
+                            return Ok(Some(self.unchanged(write, live, warnings)));
                         }
                         state
                     }
@@ -253,8 +253,9 @@ impl Writer {
     }
 
     /// Returns the result of a write that changes nothing.
-    fn unchanged(&self, live: &Stored, warnings: Vec<String>) -> Written {
+    fn unchanged(&self, write: &WriteRequest<'_>, live: &Stored, warnings: Vec<String>) -> Written {
         self.metrics.noops.fetch_add(1, Relaxed);
+        self.history.count_noop(&write.manager);
         Written { stored: live.clone(), outcome: Outcome::Unchanged, warnings }
     }
 

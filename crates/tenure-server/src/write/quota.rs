@@ -3,12 +3,12 @@
 //! concurrent write is a conflict and never exceeds a quota, and a write that fails charges nothing.
 
 use super::Writer;
-use bytes::Bytes;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use tenure_admission::resource_quota::{GroupResource, Quota, Usage, amounts, growth};
 use tenure_builtin::role::{RESOURCE_QUOTAS, VARIABLE_USAGE};
 use tenure_catalog::{
     Objects, ResourceHandler,
+    history::HistoryVerb,
     object::{Stored, encode, fields, prefix},
 };
 use tenure_meta::{ApiError, Scope};
@@ -81,11 +81,11 @@ impl QuotaChange<'_> {
     }
 }
 
-/// A new status of a quota: its key, the revision it replaces and the encoded object.
+/// A new status of a quota: its entry, the quota as it is stored, and the quota with the new status.
 struct StatusUpdate {
-    key: Bytes,
-    expected: Expected,
-    value: Bytes,
+    entry: Entry,
+    stored: Stored,
+    object: Value,
 }
 
 impl Writer {
@@ -111,10 +111,25 @@ impl Writer {
             // What this server knows may be behind; a refusal must be that of the current state.
             Err(_) => charges(&self.objects, change, store.revision().await?).await?,
         };
-        let charged = updates
-            .into_iter()
-            .fold(transaction, |all, update| all.put(update.key, update.expected, update.value));
+        let mut charged = transaction;
+        for update in &updates {
+            charged = self.put_status(charged, update)?;
+        }
         Ok((charged, lock))
+    }
+
+    /// Adds a new status of a quota to a transaction.
+    fn put_status(&self, transaction: Transaction, update: &StatusUpdate) -> Result<Transaction, ApiError> {
+        let StatusUpdate { entry, stored, object } = update;
+        let value = encode(object, &stored.managers)?;
+        let put = transaction.put(entry.key.clone(), Expected::At(entry.modified), value);
+        let (group, version, name) = RESOURCE_QUOTAS;
+        let handler = self.catalog.resource(group, version, name)?;
+        let author = self.own_author(HistoryVerb::Update, "status");
+        let after = Some((object, &stored.managers));
+        let key = String::from_utf8_lossy(&entry.key);
+        let recorded = self.history.record(put, &handler, &key, &author, Some(stored), after);
+        recorded.map(|(transaction, _)| transaction)
     }
 
     /// Counts what a quota limits and updates its status. Returns `None` if another write came first, and otherwise whether the
@@ -135,8 +150,7 @@ impl Writer {
         if object == stored.object {
             return Ok(Some(false));
         }
-        let value = encode(&object, &stored.managers)?;
-        let put = Transaction::new().put(entry.key, Expected::At(entry.modified), value);
+        let put = self.put_status(Transaction::new(), &StatusUpdate { entry, stored, object })?;
         match store.commit(put).await {
             Ok(_) => Ok(Some(true)),
             Err(tenure_store::Error::Conflict(_)) => Ok(None),
@@ -197,11 +211,8 @@ async fn charges(
             Enforcement::Record => quota.adjust(&used, &change_of_usage),
             _ => quota.charge(&used, &change_of_usage).map_err(|why| change.forbidden(&why))?,
         };
-        updates.push(StatusUpdate {
-            key: entry.key.clone(),
-            expected: Expected::At(entry.modified),
-            value: encode(&with_status(&stored.object, &quota, &used), &stored.managers)?,
-        });
+        let object = with_status(&stored.object, &quota, &used);
+        updates.push(StatusUpdate { entry: entry.clone(), stored: stored.clone(), object });
     }
     Ok(updates)
 }

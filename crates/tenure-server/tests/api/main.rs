@@ -17,6 +17,7 @@ mod every_kind;
 mod facts;
 mod formats;
 mod guard;
+mod history;
 mod hostile;
 mod http;
 // Other algorithms are tested in `tenure-oidc` itself.

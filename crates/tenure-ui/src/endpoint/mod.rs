@@ -6,6 +6,7 @@ mod apply;
 mod cluster;
 mod definition;
 mod handover;
+mod history;
 mod managers;
 mod object;
 mod objects;
@@ -17,6 +18,7 @@ pub(crate) use apply::apply;
 pub(crate) use cluster::{kinds, session};
 pub(crate) use definition::definition;
 pub(crate) use handover::{carry_out, preview, steps, undo};
+pub(crate) use history::{fights, history, version};
 pub(crate) use managers::managers;
 pub(crate) use object::object;
 pub(crate) use objects::{ListRef, objects};
@@ -91,6 +93,11 @@ impl ObjectRef {
         };
         let kind = KindRef { api_version: required("apiVersion")?, plural: required("resource")? };
         Ok(ObjectRef { kind, namespace: text(document, "namespace").to_owned(), name: required("name")? })
+    }
+
+    /// Returns the path of the object, which need not exist.
+    async fn path(&self, cluster: &Cluster) -> Result<String, PageError> {
+        Ok(self.kind.find(cluster).await?.path(&self.namespace, &self.name))
     }
 
     /// Reads the object.

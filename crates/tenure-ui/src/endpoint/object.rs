@@ -76,7 +76,7 @@ async fn changed(
 
 /// Returns the object as the page shows it. Owners are listed once, and lines refer to them by number. A line is its text, its state
 /// (`o`wned, `u`nowned or neither), its owners and its path.
-fn view(live: &LiveObject, found: &Found, ty: TypeRef<'_>) -> Value {
+pub(super) fn view(live: &LiveObject, found: &Found, ty: TypeRef<'_>) -> Value {
     let blame = Blame::of(live, ty);
     let number = |owner: &Owner| {
         let found = live.managers.iter().position(|manager| manager.identity().is(&owner.identity()));

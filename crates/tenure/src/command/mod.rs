@@ -30,6 +30,8 @@ macro_rules! commands {
 // In the order in which `--help` shows them.
 commands! {
     blame Blame,
+    log Log,
+    diff Diff,
     plan Plan,
     apply Apply,
     why Why,
@@ -39,6 +41,9 @@ commands! {
     release Release,
     migrate Migrate,
     undo Undo,
+    restore Restore,
+    fights Fights,
+    top Top,
     ui Ui,
     patch Patch,
     simulate Simulate,

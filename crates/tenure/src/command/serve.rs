@@ -6,6 +6,7 @@ use crate::{
     control_plane::ControlPlane,
     controllers::controllers,
     encryption::{EncryptionConfig, EncryptionFlags},
+    history::HistoryFlags,
     identity::IdentityFlags,
     limits::LimitFlags,
     logging,
@@ -88,6 +89,8 @@ pub struct Options {
     service_accounts: bool,
     #[command(flatten)]
     limits: LimitFlags,
+    #[command(flatten)]
+    history: HistoryFlags,
     #[command(flatten)]
     encryption: EncryptionFlags,
     #[cfg(feature = "etcd")]
@@ -190,6 +193,7 @@ async fn serve(options: Options) -> Result<(), Error> {
     options.identity.apply(&mut server_options, &mut reloader)?;
     options.limits.apply(&mut server_options);
     server_options.auditor = options.audit.start().await?;
+    server_options.history = options.history.options(options.is_local());
     let connect = ConnectOptions { kubeconfig: Some(kubeconfig.clone()), ..ConnectOptions::default() };
     let page = Arc::new(Page::new(connect, !options.insecure_http));
     let control_plane = ControlPlane {
@@ -264,12 +268,24 @@ async fn keep_renewed(address: SocketAddr, renew: impl Fn() -> Result<(), String
     }
 }
 
+impl Options {
+    fn kind(&self) -> Kind {
+        if self.in_memory { Kind::Memory } else { self.store }
+    }
+
+    /// Whether the objects are on this machine alone.
+    fn is_local(&self) -> bool {
+        matches!(self.kind(), Kind::Memory | Kind::Embedded)
+    }
+}
+
 async fn open_store(options: &Options, encryption: &EncryptionConfig) -> Result<Arc<dyn Store>, Error> {
-    match if options.in_memory { Kind::Memory } else { options.store } {
-        Kind::Memory => Ok(Arc::new(MemoryStore::new())),
+    let ledger = options.history.limits();
+    match options.kind() {
+        Kind::Memory => Ok(Arc::new(MemoryStore::new().with_ledger_limits(ledger))),
         Kind::Embedded => {
             let encryption = encryption.encryption();
-            let embedded = EmbeddedOptions { encryption, ..EmbeddedOptions::default() };
+            let embedded = EmbeddedOptions { encryption, ledger, ..EmbeddedOptions::default() };
             let store = EmbeddedStore::open(options.data_dir.join("store"), embedded)?;
             let store = Arc::new(store);
             #[cfg(feature = "etcd")]
@@ -278,7 +294,8 @@ async fn open_store(options: &Options, encryption: &EncryptionConfig) -> Result<
         }
         #[cfg(feature = "etcd")]
         Kind::Etcd => {
-            let etcd = EtcdOptions { encryption: encryption.encryption(), ..options.etcd.options()? };
+            let encryption = encryption.encryption();
+            let etcd = EtcdOptions { encryption, ledger, ..options.etcd.options()? };
             Ok(Arc::new(EtcdStore::open(etcd).await?))
         }
     }

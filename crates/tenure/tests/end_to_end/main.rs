@@ -8,6 +8,7 @@ mod curl;
 mod etcd;
 #[path = "../../../tenure-store/tests/support/etcd.rs"]
 mod etcd_process;
+mod history;
 mod kubectl;
 mod life;
 mod process;

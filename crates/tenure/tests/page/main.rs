@@ -2,6 +2,7 @@
 
 mod accessibility;
 mod driver;
+mod history;
 mod pictures;
 mod states;
 mod views;

@@ -6,6 +6,7 @@ use crate::{
     Error, Outcome,
     connection::Connection,
     document::{Document, Files},
+    past::Past,
     targets::Targets,
     terminal::{Format, Terminal},
     types::SchemaFiles,
@@ -24,6 +25,7 @@ of a line follow below it, marked with &. A line without an owner, such as a def
 Examples:
   tenure blame deployment/web
   tenure blame pods -l app=web --all-namespaces
+  tenure blame deployment/web --at 2026-01-02T03:04:05Z
   tenure blame -f deployment.yaml
   kubectl get deployment web -o yaml --show-managed-fields | tenure blame -f -
   tenure blame -f deployment.yaml --manager kubectl --output json")]
@@ -32,6 +34,9 @@ pub struct Options {
     targets: Targets,
     #[command(flatten)]
     files: Files,
+    /// Show the object as it was at a revision or a time, such as 2026-01-02T03:04:05Z; it may have been deleted since.
+    #[arg(long, value_name = "REVISION|TIME", conflicts_with = "files")]
+    at: Option<String>,
     /// Show only the fields of this manager; may be repeated.
     #[arg(long = "manager", value_name = "NAME")]
     managers: Vec<String>,
@@ -93,6 +98,14 @@ fn from_files(options: &Options) -> Result<Vec<Blame>, Error> {
 fn from_server(options: &Options) -> Result<Vec<Blame>, Error> {
     options.connection.run(async |cluster| {
         let mut blames = Vec::new();
+        if let Some(at) = &options.at {
+            for word in &options.targets.words {
+                let past = Past::of(&cluster, word).await?;
+                let ty = past.type_of(&cluster).await?;
+                blames.push(Blame::of(&past.at(&cluster, at).await?, ty));
+            }
+            return Ok(blames);
+        }
         for found in options.targets.read(&cluster).await? {
             let live = found.read()?;
             let ty = cluster.type_of(live.api_version(), live.kind()).await?;

@@ -1,0 +1,112 @@
+//! Changes as documents, at the version of the API that a request names.
+
+use crate::{Objects, Target, object::Stored};
+use tenure_apply::State;
+use tenure_fields::Path;
+use tenure_history::{HistoryError, Rebuilt, Record, Step, Values, changes, field_change};
+use tenure_meta::{
+    ApiError, Reason,
+    time::{Precision, Timestamp},
+};
+use tenure_ownership::{Difference, owner};
+use tenure_store::Revision;
+use tenure_value::{Object, Value};
+
+/// Returns a version as the target's version of the API shows it.
+pub(super) async fn converted(
+    objects: &Objects,
+    target: &Target,
+    version: &Rebuilt,
+) -> Result<State, ApiError> {
+    let State { object, managers } = version.state.clone();
+    let stored = Stored { object, managers, revision: Revision::from_number(version.revision) };
+    let Stored { object, managers, .. } = objects.convert_one_from_storage(&target.handler, stored).await?;
+    Ok(State { object, managers })
+}
+
+/// Returns the answer to a request for history that cannot be read.
+pub(super) fn refusal(error: HistoryError) -> ApiError {
+    match error {
+        HistoryError::TooOld { .. } => ApiError::new(Reason::Expired, error.to_string()),
+        HistoryError::Absent { .. } => ApiError::new(Reason::NotFound, error.to_string()),
+        HistoryError::Path { .. } => ApiError::bad_request(error.to_string()),
+        HistoryError::Damaged { .. } => ApiError::internal(error.to_string()),
+    }
+}
+
+/// Returns a change as a document: who, when and how, and every field that differs.
+pub(super) fn item(
+    step: &Step<'_>,
+    before: Option<&State>,
+    after: Option<&State>,
+    target: &Target,
+    values: Values,
+) -> Value {
+    let (old, new) = (before.map(|state| &state.object), after.map(|state| &state.object));
+    let changes = changes(old, new, target.handler.type_ref(), values);
+    let item = header(&step.record, step.revision, step.written_at);
+    let marked = |object: Option<&Value>| {
+        object.and_then(|object| object.at(["metadata", "deletionTimestamp"])).cloned()
+    };
+    let item = match (marked(old), marked(new)) {
+        (None, Some(time)) => item.with("deletionTimestamp", time),
+        _ => item,
+    };
+    item.with("changes", Value::array(changes.into_iter().map(change))).into()
+}
+
+/// Returns a change of one field as a document; `None` if it did not change.
+pub(super) fn field_item(
+    step: &Step<'_>,
+    before: Option<&State>,
+    after: Option<&State>,
+    path: &Path,
+    target: &Target,
+    values: Values,
+) -> Option<Value> {
+    let found = field_change(before, after, path, target.handler.type_ref(), values)?;
+    let difference = Difference { path: path.clone(), before: found.from, after: found.to };
+    let item = header(&step.record, step.revision, step.written_at);
+    Some(
+        item.with("changes", Value::array([change(difference)]))
+            .with("owners", owner::list(&found.owners))
+            .into(),
+    )
+}
+
+fn header(record: &Record<'_>, revision: u64, written_at: u64) -> Object {
+    let time = Timestamp {
+        seconds: i64::try_from(written_at / 1000).unwrap_or_default(),
+        nanos: (written_at % 1000) as u32 * 1_000_000,
+    };
+    let kind = match (record.previous, record.remains) {
+        (None, _) => "Created",
+        (Some(_), true) => "Modified",
+        (Some(_), false) => "Deleted",
+    };
+    let mut item = Object::default()
+        .with("revision", revision.to_string())
+        .with("time", time.format(Precision::Micros))
+        .with("type", kind)
+        .with("verb", record.verb.as_str())
+        .with("user", record.user.clone())
+        .with("manager", record.manager.clone());
+    if !record.subresource.is_empty() {
+        item = item.with("subresource", record.subresource.clone());
+    }
+    if let Some(previous) = record.previous {
+        item = item.with("previous", previous.to_string());
+    }
+    item
+}
+
+fn change(difference: Difference) -> Value {
+    let mut change = Object::default().with("path", difference.path.quoted().to_string());
+    if let Some(from) = difference.before {
+        change = change.with("from", from);
+    }
+    if let Some(to) = difference.after {
+        change = change.with("to", to);
+    }
+    change.into()
+}

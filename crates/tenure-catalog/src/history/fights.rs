@@ -1,0 +1,77 @@
+//! Fights as people and programs read them.
+
+use crate::{Catalog, Target};
+use tenure_history::{Fight, Side};
+use tenure_meta::time::{Precision, Timestamp};
+use tenure_value::{Object, Value};
+
+/// Describes a fight in a sentence, without its end.
+pub fn describe(fight: &Fight) -> String {
+    let side = |side: &Side| match side.value.as_str() {
+        "" => format!("{} removes it", side.manager),
+        value => format!("{} sets it to {value}", side.manager),
+    };
+    let sides: Vec<String> = fight.sides.iter().map(side).collect();
+    format!(
+        "Managers keep overwriting {}: {}; {} times since {}",
+        fight.path,
+        sides.join(", "),
+        fight.overwrites,
+        time(fight.since)
+    )
+}
+
+/// Says what to do about a fight.
+pub fn advice(fight: &Fight) -> String {
+    let names: Vec<&str> = fight.sides.iter().map(|side| side.manager.as_str()).collect();
+    format!(
+        "Decide which of {} should own the field, and leave it out of what the others write: out of their manifests, or with \
+         their setting that ignores it",
+        names.join(" and ")
+    )
+}
+
+/// Returns the fights that are not over as a document.
+pub(super) fn document(catalog: &Catalog, fights: &[Fight]) -> Value {
+    Value::object([
+        ("apiVersion", Value::from("tenure.dev/v1")),
+        ("kind", Value::from("FightList")),
+        ("items", Value::array(fights.iter().map(|fight| one(catalog, fight)))),
+    ])
+}
+
+fn one(catalog: &Catalog, fight: &Fight) -> Value {
+    let object = match Target::of_key(catalog, &fight.key) {
+        Some(target) => Value::object([
+            ("apiVersion", Value::from(target.handler.resource.api_version.clone())),
+            ("kind", Value::from(target.handler.resource.kind.clone())),
+            ("name", Value::from(target.name.clone())),
+            ("namespace", Value::from(target.namespace.clone())),
+        ]),
+        None => Value::object([("name", Value::from(fight.key.as_str()))]),
+    };
+    let side = |side: &Side| {
+        let shown = Object::default()
+            .with("manager", side.manager.as_str())
+            .with("overwrites", Value::unsigned(side.overwrites));
+        Value::from(match side.value.as_str() {
+            "" => shown,
+            value => shown.with("value", value),
+        })
+    };
+    Value::object([
+        ("object", object),
+        ("path", Value::from(fight.path.as_str())),
+        ("sides", Value::array(fight.sides.iter().map(side))),
+        ("overwrites", Value::unsigned(fight.overwrites)),
+        ("since", Value::from(time(fight.since))),
+        ("last", Value::from(time(fight.last))),
+        ("message", Value::from(describe(fight))),
+        ("advice", Value::from(advice(fight))),
+    ])
+}
+
+fn time(milliseconds: u64) -> String {
+    let seconds = i64::try_from(milliseconds / 1000).unwrap_or_default();
+    Timestamp { seconds, nanos: 0 }.format(Precision::Seconds)
+}

@@ -1,0 +1,226 @@
+//! History: every write leaves a record in its own transaction, from which the version before can be rebuilt, and is counted.
+//! What a record contains and how versions are rebuilt is the work of `tenure-history`; `read.rs` answers requests for it.
+
+mod document;
+mod fights;
+mod read;
+mod watch;
+
+use crate::{Catalog, ResourceHandler, object::Stored};
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use tenure_apply::Managers;
+pub use tenure_history::{Author, Verb as HistoryVerb};
+use tenure_history::{Churn, Fight, Fights, Values, Version, encode, takeovers};
+use tenure_http::Metrics;
+use tenure_meta::{ApiError, Timestamp, qualified};
+use tenure_store::Transaction;
+use tenure_value::Value;
+use tokio::sync::mpsc;
+
+pub use fights::{advice, describe};
+pub use read::HistoryReader;
+
+/// The largest record that is kept. The value of the object is in the same transaction, which etcd limits to 1.5 MB.
+const MAX_RECORD: usize = 512 * 1024;
+/// How many reports of fights may wait; one that does not fit is made again a minute later.
+const WAITING_REPORTS: usize = 64;
+
+/// What history records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryOptions {
+    /// Whether writes are recorded.
+    pub enabled: bool,
+    /// Whether the values of Secrets are part of their history.
+    pub secret_values: bool,
+    /// Resources whose writes are not recorded, such as `events` or `leases.coordination.k8s.io`.
+    pub exclude: Vec<String>,
+}
+
+impl HistoryOptions {
+    /// The resources that are not recorded unless the operator chooses others: they are written all the time, and say
+    /// nothing that is not in them.
+    pub const EXCLUDED: [&str; 3] = ["events", "events.events.k8s.io", "leases.coordination.k8s.io"];
+}
+
+impl Default for HistoryOptions {
+    fn default() -> HistoryOptions {
+        let exclude = HistoryOptions::EXCLUDED.map(str::to_owned).into();
+        HistoryOptions { enabled: true, secret_values: false, exclude }
+    }
+}
+
+/// Records and counts writes.
+pub struct History {
+    options: HistoryOptions,
+    churn: Mutex<Churn>,
+    fights: Mutex<Fights>,
+    reports: mpsc::Sender<Fight>,
+    waiting: Mutex<Option<mpsc::Receiver<Fight>>>,
+    /// Fields that a manager took from another, since the server started.
+    takeovers: AtomicU64,
+}
+
+/// A write that is recorded, to be counted once it is committed.
+#[derive(Default)]
+pub struct Recorded {
+    paths: Vec<String>,
+}
+
+impl History {
+    /// Creates the history of a server.
+    pub fn new(options: HistoryOptions) -> History {
+        let (reports, waiting) = mpsc::channel(WAITING_REPORTS);
+        History {
+            options,
+            churn: Mutex::default(),
+            fights: Mutex::default(),
+            reports,
+            waiting: Mutex::new(Some(waiting)),
+            takeovers: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether the writes of a resource are recorded.
+    pub fn records(&self, handler: &ResourceHandler) -> bool {
+        let resource = &handler.resource;
+        let is_excluded = |excluded: &String| {
+            let (name, group) = excluded.split_once('.').unwrap_or((excluded, ""));
+            name == resource.name && group == resource.storage.0
+        };
+        self.options.enabled && !self.options.exclude.iter().any(is_excluded)
+    }
+
+    /// Whether the values of a resource are part of its history.
+    pub fn values(&self, handler: &ResourceHandler) -> Values {
+        let is_secret = handler.resource.storage.0.is_empty() && handler.resource.name == "secrets";
+        if is_secret && !self.options.secret_values { Values::Withheld } else { Values::Kept }
+    }
+
+    /// Adds the record of a change to the transaction that makes it; both versions are given as they are stored.
+    pub fn record(
+        &self,
+        transaction: Transaction,
+        handler: &ResourceHandler,
+        key: &str,
+        author: &Author<'_>,
+        before: Option<&Stored>,
+        after: Option<(&Value, &Managers)>,
+    ) -> Result<(Transaction, Recorded), ApiError> {
+        if !self.records(handler) {
+            return Ok((transaction, Recorded::default()));
+        }
+        let before = before.map(|stored| Version {
+            object: &stored.object,
+            managers: &stored.managers,
+            revision: stored.revision.get(),
+        });
+        let after = after.map(|(object, managers)| Version { object, managers, revision: 0 });
+        let record = encode(author, before, after, self.values(handler))
+            .map_err(|why| ApiError::internal(format!("the change cannot be recorded: {why}")))?;
+        // A change without a record ends what can be rebuilt, which readers notice.
+        let transaction = match record.bytes.len() <= MAX_RECORD {
+            true => transaction.record(key.to_owned(), record.bytes),
+            false => transaction,
+        };
+        Ok((transaction, Recorded { paths: record.paths }))
+    }
+
+    /// Counts a committed change.
+    pub fn count(&self, handler: &ResourceHandler, manager: &str, recorded: &Recorded) {
+        if self.options.enabled {
+            self.churn.lock().changed(manager, &resource_name(handler), &recorded.paths);
+        }
+    }
+
+    /// Counts a write that changed nothing.
+    pub fn count_noop(&self, manager: &str) {
+        if self.options.enabled {
+            self.churn.lock().unchanged(manager);
+        }
+    }
+
+    /// Looks whether a committed change is part of a fight; both versions are given as the request named them.
+    pub fn observe(
+        &self,
+        handler: &ResourceHandler,
+        key: &str,
+        manager: &str,
+        before: &Stored,
+        after: &Stored,
+        now: Timestamp,
+    ) {
+        if !self.records(handler) {
+            return;
+        }
+        let (old, new) = ((&before.object, &before.managers), (&after.object, &after.managers));
+        let taken = takeovers(manager, old, new, handler.type_ref());
+        if taken.is_empty() {
+            return;
+        }
+        let (values, now) = (self.values(handler), milliseconds(now));
+        let mut fights = self.fights.lock();
+        for takeover in &taken {
+            if let Some(fight) = fights.observe(key, manager, takeover, values, now) {
+                // The channel is full only if reports cannot be written; the fight is reported again.
+                let _ = self.reports.try_send(fight);
+            }
+            self.takeovers.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Returns the reports of fights; the first call takes them.
+    pub fn reports(&self) -> Option<mpsc::Receiver<Fight>> {
+        self.waiting.lock().take()
+    }
+
+    /// Returns the fights that are not over, as a document.
+    pub fn fights(&self, catalog: &Catalog, now: Timestamp) -> Value {
+        let current = self.fights.lock().current(milliseconds(now));
+        fights::document(catalog, &current)
+    }
+
+    /// Brings the metrics of history up to date.
+    pub fn measure(&self, metrics: &Metrics, now: Timestamp) {
+        let current = self.fights.lock().current(milliseconds(now)).len();
+        metrics.fights.store(current as u64, Relaxed);
+        metrics.takeovers.store(self.takeovers.load(Relaxed), Relaxed);
+    }
+
+    /// Returns who wrote most and which fields changed most, as a document.
+    pub fn writers(&self, most: usize) -> Value {
+        let churn = self.churn.lock();
+        let writer = |count: tenure_history::WriterCount| {
+            Value::object([
+                ("manager", Value::from(count.manager)),
+                ("changes", Value::unsigned(count.changes)),
+                ("noops", Value::unsigned(count.noops)),
+            ])
+        };
+        let field = |count: tenure_history::FieldCount| {
+            Value::object([
+                ("resource", Value::from(count.resource)),
+                ("path", Value::from(count.path)),
+                ("changes", Value::unsigned(count.changes)),
+                ("manager", Value::from(count.manager)),
+            ])
+        };
+        Value::object([
+            ("apiVersion", Value::from("tenure.dev/v1")),
+            ("kind", Value::from("WriterList")),
+            ("writers", Value::array(churn.writers(most).into_iter().map(writer))),
+            ("fields", Value::array(churn.fields(most).into_iter().map(field))),
+        ])
+    }
+}
+
+/// Returns a time in milliseconds since 1970.
+fn milliseconds(time: Timestamp) -> u64 {
+    let milliseconds = time.seconds.saturating_mul(1000).saturating_add(i64::from(time.nanos / 1_000_000));
+    u64::try_from(milliseconds).unwrap_or_default()
+}
+
+/// Returns the name of a resource with its group of storage, such as `deployments.apps`.
+fn resource_name(handler: &ResourceHandler) -> String {
+    qualified(&handler.resource.name, &handler.resource.storage.0)
+}

@@ -1,0 +1,135 @@
+//! Who writes most, whose writes change nothing, and which fields change most. The counts are of the writes since the server
+//! started. Memory is bounded: when a table is full, the half with the smallest counts is dropped.
+
+use std::collections::HashMap;
+
+/// The most managers and fields that are counted.
+const MOST_WRITERS: usize = 1024;
+const MOST_FIELDS: usize = 4096;
+
+/// What one manager wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WriterCount {
+    /// The manager.
+    pub manager: String,
+    /// How many writes changed something.
+    pub changes: u64,
+    /// How many changed nothing.
+    pub noops: u64,
+}
+
+/// How often one field of one resource changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FieldCount {
+    /// The resource, such as `deployments.apps`.
+    pub resource: String,
+    /// The field, with `[]` for any item of a list.
+    pub path: String,
+    /// How often it changed.
+    pub changes: u64,
+    /// The manager that changed it last.
+    pub manager: String,
+}
+
+/// Counts writes.
+#[derive(Debug, Default)]
+pub struct Churn {
+    writers: HashMap<String, (u64, u64)>,
+    fields: HashMap<(String, String), (u64, String)>,
+}
+
+impl Churn {
+    /// Counts a write that changed these fields of an object.
+    pub fn changed(&mut self, manager: &str, resource: &str, paths: &[String]) {
+        self.writer(manager).0 += 1;
+        for path in paths.iter().filter(|path| *path != ".metadata.generation") {
+            let key = (resource.to_owned(), path.clone());
+            if self.fields.len() >= MOST_FIELDS && !self.fields.contains_key(&key) {
+                halve(&mut self.fields, |(count, _)| *count);
+            }
+            let field = self.fields.entry(key).or_default();
+            field.0 += 1;
+            if field.1 != manager {
+                manager.clone_into(&mut field.1);
+            }
+        }
+    }
+
+    /// Counts a write that changed nothing.
+    pub fn unchanged(&mut self, manager: &str) {
+        self.writer(manager).1 += 1;
+    }
+
+    fn writer(&mut self, manager: &str) -> &mut (u64, u64) {
+        if self.writers.len() >= MOST_WRITERS && !self.writers.contains_key(manager) {
+            halve(&mut self.writers, |(changes, noops)| changes + noops);
+        }
+        // Names are short and few, so that a lookup by the owned name costs little.
+        self.writers.entry(manager.to_owned()).or_default()
+    }
+
+    /// Returns the managers that wrote most.
+    pub fn writers(&self, most: usize) -> Vec<WriterCount> {
+        let one = |(manager, (changes, noops)): (&String, &(u64, u64))| WriterCount {
+            manager: manager.clone(),
+            changes: *changes,
+            noops: *noops,
+        };
+        let mut writers: Vec<WriterCount> = self.writers.iter().map(one).collect();
+        writers.sort_by(|a, b| {
+            (b.changes + b.noops).cmp(&(a.changes + a.noops)).then_with(|| a.manager.cmp(&b.manager))
+        });
+        writers.truncate(most);
+        writers
+    }
+
+    /// Returns the fields that changed most.
+    pub fn fields(&self, most: usize) -> Vec<FieldCount> {
+        let one = |((resource, path), (changes, manager)): (&(String, String), &(u64, String))| FieldCount {
+            resource: resource.clone(),
+            path: path.clone(),
+            changes: *changes,
+            manager: manager.clone(),
+        };
+        let mut fields: Vec<FieldCount> = self.fields.iter().map(one).collect();
+        fields.sort_by(|a, b| {
+            b.changes.cmp(&a.changes).then_with(|| (&a.resource, &a.path).cmp(&(&b.resource, &b.path)))
+        });
+        fields.truncate(most);
+        fields
+    }
+}
+
+/// Drops the half of a table with the smallest counts.
+fn halve<K: std::hash::Hash + Eq, V>(table: &mut HashMap<K, V>, count: impl Fn(&V) -> u64) {
+    let mut counts: Vec<u64> = table.values().map(&count).collect();
+    let middle = counts.len() / 2;
+    let (_, median, _) = counts.select_nth_unstable(middle);
+    let (median, mut dropped) = (*median, middle);
+    table.retain(|_, value| {
+        let goes = dropped > 0 && count(value) <= median;
+        dropped -= usize::from(goes);
+        !goes
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_busiest_come_first_and_stay() {
+        let mut churn = Churn::default();
+        for number in 0..20_000 {
+            churn.changed(&format!("once-{number}"), "pods", &[format!(".data.k{number}")]);
+            churn.changed("busy", "pods", &[".status.phase".into(), ".metadata.generation".into()]);
+            churn.unchanged("idle");
+        }
+        let writers = churn.writers(2);
+        assert_eq!((writers[0].manager.as_str(), writers[0].changes, writers[0].noops), ("busy", 20_000, 0));
+        assert_eq!((writers[1].manager.as_str(), writers[1].changes, writers[1].noops), ("idle", 0, 20_000));
+        let fields = churn.fields(1);
+        assert_eq!((fields[0].path.as_str(), fields[0].changes), (".status.phase", 20_000));
+        assert!(churn.writers.len() <= MOST_WRITERS && churn.fields.len() <= MOST_FIELDS);
+    }
+}

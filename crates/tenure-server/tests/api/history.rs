@@ -1,0 +1,357 @@
+//! The history of objects: every version that was answered can be rebuilt, changes tell who made them, and managers that fight
+//! are found.
+
+use crate::{
+    http::Request,
+    server::{APPLY, MERGE_PATCH, Server},
+    stream::Stream,
+};
+use std::{
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    thread,
+    time::{Duration, Instant},
+};
+use tenure_http::Authentication;
+use tenure_ownership::{Blame, LiveObject};
+use tenure_schema::Schema;
+use tenure_value::Value;
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const SECRETS: &str = "/api/v1/namespaces/default/secrets";
+const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
+const TOKEN: &str = "an-administrators-token";
+
+fn text<'v>(value: &'v Value, path: &[&str]) -> &'v str {
+    value.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn items(page: &Value) -> Vec<Value> {
+    page.get("items")
+        .and_then(Value::as_array)
+        .map(|items| items.iter().cloned().collect())
+        .unwrap_or_default()
+}
+
+fn deployment(replicas: u64, image: &str) -> String {
+    format!(
+        r#"{{"apiVersion":"apps/v1","kind":"Deployment","metadata":{{"name":"web"}},"spec":{{"replicas":{replicas},"selector":{{"matchLabels":{{"app":"web"}}}},
+            "template":{{"metadata":{{"labels":{{"app":"web"}}}},"spec":{{"containers":[{{"name":"app","image":"{image}"}}]}}}}}}}}"#
+    )
+}
+
+/// Small random numbers, the same for every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+}
+
+/// Sends a random write of the deployment.
+fn write(server: &Server, random: &mut Random) -> crate::http::Answer {
+    let (replicas, manager) = (random.below(4), ["alice", "bob", "carol"][random.below(3) as usize]);
+    let path = format!("{DEPLOYMENTS}/web");
+    let image = format!("registry/app:{}", random.below(3));
+    match random.below(9) {
+        0 => server.delete(&path),
+        1 => {
+            let patch =
+                format!(r#"{{"metadata":{{"labels":{{"team":"{}","{manager}":null}}}}}}"#, random.below(3));
+            server.patch(&format!("{path}?fieldManager={manager}"), MERGE_PATCH, &patch)
+        }
+        2 => {
+            let status = format!(
+                r#"{{"status":{{"replicas":{replicas},"conditions":[{{"type":"Available","status":"True"}}]}}}}"#
+            );
+            server.patch(&format!("{path}/status?fieldManager=controller"), MERGE_PATCH, &status)
+        }
+        3 => {
+            let scale = format!(r#"{{"spec":{{"replicas":{replicas}}}}}"#);
+            server.patch(&format!("{path}/scale?fieldManager=autoscaler"), MERGE_PATCH, &scale)
+        }
+        4 => {
+            let env = format!(
+                r#"{{"spec":{{"template":{{"spec":{{"containers":[{{"name":"app","env":[{{"name":"E{}","value":"{replicas}"}}]}}]}}}}}}}}"#,
+                random.below(3)
+            );
+            server.patch(
+                &format!("{path}?fieldManager={manager}"),
+                "application/strategic-merge-patch+json",
+                &env,
+            )
+        }
+        5 => server.put(&format!("{path}?fieldManager={manager}"), &deployment(replicas, &image)),
+        6 => server.patch(
+            &format!("{path}?fieldManager={manager}"),
+            MERGE_PATCH,
+            &format!(
+                r#"{{"metadata":{{"annotations":{{"note":"{}"}}}}}}"#,
+                "x".repeat(random.below(60) as usize)
+            ),
+        ),
+        _ => server.patch(
+            &format!("{path}?fieldManager={manager}&force=true"),
+            APPLY,
+            &deployment(replicas, &image),
+        ),
+    }
+}
+
+#[test]
+fn every_answered_version_is_rebuilt_byte_for_byte() {
+    let ty = Schema::builtin().kind("apps/v1", "Deployment").expect("a built-in kind");
+    for seed in 0..6 {
+        let server = Server::start();
+        let mut random = Random(seed);
+        let mut answered: Vec<(String, Value)> = Vec::new();
+        for _ in 0..70 {
+            let answer = write(&server, &mut random);
+            assert!(answer.code < 500, "{}", answer.text());
+            let document = answer.document();
+            // A scale is part of an object, and a status of a deletion is none.
+            if answer.code < 300 && text(&document, &["kind"]) == "Deployment" {
+                answered.push((answer.text(), document));
+            }
+        }
+        assert!(answered.len() > 20, "{} versions", answered.len());
+        for (body, shown) in &answered {
+            let revision = text(shown, &["metadata", "resourceVersion"]);
+            let rebuilt = server.get(&format!("{DEPLOYMENTS}/web/history?at={revision}"));
+            assert_eq!(
+                (rebuilt.code, rebuilt.text().trim_end()),
+                (200, body.trim_end()),
+                "seed {seed}, revision {revision}"
+            );
+            let blame =
+                |shown: &Value| Blame::of(&LiveObject::read(shown).expect("an object"), ty).to_value();
+            assert_eq!(blame(&rebuilt.document()), blame(shown));
+        }
+    }
+}
+
+#[test]
+fn a_log_tells_who_changed_what() {
+    let server = Server::start();
+    let path = format!("{MAPS}/a");
+    let body = |value: &str| {
+        format!(
+            r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"a"}},"data":{{"k":"{value}"}}}}"#
+        )
+    };
+    server.post(&format!("{MAPS}?fieldManager=alice"), &body("1"));
+    for value in 2..8 {
+        let answer = server.patch(
+            &format!("{path}?fieldManager=bob"),
+            MERGE_PATCH,
+            &format!(r#"{{"data":{{"k":"{value}"}}}}"#),
+        );
+        assert_eq!(answer.code, 200, "{}", answer.text());
+    }
+    server.patch(&format!("{path}?fieldManager=carol"), MERGE_PATCH, r#"{"metadata":{"labels":{"x":"y"}}}"#);
+    let page = server.get(&format!("{path}/history?limit=3")).document();
+    let first = items(&page);
+    assert_eq!(first.len(), 3);
+    assert_eq!(
+        (text(&first[0], &["manager"]), text(&first[0], &["verb"]), text(&first[0], &["type"])),
+        ("carol", "patch", "Modified")
+    );
+    let change = &items(&Value::object([("items", first[1].get("changes").cloned().unwrap())]))[0];
+    assert_eq!(change.to_string(), r#"{"from":"6","path":".data.k","to":"7"}"#);
+    // The rest follows in pages, to the creation.
+    let (mut all, mut page) = (first, page);
+    while let Some(next) = page.at(["metadata", "continue"]).and_then(Value::as_str) {
+        page = server.get(&format!("{path}/history?limit=3&continue={next}")).document();
+        all.extend(items(&page));
+    }
+    assert_eq!(all.len(), 8);
+    assert_eq!((text(&all[7], &["type"]), text(&all[7], &["manager"])), ("Created", "alice"));
+    // One field has only its own changes, with its owners.
+    let field = items(&server.get(&format!("{path}/history?field=.data.k")).document());
+    assert_eq!(field.len(), 7, "carol changed another field");
+    let owners = field[0].get("owners").unwrap().to_string();
+    assert!(owners.contains("bob") && !owners.contains("alice"), "{owners}");
+    for (query, code, part) in [
+        ("at=soon", 400, "neither a revision nor a time"),
+        ("at=1", 404, "did not exist"),
+        ("continue=x", 400, "metadata.continue"),
+        ("field=.data[", 400, "field"),
+    ] {
+        let answer = server.get(&format!("{path}/history?{query}"));
+        assert!(
+            answer.code == code && answer.text().contains(part),
+            "{query}: {} {}",
+            answer.code,
+            answer.text()
+        );
+    }
+    assert_eq!(server.get(&format!("{MAPS}/never/history")).code, 404);
+    assert_eq!(server.delete(&format!("{path}/history")).code, 405);
+}
+
+#[test]
+fn deleted_objects_keep_their_history() {
+    let server = Server::start();
+    let body = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"gone"},"data":{"k":"1"}}"#;
+    let created = server.post(MAPS, body).document();
+    server.delete(&format!("{MAPS}/gone"));
+    let page = server.get(&format!("{MAPS}/gone/history")).document();
+    let kinds: Vec<String> = items(&page).iter().map(|item| text(item, &["type"]).to_owned()).collect();
+    assert_eq!(kinds, ["Deleted", "Created"]);
+    assert_eq!(page.get("exists"), Some(&Value::from(false)));
+    let revision = text(&items(&page)[0], &["previous"]).to_owned();
+    assert_eq!(server.get(&format!("{MAPS}/gone/history?at={revision}")).document(), created);
+    // The same name again begins anew, and the old life stays readable.
+    server.post(MAPS, body);
+    assert_eq!(items(&server.get(&format!("{MAPS}/gone/history")).document()).len(), 3);
+    assert_eq!(server.get(&format!("{MAPS}/gone/history?at={revision}")).document(), created);
+}
+
+#[test]
+fn a_watch_sends_changes_as_they_happen() {
+    let server = Server::start();
+    let body = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"1"}}"#;
+    let created = server.post(MAPS, body).document();
+    let revision = text(&created, &["metadata", "resourceVersion"]).to_owned();
+    let mut stream =
+        Stream::open(server.address, &format!("{MAPS}/a/history?watch=true&resourceVersion={revision}"))
+            .expect("a watch");
+    server.patch(&format!("{MAPS}/a?fieldManager=bob"), MERGE_PATCH, r#"{"data":{"k":"2"}}"#);
+    let event = stream.next().expect("an event");
+    assert_eq!(text(&event, &["type"]), "ADDED");
+    assert_eq!(text(&event, &["object", "manager"]), "bob");
+    assert_eq!(
+        event.at(["object", "changes"]).unwrap().to_string(),
+        r#"[{"from":"1","path":".data.k","to":"2"}]"#
+    );
+    server.delete(&format!("{MAPS}/a"));
+    assert_eq!(text(&stream.next().expect("an event"), &["object", "type"]), "Deleted");
+}
+
+#[test]
+fn values_of_secrets_stay_out() {
+    let server = Server::start();
+    let body =
+        r#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"data":{"password":"aHVudGVyMg=="}}"#;
+    server.post(SECRETS, body);
+    server.patch(
+        &format!("{SECRETS}/s?fieldManager=bob"),
+        MERGE_PATCH,
+        r#"{"data":{"password":"aHVudGVyMw=="}}"#,
+    );
+    let path = format!("{SECRETS}/s/history");
+    let revision = text(&items(&server.get(&path).document())[1], &["revision"]).to_owned();
+    server.delete(&format!("{SECRETS}/s"));
+    for query in ["", "?field=.data.password", "?field=.data", &format!("?at={revision}")] {
+        let answer = server.get(&format!("{path}{query}"));
+        assert!(answer.code == 200 && answer.text().contains("***"), "{query}: {}", answer.text());
+        assert!(!answer.text().contains("aHVudGVy"), "{query}: {}", answer.text());
+    }
+    let changes = items(&server.get(&format!("{path}?field=.data.password")).document());
+    assert_eq!(text(&changes[1], &["manager"]), "bob", "it tells who changed it");
+}
+
+#[test]
+fn history_has_a_permission_of_its_own() {
+    let server = Server::with(Authentication::Token(TOKEN.into()));
+    let admin = |request: Request| request.header("Authorization", &format!("Bearer {TOKEN}"));
+    let send = |method: &str, path: &str, body: &str| {
+        let answer = server.send(&admin(Request::new(method, path).body("application/json", body)));
+        assert!(answer.code < 300, "{path}: {}", answer.text());
+    };
+    send("POST", MAPS, r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}"#);
+    let role = |name: &str, resource: &str| {
+        format!(
+            r#"{{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","metadata":{{"name":"{name}"}},
+                "rules":[{{"apiGroups":[""],"resources":["{resource}"],"verbs":["get"]}}]}}"#
+        )
+    };
+    let binding = |name: &str| {
+        format!(
+            r#"{{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding","metadata":{{"name":"{name}"}},
+                "roleRef":{{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"{name}"}},
+                "subjects":[{{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"{name}"}}]}}"#
+        )
+    };
+    let rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
+    for (name, resource) in [("reader", "configmaps"), ("historian", "configmaps/history")] {
+        send("POST", &format!("{rbac}/roles"), &role(name, resource));
+        send("POST", &format!("{rbac}/rolebindings"), &binding(name));
+    }
+    let as_user = |user: &str, path: &str| {
+        server.send(&admin(Request::new("GET", path)).header("Impersonate-User", user)).code
+    };
+    let history = format!("{MAPS}/a/history");
+    let found =
+        ["reader", "historian"].map(|user| [as_user(user, &format!("{MAPS}/a")), as_user(user, &history)]);
+    assert_eq!(found, [[200, 403], [403, 200]]);
+    assert_eq!(as_user("historian", &format!("{history}?watch=true")), 403, "a watch is another verb");
+    assert_eq!(as_user("historian", "/history/fights"), 403);
+}
+
+#[test]
+fn two_that_fight_are_found_and_fifty_that_do_not_are_not() {
+    let server = Server::start().with_controllers();
+    server.apply(&format!("{DEPLOYMENTS}/web"), "alice", &deployment(1, "app:1"));
+    for number in 0..50 {
+        let body = deployment(1, "app:1").replace("\"web\"", &format!("\"web-{number}\""));
+        assert_eq!(server.apply(&format!("{DEPLOYMENTS}/web-{number}"), "deployer", &body).code, 201);
+    }
+    let stop = AtomicBool::new(false);
+    let set = |name: &str, manager: &str, replicas: u64| {
+        let patch = format!(r#"{{"spec":{{"replicas":{replicas}}}}}"#);
+        let answer =
+            server.patch(&format!("{DEPLOYMENTS}/{name}?fieldManager={manager}"), MERGE_PATCH, &patch);
+        assert!(answer.code < 300 || answer.code == 409, "{}", answer.text());
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Relaxed) {
+                set("web", "scheduler", 3)
+            }
+        });
+        scope.spawn(|| {
+            while !stop.load(Relaxed) {
+                set("web", "autoscaler", 5)
+            }
+        });
+        // Each of these changes its own field up and down, or takes one over once.
+        scope.spawn(|| {
+            let mut round = 0;
+            while !stop.load(Relaxed) {
+                for number in 0..50 {
+                    set(&format!("web-{number}"), "autoscaler", 1 + (round + number) % 3);
+                }
+                round += 1;
+            }
+        });
+        let start = Instant::now();
+        let fights = || items(&server.get("/history/fights").document());
+        while fights().is_empty() && start.elapsed() < Duration::from_secs(2) {
+            thread::yield_now();
+        }
+        let (found, took) = (fights(), start.elapsed());
+        // Long enough for the others to go up and down a few times.
+        server.wait_until("an event is written", || {
+            let events = server.get("/api/v1/namespaces/default/events").document();
+            items(&events).iter().any(|event| text(event, &["reason"]) == "FieldFight")
+        });
+        stop.store(true, Relaxed);
+        assert_eq!(found.len(), 1, "after {took:?}: {found:#?}");
+        assert_eq!(text(&found[0], &["path"]), ".spec.replicas");
+        assert_eq!(text(&found[0], &["object", "name"]), "web");
+        let sides = found[0].get("sides").and_then(Value::as_array).cloned().unwrap_or_default();
+        let mut sides: Vec<(&str, &str)> =
+            sides.iter().map(|side| (text(side, &["manager"]), text(side, &["value"]))).collect();
+        sides.sort_unstable();
+        assert_eq!(sides, [("autoscaler", "5"), ("scheduler", "3")]);
+        assert_eq!(fights().len(), 1, "the fifty do not fight");
+        let metrics = server.get("/metrics").text();
+        assert!(metrics.contains("tenure_field_fights 1"), "{metrics}");
+    });
+    let writers = server.get("/history/writers").document();
+    let top = writers.get("writers").unwrap().to_string();
+    assert!(top.contains("scheduler") && top.contains("noops"), "{top}");
+    assert!(writers.get("fields").unwrap().to_string().contains(".spec.replicas"), "{writers}");
+}

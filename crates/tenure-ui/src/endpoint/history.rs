@@ -1,0 +1,53 @@
+//! The past of an object: its changes, those of one field, a version as it was, and the fights of managers. Only a Tenure server
+//! keeps history; on others the page says that there is none.
+
+use super::{ObjectRef, object::view};
+use crate::PageError;
+use tenure_client::{Cluster, Found, escaped};
+use tenure_value::{Object, Value};
+
+/// How many changes the page shows.
+const CHANGES: usize = 200;
+
+/// Returns the changes of an object, newest first, or those of one field.
+pub(crate) async fn history(
+    cluster: &Cluster,
+    wanted: &ObjectRef,
+    field: Option<&str>,
+) -> Result<Value, PageError> {
+    let mut path = format!("{}/history?limit={CHANGES}", wanted.path(cluster).await?);
+    if let Some(field) = field {
+        path += &format!("&field={}", escaped(field));
+    }
+    let response = cluster.send(http::Method::GET, &path, "application/json", None).await?;
+    Ok(match response.code {
+        200 => Object::default()
+            .with("available", true)
+            .with("items", response.value.get("items").cloned().unwrap_or_default())
+            .with("beginsAfter", response.value.get("beginsAfter").cloned().unwrap_or_default())
+            .into(),
+        // Another server, no permission, or nothing recorded.
+        _ => Object::default()
+            .with("available", false)
+            .with("reason", response.refusal().message)
+            .with("items", Value::array([]))
+            .into(),
+    })
+}
+
+/// Returns an object as it was at a revision, with the owners of its lines.
+pub(crate) async fn version(cluster: &Cluster, wanted: &ObjectRef, at: &str) -> Result<Value, PageError> {
+    let resource = wanted.kind.find(cluster).await?;
+    let path = format!("{}/history?at={}", wanted.path(cluster).await?, escaped(at));
+    let found = Found { resource, shown: cluster.get(&path).await? };
+    let live = found.read()?;
+    let ty = cluster.type_of(live.api_version(), live.kind()).await?;
+    Ok(view(&live, &found, ty))
+}
+
+/// Returns the fights that are not over; none where the server does not tell.
+pub(crate) async fn fights(cluster: &Cluster) -> Result<Value, PageError> {
+    let response = cluster.send(http::Method::GET, "/history/fights", "application/json", None).await?;
+    let items = response.value.get("items").filter(|_| response.code == 200).cloned();
+    Ok(Value::object([("items", items.unwrap_or_else(|| Value::array([])))]))
+}

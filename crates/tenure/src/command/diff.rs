@@ -1,0 +1,75 @@
+//! `tenure diff`: what changed in an object between two moments.
+
+use crate::{
+    Error, Outcome, change_text,
+    connection::Connection,
+    past::Past,
+    terminal::{Format, Terminal},
+};
+use clap::Args;
+use tenure_history::{Values, changes};
+use tenure_value::{Object, Value};
+
+/// Show what changed in an object between two revisions or times.
+#[derive(Args)]
+#[command(after_help = "\
+A moment is a revision (a resourceVersion, as `tenure log` shows it) or a time such as 2026-01-02T03:04:05Z. The exit code is
+2 if something changed and 0 if nothing did.
+
+Examples:
+  tenure diff deployment/web --from 4711
+  tenure diff deployment/web --from 2026-01-02T03:04:05Z --to 2026-01-03T03:04:05Z")]
+pub struct Options {
+    /// The object, as KIND/NAME.
+    #[arg(value_name = "KIND/NAME")]
+    object: String,
+    /// The older moment.
+    #[arg(long, value_name = "REVISION|TIME")]
+    from: String,
+    /// The newer moment [default: now].
+    #[arg(long, value_name = "REVISION|TIME")]
+    to: Option<String>,
+    /// The output format.
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
+    output: Format,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// Shows the differences.
+pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
+    let found = options.connection.run(async |cluster| {
+        let past = Past::of(&cluster, &options.object).await?;
+        let ty = past.type_of(&cluster).await?;
+        let from = past.at(&cluster, &options.from).await?;
+        // The newest revision that a number can name is the current one.
+        let to = past.at(&cluster, options.to.as_deref().unwrap_or(NOW)).await?;
+        Ok(changes(Some(&from.object), Some(&to.object), ty, Values::Kept))
+    })?;
+    match options.output {
+        Format::Text => {
+            let mut out = String::new();
+            for one in &found {
+                let path = one.path.quoted().to_string();
+                change_text::change(&path, one.before.as_ref(), one.after.as_ref(), terminal, &mut out);
+            }
+            terminal.print(out)?;
+        }
+        format => {
+            let one = |one: &tenure_ownership::Difference| {
+                let shown = Object::default().with("path", one.path.quoted().to_string());
+                let values = [("from", &one.before), ("to", &one.after)];
+                let shown = values.into_iter().fold(shown, |shown, (name, value)| match value {
+                    Some(value) => shown.with(name, value.clone()),
+                    None => shown,
+                });
+                Value::from(shown)
+            };
+            terminal.print_value(&Value::array(found.iter().map(one)), format)?;
+        }
+    }
+    Ok(if found.is_empty() { Outcome::Done } else { Outcome::Changes })
+}
+
+/// The moment of the current version: no revision is newer.
+const NOW: &str = "18446744073709551615";

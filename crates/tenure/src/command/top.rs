@@ -1,0 +1,66 @@
+//! `tenure top writers`: who writes most, whose writes change nothing, which fields change most.
+
+use super::log::table;
+use crate::{
+    Error, Outcome,
+    connection::Connection,
+    past::text,
+    terminal::{Format, Terminal},
+};
+use clap::{Args, ValueEnum};
+use tenure_value::Value;
+
+/// Show which managers write most, and which fields change most.
+#[derive(Args)]
+#[command(after_help = "\
+The counts are of one server since it started. NOOPS are writes that changed nothing; many of them are load without a
+purpose.
+
+Examples:
+  tenure top writers
+  tenure top writers --limit 50 --output json")]
+pub struct Options {
+    /// What to show.
+    #[arg(value_enum, value_name = "WHAT")]
+    what: What,
+    /// How many managers and fields to show.
+    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    limit: usize,
+    /// The output format.
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
+    output: Format,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// What can be shown.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum What {
+    /// Managers and fields.
+    Writers,
+}
+
+/// Shows the counts.
+pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
+    let What::Writers = options.what;
+    let path = format!("/history/writers?limit={}", options.limit);
+    let found = options.connection.run(async |cluster| Ok(cluster.get(&path).await?))?;
+    if options.output != Format::Text {
+        terminal.print_value(&found, options.output)?;
+        return Ok(Outcome::Done);
+    }
+    let list = |name: &str| found.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
+    let number = |item: &Value, name: &str| item.get(name).and_then(Value::as_i64).unwrap_or_default().to_string();
+    let mut writers = vec![["CHANGES", "NOOPS", "MANAGER"].map(str::to_owned)];
+    writers.extend(list("writers").iter().map(|item| {
+        let manager = text(item, "manager");
+        let manager = if manager.is_empty() { "(the server itself)" } else { manager };
+        [number(item, "changes"), number(item, "noops"), manager.to_owned()]
+    }));
+    let mut fields = vec![["CHANGES", "LAST MANAGER", "RESOURCE", "FIELD"].map(str::to_owned)];
+    fields.extend(list("fields").iter().map(|item| {
+        [number(item, "changes"), text(item, "manager").into(), text(item, "resource").into(), text(item, "path").into()]
+    }));
+    terminal.print(format!("{}\n{}", table(&writers, terminal), table(&fields, terminal)))?;
+    Ok(Outcome::Done)
+}
