@@ -24,6 +24,7 @@ mod resource;
 mod response;
 mod select;
 mod tls;
+mod trusted_certificate;
 mod watch;
 mod web;
 

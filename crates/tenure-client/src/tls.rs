@@ -1,6 +1,6 @@
 //! TLS as the kubeconfig asks for it: the authorities to trust, the client certificate to show, or no verification at all.
 
-use crate::ClientError;
+use crate::{ClientError, trusted_certificate::TrustedCertificates};
 use std::sync::Arc;
 use tokio_rustls::rustls::{
     ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
@@ -34,9 +34,17 @@ impl TlsOptions {
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
             .map_err(ClientError::config)?;
-        let builder = match self.insecure {
-            true => builder.dangerous().with_custom_certificate_verifier(Arc::new(NoVerification(provider))),
-            false => builder.with_root_certificates(self.roots()?),
+        let verifier: Option<Arc<dyn ServerCertVerifier>> = match &self.authority {
+            _ if self.insecure => Some(Arc::new(NoVerification(provider))),
+            Some(authority) => {
+                let certificates = certificates(authority, "certificate-authority")?;
+                Some(Arc::new(TrustedCertificates::new(certificates, provider)?))
+            }
+            None => None,
+        };
+        let builder = match verifier {
+            Some(verifier) => builder.dangerous().with_custom_certificate_verifier(verifier),
+            None => builder.with_root_certificates(system_roots()),
         };
         let Some(identity) = identity else { return Ok(builder.with_no_client_auth()) };
         let chain = certificates(&identity.certificate, "client-certificate")?;
@@ -46,23 +54,13 @@ impl TlsOptions {
             .with_client_auth_cert(chain, key)
             .map_err(|error| ClientError::config(format!("client-certificate: {error}")))
     }
+}
 
-    fn roots(&self) -> Result<RootCertStore, ClientError> {
-        let mut roots = RootCertStore::empty();
-        match &self.authority {
-            Some(authority) => {
-                for certificate in certificates(authority, "certificate-authority")? {
-                    roots
-                        .add(certificate)
-                        .map_err(|error| ClientError::config(format!("certificate-authority: {error}")))?;
-                }
-            }
-            None => {
-                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-            }
-        }
-        Ok(roots)
-    }
+/// Returns the authorities that the system trusts.
+fn system_roots() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots
 }
 
 fn certificates(pem: &[u8], what: &str) -> Result<Vec<CertificateDer<'static>>, ClientError> {

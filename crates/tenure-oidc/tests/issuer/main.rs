@@ -287,6 +287,17 @@ async fn only_the_given_authority_is_trusted() {
 }
 
 #[tokio::test]
+async fn an_issuer_may_present_the_certificate_that_is_trusted() {
+    for (name, is_trusted) in [("127.0.0.1", true), ("127.0.0.2", false)] {
+        let issuer = TestIssuer::start_self_signed(name).await;
+        let config = AuthenticationConfiguration::parse(&configuration(&issuer, "", BY_CLAIM)).unwrap();
+        let authenticators = JwtAuthenticators::start(&config, &algorithms(), &[]).unwrap();
+        let patience = if is_trusted { PATIENCE } else { Duration::from_secs(2) };
+        assert_eq!(authenticators.ready(patience).await.is_ok(), is_trusted, "{name}");
+    }
+}
+
+#[tokio::test]
 async fn a_wrong_configuration_is_refused_with_every_reason() {
     let parse = |jwt: &str| {
         let text = format!(

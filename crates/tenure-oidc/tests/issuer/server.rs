@@ -1,7 +1,7 @@
 //! An OpenID Connect issuer on a loopback address, with keys that can be rotated.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL};
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, Certificate, CertificateParams, IsCa, Issuer, KeyPair};
 use ring::{
     rand::SystemRandom,
     signature::{
@@ -117,6 +117,7 @@ pub struct TestIssuer {
 }
 
 impl TestIssuer {
+    /// Starts an issuer whose certificate an authority has signed.
     pub async fn start() -> TestIssuer {
         let mut authority = CertificateParams::new(Vec::new()).unwrap();
         authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -125,6 +126,20 @@ impl TestIssuer {
         let key = KeyPair::generate().unwrap();
         let certificate = CertificateParams::new(vec!["127.0.0.1".to_string()]).unwrap();
         let certificate = certificate.signed_by(&key, &Issuer::new(authority, authority_key)).unwrap();
+        TestIssuer::start_with(certificate, authority_pem, key).await
+    }
+
+    /// Starts an issuer whose certificate is its own authority.
+    pub async fn start_self_signed(name: &str) -> TestIssuer {
+        let mut params = CertificateParams::new(vec![name.to_string()]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.self_signed(&key).unwrap();
+        let authority = certificate.pem();
+        TestIssuer::start_with(certificate, authority, key).await
+    }
+
+    async fn start_with(certificate: Certificate, authority: String, key: KeyPair) -> TestIssuer {
         let private = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
         let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
             .with_safe_default_protocol_versions()
@@ -154,7 +169,7 @@ impl TestIssuer {
                 });
             }
         });
-        TestIssuer { url, authority: authority_pem, state }
+        TestIssuer { url, authority, state }
     }
 
     pub fn state(&self) -> MutexGuard<'_, State> {
