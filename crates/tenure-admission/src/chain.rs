@@ -107,6 +107,7 @@ pub enum AdmissionError {
 }
 
 /// The admission plugins that run, in order.
+#[derive(Clone)]
 pub struct AdmissionChain {
     plugins: Vec<Box<dyn AdmissionPlugin>>,
     charges_quotas: bool,

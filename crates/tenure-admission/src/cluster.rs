@@ -40,6 +40,9 @@ pub trait Cluster: Send + Sync {
         with: &mut (dyn FnMut(TypeRef<'_>) + Send),
     ) -> Result<(), ApiError>;
 
+    /// Returns random bits, or those that the seed of a test gives for a purpose.
+    fn random(&self, purpose: &[&str]) -> u128;
+
     /// Resolves where a webhook is reached.
     async fn webhook_endpoint(&self, target: &WebhookTarget) -> Result<Endpoint, String>;
 }

@@ -26,4 +26,4 @@ pub use cluster::Cluster;
 pub use config::{AdmissionConfig, CONFIGURATIONS, GROUP};
 pub use plugin::{AdmissionContext, AdmissionPlugin, Complete, webhook_error};
 pub use plugin_configuration::{PluginConfiguration, PluginConfigurationError};
-pub use webhook_client::{Endpoint, WebhookClient};
+pub use webhook_client::{Endpoint, WebhookClient, WebhookInterceptor};

@@ -42,6 +42,13 @@ impl Admission {
         Ok(Arc::new(admission))
     }
 
+    /// Returns the admission of a fork, with the same configuration until that of the fork changes.
+    pub fn fork(&self, objects: Arc<Objects>, authorizer: Arc<Authorizer>) -> Arc<Admission> {
+        let config = RwLock::new(self.config.read().clone());
+        let (chain, refreshing) = (self.chain.clone(), Default::default());
+        Arc::new(Admission { objects, authorizer, chain, config, refreshing })
+    }
+
     /// Compiles the stored webhook configurations and policies.
     pub async fn refresh(&self) -> Result<(), ApiError> {
         let _one_at_a_time = self.refreshing.lock().await;

@@ -103,6 +103,20 @@ impl Authenticator {
         Ok(Authenticator { access, anonymous, token_file, tokens, jwt, verified, store, clock })
     }
 
+    /// Returns the authenticator of a fork: the same credentials, over the objects of another store.
+    pub fn fork(&self, store: Arc<dyn Store>, clock: Clock) -> Authenticator {
+        Authenticator {
+            access: self.access.clone(),
+            anonymous: self.anonymous.clone(),
+            token_file: self.token_file.clone(),
+            tokens: self.tokens.clone(),
+            jwt: self.jwt.clone(),
+            verified: TokenCache::default(),
+            store,
+            clock,
+        }
+    }
+
     /// Returns how the server is accessed.
     pub fn access(&self) -> &Authentication {
         &self.access
@@ -176,7 +190,7 @@ impl Authenticator {
                         RECHECK
                     }
                 };
-                tokio::time::sleep(pause).await;
+                authenticator.clock.sleep(pause).await;
             }
         })
     }

@@ -46,6 +46,7 @@ pub(crate) struct FlowController {
     store: Arc<dyn Store>,
     loaded: RwLock<Arc<Loaded>>,
     state: Mutex<State>,
+    seats: u32,
 }
 
 /// The configuration, and the headers of the responses to the requests of each schema.
@@ -86,9 +87,18 @@ impl FlowController {
             store,
             loaded: RwLock::new(Arc::new(Loaded::new(config))),
             state: Mutex::new(State { scheduler, waiting: HashMap::new() }),
+            seats,
         };
         controller.refresh().await?;
         Ok(Arc::new(controller))
+    }
+
+    /// Returns the flow control of a fork: the same configuration, and all seats free.
+    pub fn fork(&self, store: Arc<dyn Store>) -> Arc<FlowController> {
+        let loaded = self.loaded.read().clone();
+        let scheduler = Scheduler::new(&loaded.config, self.seats);
+        let state = Mutex::new(State { scheduler, waiting: HashMap::new() });
+        Arc::new(FlowController { store, loaded: RwLock::new(loaded), state, seats: self.seats })
     }
 
     /// Creates the objects that every server has, and restores those that it cannot do without.

@@ -8,7 +8,7 @@ use crate::{
     authorization::{Authorization, Authorizer, forbidden, request_attributes},
     behavior::Behavior,
     bootstrap_roles,
-    controllers::{self, Controllers, DefaultObjects},
+    controllers::{self, ControllerDelays, ControllerOptions, Controllers, DefaultObjects, Idlers},
     deprecation,
     fight_events,
     flow_control::{FlowController, FlowHeaders},
@@ -25,6 +25,7 @@ use hyper::{
     header::{self, HeaderValue},
     http::request::Parts,
 };
+use parking_lot::Mutex;
 use std::{
     error::Error,
     net::SocketAddr,
@@ -32,12 +33,12 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use tenure_admission::AdmissionChain;
+use tenure_admission::{AdmissionChain, WebhookClient, WebhookInterceptor};
 use tenure_audit::Auditor;
 use tenure_auth::{Attributes, UserInfo};
 use tenure_builtin::{Kinds, allocate::AddressRange};
 use tenure_catalog::{
-    Catalog, Clock, HISTORY, Objects, Target, Verb,
+    Catalog, Clock, HISTORY, Identifiers, Objects, Target, Verb,
     discovery::page_not_found,
     history::{History, HistoryOptions, HistoryReader},
 };
@@ -53,6 +54,7 @@ use tenure_http::{
 use tenure_meta::{ApiError, Reason};
 use tenure_store::Store;
 use tenure_value::Text;
+use tokio::sync::{mpsc, oneshot};
 
 /// The largest body of a request.
 pub const BODY_BYTES: usize = 3 * 1024 * 1024;
@@ -76,10 +78,16 @@ pub struct ServerOptions {
     pub behavior: Behavior,
     /// The controllers that run.
     pub controllers: Controllers,
+    /// How long controllers wait before they do something.
+    pub controller_delays: ControllerDelays,
     /// The addresses of services.
     pub service_addresses: AddressRange,
     /// The clock.
     pub clock: Clock,
+    /// The source of uids and generated names.
+    pub identifiers: Identifiers,
+    /// Lets calls of webhooks fail, for tests.
+    pub webhook_interceptor: Option<Arc<WebhookInterceptor>>,
     /// How many requests run at once under priority and fairness; `None` to run all of them at once.
     pub concurrency: Option<u32>,
     /// The memory of requests in flight.
@@ -116,8 +124,11 @@ impl ServerOptions {
             admission: AdmissionChain::default(),
             behavior: Behavior::default(),
             controllers: Controllers::default(),
+            controller_delays: ControllerDelays::default(),
             service_addresses: AddressRange::DEFAULT,
             clock: Clock::default(),
+            identifiers: Identifiers::default(),
+            webhook_interceptor: None,
             concurrency,
             memory: MemoryBudget::default(),
             event_ttl: Some(DEFAULT_EVENT_TTL),
@@ -131,22 +142,23 @@ impl ServerOptions {
 pub struct Server {
     /// The counters of the server.
     pub metrics: Arc<Metrics>,
-    auditor: Option<Arc<Auditor>>,
-    authenticator: Arc<Authenticator>,
-    authorizer: Arc<Authorizer>,
-    catalog: Arc<Catalog>,
-    objects: Arc<Objects>,
-    reader: Arc<Reader>,
-    writer: Arc<Writer>,
-    history: Arc<HistoryReader>,
-    subresources: Arc<Subresources>,
-    default_objects: Arc<DefaultObjects>,
-    controllers: Controllers,
-    flow_control: Option<Arc<FlowController>>,
-    memory: MemoryBudget,
-    event_ttl: Option<Duration>,
-    offload: Offload,
-    stop: tokio::sync::watch::Sender<bool>,
+    pub(crate) auditor: Option<Arc<Auditor>>,
+    pub(crate) authenticator: Arc<Authenticator>,
+    pub(crate) authorizer: Arc<Authorizer>,
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) objects: Arc<Objects>,
+    pub(crate) reader: Arc<Reader>,
+    pub(crate) writer: Arc<Writer>,
+    pub(crate) history: Arc<HistoryReader>,
+    pub(crate) subresources: Arc<Subresources>,
+    pub(crate) default_objects: Arc<DefaultObjects>,
+    pub(crate) controllers: ControllerOptions,
+    /// Who waits for the controllers, which take the receiver when they start.
+    pub(crate) idlers: (mpsc::UnboundedSender<oneshot::Sender<()>>, Mutex<Option<Idlers>>),
+    pub(crate) flow_control: Option<Arc<FlowController>>,
+    pub(crate) memory: MemoryBudget,
+    pub(crate) offload: Offload,
+    pub(crate) stop: tokio::sync::watch::Sender<bool>,
 }
 
 impl Server {
@@ -168,8 +180,11 @@ impl Server {
             admission,
             behavior,
             controllers,
+            controller_delays,
             service_addresses,
             clock,
+            identifiers,
+            webhook_interceptor,
             concurrency,
             memory,
             event_ttl,
@@ -184,7 +199,8 @@ impl Server {
         let authenticator = Arc::new(authenticator);
         let authorizer = Authorizer::open(store.clone(), authorization).await?;
         let catalog = Catalog::open(store.clone(), behavior.custom_resources).await?;
-        let objects = Objects::new(store.clone(), catalog.clone(), clock);
+        let webhooks = WebhookClient::default().with_interceptor(webhook_interceptor);
+        let objects = Objects::new(store.clone(), catalog.clone(), clock, identifiers, webhooks);
         let reader = Reader::new(objects.clone(), metrics.clone(), memory.clone(), stop.subscribe());
         let admission = Admission::open(objects.clone(), authorizer.clone(), admission).await?;
         let history = Arc::new(History::new(history));
@@ -227,10 +243,10 @@ impl Server {
             history,
             subresources,
             default_objects,
-            controllers,
+            controllers: ControllerOptions { controllers, delays: controller_delays, event_ttl },
+            idlers: idlers(),
             flow_control,
             memory,
-            event_ttl,
             offload: Offload::default(),
             stop,
         }))
@@ -254,10 +270,12 @@ impl Server {
         controllers::create_default_objects(&self.writer, &self.default_objects).await
     }
 
-    /// Starts garbage collection, the deletion of namespaces and definitions, and the default objects of namespaces.
+    /// Starts garbage collection, the deletion of namespaces and definitions, and the default objects of namespaces. Only the first
+    /// call counts.
     pub fn start_controllers(&self) {
+        let Some(idlers) = self.idlers.1.lock().take() else { return };
         let (writer, defaults) = (self.writer.clone(), self.default_objects.clone());
-        controllers::start(writer, defaults, self.controllers, self.event_ttl, self.stop.subscribe());
+        controllers::start(writer, defaults, self.controllers, idlers, self.stop.subscribe());
         let (writer, mut stopping) = (self.writer.clone(), self.stop.subscribe());
         tokio::spawn(async move {
             tokio::select! {
@@ -267,6 +285,16 @@ impl Server {
         });
         if let Some(flow_control) = &self.flow_control {
             tokio::spawn(flow_control.clone().follow(self.stop.subscribe()));
+        }
+    }
+
+    /// Waits until the controllers have seen every change and have no work that is due. Returns at once if they have been stopped;
+    /// waits for their start if they have not been started.
+    pub async fn controllers_idle(&self) {
+        let (sender, receiver) = oneshot::channel();
+        if self.idlers.0.send(sender).is_ok() {
+            // An error means that the controllers have ended.
+            let _ = receiver.await;
         }
     }
 
@@ -600,6 +628,12 @@ impl RequestInfo {
             trail: None,
         }
     }
+}
+
+/// Returns the channel of those who wait for the controllers.
+pub(crate) fn idlers() -> (mpsc::UnboundedSender<oneshot::Sender<()>>, Mutex<Option<Idlers>>) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    (sender, Mutex::new(Some(receiver)))
 }
 
 /// Returns the error of a request that does not fit into memory together with those in flight.

@@ -54,7 +54,8 @@ impl AdmissionPlugin for ServiceAccount {
             name => name.to_string(),
         };
         let account = find(attributes, context.cluster, &name).await?;
-        attributes.object = with_account(&attributes.object, &name, &account);
+        let random = || context.cluster.random(&["volume", &attributes.namespace, &attributes.name]);
+        attributes.object = with_account(&attributes.object, &name, &account, random);
         Ok(())
     }
 
@@ -121,11 +122,11 @@ async fn find(
 }
 
 /// Returns a pod that runs as an account.
-fn with_account(pod: &Value, name: &str, account: &Value) -> Value {
+fn with_account(pod: &Value, name: &str, account: &Value, random: impl FnOnce() -> u128) -> Value {
     let mut spec = fields(pod.get("spec")).with("serviceAccountName", name).with("serviceAccount", name);
     let automounts = |of: Option<&Value>| of.and_then(|of| of.get("automountServiceAccountToken")?.as_bool());
     if automounts(pod.get("spec")).or(automounts(Some(account))).unwrap_or(true) {
-        spec = with_token(spec);
+        spec = with_token(spec, random);
     }
     let secrets = items(account.get("imagePullSecrets"));
     if items(spec.get("imagePullSecrets")).is_empty() && !secrets.is_empty() {
@@ -137,11 +138,11 @@ fn with_account(pod: &Value, name: &str, account: &Value) -> Value {
 }
 
 /// Mounts a token in every container that mounts nothing at its path.
-fn with_token(mut spec: Object) -> Object {
+fn with_token(mut spec: Object, random: impl FnOnce() -> u128) -> Object {
     let volumes = items(spec.get("volumes")).to_vec();
     let existing =
         volumes.iter().map(|volume| text(volume, "name")).find(|name| name.starts_with(VOLUME_PREFIX));
-    let name = existing.map_or_else(generated_name, ToString::to_string);
+    let name = existing.map_or_else(|| generated_name(random()), ToString::to_string);
     let has_volume = existing.is_some();
     let mount = Value::object([
         ("name", Value::from(name.as_str())),
@@ -173,11 +174,13 @@ fn with_token(mut spec: Object) -> Object {
     spec
 }
 
-fn generated_name() -> String {
+fn generated_name(random: u128) -> String {
     const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
-    let random = uuid::Uuid::new_v4();
-    let suffix =
-        random.as_bytes().iter().take(5).map(|byte| ALPHABET[usize::from(*byte) % ALPHABET.len()] as char);
+    let suffix = random
+        .to_be_bytes()
+        .into_iter()
+        .take(5)
+        .map(|byte| ALPHABET[usize::from(byte) % ALPHABET.len()] as char);
     VOLUME_PREFIX.chars().chain(suffix).collect()
 }
 
@@ -294,7 +297,7 @@ mod tests {
             r#"{"spec":{"containers":[{"name":"a"},{"name":"b","volumeMounts":[{"name":"v","mountPath":"/var/run/secrets/kubernetes.io/serviceaccount"}]}]}}"#,
         );
         let account = value(r#"{"metadata":{"name":"default"},"imagePullSecrets":[{"name":"pull"}]}"#);
-        let once = with_account(&pod, "default", &account);
+        let once = with_account(&pod, "default", &account, || 7);
         let volume = items(once.at(["spec", "volumes"]))[0].clone();
         let name = text(&volume, "name").to_string();
         assert_eq!(name.len(), VOLUME_PREFIX.len() + 5);
@@ -309,7 +312,7 @@ mod tests {
                 r#"{{"containers":[{{"name":"a","volumeMounts":[{{"mountPath":"{MOUNT_PATH}","name":"{name}","readOnly":true}}]}},{{"name":"b","volumeMounts":[{{"mountPath":"{MOUNT_PATH}","name":"v"}}]}}],"imagePullSecrets":[{{"name":"pull"}}],"serviceAccountName":"default"}}"#
             )
         );
-        assert_eq!(with_account(&once, "default", &account), once);
+        assert_eq!(with_account(&once, "default", &account, || 7), once);
     }
 
     #[test]
@@ -321,7 +324,7 @@ mod tests {
         ] {
             let pod = value(&format!(r#"{{"spec":{spec}}}"#));
             let pod = with_spec(&pod, fields(pod.get("spec")).with("containers", value(r#"[{"name":"c"}]"#)));
-            let pod = with_account(&pod, "a", &value(account));
+            let pod = with_account(&pod, "a", &value(account), || 7);
             assert_eq!(pod.at(["spec", "volumes"]).is_some(), mounts, "{spec} {account}");
         }
     }

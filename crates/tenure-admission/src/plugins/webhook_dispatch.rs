@@ -123,7 +123,9 @@ async fn call<'a>(
         Err(_) => return Ok(Outcome::Skipped),
     }
     drop(activation);
-    let uid = Text::from(uuid::Uuid::new_v4().to_string());
+    let random =
+        context.cluster.random(&["admission", &webhook.name, &attributes.namespace, &attributes.name]);
+    let uid = Text::from(uuid::Builder::from_random_bytes(random.to_be_bytes()).into_uuid().to_string());
     let review = AdmissionReview::new(uid, &webhook.review_versions, request, &object, &old_object);
     match send(webhook, &review, context).await {
         Ok(WebhookResponse { denial: Some(status), warnings, audit_annotations, .. }) => {

@@ -43,8 +43,13 @@ type Pool = Client<HttpsConnector<Dialer>, Full<Bytes>>;
 /// What connections are shared by: the `caBundle`, the addresses and the server name.
 type PoolKey = (Text, Vec<(String, u16)>, String);
 
+/// Decides about a call of a webhook before it is made: it is given the URL and the document, and returns why the call fails, if it
+/// does.
+pub type WebhookInterceptor = dyn Fn(&Uri, &Value) -> Option<String> + Send + Sync;
+
 /// A client of webhooks.
 pub struct WebhookClient {
+    interceptor: Option<Arc<WebhookInterceptor>>,
     /// Connection pools by `caBundle` and endpoint.
     pools: Mutex<BoundedMap<PoolKey, Pool>>,
     /// TLS configurations by `caBundle`.
@@ -54,6 +59,7 @@ pub struct WebhookClient {
 impl Default for WebhookClient {
     fn default() -> WebhookClient {
         WebhookClient {
+            interceptor: None,
             pools: Mutex::new(BoundedMap::new(CAPACITY)),
             tls: Mutex::new(BoundedMap::new(CAPACITY)),
         }
@@ -61,6 +67,12 @@ impl Default for WebhookClient {
 }
 
 impl WebhookClient {
+    /// Lets calls fail that an interceptor refuses, for tests.
+    pub fn with_interceptor(mut self, interceptor: Option<Arc<WebhookInterceptor>>) -> WebhookClient {
+        self.interceptor = interceptor;
+        self
+    }
+
     /// Posts a document to an endpoint whose certificate must be trusted by `ca_bundle`, and returns the document in the
     /// response. `max_bytes` gives the longest response to a request of some length.
     pub async fn post(
@@ -71,6 +83,10 @@ impl WebhookClient {
         time_limit: Duration,
         max_bytes: impl FnOnce(usize) -> usize,
     ) -> Result<Value, String> {
+        if let Some(why) = self.interceptor.as_ref().and_then(|intercept| intercept(&endpoint.url, document))
+        {
+            return Err(format!("Post \"{}\": {why}", endpoint.url));
+        }
         let body = Bytes::from(json::to_vec(document));
         let max_bytes = max_bytes(body.len());
         let response = match timeout(time_limit, self.send(ca_bundle, endpoint, body, max_bytes)).await {

@@ -5,5 +5,5 @@ mod client;
 mod endpoint;
 mod tls;
 
-pub use client::WebhookClient;
+pub use client::{WebhookClient, WebhookInterceptor};
 pub use endpoint::Endpoint;

@@ -46,6 +46,12 @@ impl Catalog {
         Ok(catalog)
     }
 
+    /// Returns the catalog of a fork of the store, which serves what this one serves until its own definitions change.
+    pub fn fork(&self, store: Arc<dyn Store>) -> Arc<Catalog> {
+        let current = RwLock::new(self.snapshot());
+        Arc::new(Catalog { store, current, refreshing: Default::default(), behavior: self.behavior })
+    }
+
     /// Returns what is served now.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.current.read().clone()

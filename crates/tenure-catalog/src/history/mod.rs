@@ -81,6 +81,11 @@ impl History {
         }
     }
 
+    /// Creates the history of a fork: the records are in its store, and counting starts over.
+    pub fn fork(&self) -> History {
+        History::new(self.options.clone())
+    }
+
     /// Whether the writes of a resource are recorded.
     pub fn records(&self, handler: &ResourceHandler) -> bool {
         let resource = &handler.resource;

@@ -67,6 +67,10 @@ impl Cluster for Objects {
         Ok(())
     }
 
+    fn random(&self, purpose: &[&str]) -> u128 {
+        self.identifiers.draw(purpose)
+    }
+
     async fn webhook_endpoint(&self, target: &WebhookTarget) -> Result<Endpoint, String> {
         webhook_route(&*self.store, target).await
     }

@@ -112,7 +112,7 @@ impl Objects {
         let mut converted = Vec::with_capacity(objects.len());
         let wanted: Vec<&Value> = objects.iter().filter(|object| !is_there(object)).collect();
         for batch in wanted.chunks(BATCH) {
-            let uid = Text::from(uuid::Uuid::new_v4().to_string());
+            let uid = Text::from(self.identifiers.uuid(&["conversion", api_version]));
             let review = Review::new(uid, &webhook.review_versions, api_version, batch.to_vec());
             let timeout = Duration::from_secs(WEBHOOK_TIMEOUT_SECONDS);
             let question = review.question();

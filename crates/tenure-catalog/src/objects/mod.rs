@@ -10,6 +10,7 @@ mod webhook_route;
 use crate::{
     catalog::{Catalog, ResourceHandler},
     clock::Clock,
+    identifiers::Identifiers,
     object::{Stored, key, prefix},
     target::Target,
 };
@@ -29,6 +30,8 @@ pub struct Objects {
     pub catalog: Arc<Catalog>,
     /// The clock of everything that is written.
     pub clock: Clock,
+    /// The source of uids and generated names.
+    pub identifiers: Identifiers,
     /// The client of conversion and admission webhooks.
     pub webhooks: WebhookClient,
     decoded: DecodeCache,
@@ -36,9 +39,14 @@ pub struct Objects {
 
 impl Objects {
     /// Creates the objects of a store, none of them decoded yet.
-    pub fn new(store: Arc<dyn Store>, catalog: Arc<Catalog>, clock: Clock) -> Arc<Objects> {
-        let (webhooks, decoded) = (WebhookClient::default(), DecodeCache::default());
-        Arc::new(Objects { store, catalog, clock, webhooks, decoded })
+    pub fn new(
+        store: Arc<dyn Store>,
+        catalog: Arc<Catalog>,
+        clock: Clock,
+        identifiers: Identifiers,
+        webhooks: WebhookClient,
+    ) -> Arc<Objects> {
+        Arc::new(Objects { store, catalog, clock, identifiers, webhooks, decoded: DecodeCache::default() })
     }
 
     /// Reads the target's current object.

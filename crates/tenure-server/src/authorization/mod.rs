@@ -50,7 +50,7 @@ pub enum Authorization {
 pub(crate) struct Authorizer {
     mode: Authorization,
     store: Arc<dyn Store>,
-    policy: RwLock<Policy>,
+    policy: RwLock<Arc<Policy>>,
     decisions: DecisionCache,
     /// The mode that last permitted a requester to impersonate.
     modes: Mutex<HashMap<Text, ImpersonationMode>>,
@@ -70,6 +70,13 @@ impl Authorizer {
         Ok(Arc::new(authorizer))
     }
 
+    /// Returns the authorizer of a fork of the store, which shares the roles until one of them changes.
+    pub fn fork(&self, store: Arc<dyn Store>) -> Arc<Authorizer> {
+        let policy = RwLock::new(self.policy.read().clone());
+        let (decisions, modes) = (DecisionCache::default(), Mutex::default());
+        Arc::new(Authorizer { mode: self.mode, store, policy, decisions, modes })
+    }
+
     /// Reads all roles and bindings again.
     pub async fn refresh(&self) -> Result<(), ApiError> {
         if self.mode == Authorization::AlwaysAllow {
@@ -86,7 +93,7 @@ impl Authorizer {
                 keys.push(key(resource, namespace, name));
             }
         }
-        *self.policy.write() = policy;
+        *self.policy.write() = Arc::new(policy);
         // What was written while this read may have been overwritten by it.
         keys.iter().try_for_each(|key| self.refresh_key(key.as_bytes()))
     }
@@ -100,6 +107,7 @@ impl Authorizer {
         }
         // The lock is held while the object is read, so that an older state does not replace a newer one.
         let mut policy = self.policy.write();
+        let policy = Arc::make_mut(&mut policy);
         match self.store.peek(key)? {
             Some(entry) => drop(policy.insert(&Stored::read(&entry)?.object)),
             None => {
@@ -116,7 +124,7 @@ impl Authorizer {
         self.mode == Authorization::Rbac
     }
 
-    fn policy(&self) -> RwLockReadGuard<'_, Policy> {
+    fn policy(&self) -> RwLockReadGuard<'_, Arc<Policy>> {
         self.policy.read()
     }
 
@@ -345,7 +353,7 @@ impl Authorizer {
     }
 
     /// Returns the policy if field rules can limit what is asked for: a write, decided by RBAC.
-    fn field_policy(&self, attributes: &ResourceAttributes) -> Option<RwLockReadGuard<'_, Policy>> {
+    fn field_policy(&self, attributes: &ResourceAttributes) -> Option<RwLockReadGuard<'_, Arc<Policy>>> {
         (self.is_rbac() && WRITE_VERBS.contains(&attributes.verb.as_str())).then(|| self.policy())
     }
 }

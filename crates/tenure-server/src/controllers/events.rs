@@ -5,7 +5,6 @@ use std::{collections::HashMap, time::Duration};
 use tenure_catalog::object::{Stored, meta_text};
 use tenure_meta::{ApiError, Timestamp, time::Precision};
 use tenure_store::{Entry, Error, Expected, ListRequest, Revision, Transaction};
-use tokio::time::sleep;
 
 /// Where events are in the store.
 const PREFIX: &str = "objects/core/events/";
@@ -18,15 +17,16 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_
 pub(super) async fn expire(writer: &Writer, ttl: Duration) {
     // When events that were seen were last written, so that each is read once.
     let mut written = HashMap::new();
+    let clock = &writer.objects.clock;
     loop {
-        sleep((ttl / 60).clamp(PAUSE.0, PAUSE.1)).await;
+        let start = clock.now();
         // Of the servers that share a store the leader does the work.
-        if !writer.objects.store.leads() {
-            continue;
-        }
-        if let Err(failure) = delete_expired(writer, ttl, &mut written).await {
+        if writer.objects.store.leads()
+            && let Err(failure) = delete_expired(writer, ttl, &mut written).await
+        {
             tracing::warn!(%failure, "events cannot be expired, retrying");
         }
+        clock.sleep_since(start, (ttl / 60).clamp(PAUSE.0, PAUSE.1)).await;
     }
 }
 

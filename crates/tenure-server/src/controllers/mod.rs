@@ -8,6 +8,7 @@
 mod aggregation;
 mod custom_resources;
 mod default_objects;
+mod delays;
 mod events;
 mod garbage_collection;
 mod namespaces;
@@ -18,6 +19,7 @@ mod work_queue;
 
 use crate::{admission::CONFIGURATION_PREFIX, authorization::RBAC_PREFIX, write::Writer};
 pub(crate) use default_objects::{DefaultObjects, create_default_objects};
+pub use delays::ControllerDelays;
 use owner_graph::OwnerGraph;
 use parking_lot::{Mutex, MutexGuard};
 use removal::{contains, key_text};
@@ -27,26 +29,18 @@ use tenure_meta::ApiError;
 use tenure_store::{Change, Entry, ListRequest, Revision, Signal, WatchRequest};
 use tenure_value::Text;
 use tokio::{
+    sync::{mpsc, oneshot},
     task::JoinSet,
     time::{Instant, sleep, sleep_until},
 };
 use work_queue::WorkQueue;
 
-/// How long an object must not have been written before its deletion goes on: clients see the state they made, and may change
-/// their minds.
-const QUIET: Duration = Duration::from_millis(500);
-/// How long writes can postpone a deletion.
-const LONGEST_QUIET: Duration = Duration::from_secs(2);
-/// How long an object may name an owner that does not exist: owners and dependents may be created in any order.
-const SETTLE: Duration = Duration::from_secs(2);
-/// The first and the longest pause before work is retried; it doubles each time.
-const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
-/// How long to wait for further deletions when something is deleted that other work waits for.
-const GATHER: Duration = Duration::from_millis(100);
 /// How many pieces of work are under way at once: enough to share the commits of the store.
 const CONCURRENCY: usize = 64;
 /// How often cached data that is not read is dropped.
 const IDLE: Duration = Duration::from_secs(120);
+/// Controllers are not idle while work is due this soon: most work that is retried succeeds within a few attempts.
+const SOON: Duration = Duration::from_millis(50);
 /// How often a standby server checks whether it has become the leader.
 const STAND_BY: Duration = Duration::from_secs(1);
 
@@ -66,6 +60,18 @@ impl Default for Controllers {
         Controllers { garbage_collection: true, namespaces: true }
     }
 }
+
+/// What the controllers of a server do, and when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ControllerOptions {
+    pub controllers: Controllers,
+    pub delays: ControllerDelays,
+    /// How long events are kept after their last write; `None` to keep them.
+    pub event_ttl: Option<Duration>,
+}
+
+/// Those who wait until the controllers have nothing to do.
+pub(crate) type Idlers = mpsc::UnboundedReceiver<oneshot::Sender<()>>;
 
 impl Controllers {
     fn do_work(self, work: &Work) -> bool {
@@ -106,19 +112,19 @@ pub(crate) async fn aggregate_roles(writer: &Writer) -> Result<(), ApiError> {
 pub(crate) fn start(
     writer: Arc<Writer>,
     defaults: Arc<DefaultObjects>,
-    controllers: Controllers,
-    event_ttl: Option<Duration>,
+    options: ControllerOptions,
+    mut idlers: Idlers,
     mut stopping: tokio::sync::watch::Receiver<bool>,
 ) {
     tokio::spawn(async move {
         let expire = async {
-            match event_ttl {
+            match options.event_ttl {
                 Some(ttl) => events::expire(&writer, ttl).await,
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
-            () = run(&writer, &defaults, controllers) => {}
+            () = run(&writer, &defaults, options, &mut idlers) => {}
             () = drop_idle(&writer) => {}
             () = expire => {}
             _ = stopping.changed() => {}
@@ -133,19 +139,24 @@ async fn drop_idle(writer: &Writer) {
     }
 }
 
-async fn run(writer: &Arc<Writer>, defaults: &Arc<DefaultObjects>, controllers: Controllers) {
+async fn run(
+    writer: &Arc<Writer>,
+    defaults: &Arc<DefaultObjects>,
+    options: ControllerOptions,
+    idlers: &mut Idlers,
+) {
     loop {
         // Whatever ends this, an error of the store or a compacted history, a restart begins with the current state.
-        if let Err(failure) = Lifecycle::new(writer, defaults, controllers).follow().await {
+        if let Err(failure) = Lifecycle::new(writer, defaults, options).follow(idlers).await {
             tracing::warn!(%failure, "lifecycle controller restarting");
         }
-        sleep(RETRY.0).await;
+        sleep(options.delays.retry.0).await;
     }
 }
 
 struct Lifecycle {
     world: Arc<World>,
-    controllers: Controllers,
+    options: ControllerOptions,
     queue: WorkQueue<Work>,
     under_way: JoinSet<(Work, Result<Outcome, ApiError>)>,
     /// Since when deletions have been postponed.
@@ -168,11 +179,11 @@ impl World {
 }
 
 impl Lifecycle {
-    fn new(writer: &Arc<Writer>, defaults: &Arc<DefaultObjects>, controllers: Controllers) -> Lifecycle {
+    fn new(writer: &Arc<Writer>, defaults: &Arc<DefaultObjects>, options: ControllerOptions) -> Lifecycle {
         let (writer, defaults) = (writer.clone(), defaults.clone());
         Lifecycle {
             world: Arc::new(World { writer, defaults, owners: Mutex::default() }),
-            controllers,
+            options,
             queue: WorkQueue::default(),
             under_way: JoinSet::new(),
             since: HashMap::new(),
@@ -180,7 +191,7 @@ impl Lifecycle {
         }
     }
 
-    async fn follow(&mut self) -> Result<(), ApiError> {
+    async fn follow(&mut self, idlers: &mut Idlers) -> Result<(), ApiError> {
         let writer = self.world.writer.clone();
         let (store, catalog) = (&writer.objects.store, &writer.objects.catalog);
         let after = self.everything().await?;
@@ -188,6 +199,7 @@ impl Lifecycle {
         catalog.refresh().await?;
         writer.admission.refresh().await?;
         let mut watch = store.watch(WatchRequest::prefix(OBJECTS).after(after)).await?;
+        let mut idle: Vec<oneshot::Sender<()>> = Vec::new();
         loop {
             // Of the servers that share a store the leader does the work.
             let leads = store.leads();
@@ -200,6 +212,12 @@ impl Lifecycle {
             }
             let next = self.queue.next().filter(|_| self.queue.running() < CONCURRENCY);
             let next = if leads { next } else { Some(Instant::now() + STAND_BY) };
+            let is_soon = self.queue.next().is_some_and(|at| at <= Instant::now() + SOON);
+            if !idle.is_empty() && self.queue.running() == 0 && !is_soon && watch.progress() >= store.known()
+            {
+                // Whoever has gone meanwhile need not be told.
+                idle.drain(..).for_each(|idler| _ = idler.send(()));
+            }
             tokio::select! {
                 signal = watch.next() => if let Signal::Changes(changes) = signal? {
                     for change in &changes {
@@ -218,6 +236,7 @@ impl Lifecycle {
                         self.plan(Work::AggregatedRoles, Duration::ZERO);
                     }
                 },
+                Some(idler) = idlers.recv() => idle.push(idler),
                 Some(ended) = self.under_way.join_next() => match ended {
                     Ok((work, outcome)) => self.end(work, outcome),
                     Err(error) => return Err(ApiError::internal(format!("controller work panicked: {error}"))),
@@ -253,7 +272,7 @@ impl Lifecycle {
         self.since.remove(&Work::Waiting(key.clone()));
         for work in contained_in(&key) {
             if self.pauses.contains_key(&work) {
-                self.plan(work, GATHER);
+                self.plan(work, self.options.delays.gather);
             }
         }
         let previous = change.previous.as_ref().and_then(|entry| Stored::read(entry).ok());
@@ -264,7 +283,7 @@ impl Lifecycle {
         }
         for owner in garbage_collection::waiting_owners(&self.world.writer.objects.catalog, &previous.object)
         {
-            self.plan(Work::Waiting(owner), GATHER);
+            self.plan(Work::Waiting(owner), self.options.delays.gather);
         }
     }
 
@@ -287,7 +306,7 @@ impl Lifecycle {
         let Ok(stored) = Stored::read(entry) else { return };
         if owned {
             self.world.owners().learn(&key, &stored.object);
-            self.plan(Work::Owned(key.clone()), SETTLE);
+            self.plan(Work::Owned(key.clone()), self.options.delays.settle);
         }
         if stored.object.at(["metadata", "deletionTimestamp"]).is_some() {
             if let Some(name) = key.strip_prefix(namespaces::PREFIX) {
@@ -305,12 +324,13 @@ impl Lifecycle {
 
     /// Plans the deletion of an object that has just been written for when it has not been written for a while.
     fn await_quiet(&mut self, work: Work) {
-        if !self.controllers.do_work(&work) {
+        if !self.options.controllers.do_work(&work) {
             return;
         }
         let now = Instant::now();
         let since = *self.since.entry(work.clone()).or_insert(now);
-        let at = (now + QUIET).min(since + LONGEST_QUIET);
+        let delays = self.options.delays;
+        let at = (now + delays.quiet).min(since + delays.longest_quiet);
         self.queue.plan(work.clone(), at);
         self.queue.postpone(&work, at);
     }
@@ -323,7 +343,7 @@ impl Lifecycle {
     }
 
     fn plan(&mut self, work: Work, after: Duration) {
-        if self.controllers.do_work(&work) {
+        if self.options.controllers.do_work(&work) {
             self.queue.plan(work, Instant::now() + after);
         }
     }
@@ -336,9 +356,9 @@ impl Lifecycle {
         if let Err(failure) = outcome {
             tracing::warn!(%failure, ?work, "work failed, retrying");
         }
-        let pause = self.pauses.entry(work.clone()).or_insert(RETRY.0);
+        let pause = self.pauses.entry(work.clone()).or_insert(self.options.delays.retry.0);
         let again = Instant::now() + *pause;
-        *pause = RETRY.1.min(*pause * 2);
+        *pause = self.options.delays.retry.1.min(*pause * 2);
         self.queue.end(work, Some(again));
     }
 }

@@ -71,7 +71,7 @@ impl Subresources {
             account: (target.namespace.clone(), target.name.clone(), uid.into()),
             bound,
             seconds: lasts,
-            id: uuid::Uuid::new_v4().to_string().into(),
+            id: self.writer.objects.identifiers.uuid(&["token", &target.namespace, &target.name]).into(),
             now: now.seconds,
         };
         posted.audit.annotate([(ISSUED_CREDENTIAL, format!("JTI={}", request.id))]);

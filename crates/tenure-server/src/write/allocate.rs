@@ -32,7 +32,7 @@ impl Allocator {
             if !allocator.addresses.is_empty() && allocator.ports.len() == PORTS_AHEAD {
                 break;
             }
-            let random = uuid::Uuid::new_v4().as_u128();
+            let random = objects.identifiers.draw(&["address"]);
             if allocator.addresses.is_empty()
                 && let Some(address) = range.next(random as u32, |_| false)
                 && let address = Text::from(address.to_string())

@@ -61,7 +61,7 @@ impl Writer {
         for attempt in 0..NAMES {
             let name = match (given, prefix) {
                 ("", "") => String::new(),
-                ("", prefix) => generated(prefix),
+                ("", prefix) => generated(prefix, self.objects.identifiers.draw(&["name", prefix])),
                 (given, _) => given.to_string(),
             };
             let named = with_metadata(object, metadata(object).with("name", name.as_str()));
@@ -178,16 +178,12 @@ pub(super) fn check_namespace(target: &Target, object: &Value) -> Result<(), Api
 }
 
 /// Generates a name with a prefix.
-fn generated(base: &str) -> String {
+fn generated(base: &str, random: u128) -> String {
     let end =
         base.char_indices().map(|(at, _)| at).take_while(|at| *at <= GENERATED - SUFFIX).last().unwrap_or(0);
     let base = if base.len() <= GENERATED - SUFFIX { base } else { &base[..end] };
-    let random = uuid::Uuid::new_v4();
-    let suffix = random
-        .as_bytes()
-        .iter()
-        .take(SUFFIX)
-        .map(|byte| ALPHABET[usize::from(*byte) % ALPHABET.len()] as char);
+    let bytes = random.to_be_bytes().into_iter().take(SUFFIX);
+    let suffix = bytes.map(|byte| ALPHABET[usize::from(byte) % ALPHABET.len()] as char);
     base.chars().chain(suffix).collect()
 }
 
@@ -197,9 +193,9 @@ mod tests {
 
     #[test]
     fn generated_names_keep_their_prefix_and_fit() {
-        let name = generated("web-");
+        let name = generated("web-", 7);
         assert!(name.starts_with("web-") && name.len() == 9, "{name}");
-        assert_ne!(generated("web-"), generated("web-"));
-        assert_eq!(generated(&"a".repeat(100)).len(), GENERATED);
+        assert_ne!(generated("web-", u128::MAX), generated("web-", 1));
+        assert_eq!(generated(&"a".repeat(100), 7).len(), GENERATED);
     }
 }

@@ -1,19 +1,23 @@
 //! The metadata that only the server sets: name, namespace, uid, times and generation.
 
 use super::request::WriteRequest;
-use tenure_catalog::object::{Stored, meta_text, metadata, with_metadata};
+use tenure_catalog::{
+    Identifiers,
+    object::{Stored, meta_text, metadata, with_metadata},
+};
 use tenure_meta::Scope;
 use tenure_value::{Text, Value};
 
 /// Gives a new object its identity; returns it with its name.
-pub(super) fn identify(write: &WriteRequest<'_>, object: Value) -> (Value, Text) {
+pub(super) fn identify(write: &WriteRequest<'_>, identifiers: &Identifiers, object: Value) -> (Value, Text) {
     let handler = &write.target.handler;
     let name = Text::new(meta_text(&object, "name"));
     let namespaced = handler.resource.scope == Scope::Namespaced;
+    let purpose = ["uid", &handler.resource.group, &handler.resource.name, &write.target.namespace, &name];
     let identity = tenure_builtin::Identity {
         name: name.clone(),
         namespace: namespaced.then(|| write.target.namespace.clone()),
-        uid: uuid::Uuid::new_v4().to_string().into(),
+        uid: identifiers.uuid(&purpose).into(),
         now: write.now,
     };
     (handler.identify(&object, &identity), name)

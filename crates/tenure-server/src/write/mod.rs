@@ -84,6 +84,17 @@ impl Writer {
         })
     }
 
+    /// Returns the writer of a fork.
+    pub fn fork(
+        &self,
+        reader: Arc<Reader>,
+        admission: Arc<Admission>,
+        authorizer: Arc<Authorizer>,
+    ) -> Arc<Writer> {
+        let history = Arc::new(self.history.fork());
+        Writer::new(reader, admission, authorizer, self.behavior, self.service_addresses, history)
+    }
+
     /// Carries out a PUT or a PATCH of an object.
     pub async fn modify(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer())?;

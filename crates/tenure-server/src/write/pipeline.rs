@@ -105,7 +105,7 @@ impl Writer {
         let (object, name) = match live {
             Some(live) if is_apply => (keep_identity(live, object), write.target.name.clone()),
             Some(_) => (object, write.target.name.clone()),
-            None => identify(write, object),
+            None => identify(write, &self.objects.identifiers, object),
         };
         self.check_manager_count(write, &managers, live)?;
         // A new object needs a namespace.
