@@ -1,0 +1,292 @@
+//! The endpoints of `tenure test-server`: forks, snapshots, the clock and faults over a socket, for tests in any language. Each fork
+//! has a socket of its own.
+
+mod fault_document;
+mod field;
+
+use crate::{
+    Snapshot, TestError, TestServer,
+    socket::{self, Socket},
+    write_log::Write,
+};
+use field::{Fields, Problem};
+use http::{Method, Request, Response, StatusCode, header::CONTENT_TYPE};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use parking_lot::Mutex;
+use serde_json::{Value as Json, json};
+use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
+use tenure_http::Query;
+use tokio::{net::TcpListener, task::JoinHandle};
+
+/// The most bytes of a request.
+const BODY_BYTES: usize = 1 << 20;
+/// The server that requests are about which name none.
+const MAIN: &str = "main";
+
+/// The endpoints below `/testing` on a loopback port of their own. They close when this is dropped, and so do the forks that were
+/// made through them.
+pub struct ControlSocket {
+    address: SocketAddr,
+    accepting: JoinHandle<()>,
+}
+
+impl ControlSocket {
+    /// Serves the endpoints for a server and its socket.
+    pub async fn open(
+        server: TestServer,
+        socket: Socket,
+        address: SocketAddr,
+    ) -> Result<ControlSocket, TestError> {
+        let listener = socket::bind(address).await?;
+        let address = listener.local_addr().map_err(TestError::Listen)?;
+        let servers = BTreeMap::from([(MAIN.to_string(), Served { server, socket })]);
+        let state = State { servers, snapshots: BTreeMap::new(), forks: 0, taken: 0 };
+        let control = Arc::new(Control { state: Mutex::new(state) });
+        Ok(ControlSocket { address, accepting: tokio::spawn(accept(listener, control)) })
+    }
+
+    /// Returns the base URL of the endpoints, such as `http://127.0.0.1:40123/testing`.
+    pub fn url(&self) -> String {
+        format!("http://{}/testing", self.address)
+    }
+}
+
+impl Drop for ControlSocket {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+async fn accept(listener: TcpListener, control: Arc<Control>) {
+    socket::accept(listener, move |request| {
+        let control = control.clone();
+        async move { control.respond(request).await }
+    })
+    .await;
+}
+
+struct Control {
+    state: Mutex<State>,
+}
+
+struct State {
+    servers: BTreeMap<String, Served>,
+    snapshots: BTreeMap<String, Snapshot>,
+    /// How many forks and snapshots were made, for their names.
+    forks: u64,
+    taken: u64,
+}
+
+/// A server and the socket that clients reach it by.
+struct Served {
+    server: TestServer,
+    socket: Socket,
+}
+
+impl Served {
+    fn to_json(&self, name: &str) -> Json {
+        let (url, kubeconfig) = (self.socket.url(), self.socket.kubeconfig().display().to_string());
+        json!({"server": name, "url": url, "kubeconfig": kubeconfig, "revision": self.server.revision()})
+    }
+}
+
+impl Control {
+    async fn respond(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        let (code, document) = match self.answer(request).await {
+            Ok(document) => (StatusCode::OK, document),
+            Err(Problem { code, message }) => (code, json!({"message": message})),
+        };
+        let mut response = Response::new(Full::new(Bytes::from(format!("{document}\n"))));
+        *response.status_mut() = code;
+        response.headers_mut().insert(CONTENT_TYPE, http::HeaderValue::from_static("application/json"));
+        response
+    }
+
+    async fn answer(&self, request: Request<Incoming>) -> Result<Json, Problem> {
+        let (request, refusal) = socket::guard(request);
+        if let Some(refusal) = refusal {
+            return Err(Problem { code: StatusCode::FORBIDDEN, message: refusal.to_string() });
+        }
+        let (head, body) = request.into_parts();
+        let body = Limited::new(body, BODY_BYTES).collect().await;
+        let body =
+            body.map_err(|error| Problem::bad(format!("the body cannot be read: {error}")))?.to_bytes();
+        let query = Query::parse(head.uri.query().unwrap_or_default())
+            .map_err(|error| Problem::bad(error.to_string()))?;
+        let mut fields = Fields::read(&body, &query)?;
+        let name = fields.text("server")?.unwrap_or_else(|| MAIN.to_string());
+        let path: Vec<&str> = head.uri.path().trim_matches('/').split('/').collect();
+        let Some(("testing", path)) = path.split_first().map(|(first, rest)| (*first, rest)) else {
+            return Err(no_such_path());
+        };
+        match (&head.method, path) {
+            (&Method::GET, []) => {
+                let state = self.state.lock();
+                Ok(
+                    json!({"servers": state.servers.iter().map(|(name, of)| of.to_json(name)).collect::<Vec<_>>()}),
+                )
+            }
+            (&Method::POST, ["fork"]) => {
+                fields.end()?;
+                let fork = self.server(&name)?.fork();
+                self.serve("fork", fork).await
+            }
+            (&Method::POST, ["at"]) => {
+                let revision =
+                    fields.number("revision")?.ok_or_else(|| Problem::missing("revision", "42"))?;
+                fields.end()?;
+                let view = self
+                    .server(&name)?
+                    .at(revision)
+                    .await
+                    .map_err(|error| Problem::bad(error.to_string()))?;
+                self.serve("view", view).await
+            }
+            (&Method::DELETE, ["servers", name]) => self.close(name),
+            (&Method::POST, ["snapshot"]) => {
+                fields.end()?;
+                let snapshot = self.server(&name)?.snapshot();
+                let mut state = self.state.lock();
+                state.taken += 1;
+                let (id, revision) = (format!("snapshot-{}", state.taken), snapshot.revision());
+                state.snapshots.insert(id.clone(), snapshot);
+                Ok(json!({"snapshot": id, "revision": revision}))
+            }
+            (&Method::POST, ["restore"]) => {
+                let id =
+                    fields.text("snapshot")?.ok_or_else(|| Problem::missing("snapshot", "\"snapshot-1\""))?;
+                fields.end()?;
+                let server = self.server(&name)?;
+                let state = self.state.lock();
+                let snapshot = state.snapshots.get(&id).ok_or_else(|| {
+                    Problem::absent(format!("no snapshot {id:?}; POST /testing/snapshot takes one"))
+                })?;
+                server.restore(snapshot);
+                Ok(json!({"server": name, "revision": server.revision()}))
+            }
+            (&Method::GET | &Method::POST, ["clock"]) => {
+                let server = self.server(&name)?;
+                if head.method == Method::POST {
+                    move_clock(&server, &mut fields)?;
+                }
+                Ok(json!({"server": name, "now": server.clock().text()}))
+            }
+            (&Method::POST, ["settle"]) => {
+                fields.end()?;
+                let server = self.server(&name)?;
+                server.settle().await;
+                Ok(json!({"server": name, "revision": server.revision()}))
+            }
+            (&Method::POST, ["faults"]) => {
+                let fault = fault_document::read(&mut fields)?;
+                fields.end()?;
+                Ok(json!({"server": name, "fault": self.server(&name)?.inject(fault).id}))
+            }
+            (&Method::GET, ["faults"]) => {
+                let faults = self.server(&name)?.inner.faults.list();
+                let shown = faults.iter().map(
+                    |(id, hits, fault)| json!({"fault": id, "hits": hits, "what": format!("{fault:?}")}),
+                );
+                Ok(json!({"server": name, "faults": shown.collect::<Vec<_>>()}))
+            }
+            (&Method::DELETE, ["faults"]) => {
+                self.server(&name)?.clear_faults();
+                Ok(json!({"server": name}))
+            }
+            (&Method::DELETE, ["faults", id]) => {
+                let is_removed = id
+                    .parse()
+                    .is_ok_and(|id| self.server(&name).is_ok_and(|server| server.inner.faults.remove(id)));
+                match is_removed {
+                    true => Ok(json!({"server": name})),
+                    false => Err(Problem::absent(format!(
+                        "server {name:?} has no fault {id}; GET /testing/faults lists them"
+                    ))),
+                }
+            }
+            (&Method::GET, ["writes"]) => {
+                let since = fields.number("since")?.unwrap_or(0);
+                let writes = self.server(&name)?.writes_since(since);
+                Ok(json!({"server": name, "writes": writes.iter().map(shown).collect::<Vec<_>>()}))
+            }
+            (&Method::GET, ["fights"]) => {
+                let since = fields.number("since")?.unwrap_or(0);
+                let fights = self.server(&name)?.fights_since(since);
+                let shown = fights.iter().map(|fight| {
+                    let rounds = fight.rounds.iter().map(
+                        |(revision, manager, value)| json!({"revision": revision, "manager": manager, "value": value}),
+                    );
+                    json!({"subject": fight.subject, "path": fight.path, "rounds": rounds.collect::<Vec<_>>()})
+                });
+                Ok(json!({"server": name, "fights": shown.collect::<Vec<_>>()}))
+            }
+            _ => Err(no_such_path()),
+        }
+    }
+
+    fn server(&self, name: &str) -> Result<TestServer, Problem> {
+        let state = self.state.lock();
+        let served = state.servers.get(name);
+        served.map(|served| served.server.clone()).ok_or_else(|| no_such_server(name))
+    }
+
+    /// Opens a socket for a fork or a view.
+    async fn serve(&self, word: &str, server: TestServer) -> Result<Json, Problem> {
+        let socket = server.listen().await.map_err(|error| Problem::internal(error.to_string()))?;
+        let mut state = self.state.lock();
+        state.forks += 1;
+        let name = format!("{word}-{}", state.forks);
+        let served = Served { server, socket };
+        let document = served.to_json(&name);
+        state.servers.insert(name, served);
+        Ok(document)
+    }
+
+    fn close(&self, name: &str) -> Result<Json, Problem> {
+        if name == MAIN {
+            return Err(Problem::bad(
+                "the main server ends with the process; only forks and views can be closed",
+            ));
+        }
+        match self.state.lock().servers.remove(name) {
+            Some(_) => Ok(json!({"server": name})),
+            None => Err(no_such_server(name)),
+        }
+    }
+}
+
+fn move_clock(server: &TestServer, fields: &mut Fields) -> Result<(), Problem> {
+    let (advance, stop) = (fields.duration("advance")?, fields.flag("stop")?);
+    fields.end()?;
+    if advance.is_none() && !stop {
+        return Err(Problem::missing("advance", "\"90m\""));
+    }
+    if stop {
+        server.clock().stop();
+    }
+    if let Some(by) = advance {
+        server.advance(by);
+    }
+    Ok(())
+}
+
+fn shown(write: &Write) -> Json {
+    let changes = write.changes.iter();
+    let changes = changes.map(|of| json!({"path": of.path, "before": of.before, "after": of.after}));
+    json!({
+        "revision": write.revision, "verb": write.verb, "manager": write.manager, "user": write.user,
+        "kind": write.kind, "namespace": write.namespace, "name": write.name,
+        "before": write.before, "after": write.after, "changes": changes.collect::<Vec<_>>(),
+    })
+}
+
+fn no_such_path() -> Problem {
+    Problem::absent(
+        "no such endpoint; there are GET /testing, POST /testing/{fork,at,snapshot,restore,clock,settle,faults}, GET /testing/{clock,faults,writes,fights}, DELETE /testing/faults, /testing/faults/ID and /testing/servers/NAME",
+    )
+}
+
+fn no_such_server(name: &str) -> Problem {
+    Problem::absent(format!("no server {name:?}; GET /testing lists them"))
+}

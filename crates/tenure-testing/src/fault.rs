@@ -1,0 +1,409 @@
+//! Faults on demand: what goes wrong, with which requests, and how often.
+
+use crate::request_info::{RequestInfo, called};
+use hyper::Uri;
+use parking_lot::Mutex;
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+use tenure_value::Value;
+use tokio::sync::watch;
+
+/// What goes wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Effect {
+    /// The request waits this long before it is carried out.
+    Latency(Duration),
+    /// A write is refused with 409, as if another had come first. Nothing is written.
+    Conflict,
+    /// The request is refused with 429 and told after how many seconds to come back.
+    TooManyRequests {
+        /// The seconds of the `Retry-After` header.
+        retry_after: u32,
+    },
+    /// The request fails with 500. Nothing is written.
+    InternalError,
+    /// The request is carried out, and the connection breaks in the middle of the answer.
+    CutResponse,
+    /// A watch breaks after this many events.
+    CutWatch {
+        /// The events that still arrive.
+        after_events: usize,
+    },
+    /// A watch delivers bookmarks in the place of events: the client learns the newest version, and no object.
+    BookmarksOnly,
+    /// A list is refused with 410, and a watch ends with an error event of that code.
+    TooOld,
+    /// A call of a webhook fails as if its time limit had passed.
+    WebhookTimeout,
+    /// Reads are answered from an earlier state: that of a revision, or of the moment when the fault was injected.
+    StaleRead {
+        /// The revision; `None` for the moment of injection.
+        revision: Option<u64>,
+    },
+}
+
+impl Effect {
+    /// Returns the verbs that are affected where a fault names none; all of them if empty.
+    fn verbs(&self) -> &'static [&'static str] {
+        match self {
+            Effect::Conflict => &["update", "patch"],
+            Effect::CutWatch { .. } | Effect::BookmarksOnly => &["watch"],
+            Effect::TooOld => &["list", "watch"],
+            Effect::StaleRead { .. } => &["get", "list"],
+            Effect::CutResponse => {
+                &["get", "list", "create", "update", "patch", "delete", "deletecollection"]
+            }
+            _ => &[],
+        }
+    }
+}
+
+/// A fault: an [`Effect`] on the requests that it selects. It selects all of them unless it is told otherwise, and stays until it is
+/// removed unless it is told how often to happen.
+///
+/// ```
+/// use tenure_testing::Fault;
+///
+/// // The next two updates of this ConfigMap by the manager `website-controller` conflict.
+/// let fault = Fault::conflict().kind("ConfigMap").name("blog").manager("website-controller").times(2);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    effect: Effect,
+    verbs: Vec<String>,
+    kind: Option<String>,
+    namespace: Option<String>,
+    name: Option<String>,
+    manager: Option<String>,
+    times: Option<u64>,
+}
+
+impl From<Effect> for Fault {
+    fn from(effect: Effect) -> Fault {
+        let (kind, namespace, name, manager, times) = (None, None, None, None, None);
+        Fault { effect, verbs: Vec::new(), kind, namespace, name, manager, times }
+    }
+}
+
+impl Fault {
+    /// Lets requests wait.
+    pub fn latency(time: Duration) -> Fault {
+        Effect::Latency(time).into()
+    }
+
+    /// Refuses updates and patches with 409.
+    pub fn conflict() -> Fault {
+        Effect::Conflict.into()
+    }
+
+    /// Refuses requests with 429.
+    pub fn too_many_requests() -> Fault {
+        Effect::TooManyRequests { retry_after: 1 }.into()
+    }
+
+    /// Lets requests fail with 500.
+    pub fn internal_error() -> Fault {
+        Effect::InternalError.into()
+    }
+
+    /// Carries requests out and breaks the connection in the middle of the answer.
+    pub fn cut_response() -> Fault {
+        Effect::CutResponse.into()
+    }
+
+    /// Breaks watches, those that are open and those to come, after a number of events.
+    pub fn cut_watch(after_events: usize) -> Fault {
+        Effect::CutWatch { after_events }.into()
+    }
+
+    /// Lets watches deliver bookmarks in the place of events.
+    pub fn bookmarks_only() -> Fault {
+        Effect::BookmarksOnly.into()
+    }
+
+    /// Tells lists and watches that their version is too old.
+    pub fn too_old() -> Fault {
+        Effect::TooOld.into()
+    }
+
+    /// Lets webhooks not answer.
+    pub fn webhook_timeout() -> Fault {
+        Effect::WebhookTimeout.into()
+    }
+
+    /// Answers reads from the state at the moment of injection.
+    pub fn stale_read() -> Fault {
+        Effect::StaleRead { revision: None }.into()
+    }
+
+    /// Answers reads from the state at a revision.
+    pub fn stale_read_at(revision: u64) -> Fault {
+        Effect::StaleRead { revision: Some(revision) }.into()
+    }
+
+    /// Selects a verb: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`, or `apply` for patches that
+    /// are server-side applies. May be repeated.
+    pub fn verb(mut self, verb: impl Into<String>) -> Fault {
+        self.verbs.push(verb.into());
+        self
+    }
+
+    /// Selects a kind, as `ConfigMap`, `configmaps` or `deployments.apps`.
+    pub fn kind(mut self, kind: impl Into<String>) -> Fault {
+        self.kind = Some(kind.into());
+        self
+    }
+
+    /// Selects a namespace.
+    pub fn namespace(mut self, namespace: impl Into<String>) -> Fault {
+        self.namespace = Some(namespace.into());
+        self
+    }
+
+    /// Selects the name of an object.
+    pub fn name(mut self, name: impl Into<String>) -> Fault {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Selects a field manager; for a request that names none this is its user agent up to the first slash.
+    pub fn manager(mut self, manager: impl Into<String>) -> Fault {
+        self.manager = Some(manager.into());
+        self
+    }
+
+    /// Happens once.
+    pub fn once(self) -> Fault {
+        self.times(1)
+    }
+
+    /// Happens this many times.
+    pub fn times(mut self, times: u64) -> Fault {
+        self.times = Some(times);
+        self
+    }
+
+    /// Returns what goes wrong.
+    pub fn effect(&self) -> &Effect {
+        &self.effect
+    }
+
+    fn selects(&self, info: &RequestInfo) -> bool {
+        let is = |wanted: &Option<String>, given: &str| wanted.as_ref().is_none_or(|wanted| wanted == given);
+        let is_verb = |verb: &str| verb == info.verb || verb == "apply" && info.is_apply;
+        let verbs = match self.verbs.is_empty() {
+            true => self.effect.verbs().is_empty() || self.effect.verbs().iter().any(|verb| is_verb(verb)),
+            false => self.verbs.iter().any(|verb| is_verb(verb)),
+        };
+        let is_kind = |kind: &String| called(&info.kind, &info.resource, &info.group, kind);
+        verbs
+            && self.kind.as_ref().is_none_or(is_kind)
+            && is(&self.namespace, &info.namespace)
+            && is(&self.name, &info.name)
+            && is(&self.manager, &info.manager)
+    }
+}
+
+/// A fault of a server; see [`TestServer::inject`](crate::TestServer::inject). Dropping this leaves the fault in place.
+#[derive(Clone)]
+pub struct InjectedFault {
+    pub(crate) id: u64,
+    hits: Arc<AtomicU64>,
+    faults: Faults,
+}
+
+impl InjectedFault {
+    /// Returns how often the fault has happened.
+    pub fn hits(&self) -> u64 {
+        self.hits.load(Relaxed)
+    }
+
+    /// Removes the fault.
+    pub fn remove(&self) {
+        self.faults.remove(self.id);
+    }
+}
+
+impl fmt::Debug for InjectedFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InjectedFault").field("id", &self.id).field("hits", &self.hits()).finish()
+    }
+}
+
+/// The faults of one server.
+#[derive(Clone)]
+pub(crate) struct Faults(Arc<Inner>);
+
+struct Inner {
+    state: Mutex<State>,
+    /// Sent something when a fault is injected or removed, for open watches.
+    changes: watch::Sender<()>,
+}
+
+#[derive(Default)]
+struct State {
+    active: Vec<Active>,
+    next: u64,
+}
+
+struct Active {
+    id: u64,
+    fault: Fault,
+    left: Option<u64>,
+    hits: Arc<AtomicU64>,
+}
+
+/// A fault that happens now.
+pub(crate) struct Taken {
+    pub id: u64,
+    pub effect: Effect,
+    /// Whether this was its last time.
+    pub is_last: bool,
+}
+
+impl Default for Faults {
+    fn default() -> Faults {
+        Faults(Arc::new(Inner { state: Mutex::default(), changes: watch::Sender::new(()) }))
+    }
+}
+
+impl Faults {
+    /// Adds a fault.
+    pub fn inject(&self, fault: Fault) -> InjectedFault {
+        let hits = Arc::new(AtomicU64::new(0));
+        let mut state = self.0.state.lock();
+        state.next += 1;
+        let id = state.next;
+        let left = fault.times;
+        if left != Some(0) {
+            state.active.push(Active { id, fault, left, hits: hits.clone() });
+        }
+        drop(state);
+        self.0.changes.send_replace(());
+        InjectedFault { id, hits, faults: self.clone() }
+    }
+
+    /// Removes a fault; returns whether it was there.
+    pub fn remove(&self, id: u64) -> bool {
+        let mut state = self.0.state.lock();
+        let before = state.active.len();
+        state.active.retain(|active| active.id != id);
+        let is_removed = state.active.len() < before;
+        drop(state);
+        self.0.changes.send_replace(());
+        is_removed
+    }
+
+    /// Removes all faults.
+    pub fn clear(&self) {
+        self.0.state.lock().active.clear();
+        self.0.changes.send_replace(());
+    }
+
+    /// Returns the numbers of all faults, and how often each has happened.
+    pub fn list(&self) -> Vec<(u64, u64, Fault)> {
+        let state = self.0.state.lock();
+        state.active.iter().map(|of| (of.id, of.hits.load(Relaxed), of.fault.clone())).collect()
+    }
+
+    /// Whether a fault is still there.
+    pub fn is_active(&self, id: u64) -> bool {
+        self.0.state.lock().active.iter().any(|active| active.id == id)
+    }
+
+    /// Whether there is any fault that changes the events of a watch.
+    pub fn concern_events(&self) -> bool {
+        let concerns = |active: &Active| {
+            matches!(active.fault.effect, Effect::BookmarksOnly | Effect::CutWatch { .. } | Effect::TooOld)
+        };
+        self.0.state.lock().active.iter().any(concerns)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.state.lock().active.is_empty()
+    }
+
+    /// Returns a channel that tells when faults change.
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.0.changes.subscribe()
+    }
+
+    /// Counts the first fault with a wanted effect that selects a request; `None` if there is none.
+    pub fn take(&self, info: &RequestInfo, is_wanted: impl Fn(&Effect) -> bool) -> Option<Taken> {
+        let mut state = self.0.state.lock();
+        let selects = |active: &Active| is_wanted(&active.fault.effect) && active.fault.selects(info);
+        let at = state.active.iter().position(selects)?;
+        Some(state.count(at))
+    }
+
+    /// Counts every fault with a wanted effect that selects a request.
+    pub fn take_all(&self, info: &RequestInfo, is_wanted: impl Fn(&Effect) -> bool) -> Vec<Taken> {
+        let mut state = self.0.state.lock();
+        let mut taken = Vec::new();
+        let mut at = 0;
+        while at < state.active.len() {
+            let active = &state.active[at];
+            match is_wanted(&active.fault.effect) && active.fault.selects(info) {
+                true => {
+                    let one = state.count(at);
+                    at += usize::from(!one.is_last);
+                    taken.push(one);
+                }
+                false => at += 1,
+            }
+        }
+        taken
+    }
+
+    /// Returns why a call of a webhook fails, if it does.
+    pub fn webhook(&self, _: &Uri, review: &Value) -> Option<String> {
+        if self.is_empty() {
+            return None;
+        }
+        let info = reviewed(review);
+        self.take(&info, |effect| *effect == Effect::WebhookTimeout)?;
+        Some("context deadline exceeded".into())
+    }
+}
+
+impl State {
+    fn count(&mut self, at: usize) -> Taken {
+        let active = &mut self.active[at];
+        active.hits.fetch_add(1, Relaxed);
+        active.left = active.left.map(|left| left - 1);
+        let (id, effect, is_last) = (active.id, active.fault.effect.clone(), active.left == Some(0));
+        if is_last {
+            self.active.remove(at);
+        }
+        Taken { id, effect, is_last }
+    }
+}
+
+/// Returns what a webhook is asked about: the request of an admission review, or the objects of a conversion.
+fn reviewed(review: &Value) -> RequestInfo {
+    let text = |path: &[&str]| {
+        let found = review.at(std::iter::once("request").chain(path.iter().copied()));
+        found.and_then(Value::as_str).unwrap_or_default().to_string()
+    };
+    RequestInfo {
+        verb: match text(&["operation"]).as_str() {
+            "" => "convert".into(),
+            operation => operation.to_lowercase(),
+        },
+        group: text(&["resource", "group"]),
+        resource: text(&["resource", "resource"]),
+        kind: text(&["kind", "kind"]),
+        namespace: text(&["namespace"]),
+        name: text(&["name"]),
+        manager: text(&["options", "fieldManager"]),
+        user: text(&["userInfo", "username"]),
+        ..RequestInfo::default()
+    }
+}

@@ -1,0 +1,36 @@
+#![doc = include_str!("../README.md")]
+
+mod assertion;
+mod body;
+mod builder;
+mod clock;
+mod control;
+mod error;
+mod fault;
+mod fight;
+#[cfg(feature = "kube")]
+mod kube_client;
+mod manifest;
+mod object;
+mod record;
+mod request_info;
+mod requests;
+mod server;
+mod service;
+mod socket;
+mod write_log;
+
+pub use assertion::AssertionError;
+pub use body::TestBody;
+pub use builder::TestServerBuilder;
+pub use clock::TestClock;
+pub use control::ControlSocket;
+pub use error::TestError;
+pub use fault::{Effect, Fault, InjectedFault};
+pub use fight::Fight;
+pub use object::ObjectHandle;
+pub use server::{Snapshot, TestServer};
+pub use service::TestService;
+pub use socket::Socket;
+pub use tenure_server::{Authorization, Behavior, Controllers};
+pub use write_log::{FieldChange, Write};

@@ -1,0 +1,153 @@
+//! A socket for clients that need one: a base URL and a kubeconfig.
+
+use crate::{TestError, server::TestServer, service::failure};
+use http::{Request, Response};
+use http_body::Body;
+use hyper::{
+    body::{Bytes, Incoming},
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::{
+    convert::Infallible,
+    fmt,
+    future::Future,
+    io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tempfile::TempDir;
+use tenure_http::{Authentication, request_guard, write_insecure_kubeconfig};
+use tenure_meta::ApiError;
+use tokio::{
+    net::TcpListener,
+    task::{JoinHandle, JoinSet},
+};
+
+/// How long a connection may take to send the head of a request.
+const HEAD_TIME: Duration = Duration::from_secs(10);
+
+/// A loopback socket of a [`TestServer`]. Every client is the administrator unless it has credentials of its own. The socket closes
+/// when this is dropped.
+pub struct Socket {
+    address: SocketAddr,
+    kubeconfig: PathBuf,
+    _directory: TempDir,
+    accepting: JoinHandle<()>,
+}
+
+impl TestServer {
+    /// Listens on a free loopback port, with plain HTTP.
+    pub async fn listen(&self) -> Result<Socket, TestError> {
+        self.listen_on(SocketAddr::from(([127, 0, 0, 1], 0))).await
+    }
+
+    /// Listens on a loopback address, with plain HTTP.
+    pub async fn listen_on(&self, address: SocketAddr) -> Result<Socket, TestError> {
+        let listener = bind(address).await?;
+        let address = listener.local_addr().map_err(TestError::Listen)?;
+        let directory = TempDir::new().map_err(TestError::Listen)?;
+        let kubeconfig = write_insecure_kubeconfig(directory.path(), address).map_err(TestError::Listen)?;
+        let service = self.service();
+        let accepting = tokio::spawn(async move {
+            accept(listener, move |request| {
+                let service = service.clone();
+                async move {
+                    match guard(request) {
+                        (_, Some(refusal)) => failure(&refusal),
+                        (request, None) => service.respond(request).await,
+                    }
+                }
+            })
+            .await;
+        });
+        Ok(Socket { address, kubeconfig, _directory: directory, accepting })
+    }
+}
+
+/// Binds a loopback address.
+pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener, TestError> {
+    if !address.ip().is_loopback() {
+        let why = format!("{address} is not a loopback address; everyone who connects is the administrator");
+        return Err(TestError::Listen(io::Error::other(why)));
+    }
+    let failed =
+        |error: io::Error| TestError::Listen(io::Error::new(error.kind(), format!("{address}: {error}")));
+    TcpListener::bind(address).await.map_err(failed)
+}
+
+/// Returns the refusal of a request that a web page in a browser on this machine could have sent.
+pub(crate) fn guard<B>(request: Request<B>) -> (Request<B>, Option<ApiError>) {
+    let (head, body) = request.into_parts();
+    let checked = request_guard::check(&Authentication::Anyone, &head).err();
+    (Request::from_parts(head, body), checked)
+}
+
+/// Answers requests of connections until the task is aborted.
+pub(crate) async fn accept<F, B>(
+    listener: TcpListener,
+    respond: impl Fn(Request<Incoming>) -> F + Clone + Send + 'static,
+) where
+    F: Future<Output = Response<B>> + Send + 'static,
+    B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static,
+{
+    // Connections end with the socket.
+    let mut connections = JoinSet::new();
+    loop {
+        while connections.try_join_next().is_some() {}
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::warn!(%error, "cannot accept a connection");
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                continue;
+            }
+        };
+        let respond = respond.clone();
+        connections.spawn(async move {
+            // An answer in one piece must not wait for the one before it to be acknowledged.
+            let _ = stream.set_nodelay(true);
+            let service = service_fn(move |request| {
+                let answer = respond(request);
+                async move { Ok::<_, Infallible>(answer.await) }
+            });
+            let mut connection = http1::Builder::new();
+            connection.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
+            // An error is a client that went away, or a fault that broke the connection.
+            if let Err(error) = connection.serve_connection(TokioIo::new(stream), service).await {
+                tracing::debug!(%error, "connection ended");
+            }
+        });
+    }
+}
+
+impl Socket {
+    /// Returns the address.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns the base URL, such as `http://127.0.0.1:40123`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Returns the path of a kubeconfig, which lasts as long as the socket.
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+impl fmt::Debug for Socket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Socket").field("address", &self.address).finish_non_exhaustive()
+    }
+}
