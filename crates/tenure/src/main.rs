@@ -4,6 +4,7 @@
 mod audit;
 mod change_text;
 mod command;
+mod compatibility;
 mod connection;
 #[cfg(feature = "etcd")]
 mod control;

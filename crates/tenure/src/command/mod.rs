@@ -50,6 +50,7 @@ commands! {
     schema Schema,
     fields Fields,
     serve Serve,
+    test_server TestServer,
     envtest Envtest,
     #[cfg(feature = "etcd")] store Store,
     completions Completions,

@@ -3,6 +3,7 @@
 use crate::{
     Outcome,
     audit::AuditFlags,
+    compatibility::Compatibility,
     control_plane::ControlPlane,
     controllers::controllers,
     encryption::{EncryptionConfig, EncryptionFlags},
@@ -32,7 +33,7 @@ use tenure_http::{
     listener::{Tls, bind},
     reachable, serving_names, write_insecure_kubeconfig,
 };
-use tenure_server::{Behavior, ServerOptions};
+use tenure_server::ServerOptions;
 use tenure_store::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
 #[cfg(feature = "etcd")]
 use tenure_store::{EtcdOptions, EtcdStore};
@@ -99,15 +100,6 @@ pub struct Options {
     /// The log filter, such as `info` or `tenure_server=debug`.
     #[arg(long, value_name = "FILTER", env = "TENURE_LOG", default_value = "info")]
     log: String,
-}
-
-/// Which of the documented differences from Kubernetes are on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Compatibility {
-    /// None of those that have a switch: a test that passes here passes against a kube-apiserver.
-    Kubernetes,
-    /// All of them.
-    Tenure,
 }
 
 /// Where objects are stored.
@@ -186,10 +178,7 @@ async fn serve(options: Options) -> Result<(), Error> {
     let mut server_options = ServerOptions::new(access);
     server_options.admission = chain;
     server_options.controllers = controllers(&options.controllers)?;
-    server_options.behavior = match options.compatibility {
-        Compatibility::Kubernetes => Behavior::kubernetes(),
-        Compatibility::Tenure => Behavior::tenure(),
-    };
+    server_options.behavior = options.compatibility.into();
     options.identity.apply(&mut server_options, &mut reloader)?;
     options.limits.apply(&mut server_options);
     server_options.auditor = options.audit.start().await?;
