@@ -185,6 +185,8 @@ async fn build(settings: BaseSettings) -> Result<TestServer, TestError> {
     options.controllers = settings.controllers;
     options.controller_delays = ControllerDelays::none();
     options.event_ttl = settings.event_ttl;
+    // Kubernetes has no history of objects, and no events about managers that fight.
+    options.history.enabled = settings.behavior != Behavior::kubernetes();
     options.clock = clock.for_server();
     options.identifiers = identifiers.clone();
     if settings.service_accounts {
