@@ -68,6 +68,18 @@ impl Default for BaseSettings {
     }
 }
 
+impl TestServer {
+    /// Starts a server that behaves exactly as Kubernetes. The first start of a process takes some milliseconds; later ones fork it.
+    pub async fn start() -> Result<TestServer, TestError> {
+        TestServer::builder().start().await
+    }
+
+    /// Returns a builder, to choose a seed, definitions and the like.
+    pub fn builder() -> TestServerBuilder {
+        TestServerBuilder::default()
+    }
+}
+
 impl TestServerBuilder {
     /// Chooses how the server differs from Kubernetes: by default not at all; [`Behavior::tenure`] has every documented improvement.
     pub fn behavior(mut self, behavior: Behavior) -> TestServerBuilder {

@@ -2,12 +2,10 @@
 
 use crate::{
     TestError,
-    builder::TestServerBuilder,
     clock::TestClock,
     fault::{Effect, Fault, Faults, InjectedFault, Taken},
     record::RecordingStore,
     request_info::RequestInfo,
-    service::TestService,
 };
 use http::HeaderValue;
 use parking_lot::{Mutex, RwLock};
@@ -156,16 +154,6 @@ impl Running {
 }
 
 impl TestServer {
-    /// Starts a server that behaves exactly as Kubernetes. The first start of a process takes some milliseconds; later ones fork it.
-    pub async fn start() -> Result<TestServer, TestError> {
-        TestServer::builder().start().await
-    }
-
-    /// Returns a builder, to choose a seed, definitions and the like.
-    pub fn builder() -> TestServerBuilder {
-        TestServerBuilder::default()
-    }
-
     pub(crate) fn of(
         running: Arc<Running>,
         clock: TestClock,
@@ -240,11 +228,6 @@ impl TestServer {
     /// Returns the revision of the newest write, which its object has as its `resourceVersion`.
     pub fn revision(&self) -> u64 {
         self.inner.running().store.known().get()
-    }
-
-    /// Returns the service that answers requests.
-    pub fn service(&self) -> TestService {
-        TestService::new(self.inner.clone())
     }
 
     /// Returns the server itself, for what has no method here. It knows no faults. Restoring a snapshot replaces it.

@@ -5,7 +5,7 @@ use crate::{
     fault::Effect,
     record::{ACTOR, Actor},
     request_info::RequestInfo,
-    server::Inner,
+    server::{Inner, TestServer},
 };
 use bytes::Bytes;
 use http::{
@@ -47,11 +47,14 @@ enum Caller {
     User(Arc<[(HeaderName, HeaderValue)]>),
 }
 
-impl TestService {
-    pub(crate) fn new(inner: Arc<Inner>) -> TestService {
-        TestService { inner, caller: Caller::Administrator }
+impl TestServer {
+    /// Returns the service that answers requests.
+    pub fn service(&self) -> TestService {
+        TestService { inner: self.inner.clone(), caller: Caller::Administrator }
     }
+}
 
+impl TestService {
     /// Makes requests as another user, by impersonation.
     pub fn as_user(mut self, name: &str, groups: &[&str]) -> TestService {
         let header = |name: &'static str, value: &str| {

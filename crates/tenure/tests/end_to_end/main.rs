@@ -15,3 +15,4 @@ mod process;
 mod rotation;
 mod rust_client;
 mod serve;
+mod test_server;
