@@ -107,7 +107,6 @@ pub enum AdmissionError {
 }
 
 /// The admission plugins that run, in order.
-#[derive(Clone)]
 pub struct AdmissionChain {
     plugins: Vec<Box<dyn AdmissionPlugin>>,
     charges_quotas: bool,

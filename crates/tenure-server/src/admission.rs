@@ -23,7 +23,7 @@ pub(crate) const CONFIGURATION_PREFIX: &str = "objects/admissionregistration.k8s
 pub(crate) struct Admission {
     objects: Arc<Objects>,
     authorizer: Arc<Authorizer>,
-    chain: AdmissionChain,
+    chain: Arc<AdmissionChain>,
     config: RwLock<Arc<AdmissionConfig>>,
     /// Held while configurations are read, so that an older state does not replace a newer one.
     refreshing: tokio::sync::Mutex<()>,
@@ -37,7 +37,7 @@ impl Admission {
         chain: AdmissionChain,
     ) -> Result<Arc<Admission>, ApiError> {
         let (config, refreshing) = (RwLock::default(), Default::default());
-        let admission = Admission { objects, authorizer, chain, config, refreshing };
+        let admission = Admission { objects, authorizer, chain: Arc::new(chain), config, refreshing };
         admission.refresh().await?;
         Ok(Arc::new(admission))
     }

@@ -81,7 +81,7 @@ pub(crate) struct Authenticator {
     access: Authentication,
     anonymous: AnonymousConfig,
     token_file: Option<Reloadable<TokenFile>>,
-    pub tokens: TokenIssuer,
+    pub tokens: Arc<TokenIssuer>,
     jwt: Option<Reloadable<JwtAuthenticators>>,
     verified: TokenCache<JwtAuthenticators, Authenticated>,
     store: Arc<dyn Store>,
@@ -98,7 +98,7 @@ impl Authenticator {
         let IdentityOptions { anonymous, token_file, tokens, jwt } = identity;
         // A server that authenticates nobody has no secrets to share with others over the same store.
         let shared = matches!(access, Authentication::Token(_)).then_some(&*store);
-        let tokens = TokenIssuer::open(tokens, shared).await?;
+        let tokens = Arc::new(TokenIssuer::open(tokens, shared).await?);
         let verified = TokenCache::default();
         Ok(Authenticator { access, anonymous, token_file, tokens, jwt, verified, store, clock })
     }

@@ -56,7 +56,6 @@ impl Default for TokenOptions {
 }
 
 /// Issues and reads service account tokens.
-#[derive(Clone)]
 pub(crate) struct TokenIssuer {
     issuers: Vec<Text>,
     pub audiences: Vec<Text>,

@@ -51,7 +51,8 @@ pub(crate) struct Authorizer {
     mode: Authorization,
     store: Arc<dyn Store>,
     policy: RwLock<Arc<Policy>>,
-    decisions: DecisionCache,
+    /// Shared by forks: policies that differ have different generations.
+    decisions: Arc<DecisionCache>,
     /// The mode that last permitted a requester to impersonate.
     modes: Mutex<HashMap<Text, ImpersonationMode>>,
 }
@@ -63,7 +64,7 @@ impl Authorizer {
             mode,
             store,
             policy: RwLock::default(),
-            decisions: DecisionCache::default(),
+            decisions: Arc::default(),
             modes: Mutex::default(),
         };
         authorizer.refresh().await?;
@@ -73,7 +74,7 @@ impl Authorizer {
     /// Returns the authorizer of a fork of the store, which shares the roles until one of them changes.
     pub fn fork(&self, store: Arc<dyn Store>) -> Arc<Authorizer> {
         let policy = RwLock::new(self.policy.read().clone());
-        let (decisions, modes) = (DecisionCache::default(), Mutex::default());
+        let (decisions, modes) = (self.decisions.clone(), Mutex::default());
         Arc::new(Authorizer { mode: self.mode, store, policy, decisions, modes })
     }
 
