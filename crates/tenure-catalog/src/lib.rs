@@ -11,7 +11,9 @@ pub mod history;
 mod identifiers;
 pub mod object;
 mod objects;
+pub mod owner_graph;
 mod target;
+mod work_queue;
 
 pub use cache::Cache;
 pub use catalog::discovery;
@@ -20,3 +22,4 @@ pub use clock::Clock;
 pub use identifiers::Identifiers;
 pub use objects::{Objects, read_all, webhook_route};
 pub use target::{HISTORY, Target, Verb};
+pub use work_queue::WorkQueue;

@@ -3,13 +3,13 @@
 
 use super::{
     Outcome, World,
-    owner_graph::{OwnerReference, owner_references},
     removal::{replace, request},
 };
 use crate::write::{DeleteOptions, FOREGROUND, ORPHAN, Propagation, Writer};
 use tenure_catalog::{
     Catalog, Objects, Target,
     object::{Stored, key, meta_text, metadata, with_metadata},
+    owner_graph::{OwnerReference, owner_references},
 };
 use tenure_meta::{ApiError, Scope};
 use tenure_value::{Text, Value};

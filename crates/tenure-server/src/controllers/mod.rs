@@ -12,19 +12,20 @@ mod delays;
 mod events;
 mod garbage_collection;
 mod namespaces;
-mod owner_graph;
 mod quotas;
 mod removal;
-mod work_queue;
 
 use crate::{admission::CONFIGURATION_PREFIX, authorization::RBAC_PREFIX, write::Writer};
 pub(crate) use default_objects::{DefaultObjects, create_default_objects};
 pub use delays::ControllerDelays;
-use owner_graph::OwnerGraph;
 use parking_lot::{Mutex, MutexGuard};
 use removal::{contains, key_text};
 use std::{collections::HashMap, sync::Arc, time::Duration};
-use tenure_catalog::object::{OBJECTS, Stored, meta_text};
+use tenure_catalog::{
+    WorkQueue,
+    object::{OBJECTS, Stored, meta_text},
+    owner_graph::OwnerGraph,
+};
 use tenure_meta::ApiError;
 use tenure_store::{Change, Entry, ListRequest, Revision, Signal, WatchRequest};
 use tenure_value::Text;
@@ -33,7 +34,6 @@ use tokio::{
     task::JoinSet,
     time::{Instant, sleep, sleep_until},
 };
-use work_queue::WorkQueue;
 
 /// How many pieces of work are under way at once: enough to share the commits of the store.
 const CONCURRENCY: usize = 64;

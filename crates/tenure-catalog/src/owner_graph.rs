@@ -5,7 +5,7 @@ use tenure_value::{Text, Value};
 
 /// The dependents of every owner that has any.
 #[derive(Default)]
-pub(super) struct OwnerGraph {
+pub struct OwnerGraph {
     of: HashMap<Text, BTreeSet<String>>,
     owners: HashMap<String, Vec<Text>>,
 }
@@ -45,7 +45,7 @@ impl OwnerGraph {
 }
 
 /// Returns the owners that an object names.
-pub(super) fn owner_references(object: &Value) -> impl Iterator<Item = OwnerReference<'_>> {
+pub fn owner_references(object: &Value) -> impl Iterator<Item = OwnerReference<'_>> {
     let list = object.at(["metadata", "ownerReferences"]).and_then(Value::as_array);
     list.into_iter().flat_map(|list| list.iter()).map(|reference| {
         let text = |name: &str| reference.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -60,10 +60,14 @@ pub(super) fn owner_references(object: &Value) -> impl Iterator<Item = OwnerRefe
 }
 
 /// An owner as its dependent names it.
-pub(super) struct OwnerReference<'a> {
+pub struct OwnerReference<'a> {
+    /// The API version of its kind.
     pub api_version: &'a str,
+    /// Its kind.
     pub kind: &'a str,
+    /// Its name.
     pub name: &'a str,
+    /// Its uid.
     pub uid: &'a str,
     /// Whether the owner waits for this dependent when it is deleted in the foreground.
     pub blocks: bool,

@@ -8,7 +8,7 @@ use std::{
 use tokio::time::Instant;
 
 /// Pieces of work and the times they are due.
-pub(super) struct WorkQueue<W> {
+pub struct WorkQueue<W> {
     due: BTreeSet<(Instant, W)>,
     planned: HashMap<W, Instant>,
     /// What is under way, and when it is due again.
