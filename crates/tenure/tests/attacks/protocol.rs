@@ -12,7 +12,7 @@ fn malformed_requests_are_refused() {
         ("nothing but spaces", "   \r\n\r\n".into()),
         ("no version", "GET /livez\r\n\r\n".into()),
         ("unknown version", "GET /livez HTTP/9.9\r\nHost: localhost\r\n\r\n".into()),
-        ("unknown method", "HACK /livez HTTP/1.1\r\nHost: localhost\r\n\r\n".into()),
+        ("unknown method", "BREW /livez HTTP/1.1\r\nHost: localhost\r\n\r\n".into()),
         ("long method", format!("{long} / HTTP/1.1\r\n\r\n")),
         ("long path", format!("GET /{long} HTTP/1.1\r\nHost: localhost\r\n\r\n")),
         ("long header", format!("GET /livez HTTP/1.1\r\nHost: localhost\r\nX: {long}\r\n\r\n")),
