@@ -133,13 +133,10 @@ impl ConnectionTable {
         let ordinary = entries.open.len() - entries.reserve;
         let mut has_room = true;
         if of_address >= self.limits.per_address {
-            has_room = entries.evict(|connection| connection.address == address);
+            has_room = entries.evict(|connection, _| connection.address == address);
         } else if ordinary >= self.limits.connections {
             let most = entries.by_address.values().copied().max().unwrap_or(0);
-            let crowd: Vec<IpAddr> =
-                entries.by_address.iter().filter(|(_, count)| **count == most).map(|(of, _)| *of).collect();
-            has_room =
-                entries.evict(|connection| crowd.contains(&connection.address)) || entries.evict(|_| true);
+            has_room = entries.evict(|_, of_address| of_address == most) || entries.evict(|_, _| true);
         }
         if !has_room && entries.reserve >= ConnectionLimits::RESERVE {
             return Admission::Refused;
@@ -188,9 +185,12 @@ impl ConnectionTable {
 }
 
 impl Entries {
-    /// Closes the idle connection that has been quiet for longest, among some. Returns whether there was one.
-    fn evict(&mut self, among: impl Fn(&Connection) -> bool) -> bool {
-        let idle = self.open.values().filter(|of| !of.is_reserve && of.is_idle() && among(of));
+    /// Closes the idle connection that has been quiet for longest, among some. These are chosen by the connection and the number
+    /// of connections of its address. Returns whether there was one.
+    fn evict(&mut self, among: impl Fn(&Connection, usize) -> bool) -> bool {
+        let of_address = |of: &Connection| self.by_address.get(&of.address).copied().unwrap_or(0);
+        let idle =
+            self.open.values().filter(|of| !of.is_reserve && of.is_idle() && among(of, of_address(of)));
         let Some(connection) = idle.min_by_key(|of| of.active.load(Relaxed)).cloned() else { return false };
         // It counts no more from now on, even if closing takes a moment.
         self.remove(&connection);
