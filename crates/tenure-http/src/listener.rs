@@ -22,6 +22,7 @@ use tenure_auth::Reloadable;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
+    sync::Semaphore,
     time::timeout,
 };
 use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
@@ -42,6 +43,10 @@ const TCP_PROBE: (Duration, Duration) = (Duration::from_secs(60), Duration::from
 /// instead of the response, and the connection could not carry the next request.
 const DISCARDED_BYTES: usize = 8 * 1024 * 1024;
 const DISCARD_TIME: Duration = Duration::from_secs(2);
+/// How many refused bodies are read at a time: their requests need no credentials, and occupy memory meanwhile.
+static DISCARDED_AT_ONCE: Semaphore = Semaphore::const_new(1000);
+/// The memory of a request whose body has not arrived, besides the body.
+const WAITING_BYTES: usize = 16 * 1024;
 /// How long a body may pause.
 const BODY_PAUSE: Duration = Duration::from_secs(10);
 /// The paths that tell whether the server is healthy.
@@ -357,6 +362,7 @@ where
 pub async fn discard_body<B: hyper::body::Body + Unpin>(mut body: B) {
     use http_body_util::BodyExt;
     use hyper::body::Buf;
+    let Ok(_turn) = DISCARDED_AT_ONCE.try_acquire() else { return };
     let discard = async {
         let mut bytes = 0;
         while let Some(Ok(frame)) = body.frame().await
@@ -379,7 +385,10 @@ where
     use http_body_util::BodyExt;
     use hyper::body::Buf;
     let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
-    let mut memory: Option<Reservation> = None;
+    let (mut waiting, mut memory) = (budget.small_reservation(), None);
+    if !body.is_end_stream() && !waiting.grow(WAITING_BYTES) {
+        return Err(BodyFault::NoMemory);
+    }
     loop {
         let frame = match timeout(BODY_PAUSE, body.frame()).await {
             Err(_) => {
@@ -404,6 +413,8 @@ where
             if !memory.grow((so_far + more).saturating_sub(memory.bytes())) {
                 return Err(BodyFault::NoMemory);
             }
+        } else if !body.is_end_stream() && !waiting.grow(more) {
+            return Err(BodyFault::NoMemory);
         }
         // Most bodies come in one piece, which is taken as it is.
         if so_far == 0 {

@@ -8,7 +8,11 @@ use std::sync::{
 
 /// How many bytes requests in flight may occupy together.
 #[derive(Clone, Debug)]
-pub struct MemoryBudget(Arc<Counter>);
+pub struct MemoryBudget {
+    large: Arc<Counter>,
+    /// Bodies that are still small have a budget of the same size for themselves, so that large ones do not keep them out.
+    small: Arc<Counter>,
+}
 
 #[derive(Debug)]
 struct Counter {
@@ -32,22 +36,28 @@ impl Default for MemoryBudget {
 impl MemoryBudget {
     /// The bytes of a budget unless the operator chooses another.
     pub const DEFAULT: usize = 512 << 20;
-    /// Bodies and responses up to this size are not counted: the limits on connections bound them.
+    /// Bodies and responses up to this size are not counted, except for bodies that have not arrived completely.
     pub const SMALL: usize = 64 << 10;
 
     /// Creates a budget.
     pub fn new(limit: usize) -> MemoryBudget {
-        MemoryBudget(Arc::new(Counter { limit, used: AtomicUsize::new(0) }))
+        let counter = || Arc::new(Counter { limit, used: AtomicUsize::new(0) });
+        MemoryBudget { large: counter(), small: counter() }
     }
 
     /// Returns the bytes in use.
     pub fn used(&self) -> usize {
-        self.0.used.load(Relaxed)
+        self.large.used.load(Relaxed)
     }
 
     /// Returns a reservation of nothing, which can grow.
     pub fn reservation(&self) -> Reservation {
-        Reservation { counter: self.0.clone(), bytes: 0 }
+        Reservation { counter: self.large.clone(), bytes: 0 }
+    }
+
+    /// Returns a reservation of nothing for a body that is still small.
+    pub fn small_reservation(&self) -> Reservation {
+        Reservation { counter: self.small.clone(), bytes: 0 }
     }
 
     /// Reserves bytes, if there are so many left.
