@@ -23,4 +23,4 @@ pub use program::{Evaluation, Program, Variables};
 pub use source::Source;
 pub use syntax::{Ast, Comprehension, Entry, Expr, ExprId, Field, Literal, parse};
 pub use types::{Decl, ListSemantics, Type, escape, unescape};
-pub use value::{Duration, List, Map, MapKey, Opaque, Timestamp, Val};
+pub use value::{Duration, List, Made, Map, MapKey, Opaque, Timestamp, Val};

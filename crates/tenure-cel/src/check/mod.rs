@@ -14,7 +14,7 @@ use crate::{
 };
 use std::{collections::HashMap, sync::Arc};
 use tenure_value::Text;
-use unify::{Solution, most_general};
+use unify::{Size, Solution, most_general};
 
 /// What a name or a call refers to.
 #[derive(Clone, Debug)]
@@ -116,6 +116,13 @@ impl Checker<'_> {
             Expr::Map(entries) => self.map(entries),
             Expr::Struct { name, fields } => self.object(id, name, fields),
             Expr::Comprehension(of) => self.comprehension(of),
+        };
+        let ty = match Size::default().fits(&ty) {
+            true => ty,
+            false => {
+                self.fail(id, "the type of the expression is nested too deeply".into());
+                Type::Error
+            }
         };
         if let Some(slot) = self.types.get_mut(id.index()) {
             *slot = Some(ty.clone());

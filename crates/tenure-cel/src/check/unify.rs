@@ -2,12 +2,19 @@
 
 use crate::types::Type;
 
+/// How deep a type may be nested, and how many types it may contain. Loops nest types far deeper than expressions are, and a type
+/// can contain another twice.
+const MAX_DEPTH: usize = 500;
+const MAX_TYPES: usize = 5_000;
+
 /// The types that type parameters are bound to so far. Failed attempts are undone by [`Solution::rollback`].
 #[derive(Default)]
 pub(super) struct Solution {
     vars: Vec<Option<Type>>,
     /// The bindings that changed, with their previous values.
     log: Vec<(u32, Option<Type>)>,
+    /// How deep the types are that are compared.
+    depth: usize,
 }
 
 impl Solution {
@@ -50,6 +57,13 @@ impl Solution {
     }
 
     fn assign(&mut self, from: &Type, to: &Type) -> bool {
+        self.depth += 1;
+        let fits = self.depth <= MAX_DEPTH && self.assign_parts(from, to);
+        self.depth -= 1;
+        fits
+    }
+
+    fn assign_parts(&mut self, from: &Type, to: &Type) -> bool {
         if let Type::Var(var) = to {
             match self.bind(from, *var) {
                 (true, _) => return true,
@@ -87,12 +101,12 @@ impl Solution {
                     return (false, true);
                 }
                 let general = most_general(ty, &bound);
-                if !self.occurs(var, &general) {
+                if !self.occurs(var, &general, &mut Size::default()) {
                     self.set(var, general);
                 }
                 (true, true)
             }
-            None if self.occurs(var, ty) => (false, false),
+            None if self.occurs(var, ty, &mut Size::default()) => (false, false),
             None => {
                 self.set(var, ty.clone());
                 (true, false)
@@ -100,30 +114,83 @@ impl Solution {
         }
     }
 
-    fn occurs(&self, var: u32, within: &Type) -> bool {
-        match within {
-            Type::Var(other) => *other == var || self.get(*other).is_some_and(|ty| self.occurs(var, ty)),
-            Type::List(of) | Type::Optional(of) => self.occurs(var, of),
-            Type::Map(key, value) => self.occurs(var, key) || self.occurs(var, value),
-            _ => false,
+    /// Whether a parameter is part of a type; a type that is too large is taken to contain it.
+    fn occurs(&self, var: u32, within: &Type, size: &mut Size) -> bool {
+        if !size.enter() {
+            return true;
         }
+        let occurs = match within {
+            Type::Var(other) => {
+                *other == var || self.get(*other).is_some_and(|ty| self.occurs(var, ty, size))
+            }
+            Type::List(of) | Type::Optional(of) => self.occurs(var, of, size),
+            Type::Map(key, value) => self.occurs(var, key, size) || self.occurs(var, value, size),
+            _ => false,
+        };
+        size.leave();
+        occurs
     }
 
-    /// Replaces parameters by the types they are bound to; unbound ones become `dyn` on request.
+    /// Replaces parameters by the types they are bound to; unbound ones become `dyn` on request, and so does what is too large.
     pub fn resolve(&self, ty: &Type, unbound_to_dyn: bool) -> Type {
-        match ty {
+        self.resolve_within(ty, unbound_to_dyn, &mut Size::default())
+    }
+
+    fn resolve_within(&self, ty: &Type, unbound_to_dyn: bool, size: &mut Size) -> Type {
+        if !size.enter() {
+            return Type::Dyn;
+        }
+        let mut part = |of: &Type| self.resolve_within(of, unbound_to_dyn, size);
+        let resolved = match ty {
             Type::Var(var) => match self.get(*var) {
-                Some(bound) => self.resolve(bound, unbound_to_dyn),
+                Some(bound) => part(bound),
                 None if unbound_to_dyn => Type::Dyn,
                 None => ty.clone(),
             },
-            Type::List(of) => Type::list(self.resolve(of, unbound_to_dyn)),
-            Type::Optional(of) => Type::optional(self.resolve(of, unbound_to_dyn)),
-            Type::Map(key, value) => {
-                Type::map(self.resolve(key, unbound_to_dyn), self.resolve(value, unbound_to_dyn))
-            }
+            Type::List(of) => Type::list(part(of)),
+            Type::Optional(of) => Type::optional(part(of)),
+            Type::Map(key, value) => Type::map(part(key), part(value)),
             other => other.clone(),
+        };
+        size.leave();
+        resolved
+    }
+}
+
+/// Counts the types that a type contains.
+#[derive(Default)]
+pub(super) struct Size {
+    depth: usize,
+    types: usize,
+}
+
+impl Size {
+    /// Counts a type; false if it is one too many.
+    fn enter(&mut self) -> bool {
+        if self.depth >= MAX_DEPTH || self.types >= MAX_TYPES {
+            return false;
         }
+        self.depth += 1;
+        self.types += 1;
+        true
+    }
+
+    fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// Whether a type is not too large.
+    pub fn fits(&mut self, ty: &Type) -> bool {
+        if !self.enter() {
+            return false;
+        }
+        let fits = match ty {
+            Type::List(of) | Type::Optional(of) => self.fits(of),
+            Type::Map(key, value) => self.fits(key) && self.fits(value),
+            _ => true,
+        };
+        self.leave();
+        fits
     }
 }
 

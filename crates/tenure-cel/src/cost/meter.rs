@@ -73,6 +73,11 @@ impl Meter {
         if self.scanned > self.limits.scanned { Err(Error::CostLimit) } else { Ok(()) }
     }
 
+    /// Returns the bytes scanned so far.
+    pub fn scanned(&self) -> usize {
+        self.scanned
+    }
+
     /// Returns the cost charged so far.
     pub fn cost(&self) -> u64 {
         self.cost

@@ -232,7 +232,7 @@ impl Cost {
         match self {
             Cost::Fixed(cost) => cost,
             Cost::Scan(factor) | Cost::ScanText(factor) => scaled(size(0), factor * PER_CHARACTER),
-            Cost::ScanItems => args.first().map_or(0, traversal),
+            Cost::ScanItems => args.first().map_or(0, |list| traversal(list, &mut { MAX_TRAVERSED })),
             Cost::Replace | Cost::Split => scaled(size(0), 2.0 * PER_CHARACTER),
             Cost::Join => scaled(joined_size(args), 2.0 * PER_CHARACTER),
             Cost::Find | Cost::Matches => Cost::regex(size(0), size(1)),
@@ -293,18 +293,37 @@ fn smaller_size(a: &Val<'_>, b: &Val<'_>) -> u64 {
     }
 }
 
-/// Returns what going through everything in a value costs.
-fn traversal(value: &Val<'_>) -> u64 {
+/// The most values that are gone through to learn what going through them costs: more than fit into a document.
+const MAX_TRAVERSED: usize = 1 << 20;
+
+/// Returns what going through everything in a value costs; the most there is if there are more values than `left`.
+fn traversal(value: &Val<'_>, left: &mut usize) -> u64 {
+    let Some(fewer) = left.checked_sub(1) else { return u64::MAX };
+    *left = fewer;
+    let mut sum = 0_u64;
     match value {
-        Val::String(text) => text.len() as u64 / 10,
-        Val::Bytes(bytes) => bytes.len() as u64 / 10,
-        Val::List(list) => list.iter().flatten().map(|item| traversal(&item)).fold(0, u64::saturating_add),
-        Val::Map(map) => map.entries().map_or(0, |entries| {
-            let each = entries.iter().map(|(key, value)| traversal(&key.to_val()) + traversal(value));
-            each.fold(0, u64::saturating_add)
-        }),
-        _ => 1,
+        Val::String(text) => return text.len() as u64 / 10,
+        Val::Bytes(bytes) => return bytes.len() as u64 / 10,
+        Val::List(list) => {
+            for item in list.iter().flatten() {
+                sum = sum.saturating_add(traversal(&item, left));
+                if sum == u64::MAX {
+                    break;
+                }
+            }
+        }
+        Val::Map(map) => {
+            for (key, value) in map.entries().unwrap_or_default().iter() {
+                sum = sum.saturating_add(traversal(&key.to_val(), left));
+                sum = sum.saturating_add(traversal(value, left));
+                if sum == u64::MAX {
+                    break;
+                }
+            }
+        }
+        _ => return 1,
     }
+    sum
 }
 
 /// Returns how many characters joining the texts of a list makes.

@@ -136,7 +136,7 @@ fn write_value(arg: &Val<'_>, meter: &mut Meter) -> Result<String, Error> {
             Val::Double(number) if number.is_finite() => format!("{number:.PRECISION$}"),
             other => write_value(other, meter)?,
         };
-        meter.allocate(text.len())?;
+        meter.allocate(text.len() + size_of::<String>())?;
         Ok(match value {
             Val::String(_) => format!("{text:?}"),
             Val::Bytes(_) => format!("b{text:?}"),

@@ -29,8 +29,8 @@ macro_rules! ordered {
         ("list(uint).sum(): uint", Cost::ScanItems, |_, args| sum(args, Val::UInt(0))),
         ("list(double).sum(): double", Cost::ScanItems, |_, args| sum(args, Val::Double(0.0))),
         ("list(duration).sum(): duration", Cost::ScanItems, |_, args| sum(args, Val::Duration(Duration::from_nanoseconds(0)))),
-        ("list(T).indexOf(T): int", Cost::ScanItems, |_, args| position(args, false)),
-        ("list(T).lastIndexOf(T): int", Cost::ScanItems, |_, args| position(args, true)),
+        ("list(T).indexOf(T): int", Cost::ScanItems, |meter, args| position(meter, args, false)),
+        ("list(T).lastIndexOf(T): int", Cost::ScanItems, |meter, args| position(meter, args, true)),
         ("list(T).slice(int, int): list(T)", Cost::Slice, |meter, args| match args {
             [Val::List(list), Val::Int(from), Val::Int(to)] => slice(meter, list, *from, *to),
             _ => no_such_overload(),
@@ -134,11 +134,11 @@ fn sum<'v>(args: &[Val<'v>], zero: Val<'v>) -> EvalResult<'v> {
     Ok(total)
 }
 
-fn position<'v>(args: &[Val<'v>], last: bool) -> EvalResult<'v> {
+fn position<'v>(meter: &mut Meter, args: &[Val<'v>], last: bool) -> EvalResult<'v> {
     let [Val::List(list), wanted] = args else { return no_such_overload() };
     let mut found = -1;
     for (at, item) in list.iter().enumerate() {
-        if item?.equals(wanted)? {
+        if item?.equals(wanted, meter)? {
             found = i64::try_from(at).unwrap_or(i64::MAX);
             if !last {
                 break;
@@ -196,8 +196,8 @@ fn distinct<'v>(meter: &mut Meter, list: &List<'v>) -> EvalResult<'v> {
     let mut items = Vec::new();
     for item in list.iter() {
         let item = item?;
-        if !index.contains(&item)? {
-            index.add(&item);
+        if !index.contains(&item, meter)? {
+            index.add(&item, meter)?;
             items.push(item);
         }
     }

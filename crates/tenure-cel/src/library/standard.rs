@@ -2,13 +2,12 @@
 
 use super::{ONE, Row, fail, no_such_overload, regex};
 use crate::{
-    Error,
     cost::{Cost, Meter},
     function::EvalResult,
     types::ListSemantics,
-    value::{Index, List, Map, MapKey, Val, key_of},
+    value::{Index, List, MapKey, Val, key_of},
 };
-use std::{cmp::Ordering, collections::HashMap, sync::Arc};
+use std::{cmp::Ordering, collections::HashMap};
 
 /// The rows of a comparison, for every pair of comparable types.
 macro_rules! comparison {
@@ -59,15 +58,15 @@ pub(super) const OPERATORS: &[Row] = &[
     ("`_[_]`(list(T), int): T", ONE, |_, _| no_such_overload()),
     ("`_[_]`(map(K, V), K): V", ONE, |_, _| no_such_overload()),
     ("`_==_`(T, T): bool", Cost::Compare, |meter, args| match args {
-        [a, b] => equal(meter, a, b).map(Val::Bool),
+        [a, b] => a.equals(b, meter).map(Val::Bool),
         _ => no_such_overload(),
     }),
     ("`_!=_`(T, T): bool", Cost::Compare, |meter, args| match args {
-        [a, b] => equal(meter, a, b).map(|equal| Val::Bool(!equal)),
+        [a, b] => a.equals(b, meter).map(|equal| Val::Bool(!equal)),
         _ => no_such_overload(),
     }),
-    ("`@in`(T, list(T)): bool", Cost::In, |_, args| match args {
-        [item, Val::List(list)] => contains(list, item),
+    ("`@in`(T, list(T)): bool", Cost::In, |meter, args| match args {
+        [item, Val::List(list)] => contains(meter, list, item),
         _ => no_such_overload(),
     }),
     ("`@in`(K, map(K, V)): bool", ONE, |_, args| match args {
@@ -178,15 +177,6 @@ fn size<'v>(meter: &mut Meter, args: &[Val<'v>]) -> EvalResult<'v> {
     }
 }
 
-/// Compares two values. The cost of lists and maps is charged by the number of their items, so their contents
-/// are counted here.
-fn equal<'v>(meter: &mut Meter, a: &Val<'v>, b: &Val<'v>) -> Result<bool, Error> {
-    if let (Val::List(_), Val::List(_)) | (Val::Map(_), Val::Map(_)) = (a, b) {
-        meter.scan(a.weight())?;
-    }
-    a.equals(b)
-}
-
 fn compare<'v>(args: &[Val<'v>], holds: fn(Ordering) -> bool) -> EvalResult<'v> {
     let [a, b] = args else { return no_such_overload() };
     match a.compare(b) {
@@ -196,9 +186,9 @@ fn compare<'v>(args: &[Val<'v>], holds: fn(Ordering) -> bool) -> EvalResult<'v> 
     }
 }
 
-pub(super) fn contains<'v>(list: &List<'v>, item: &Val<'v>) -> EvalResult<'v> {
+pub(super) fn contains<'v>(meter: &mut Meter, list: &List<'v>, item: &Val<'v>) -> EvalResult<'v> {
     for other in list.iter() {
-        if other?.equals(item)? {
+        if other?.equals(item, meter)? {
             return Ok(Val::Bool(true));
         }
     }
@@ -212,10 +202,10 @@ fn concatenate<'v>(meter: &mut Meter, a: &List<'v>, b: &List<'v>) -> EvalResult<
     match a.declared().and_then(|decl| decl.semantics()) {
         None | Some(ListSemantics::Ordered) => items.extend(b.to_vec()?),
         Some(ListSemantics::Set) => {
-            let mut index = Index::new(a)?;
+            let mut index = Index::new(a, meter)?;
             for item in b.to_vec()? {
-                if !index.contains(&item)? {
-                    index.add(&item);
+                if !index.contains(&item, meter)? {
+                    index.add(&item, meter)?;
                     items.push(item);
                 }
             }
@@ -251,5 +241,5 @@ fn insert<'v>(args: &[Val<'v>]) -> EvalResult<'v> {
         }
         entries.insert(key, value);
     }
-    Ok(Val::Map(Map::Made(Arc::new(entries))))
+    Ok(Val::map(entries))
 }

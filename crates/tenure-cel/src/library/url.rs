@@ -4,9 +4,9 @@ use super::{Row, fail, no_such_overload};
 use crate::{
     cost::Cost,
     function::EvalResult,
-    value::{Map, MapKey, Opaque, Val},
+    value::{MapKey, Opaque, Val},
 };
-use std::{any::Any, collections::BTreeMap, sync::Arc};
+use std::{any::Any, collections::BTreeMap};
 
 const ONE: Cost = Cost::Fixed(1);
 
@@ -97,7 +97,7 @@ impl Url {
             }
         }
         let values = values.into_iter().map(|(key, values)| (key, Val::list(values))).collect();
-        Val::Map(Map::Made(Arc::new(values)))
+        Val::map(values)
     }
 }
 

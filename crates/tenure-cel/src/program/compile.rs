@@ -267,7 +267,7 @@ impl Compiler<'_> {
             })
             .collect();
         Ok(match constants {
-            Some(entries) => self.push(Node::Const(Val::Map(crate::value::Map::Made(Arc::new(entries))))),
+            Some(entries) => self.push(Node::Const(Val::map(entries))),
             None => self.push(Node::Map(parts.into())),
         })
     }

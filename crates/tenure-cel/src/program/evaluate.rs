@@ -9,7 +9,7 @@ use crate::{
     cost::{Cost, LIST_COST, MAP_COST, Meter, STRUCT_COST},
     function::EvalResult,
     library::regex,
-    value::{List, Map, MapKey, Val},
+    value::{List, Made, Map, MapKey, Val},
 };
 use std::{collections::BTreeMap, sync::Arc};
 use tenure_value::Text;
@@ -21,6 +21,8 @@ pub struct Evaluation<'v> {
     pub result: EvalResult<'v>,
     /// The cost, also of an evaluation that failed.
     pub cost: u64,
+    /// The bytes that were scanned at a cost that does not depend on their number.
+    pub scanned: usize,
 }
 
 /// The values of an environment's variables, by their index. A variable is requested whenever an expression
@@ -220,7 +222,7 @@ impl<'v> Run<'_, 'v> {
             several => several.iter().find(|overload| overload.accepts(args)).ok_or_else(no_such_overload)?,
         };
         self.meter.charge(overload.cost.actual(args))?;
-        (overload.code)(self.meter, args)
+        nested((overload.code)(self.meter, args)?)
     }
 
     #[inline(never)]
@@ -263,7 +265,7 @@ impl<'v> Run<'_, 'v> {
         }
         self.meter.charge(LIST_COST)?;
         self.meter.allocate(items.len() * size_of::<Val<'_>>())?;
-        Ok(Val::list(items))
+        nested(Val::list(items))
     }
 
     /// Evaluates the value of an entry; `None` if the entry is omitted.
@@ -285,7 +287,7 @@ impl<'v> Run<'_, 'v> {
         }
         self.meter.charge(MAP_COST)?;
         self.meter.allocate(made.len() * 2 * size_of::<Val<'_>>())?;
-        Ok(Val::Map(Map::Made(Arc::new(made))))
+        nested(Val::map(made))
     }
 
     #[inline(never)]
@@ -298,7 +300,7 @@ impl<'v> Run<'_, 'v> {
         }
         self.meter.charge(STRUCT_COST)?;
         self.meter.allocate(made.len() * 2 * size_of::<Val<'_>>())?;
-        Ok(Val::Map(Map::Struct(name.clone(), Arc::new(made))))
+        nested(Val::Map(Map::Struct(name.clone(), Arc::new(Made::map(made)))))
     }
 
     #[inline(never)]
@@ -394,7 +396,7 @@ impl<'v> Run<'_, 'v> {
             self.meter.allocate(size_of::<Val<'_>>())?;
             items.push(item);
         }
-        Ok(Val::list(items))
+        nested(Val::list(items))
     }
 
     fn collect_map(
@@ -432,7 +434,18 @@ impl<'v> Run<'_, 'v> {
                 made.insert(key, value);
             }
         }
-        Ok(Val::Map(Map::Made(Arc::new(made))))
+        nested(Val::map(made))
+    }
+}
+
+/// How deep values that an expression creates may be nested.
+const MAX_NESTING: usize = 250;
+
+/// Checks how deep a value is nested: loops and variables nest values far deeper than expressions are.
+fn nested(value: Val<'_>) -> EvalResult<'_> {
+    match value.depth() > MAX_NESTING {
+        true => Err(Error::evaluate(format!("a value is nested more than {MAX_NESTING} levels deep"))),
+        false => Ok(value),
     }
 }
 

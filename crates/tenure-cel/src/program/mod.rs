@@ -71,7 +71,7 @@ impl Program {
     pub fn eval<'v>(&self, variables: &dyn Variables<'v>, limits: Limits) -> Evaluation<'v> {
         let mut meter = Meter::new(limits);
         let result = evaluate::run(self, variables, &mut meter);
-        Evaluation { result, cost: meter.cost() }
+        Evaluation { result, cost: meter.cost(), scanned: meter.scanned() }
     }
 
     /// Returns the result of an expression that consists of constants only.

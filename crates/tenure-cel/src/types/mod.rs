@@ -4,6 +4,7 @@ mod decl;
 mod escape;
 mod signature;
 
+pub(crate) use decl::MAX_DOCUMENT_BYTES;
 pub use decl::{Decl, ListSemantics};
 pub use escape::{escape, unescape};
 pub(crate) use signature::Signature;

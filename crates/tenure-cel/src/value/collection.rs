@@ -2,7 +2,7 @@
 
 use super::{Declared, Val};
 use crate::{Error, types::Decl};
-use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, ops::Deref, sync::Arc};
 use tenure_value::{Array, Object, Text};
 
 /// A list.
@@ -11,7 +11,7 @@ pub enum List<'v> {
     /// A list of a document, with its declaration.
     Document(&'v Array, Option<&'v Decl>),
     /// A list created by an expression.
-    Made(Arc<Vec<Val<'v>>>),
+    Made(Arc<Made<Vec<Val<'v>>>>),
 }
 
 /// A map, or an object with named fields.
@@ -20,9 +20,39 @@ pub enum Map<'v> {
     /// An object of a document, with its declaration.
     Document(&'v Object, Option<&'v Decl>),
     /// A map created by an expression.
-    Made(Arc<BTreeMap<MapKey, Val<'v>>>),
+    Made(Arc<Made<BTreeMap<MapKey, Val<'v>>>>),
     /// An object of a named type created by an expression.
-    Struct(Text, Arc<BTreeMap<MapKey, Val<'v>>>),
+    Struct(Text, Arc<Made<BTreeMap<MapKey, Val<'v>>>>),
+}
+
+/// The content of a list or map created by an expression. It can be part of many values and can contain others many times; how
+/// deep it is nested is known, since everything that goes through a value recurses.
+#[derive(Clone, Debug)]
+pub struct Made<C> {
+    content: C,
+    depth: usize,
+}
+
+impl<C> Deref for Made<C> {
+    type Target = C;
+
+    fn deref(&self) -> &C {
+        &self.content
+    }
+}
+
+impl<'v> Made<Vec<Val<'v>>> {
+    pub(super) fn list(content: Vec<Val<'v>>) -> Made<Vec<Val<'v>>> {
+        let depth = 1 + content.iter().map(Val::depth).max().unwrap_or(0);
+        Made { content, depth }
+    }
+}
+
+impl<'v> Made<BTreeMap<MapKey, Val<'v>>> {
+    pub(crate) fn map(content: BTreeMap<MapKey, Val<'v>>) -> Made<BTreeMap<MapKey, Val<'v>>> {
+        let depth = 1 + content.values().map(Val::depth).max().unwrap_or(0);
+        Made { content, depth }
+    }
 }
 
 /// A key of a map created by an expression. A signed and an unsigned integer with the same value are the same
@@ -101,6 +131,13 @@ impl<'v> List<'v> {
         }
     }
 
+    pub(super) fn depth(&self) -> usize {
+        match self {
+            List::Document(..) => 1,
+            List::Made(items) => items.depth,
+        }
+    }
+
     pub(crate) fn declared(&self) -> Declared<'v> {
         match self {
             List::Document(_, decl) => *decl,
@@ -124,6 +161,25 @@ impl<'v> Map<'v> {
             }
             Map::Made(entries) | Map::Struct(_, entries) => entries.len(),
         }
+    }
+
+    pub(super) fn depth(&self) -> usize {
+        match self {
+            Map::Document(..) => 1,
+            Map::Made(entries) | Map::Struct(_, entries) => entries.depth,
+        }
+    }
+
+    /// Returns this map with an entry. A map created by an expression is not copied if it is not part of other values.
+    pub fn with(self, key: MapKey, value: Val<'v>) -> Result<Map<'v>, Error> {
+        let mut entries = match self {
+            Map::Made(entries) | Map::Struct(_, entries) => entries,
+            document => Arc::new(Made::map(document.entries()?.into_owned())),
+        };
+        let made = Arc::make_mut(&mut entries);
+        made.depth = made.depth.max(1 + value.depth());
+        made.content.insert(key, value);
+        Ok(Map::Made(entries))
     }
 
     /// Whether the map is empty.

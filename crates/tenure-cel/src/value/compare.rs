@@ -1,32 +1,43 @@
 //! Equality and order of values.
 
 use super::{List, Map, MapKey, Val};
-use crate::{Error, types::ListSemantics};
+use crate::{Error, cost::Meter, types::ListSemantics};
 use std::{
     cmp::Ordering,
     collections::{BTreeSet, HashMap, HashSet},
 };
 use tenure_value::Value;
 
+/// What comparing two values counts for, in bytes that are scanned.
+const COMPARED: usize = 32;
+
 impl<'v> Val<'v> {
     /// Whether both values are equal: numbers by value, sets and keyed lists regardless of order. Values of
-    /// different types are not equal.
-    pub fn equals(&self, other: &Val<'v>) -> Result<bool, Error> {
+    /// different types are not equal. What is compared is counted, since a value can be part of another many times.
+    pub(crate) fn equals(&self, other: &Val<'v>, meter: &mut Meter) -> Result<bool, Error> {
+        meter.scan(COMPARED)?;
         Ok(match (self, other) {
             (Val::Null, Val::Null) => true,
             (Val::Bool(a), Val::Bool(b)) => a == b,
             (Val::Int(a), Val::Int(b)) => a == b,
-            (Val::String(a), Val::String(b)) | (Val::Type(a), Val::Type(b)) => a == b,
-            (Val::Bytes(a), Val::Bytes(b)) => a == b,
+            (Val::String(a), Val::String(b)) if a.len() == b.len() => {
+                meter.scan(a.len())?;
+                a == b
+            }
+            (Val::Bytes(a), Val::Bytes(b)) if a.len() == b.len() => {
+                meter.scan(a.len())?;
+                a == b
+            }
+            (Val::Type(a), Val::Type(b)) => a == b,
             (Val::Timestamp(a), Val::Timestamp(b)) => a == b,
             (Val::Duration(a), Val::Duration(b)) => a == b,
             (Val::Optional(a), Val::Optional(b)) => match (a, b) {
-                (Some(a), Some(b)) => a.equals(b)?,
+                (Some(a), Some(b)) => a.equals(b, meter)?,
                 (a, b) => a.is_none() && b.is_none(),
             },
             (Val::Opaque(a), Val::Opaque(b)) => a.type_name() == b.type_name() && a.equals(&**b),
-            (Val::List(a), Val::List(b)) => lists_equal(a, b)?,
-            (Val::Map(a), Val::Map(b)) => maps_equal(a, b)?,
+            (Val::List(a), Val::List(b)) => lists_equal(a, b, meter)?,
+            (Val::Map(a), Val::Map(b)) => maps_equal(a, b, meter)?,
             (a, b) if a.is_number() && b.is_number() => a.compare_numbers(b) == Some(Ordering::Equal),
             _ => false,
         })
@@ -44,28 +55,6 @@ impl<'v> Val<'v> {
         })
     }
 
-    /// Returns the approximate number of bytes of a value, up to a limit that keeps counting fast.
-    pub(crate) fn weight(&self) -> usize {
-        let mut left = 1 << 16;
-        let mut sum = 0;
-        match self {
-            Val::List(List::Document(array, _)) => {
-                array.iter().for_each(|item| sum += document_weight(item, &mut left))
-            }
-            Val::Map(Map::Document(object, _)) => {
-                object.iter().for_each(|(name, value)| sum += name.len() + document_weight(value, &mut left));
-            }
-            Val::List(List::Made(items)) => sum = items.iter().map(Val::weight).sum(),
-            Val::Map(Map::Made(entries) | Map::Struct(_, entries)) => {
-                sum = entries.values().map(Val::weight).sum()
-            }
-            Val::String(text) => sum = text.len(),
-            Val::Bytes(bytes) => sum = bytes.len(),
-            _ => {}
-        }
-        sum + 8
-    }
-
     /// Returns a key that equal values share, or `None` if values of this kind have no such key and are
     /// compared one by one.
     pub(crate) fn hash_key(&self) -> Option<MapKey> {
@@ -76,6 +65,10 @@ impl<'v> Val<'v> {
     }
 }
 
+/// The values of a document whose bytes are counted.
+const WEIGHED: usize = 1 << 16;
+
+/// Returns the approximate number of bytes of a document, up to a limit that keeps counting fast.
 fn document_weight(value: &Value, left: &mut usize) -> usize {
     // Beyond this many values the rest is assumed to be small: counting it would take as long as comparing
     // it.
@@ -91,7 +84,7 @@ fn document_weight(value: &Value, left: &mut usize) -> usize {
     }
 }
 
-fn lists_equal<'v>(a: &List<'v>, b: &List<'v>) -> Result<bool, Error> {
+fn lists_equal<'v>(a: &List<'v>, b: &List<'v>, meter: &mut Meter) -> Result<bool, Error> {
     if a.len() != b.len() {
         return Ok(false);
     }
@@ -105,28 +98,28 @@ fn lists_equal<'v>(a: &List<'v>, b: &List<'v>) -> Result<bool, Error> {
     match semantics {
         None | Some(ListSemantics::Ordered) => {
             for (x, y) in a.iter().zip(b.iter()) {
-                if !x?.equals(&y?)? {
+                if !x?.equals(&y?, meter)? {
                     return Ok(false);
                 }
             }
             Ok(true)
         }
-        Some(ListSemantics::Set) => sets_equal(a, b),
-        Some(ListSemantics::Keyed(keys)) => keyed_equal(a, b, keys),
+        Some(ListSemantics::Set) => sets_equal(a, b, meter),
+        Some(ListSemantics::Keyed(keys)) => keyed_equal(a, b, keys, meter),
     }
 }
 
 /// Compares sets: every item of each is in the other.
-fn sets_equal<'v>(a: &List<'v>, b: &List<'v>) -> Result<bool, Error> {
-    let index = Index::new(b)?;
+fn sets_equal<'v>(a: &List<'v>, b: &List<'v>, meter: &mut Meter) -> Result<bool, Error> {
+    let index = Index::new(b, meter)?;
     for item in a.iter() {
-        if !index.contains(&item?)? {
+        if !index.contains(&item?, meter)? {
             return Ok(false);
         }
     }
-    let index = Index::new(a)?;
+    let index = Index::new(a, meter)?;
     for item in b.iter() {
-        if !index.contains(&item?)? {
+        if !index.contains(&item?, meter)? {
             return Ok(false);
         }
     }
@@ -134,7 +127,12 @@ fn sets_equal<'v>(a: &List<'v>, b: &List<'v>) -> Result<bool, Error> {
 }
 
 /// Compares keyed lists: each item with the one of the same key.
-fn keyed_equal<'v>(a: &List<'v>, b: &List<'v>, keys: &[tenure_value::Text]) -> Result<bool, Error> {
+fn keyed_equal<'v>(
+    a: &List<'v>,
+    b: &List<'v>,
+    keys: &[tenure_value::Text],
+    meter: &mut Meter,
+) -> Result<bool, Error> {
     let mut by_key: HashMap<Vec<Option<Value>>, Val<'v>> = HashMap::with_capacity(b.len());
     for item in b.iter() {
         let item = item?;
@@ -146,7 +144,7 @@ fn keyed_equal<'v>(a: &List<'v>, b: &List<'v>, keys: &[tenure_value::Text]) -> R
     for item in a.iter() {
         let item = item?;
         match by_key.get(&key_of(&item, keys)) {
-            Some(other) if item.equals(other)? => {}
+            Some(other) if item.equals(other, meter)? => {}
             _ => return Ok(false),
         }
     }
@@ -163,7 +161,7 @@ pub(crate) fn key_of(item: &Val<'_>, keys: &[tenure_value::Text]) -> Vec<Option<
         .collect()
 }
 
-fn maps_equal<'v>(a: &Map<'v>, b: &Map<'v>) -> Result<bool, Error> {
+fn maps_equal<'v>(a: &Map<'v>, b: &Map<'v>, meter: &mut Meter) -> Result<bool, Error> {
     if let (Map::Struct(m, _), Map::Struct(n, _)) = (a, b)
         && m != n
     {
@@ -175,7 +173,7 @@ fn maps_equal<'v>(a: &Map<'v>, b: &Map<'v>) -> Result<bool, Error> {
     for key in a.keys() {
         match (a.find(&key), b.find(&key)) {
             (Some(x), Some(y)) => {
-                if !x?.equals(&y?)? {
+                if !x?.equals(&y?, meter)? {
                     return Ok(false);
                 }
             }
@@ -196,37 +194,41 @@ pub(crate) struct Index<'v> {
 }
 
 impl<'v> Index<'v> {
-    pub fn new(list: &List<'v>) -> Result<Index<'v>, Error> {
+    pub fn new(list: &List<'v>, meter: &mut Meter) -> Result<Index<'v>, Error> {
         let mut index = Index::default();
         for item in list.iter() {
-            index.add(&item?);
+            index.add(&item?, meter)?;
         }
         Ok(index)
     }
 
-    pub fn add(&mut self, item: &Val<'v>) {
+    pub fn add(&mut self, item: &Val<'v>, meter: &mut Meter) -> Result<(), Error> {
         match (item.hash_key(), item.as_document()) {
             (Some(key), _) => drop(self.keyed.insert(key)),
             (None, Some(document)) => {
+                meter.scan(document_weight(&document, &mut { WEIGHED }))?;
                 if self.documents.insert(document) {
                     self.rest.push(item.clone());
                 }
             }
             (None, None) => self.rest.push(item.clone()),
         }
+        Ok(())
     }
 
-    pub fn contains(&self, value: &Val<'v>) -> Result<bool, Error> {
+    pub fn contains(&self, value: &Val<'v>, meter: &mut Meter) -> Result<bool, Error> {
         if let Some(key) = value.hash_key() {
             return Ok(self.keyed.contains(&key));
         }
-        if let Some(document) = value.as_document()
-            && (self.documents.contains(&document) || self.documents.len() == self.rest.len())
-        {
-            return Ok(self.documents.contains(&document));
+        if let Some(document) = value.as_document() {
+            meter.scan(document_weight(&document, &mut { WEIGHED }))?;
+            let is_contained = self.documents.contains(&document);
+            if is_contained || self.documents.len() == self.rest.len() {
+                return Ok(is_contained);
+            }
         }
         for item in &self.rest {
-            if item.equals(value)? {
+            if item.equals(value, meter)? {
                 return Ok(true);
             }
         }

@@ -3,7 +3,7 @@
 use super::{Duration, List, Map, MapKey, Timestamp, Val};
 use crate::{
     Error,
-    types::{Decl, Type},
+    types::{Decl, MAX_DOCUMENT_BYTES, Type},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use tenure_value::{Float, Value};
@@ -59,8 +59,14 @@ impl<'v> Val<'v> {
     }
 
     /// Returns this value as a document: bytes as base64, timestamps and durations as strings. Fails for
-    /// values that documents cannot contain.
+    /// values that documents cannot contain, and for those that are larger than a document: a value can be part of another many
+    /// times.
     pub fn to_document(&self) -> Result<Value, Error> {
+        self.document(&mut DocumentSize { left: MAX_DOCUMENT_BYTES as usize })
+    }
+
+    fn document(&self, size: &mut DocumentSize) -> Result<Value, Error> {
+        size.add(1)?;
         Ok(match self {
             Val::Null => Value::Null,
             Val::Bool(flag) => Value::Bool(*flag),
@@ -70,25 +76,42 @@ impl<'v> Val<'v> {
                 Some(number) => Value::Float(number),
                 None => return Err(Error::evaluate(format!("{number} cannot be part of a document"))),
             },
-            Val::String(text) => Value::String(text.clone()),
-            Val::Bytes(bytes) => Value::from(STANDARD.encode(bytes)),
+            Val::String(text) => {
+                size.add(text.len())?;
+                Value::String(text.clone())
+            }
+            Val::Bytes(bytes) => {
+                size.add(bytes.len())?;
+                Value::from(STANDARD.encode(bytes))
+            }
             Val::Timestamp(of) => Value::from(of.to_string()),
             Val::Duration(of) => Value::from(of.to_string()),
-            Val::List(List::Document(array, _)) => Value::Array((*array).clone()),
+            Val::List(List::Document(array, _)) => {
+                let array = Value::Array((*array).clone());
+                size.add_document(&array)?;
+                array
+            }
             Val::List(list) => {
-                let items = list.iter().map(|item| item?.to_document());
+                let items = list.iter().map(|item| item?.document(size));
                 Value::array(items.collect::<Result<Vec<_>, Error>>()?)
             }
-            Val::Map(Map::Document(object, _)) => Value::Object((*object).clone()),
+            Val::Map(Map::Document(object, _)) => {
+                let object = Value::Object((*object).clone());
+                size.add_document(&object)?;
+                object
+            }
             Val::Map(map) => {
                 let entries = map.entries()?;
                 let fields = entries.iter().map(|(key, value)| match key {
-                    MapKey::String(name) => Ok((name.clone(), value.to_document()?)),
+                    MapKey::String(name) => {
+                        size.add(name.len())?;
+                        Ok((name.clone(), value.document(size)?))
+                    }
                     _ => Err(Error::evaluate("keys of maps in documents must be strings")),
                 });
                 Value::object(fields.collect::<Result<Vec<_>, Error>>()?)
             }
-            Val::Optional(Some(value)) => value.to_document()?,
+            Val::Optional(Some(value)) => value.document(size)?,
             Val::Optional(None) => Value::Null,
             Val::Type(_) | Val::Opaque(_) => {
                 return Err(Error::evaluate(format!(
@@ -97,6 +120,31 @@ impl<'v> Val<'v> {
                 )));
             }
         })
+    }
+}
+
+/// Counts the bytes of a document.
+struct DocumentSize {
+    left: usize,
+}
+
+impl DocumentSize {
+    fn add(&mut self, bytes: usize) -> Result<(), Error> {
+        self.left = self.left.checked_sub(bytes).ok_or(Error::SizeLimit(MAX_DOCUMENT_BYTES as usize))?;
+        Ok(())
+    }
+
+    fn add_document(&mut self, value: &Value) -> Result<(), Error> {
+        self.add(1)?;
+        match value {
+            Value::String(text) => self.add(text.len()),
+            Value::Array(items) => items.iter().try_for_each(|item| self.add_document(item)),
+            Value::Object(fields) => fields.iter().try_for_each(|(name, value)| {
+                self.add(name.len())?;
+                self.add_document(value)
+            }),
+            _ => Ok(()),
+        }
     }
 }
 

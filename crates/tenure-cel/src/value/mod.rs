@@ -7,14 +7,14 @@ mod number;
 mod opaque;
 mod time;
 
-pub use collection::{List, Map, MapKey};
+pub use collection::{List, Made, Map, MapKey};
 pub(crate) use compare::{Index, key_of};
 pub(crate) use number::go_float;
 pub use opaque::Opaque;
 pub use time::{Duration, Timestamp};
 
 use crate::types::Decl;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 use tenure_value::Text;
 
 /// A CEL value. Parts of documents are borrowed.
@@ -53,7 +53,23 @@ pub enum Val<'v> {
 impl<'v> Val<'v> {
     /// Returns a list of values.
     pub fn list(items: Vec<Val<'v>>) -> Val<'v> {
-        Val::List(List::Made(Arc::new(items)))
+        Val::List(List::Made(Arc::new(Made::list(items))))
+    }
+
+    /// Returns a map of values.
+    pub fn map(entries: BTreeMap<MapKey, Val<'v>>) -> Val<'v> {
+        Val::Map(Map::Made(Arc::new(Made::map(entries))))
+    }
+
+    /// Returns how deep the lists, maps and optional values that an expression created are nested in this one.
+    pub fn depth(&self) -> usize {
+        match self {
+            Val::List(list) => list.depth(),
+            Val::Map(map) => map.depth(),
+            // Each was checked when it was created, so that this does not recurse for long.
+            Val::Optional(Some(value)) => 1 + value.depth(),
+            _ => 0,
+        }
     }
 
     /// Returns a value of a type from a function library.

@@ -10,6 +10,10 @@ fn env() -> Env {
 
 /// Compiles and evaluates an expression, and ignores the result.
 fn run(expression: &str) -> Result<String, Error> {
+    run_within(expression, Limits::new())
+}
+
+fn run_within(expression: &str, limits: Limits) -> Result<String, Error> {
     let program = env().compile(expression)?;
     let document = Value::object([
         ("s", Value::from("x".repeat(100_000))),
@@ -17,7 +21,7 @@ fn run(expression: &str) -> Result<String, Error> {
         ("n", Value::array((0..1000).map(Value::from))),
     ]);
     let value = Val::from_document(&document, None)?;
-    program.eval(&[value], Limits::new()).result.map(|value| value.type_name().to_string())
+    program.eval(&[value], limits).result.map(|value| value.type_name().to_string())
 }
 
 #[test]
@@ -113,4 +117,66 @@ fn exceeded_limits_are_not_absorbed() {
     ] {
         assert_eq!(run(expression), Err(Error::CostLimit), "{expression}");
     }
+}
+
+/// Each step contains the one before twice, so that a short expression stands for more values than there is memory.
+#[test]
+fn values_that_contain_others_many_times_are_counted() {
+    let start = Instant::now();
+    // The usual limits are as good, and take longer to be reached.
+    let limits = Limits { bytes: 8 << 20, scanned: 8 << 20, ..Limits::new() };
+    let doubled =
+        |of: &str, step: &str, count: usize| format!("{of}{}", format!(".map(a, {step})").repeat(count));
+    for value in [
+        doubled("[[1]]", "[a, a]", 60),
+        doubled("[['']]", "[a, a]", 60),
+        doubled("[[self.s]]", "[a, a]", 60),
+        doubled("[{'a': 1}]", "{'a': a, 'b': a}", 60),
+        doubled("[[self.n]]", "[a, a, a, a]", 40),
+        doubled("[[optional.of([1])]]", "[a, a]", 60),
+    ] {
+        for (expression, is_refused) in [
+            (format!("{value} == {value}"), true),
+            (format!("{value} in [{value}]"), true),
+            (format!("[{value}].indexOf({value}) == 0"), true),
+            (format!("sets.contains([{value}], [{value}])"), true),
+            (format!("size([{value}, {value}].distinct()) == 1"), true),
+            (format!("'%s'.format([{value}]) == ''"), true),
+            (format!("{value}.flatten(100) == []"), !value.contains('{')),
+            (format!("size({value}) == 1"), false),
+        ] {
+            let result = run_within(&expression, limits);
+            assert_eq!(result.is_err(), is_refused, "{}: {result:?}", &expression[..40]);
+        }
+        let program = env().compile(&value).unwrap();
+        let document = Value::object([("s", Value::from("x")), ("n", Value::array([Value::from(1)]))]);
+        let made =
+            program.eval(&[Val::from_document(&document, None).unwrap()], Limits::new()).result.unwrap();
+        assert!(matches!(made.to_document(), Err(Error::SizeLimit(_))), "{value}");
+    }
+    assert!(start.elapsed() < Duration::from_secs(120), "took {:?}", start.elapsed());
+}
+
+/// Loops nest values, and their types, far deeper than an expression is nested.
+#[test]
+fn values_and_types_are_nested_no_deeper_than_anything_that_goes_through_them() {
+    let nested = |first: &str, open: &str, close: &str| {
+        let step = format!("{}a{}", open.repeat(100), close.repeat(100));
+        format!("[{first}]{}", format!(".map(a, {step})").repeat(100))
+    };
+    for (open, close) in [("[", "]"), ("{'a': ", "}"), ("optional.of(", ")"), ("{1: [", "]}")] {
+        let typed = run(&nested("1", open, close)).unwrap_err().to_string();
+        assert!(typed.contains("the type of the expression is nested too deeply"), "{typed}");
+        let dynamic = run(&nested("dyn(1)", &format!("dyn({open}"), &format!("{close})")));
+        let dynamic = dynamic.unwrap_err().to_string();
+        assert!(dynamic.contains("nested more than 250 levels deep"), "{dynamic}");
+    }
+    // Types of keys and values, and those that follow from a comparison.
+    let _ = run(&format!("[1]{} == []", ".map(a, {a: a})".repeat(120)));
+    let empty = format!("{}{}", "[".repeat(100), "]".repeat(100));
+    let compared = (0..60).fold("true".to_string(), |inner, at| {
+        let (of, next) = (format!("a{at}"), format!("a{}", at + 1));
+        format!("{of} == {empty} && [{of}{}].all({next}, {inner})", "[0]".repeat(99))
+    });
+    let _ = run(&format!("[[]].all(a0, {compared})"));
 }

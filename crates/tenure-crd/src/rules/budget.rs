@@ -9,12 +9,14 @@ const PER_OBJECT: u64 = 10_000_000;
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     left: u64,
+    /// The bytes that may still be scanned at a cost that does not depend on their number.
+    scanned: usize,
 }
 
 impl Budget {
     /// Returns the budget of an object.
     pub fn of_object() -> Budget {
-        Budget { left: PER_OBJECT }
+        Budget { left: PER_OBJECT, scanned: Limits::new().scanned }
     }
 
     /// Uses up the budget.
@@ -29,8 +31,10 @@ impl Budget {
 
     /// Evaluates an expression within the budget and the limit of a single evaluation.
     pub fn run<'v>(&mut self, program: &Program, variables: &dyn Variables<'v>) -> EvalResult<'v> {
-        let evaluation = program.eval(variables, Limits::new().within(self.left));
+        let limits = Limits { scanned: self.scanned, ..Limits::new().within(self.left) };
+        let evaluation = program.eval(variables, limits);
         self.left = self.left.saturating_sub(evaluation.cost);
+        self.scanned = self.scanned.saturating_sub(evaluation.scanned);
         evaluation.result
     }
 }
