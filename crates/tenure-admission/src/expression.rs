@@ -96,10 +96,19 @@ impl<'v> CelActivation<'v> {
 
     /// Sets a variable.
     pub fn set(&mut self, name: &'static str, value: Val<'v>) {
-        let index = DOCUMENTS.iter().position(|known| *known == name);
-        if let Some(slot) = index.and_then(|index| self.variables.0.get_mut(index)) {
+        if let Some(slot) = self.slot(name) {
             *slot = Some(value);
         }
+    }
+
+    /// Returns the value of a variable, which has none afterwards.
+    pub fn take(&mut self, name: &'static str) -> Option<Val<'v>> {
+        self.slot(name)?.take()
+    }
+
+    fn slot(&mut self, name: &'static str) -> Option<&mut Option<Val<'v>>> {
+        let index = DOCUMENTS.iter().position(|known| *known == name)?;
+        self.variables.0.get_mut(index)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     matching::{MatchConstraints, Selector},
 };
 use std::{collections::BTreeMap, sync::Arc};
-use tenure_cel::{Map, MapKey};
+use tenure_cel::MapKey;
 use tenure_crd::rules::{Decide, Val, message};
 use tenure_meta::{Reason, Row};
 use tenure_value::{Text, Value};
@@ -20,6 +20,9 @@ const REASONS: [(&str, Reason); 4] = [
     ("Unauthorized", Reason::Unauthorized),
     ("RequestEntityTooLarge", Reason::RequestEntityTooLarge),
 ];
+
+/// The most bytes of the value of an audit annotation; the rest is cut off, as Kubernetes does.
+const MAX_ANNOTATION_BYTES: usize = 10 << 10;
 
 /// A policy with its bindings.
 #[derive(Debug)]
@@ -207,7 +210,11 @@ impl Policy {
         for (key, expression) in &self.audit_annotations {
             match expression.evaluate(&mut activation)? {
                 Val::String(value) if !value.trim().is_empty() => {
-                    annotations.push((format!("{}/{key}", self.name), value.trim().to_string()));
+                    let value = value.trim();
+                    let end =
+                        value.char_indices().find(|(at, sign)| at + sign.len_utf8() > MAX_ANNOTATION_BYTES);
+                    let value = value.get(..end.map_or(value.len(), |(at, _)| at)).unwrap_or(value);
+                    annotations.push((format!("{}/{key}", self.name), value.to_string()));
                 }
                 Val::String(_) | Val::Null => {}
                 other => {
@@ -233,21 +240,22 @@ impl Policy {
     /// Computes the variables, each of which sees those before it. One that fails is missing, so that expressions that
     /// use it fail; the first error is returned in parentheses.
     fn compute_variables(&self, activation: &mut CelActivation<'_>) -> String {
-        let mut computed = BTreeMap::new();
         let mut failed = String::new();
+        activation.set("variables", Val::map(BTreeMap::new()));
         for (name, expression) in &self.variables {
-            match expression.evaluate(activation) {
-                Ok(value) => {
-                    computed.insert(MapKey::String(name.clone()), value);
-                    activation.set("variables", Val::Map(Map::Made(Arc::new(computed.clone()))));
-                }
-                Err(why) if failed.is_empty() => {
-                    failed = format!(" (variable {:?} cannot be computed: {why})", name.as_str());
-                }
-                Err(_) => {}
+            let added = expression.evaluate(activation).and_then(|value| {
+                // The map is taken, so that it is not copied for each variable.
+                let Some(Val::Map(computed)) = activation.take("variables") else { return Ok(()) };
+                let computed = computed.with(MapKey::String(name.clone()), value);
+                activation.set("variables", Val::Map(computed.map_err(|error| error.to_string())?));
+                Ok(())
+            });
+            if let Err(why) = added
+                && failed.is_empty()
+            {
+                failed = format!(" (variable {:?} cannot be computed: {why})", name.as_str());
             }
         }
-        activation.set("variables", Val::Map(Map::Made(Arc::new(computed))));
         failed
     }
 }

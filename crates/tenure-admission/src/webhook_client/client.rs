@@ -2,7 +2,7 @@
 //! pooled per endpoint and trusted certificates, and a TLS configuration is built once per `caBundle`.
 
 use super::{bounded_map::BoundedMap, endpoint::Endpoint, tls};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::{Request, StatusCode, Uri, header};
 use hyper_rustls::{DefaultServerNameResolver, HttpsConnector};
@@ -23,6 +23,7 @@ use std::{
 use tenure_value::{Limits, Text, Value, json};
 use tokio::{
     net::{TcpStream, lookup_host},
+    sync::{Semaphore, SemaphorePermit},
     time::timeout,
 };
 use tokio_rustls::rustls::ClientConfig;
@@ -38,6 +39,10 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 const CAPACITY: usize = 256;
 /// The most characters of an unsuccessful response that are quoted.
 const QUOTED: usize = 200;
+/// Responses up to this size are read whatever else runs.
+const SMALL: usize = 64 << 10;
+/// How many kibibytes the larger responses that are read at once may have together. Others wait, within their timeout.
+const LARGE_KIBIBYTES: u32 = 64 << 10;
 
 type Pool = Client<HttpsConnector<Dialer>, Full<Bytes>>;
 /// What connections are shared by: the `caBundle`, the addresses and the server name.
@@ -54,7 +59,12 @@ pub struct WebhookClient {
     pools: Mutex<BoundedMap<PoolKey, Pool>>,
     /// TLS configurations by `caBundle`.
     tls: Mutex<BoundedMap<Text, Arc<ClientConfig>>>,
+    /// The memory of large responses.
+    memory: Semaphore,
 }
+
+/// A response: its code, its body and the memory of a large one.
+type Answer<'c> = (StatusCode, Bytes, Option<SemaphorePermit<'c>>);
 
 impl Default for WebhookClient {
     fn default() -> WebhookClient {
@@ -62,6 +72,7 @@ impl Default for WebhookClient {
             interceptor: None,
             pools: Mutex::new(BoundedMap::new(CAPACITY)),
             tls: Mutex::new(BoundedMap::new(CAPACITY)),
+            memory: Semaphore::new(LARGE_KIBIBYTES as usize),
         }
     }
 }
@@ -102,7 +113,7 @@ impl WebhookClient {
         endpoint: &Endpoint,
         body: Bytes,
         max_bytes: usize,
-    ) -> Result<(StatusCode, Bytes), String> {
+    ) -> Result<Answer<'_>, String> {
         let request = Request::post(&endpoint.url)
             .header(header::CONTENT_TYPE, "application/json")
             .header(header::ACCEPT, "application/json, */*")
@@ -112,13 +123,21 @@ impl WebhookClient {
         let pool = self.pool(ca_bundle, endpoint)?;
         let response = pool.request(request).await.map_err(|error| tls::describe(&error))?;
         let code = response.status();
-        match Limited::new(response.into_body(), max_bytes).collect().await {
-            Ok(body) => Ok((code, body.to_bytes())),
-            Err(error) if error.is::<LengthLimitError>() => {
-                Err(format!("the response is longer than {max_bytes} bytes"))
+        let mut body = Limited::new(response.into_body(), max_bytes);
+        let (mut bytes, mut memory) = (BytesMut::new(), None);
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| match error.is::<LengthLimitError>() {
+                true => format!("the response is longer than {max_bytes} bytes"),
+                false => format!("the response did not arrive completely: {error}"),
+            })?;
+            bytes.extend_from_slice(frame.data_ref().map_or(&[], |data| data));
+            if bytes.len() > SMALL && memory.is_none() {
+                let kibibytes = u32::try_from(max_bytes >> 10).unwrap_or(u32::MAX).min(LARGE_KIBIBYTES);
+                // The semaphore is never closed.
+                memory = self.memory.acquire_many(kibibytes).await.ok();
             }
-            Err(error) => Err(format!("the response did not arrive completely: {error}")),
         }
+        Ok((code, bytes.freeze(), memory))
     }
 
     fn pool(&self, ca_bundle: &Text, endpoint: &Endpoint) -> Result<Pool, String> {
@@ -196,12 +215,12 @@ async fn dial(addresses: &[(String, u16)]) -> Result<TcpStream, String> {
     Err(why)
 }
 
-fn parse((code, body): (StatusCode, Bytes), max_bytes: usize) -> Result<Value, String> {
+fn parse((code, body, _memory): Answer<'_>, max_bytes: usize) -> Result<Value, String> {
     if !code.is_success() {
         let text: String = String::from_utf8_lossy(&body).chars().take(QUOTED).collect();
         return Err(format!("the webhook responded with {code}: {}", text.trim()));
     }
-    json::parse(&body, &Limits { bytes: max_bytes, nodes: max_bytes / 4, ..Limits::default() })
+    json::parse(&body, &Limits { bytes: max_bytes, nodes: max_bytes / 8, ..Limits::default() })
         .map_err(|error| format!("the response is not a JSON document: {error}"))
 }
 

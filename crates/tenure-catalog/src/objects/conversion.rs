@@ -13,8 +13,8 @@ use tenure_meta::ApiError;
 use tenure_store::Revision;
 use tenure_value::{Text, Value};
 
-/// The most objects in one request to a webhook.
-const BATCH: usize = 500;
+/// The most objects in one request to a webhook, and about how many bytes they have together.
+const BATCH: (usize, usize) = (500, 4 << 20);
 
 impl Objects {
     /// Returns stored objects at the version of the handler.
@@ -111,9 +111,9 @@ impl Objects {
         let is_there = |object: &Value| object.get("apiVersion").and_then(Value::as_str) == Some(api_version);
         let mut converted = Vec::with_capacity(objects.len());
         let wanted: Vec<&Value> = objects.iter().filter(|object| !is_there(object)).collect();
-        for batch in wanted.chunks(BATCH) {
+        for batch in batches(wanted) {
             let uid = Text::from(self.identifiers.uuid(&["conversion", api_version]));
-            let review = Review::new(uid, &webhook.review_versions, api_version, batch.to_vec());
+            let review = Review::new(uid, &webhook.review_versions, api_version, batch);
             let timeout = Duration::from_secs(WEBHOOK_TIMEOUT_SECONDS);
             let question = review.question();
             let answer = match webhook_route(&*self.store, &webhook.target).await {
@@ -132,6 +132,34 @@ impl Objects {
             false => definition.trimmed(&converted.next().unwrap_or_default(), api_version),
         });
         Ok(all.collect())
+    }
+}
+
+/// Divides objects into batches.
+fn batches(objects: Vec<&Value>) -> Vec<Vec<&Value>> {
+    let (mut batches, mut bytes) = (Vec::<Vec<&Value>>::new(), 0);
+    for object in objects {
+        match batches.last_mut().filter(|batch| batch.len() < BATCH.0 && bytes < BATCH.1) {
+            Some(batch) => batch.push(object),
+            None => {
+                batches.push(vec![object]);
+                bytes = 0;
+            }
+        }
+        bytes += text_bytes(object);
+    }
+    batches
+}
+
+/// Returns about how many bytes a document has as text.
+fn text_bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 3,
+        Value::Array(items) => items.iter().map(text_bytes).sum::<usize>() + 2,
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| name.len() + 4 + text_bytes(value)).sum::<usize>() + 2
+        }
+        _ => 5,
     }
 }
 
