@@ -32,7 +32,11 @@ mod queue;
 mod rule;
 mod scheduler;
 mod seats;
+mod status;
+mod work_estimate;
 
 pub use classify::Flow;
 pub use config::{Config, FlowSchema, Level, PriorityLevel, Queuing};
 pub use scheduler::{Arrival, Rejection, Scheduler, Ticket};
+pub use status::dangling_conditions;
+pub use work_estimate::ListEstimate;

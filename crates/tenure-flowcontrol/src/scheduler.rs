@@ -8,6 +8,7 @@ use crate::{
     Config, Flow, Level,
     queue::{Queues, Waiting},
     seats::{Seats, distribute},
+    work_estimate::widest,
 };
 use std::time::Duration;
 use tenure_value::Text;
@@ -29,6 +30,8 @@ struct LevelState {
     /// `None` if the level is exempt, or no longer configured.
     seats: Option<Seats>,
     queues: Option<Queues>,
+    /// The most seats of one request.
+    widest: u32,
     used: u32,
 }
 
@@ -89,7 +92,7 @@ impl Scheduler {
             let place = found.unwrap_or_else(|| {
                 // The place of a level that is gone can be used again once nothing runs there.
                 let free = self.levels.iter().position(|level| is_gone(level) && level.used == 0);
-                let new = LevelState { name: of.name.clone(), seats: None, queues: None, used: 0 };
+                let new = LevelState { name: of.name.clone(), seats: None, queues: None, widest: 1, used: 0 };
                 match free {
                     Some(place) => self.levels[place] = new,
                     None => self.levels.push(new),
@@ -98,6 +101,7 @@ impl Scheduler {
             });
             let level = &mut self.levels[place];
             level.seats = seats;
+            level.widest = widest(&of.level, seats);
             let queuing = match &of.level {
                 Level::Limited { queuing, .. } => *queuing,
                 Level::Exempt => None,
@@ -125,11 +129,11 @@ impl Scheduler {
         let id = self.next_id;
         self.next_id += 1;
         let level = &mut self.levels[place];
-        let Some(limits) = level.seats else {
+        if level.seats.is_none() {
             // Exempt requests take no seats from others.
             return Arrival::Started(Ticket { id, level: place, queue: None, seats: 0 });
-        };
-        let seats = seats.clamp(1, limits.nominal.max(1));
+        }
+        let seats = seats.clamp(1, level.widest);
         let queue = level.queues.as_ref().map(|queues| queues.choose(flow.hash));
         let ticket = Ticket { id, level: place, queue, seats };
         let is_waiting = level.queues.as_ref().is_some_and(Queues::is_waiting);

@@ -79,6 +79,18 @@ impl Admission {
         }
     }
 
+    /// Whether a webhook or a policy may match an action: a quick negative for most writes.
+    pub fn may_match(&self, target: &Target, operation: Operation) -> bool {
+        let resource = &target.handler.resource;
+        let action = ResourceAction {
+            operation,
+            group: &resource.group,
+            resource: &resource.name,
+            subresource: &target.subresource,
+        };
+        self.config.read().may_match(&action)
+    }
+
     /// Starts the review of an action; `None` if no plugin handles it.
     pub fn review<'a>(
         &'a self,

@@ -1,7 +1,12 @@
 //! Priority and fairness: each request gets a seat of its priority level, waits in the queue of its flow, or is refused with
 //! 429. `tenure-flowcontrol` decides; here requests wait, and the configuration follows the stored objects.
 
-use crate::{subresources::Subresources, write::Writer};
+use crate::{
+    authorization::selected_name,
+    collection_sizes::{CollectionSize, CollectionSizes},
+    subresources::Subresources,
+    write::Writer,
+};
 use hyper::{
     Method,
     header::{self, HeaderName, HeaderValue},
@@ -16,11 +21,13 @@ use tenure_auth::{Attributes, UserInfo};
 use tenure_builtin::registry;
 use tenure_catalog::{
     Target, Verb,
-    object::{Stored, meta_text},
+    object::{Stored, meta_text, seconds},
     read_all,
 };
-use tenure_flowcontrol::{Arrival, Config, Flow, Scheduler, Ticket, bootstrap};
-use tenure_http::{Request, Response};
+use tenure_flowcontrol::{
+    Arrival, Config, Flow, ListEstimate, Scheduler, Ticket, bootstrap, dangling_conditions,
+};
+use tenure_http::{Query, Request, Response};
 use tenure_meta::ApiError;
 use tenure_store::{Signal, Store, WatchRequest};
 use tenure_value::{Text, Value};
@@ -34,6 +41,8 @@ const GROUP: &str = "flowcontrol.apiserver.k8s.io";
 /// The prefix of the keys of flow schemas and priority levels in the store.
 const PREFIX: &str = "objects/flowcontrol.apiserver.k8s.io/";
 const COMPONENT: &str = "api-priority-and-fairness-config-producer-v1";
+/// The manager of the status of flow schemas.
+const STATUS_COMPONENT: &str = "api-priority-and-fairness-config-consumer-v1";
 const SCHEMA_HEADER: HeaderName = HeaderName::from_static("x-kubernetes-pf-flowschema-uid");
 const LEVEL_HEADER: HeaderName = HeaderName::from_static("x-kubernetes-pf-prioritylevel-uid");
 /// How long a request may wait in its queue.
@@ -47,6 +56,7 @@ pub(crate) struct FlowController {
     loaded: RwLock<Arc<Loaded>>,
     state: Mutex<State>,
     seats: u32,
+    sizes: Arc<CollectionSizes>,
 }
 
 /// The configuration, and the headers of the responses to the requests of each schema.
@@ -80,7 +90,11 @@ pub(crate) struct Seat {
 
 impl FlowController {
     /// Reads the stored configuration.
-    pub async fn open(store: Arc<dyn Store>, seats: u32) -> Result<Arc<FlowController>, ApiError> {
+    pub async fn open(
+        store: Arc<dyn Store>,
+        sizes: Arc<CollectionSizes>,
+        seats: u32,
+    ) -> Result<Arc<FlowController>, ApiError> {
         let config = Config::default();
         let scheduler = Scheduler::new(&config, seats);
         let controller = FlowController {
@@ -88,6 +102,7 @@ impl FlowController {
             loaded: RwLock::new(Arc::new(Loaded::new(config))),
             state: Mutex::new(State { scheduler, waiting: HashMap::new() }),
             seats,
+            sizes,
         };
         controller.refresh().await?;
         Ok(Arc::new(controller))
@@ -128,11 +143,11 @@ impl FlowController {
         while let Some(ended) = writes.join_next().await {
             ended.map_err(|error| ApiError::internal(format!("flow control: {error}")))??;
         }
-        self.refresh().await
+        self.refresh().await.map(drop)
     }
 
-    /// Reads all flow schemas and priority levels again.
-    async fn refresh(&self) -> Result<(), ApiError> {
+    /// Reads all flow schemas and priority levels again, and returns them.
+    async fn refresh(&self) -> Result<[Vec<Value>; 2], ApiError> {
         let mut objects: [Vec<Value>; 2] = Default::default();
         for (name, objects) in ["flowschemas", "prioritylevelconfigurations"].iter().zip(&mut objects) {
             let Some(resource) = registry().find(GROUP, "v1", name) else { continue };
@@ -145,15 +160,19 @@ impl FlowController {
         let started = state.scheduler.reconfigure(&config);
         *self.loaded.write() = Arc::new(Loaded::new(config));
         state.wake(started);
-        Ok(())
+        Ok(objects)
     }
 
-    /// Follows the stored configuration until the server stops.
-    pub async fn follow(self: Arc<Self>, mut stopping: tokio::sync::watch::Receiver<bool>) {
+    /// Follows the stored configuration and keeps the status of flow schemas until the server stops.
+    pub async fn follow(
+        self: Arc<Self>,
+        writer: Arc<Writer>,
+        mut stopping: tokio::sync::watch::Receiver<bool>,
+    ) {
         tokio::select! {
             () = async {
                 loop {
-                    if let Err(failure) = self.follow_changes().await {
+                    if let Err(failure) = self.follow_changes(&writer).await {
                         tracing::warn!(%failure, "flow control configuration cannot be read, retrying");
                     }
                     sleep(RETRY_TIME).await;
@@ -163,15 +182,69 @@ impl FlowController {
         }
     }
 
-    async fn follow_changes(&self) -> Result<(), ApiError> {
+    async fn follow_changes(&self, writer: &Writer) -> Result<(), ApiError> {
         let after = self.store.revision().await?;
-        self.refresh().await?;
+        let objects = self.refresh().await?;
+        self.write_status(writer, &objects).await?;
         let mut watch = self.store.watch(WatchRequest::prefix(PREFIX).after(after)).await?;
         loop {
             if let Signal::Changes(_) = watch.next().await? {
-                self.refresh().await?;
+                let objects = self.refresh().await?;
+                self.write_status(writer, &objects).await?;
             }
         }
+    }
+
+    /// Writes the condition of each flow schema that does not tell whether its level exists.
+    async fn write_status(
+        &self,
+        writer: &Writer,
+        [schemas, levels]: &[Vec<Value>; 2],
+    ) -> Result<(), ApiError> {
+        if !self.store.leads() {
+            return Ok(());
+        }
+        for (name, condition) in dangling_conditions(schemas, levels) {
+            let now = seconds(writer.objects.clock.now());
+            let condition =
+                condition.as_object().cloned().unwrap_or_default().with("lastTransitionTime", now);
+            let conditions = Value::object([("conditions", Value::array([condition.into()]))]);
+            let object = Value::object([
+                ("apiVersion", Value::from(bootstrap::API_VERSION)),
+                ("kind", Value::from("FlowSchema")),
+                ("metadata", Value::object([("name", Value::from(name))])),
+                ("status", conditions),
+            ]);
+            let target = target_of(writer, &object)?;
+            let target = Target { verb: Verb::Patch, subresource: "status".into(), ..target };
+            let mut request = Request::internal(Method::PATCH, STATUS_COMPONENT);
+            request.query = Query::parse(&format!("fieldManager={STATUS_COMPONENT}&force=true"))?;
+            let apply = HeaderValue::from_static("application/apply-patch+yaml");
+            request.headers.insert(header::CONTENT_TYPE, apply);
+            request.body = object.to_string().into();
+            match writer.modify(&target, &request).await {
+                // It was deleted meanwhile.
+                Err(failure) if failure.code() == 404 => {}
+                written => drop(written?),
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns how many seats a request takes.
+    pub async fn width(&self, target: &Target, query: &Query) -> u32 {
+        let sends_objects = match target.verb {
+            Verb::List => true,
+            Verb::Watch => query.flag("sendInitialEvents"),
+            _ => false,
+        };
+        if !sends_objects {
+            return 1;
+        }
+        let CollectionSize { objects, object_bytes } = self.sizes.of(&target.handler.resource).await;
+        let limit = query.integer("limit").ok().flatten().and_then(|limit| u64::try_from(limit).ok());
+        let is_single = !selected_name(query).is_empty();
+        ListEstimate { objects, object_bytes, limit, is_single }.seats()
     }
 
     /// Returns the flow of an administrator's request, which never waits.
@@ -205,8 +278,9 @@ pub(crate) struct RequestFlow {
 impl RequestFlow {
     /// Waits for a seat. Returns the response that refuses the request if there is none; `None` is the seat of a request that
     /// needs none.
-    pub async fn seat(self) -> Result<Option<Seat>, Response> {
+    pub async fn seat(self, target: &Target, query: &Query) -> Result<Option<Seat>, Response> {
         let Some((controller, loaded, flow)) = self.waits_for else { return Ok(None) };
+        let width = controller.width(target, query).await;
         let (mut seat, waiting) = {
             let mut state = controller.state.lock();
             // The configuration may have changed since: levels are found by their names.
@@ -215,7 +289,7 @@ impl RequestFlow {
                 true => flow.level,
                 false => current.config.place_of(&loaded.config.level(&flow).name),
             };
-            match state.scheduler.arrive(&Flow { level, ..flow }, 1) {
+            match state.scheduler.arrive(&Flow { level, ..flow }, width) {
                 Arrival::Started(ticket) => return Ok(Some(controller.seat(ticket, true))),
                 Arrival::Queued(ticket) => {
                     let (sender, receiver) = oneshot::channel();

@@ -10,6 +10,7 @@ mod authenticator;
 mod authorization;
 mod behavior;
 mod bootstrap_roles;
+mod collection_sizes;
 mod controllers;
 mod deprecation;
 mod fight_events;

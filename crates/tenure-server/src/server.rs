@@ -8,6 +8,7 @@ use crate::{
     authorization::{Authorization, Authorizer, forbidden, request_attributes},
     behavior::Behavior,
     bootstrap_roles,
+    collection_sizes::CollectionSizes,
     controllers::{self, ControllerDelays, ControllerOptions, Controllers, DefaultObjects, Idlers},
     deprecation, fight_events,
     flow_control::{FlowController, FlowHeaders},
@@ -35,7 +36,7 @@ use std::{
 use tenure_admission::{AdmissionChain, WebhookClient, WebhookInterceptor};
 use tenure_audit::Auditor;
 use tenure_auth::{Attributes, UserInfo};
-use tenure_builtin::{Kinds, allocate::AddressRange};
+use tenure_builtin::{Kinds, allocate::AddressRange, role::Role};
 use tenure_catalog::{
     Catalog, Clock, HISTORY, Identifiers, Objects, Target, Verb,
     discovery::page_not_found,
@@ -106,6 +107,8 @@ pub const DEFAULT_CONCURRENCY: u32 = 600;
 /// How many bytes a large request occupies while it is carried out, for each byte of it: its document, the live object, the
 /// managers, and the encoding of the result.
 const BYTES_PER_BODY_BYTE: usize = 8;
+/// The bytes of a collection from which on a list of it may compute for long.
+const LARGE_COLLECTION: u64 = 256 << 10;
 
 impl ServerOptions {
     /// Returns the options of a server with all admission plugins, the documented differences from Kubernetes and the system's
@@ -157,6 +160,7 @@ pub struct Server {
     pub(crate) flow_control: Option<Arc<FlowController>>,
     pub(crate) memory: MemoryBudget,
     pub(crate) offload: Offload,
+    pub(crate) sizes: Arc<CollectionSizes>,
     pub(crate) stop: tokio::sync::watch::Sender<bool>,
 }
 
@@ -219,9 +223,10 @@ impl Server {
             // Aggregated roles grant nothing before their rules are collected.
             controllers::aggregate_roles(&writer).await?;
         }
+        let sizes = Arc::new(CollectionSizes::new(store.clone()));
         let flow_control = match concurrency {
             Some(seats) => {
-                let flow_control = FlowController::open(store, seats).await?;
+                let flow_control = FlowController::open(store, sizes.clone(), seats).await?;
                 flow_control.restore(&writer, &subresources).await?;
                 Some(flow_control)
             }
@@ -247,6 +252,7 @@ impl Server {
             flow_control,
             memory,
             offload: Offload::default(),
+            sizes,
             stop,
         }))
     }
@@ -283,7 +289,7 @@ impl Server {
             }
         });
         if let Some(flow_control) = &self.flow_control {
-            tokio::spawn(flow_control.clone().follow(self.stop.subscribe()));
+            tokio::spawn(flow_control.clone().follow(self.writer.clone(), self.stop.subscribe()));
         }
     }
 
@@ -411,9 +417,11 @@ impl Server {
                 let (store, metrics, tokens) =
                     (&*self.objects.store, &*self.metrics, &self.authenticator.tokens);
                 let history = (&*self.writer.history, self.objects.clock.now());
+                let is_document = nonresource::is_document(&other);
                 let respond =
                     nonresource::respond(&self.catalog, store, metrics, tokens, history, other, &request);
-                return Box::pin(respond).await;
+                let respond = Box::pin(respond);
+                return if is_document { self.offload.run(respond).await } else { respond.await };
             }
         };
         let group = path.group.clone();
@@ -454,16 +462,16 @@ impl Server {
         }
         // Only now: a client that sends its body slowly must not occupy a seat meanwhile.
         let _seat = match flow {
-            Some(flow) => match flow.seat().await {
+            Some(flow) => match flow.seat(&target, &request.query).await {
                 Ok(seat) => seat,
                 Err(refusal) => return Ok(refusal),
             },
             None => None,
         };
-        let deprecated = deprecation::warning(&target, &request.audit);
-        let is_large = memory.is_some() || self.has_large_object(&target);
+let deprecated = deprecation::warning(&target, &request.audit);
+        let is_long = memory.is_some() || self.may_compute_for_long(&target).await;
         let carrying_out = tokio::time::timeout(REQUEST_TIME, self.dispatch(target, request));
-        let carried_out = if is_large { self.offload.run(carrying_out).await } else { carrying_out.await };
+        let carried_out = if is_long { self.offload.run(carrying_out).await } else { carrying_out.await };
         match carried_out {
             Ok(response) => response.map(|response| {
                 let response = deprecation::add(response, deprecated);
@@ -482,15 +490,29 @@ impl Server {
         }
     }
 
-    /// Whether a write is to a large object, which takes long whatever the size of the request.
+    /// Whether a request may compute for long whatever its own size: it lists a large collection, changes a large object, or
+    /// has expressions compiled or evaluated.
+    async fn may_compute_for_long(&self, target: &Target) -> bool {
+        if target.handler.has_conversion_webhook() {
+            return true;
+        }
+        match target.verb {
+            Verb::List | Verb::DeleteCollection => {
+                self.sizes.of(&target.handler.resource).await.bytes() > LARGE_COLLECTION
+            }
+            Verb::Create | Verb::Update | Verb::Patch => {
+                matches!(target.handler.role, Role::Definition | Role::AdmissionConfiguration)
+                    || target.handler.has_rules()
+                    || self.writer.is_reviewed(target)
+                    || target.verb != Verb::Create && self.has_large_object(target)
+            }
+            Verb::Get | Verb::Watch | Verb::Delete => false,
+        }
+    }
+
     fn has_large_object(&self, target: &Target) -> bool {
-        let is_write = matches!(target.verb, Verb::Update | Verb::Patch);
-        is_write
-            && self
-                .objects
-                .store
-                .peek(target.key().as_bytes())
-                .is_ok_and(|entry| entry.is_some_and(|entry| entry.value.len() > MemoryBudget::SMALL))
+        let entry = self.objects.store.peek(target.key().as_bytes());
+        entry.is_ok_and(|entry| entry.is_some_and(|entry| entry.value.len() > MemoryBudget::SMALL))
     }
 
     /// Returns the user that a request runs as, after impersonation, with what the request asks for; that is `None` if the user

@@ -109,3 +109,51 @@ async fn a_flood_delays_nobody_else() {
         request.unwrap();
     }
 }
+
+/// Waits until the condition of a schema has a status and a reason.
+async fn until_dangling(server: &Arc<Server>, schema: &str, wanted: (&str, &str)) {
+    let path = format!("{GROUP}/flowschemas/{schema}");
+    let text = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
+    for _ in 0..2000 {
+        let object = read(send(server, ADMIN, Method::GET, &path, "").await).await;
+        let conditions =
+            object.at(["status", "conditions"]).and_then(Value::as_array).cloned().unwrap_or_default();
+        if let Some(condition) = conditions.iter().next()
+            && (text(condition, "status").as_str(), text(condition, "reason").as_str()) == wanted
+        {
+            assert_eq!((conditions.len(), text(condition, "type").as_str()), (1, "Dangling"));
+            assert!(!text(condition, "lastTransitionTime").is_empty(), "{condition}");
+            let managers = object.at(["metadata", "managedFields"]).unwrap().to_string();
+            assert!(
+                managers.contains(
+                    r#""manager":"api-priority-and-fairness-config-consumer-v1","operation":"Apply""#
+                ),
+                "{managers}"
+            );
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("{schema} is not {wanted:?}");
+}
+
+#[tokio::test]
+async fn flow_schemas_tell_whether_their_level_exists() {
+    let server = server(600).await;
+    server.start_controllers();
+    for schema in ["exempt", "probes", "catch-all", "global-default"] {
+        until_dangling(&server, schema, ("False", "Found")).await;
+    }
+    let schema = r#"{"metadata":{"name":"mine"},"spec":{"matchingPrecedence":900,"priorityLevelConfiguration":{"name":"later"},
+        "rules":[{"subjects":[{"kind":"Group","group":{"name":"mine"}}],"nonResourceRules":[{"verbs":["*"],"nonResourceURLs":["*"]}]}]}}"#;
+    let created = send(&server, ADMIN, Method::POST, &format!("{GROUP}/flowschemas"), schema).await;
+    assert_eq!(created.code.as_u16(), 201);
+    until_dangling(&server, "mine", ("True", "NotFound")).await;
+    let level = r#"{"metadata":{"name":"later"},"spec":{"type":"Limited","limited":{"nominalConcurrencyShares":5,"limitResponse":{"type":"Reject"}}}}"#;
+    let levels = format!("{GROUP}/prioritylevelconfigurations");
+    assert_eq!(send(&server, ADMIN, Method::POST, &levels, level).await.code.as_u16(), 201);
+    until_dangling(&server, "mine", ("False", "Found")).await;
+    assert_eq!(send(&server, ADMIN, Method::DELETE, &format!("{levels}/later"), "").await.code.as_u16(), 200);
+    until_dangling(&server, "mine", ("True", "NotFound")).await;
+    server.stop();
+}

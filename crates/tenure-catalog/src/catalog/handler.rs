@@ -127,6 +127,12 @@ impl ResourceHandler {
         self.shared.kind.as_ref().map(|kind| &*kind.definition)
     }
 
+    /// Whether objects are validated by expressions.
+    pub fn has_rules(&self) -> bool {
+        let version = self.definition().and_then(|of| of.version_of(&self.resource.api_version));
+        version.is_some_and(tenure_crd::Version::has_rules)
+    }
+
     /// Returns a number that differs wherever objects are read by different rules.
     pub fn generation(&self) -> u64 {
         self.shared.kind.as_ref().map_or(0, |kind| kind.generation)

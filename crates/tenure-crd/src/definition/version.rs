@@ -50,6 +50,11 @@ pub struct Version {
 }
 
 impl Version {
+    /// Whether objects are validated by expressions.
+    pub fn has_rules(&self) -> bool {
+        self.node.rules_within
+    }
+
     pub(super) fn read(
         group: &str,
         version: &Value,

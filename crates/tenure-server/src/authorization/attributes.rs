@@ -37,7 +37,8 @@ pub(crate) fn request_attributes(
     let is_namespace = of.group.is_empty() && of.resource == "namespaces";
     let namespace = if is_namespace { of.name.clone() } else { of.namespace.clone() };
     let name = match is_collection {
-        true => selected_name(verb, query),
+        true if matches!(verb, "list" | "watch") => selected_name(query),
+        true => Text::default(),
         false => of.name.clone(),
     };
     Attributes::Resource(ResourceAttributes {
@@ -51,11 +52,8 @@ pub(crate) fn request_attributes(
     })
 }
 
-/// A collection of which one name is selected is authorized as that object.
-fn selected_name(verb: &str, query: &Query) -> Text {
-    if !matches!(verb, "list" | "watch") {
-        return Text::default();
-    }
+/// Returns the name that a field selector demands: a collection of which one object is selected is authorized as that object.
+pub(crate) fn selected_name(query: &Query) -> Text {
     let selector = query.given("fieldSelector").map_or("", |selector| selector.as_str());
     let mut terms = selector.split(',').map(str::trim);
     let name = terms.find_map(|term| {

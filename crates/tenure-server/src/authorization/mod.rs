@@ -5,7 +5,7 @@
 
 mod attributes;
 
-pub(crate) use attributes::request_attributes;
+pub(crate) use attributes::{request_attributes, selected_name};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use std::{
     collections::{BTreeSet, HashMap},

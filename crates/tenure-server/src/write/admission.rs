@@ -11,7 +11,7 @@ use crate::admission::{Operation, Review, unchanged};
 use tenure_admission::webhook_error;
 use tenure_apply::Managers;
 use tenure_catalog::{
-    Endpoint, Target,
+    Endpoint, Target, Verb,
     object::{Stored, bare},
 };
 use tenure_http::{FieldValidation, Request, WriteOptions};
@@ -23,6 +23,14 @@ use tenure_value::Value;
 pub(super) struct WriteReview<'a> {
     write: &'a WriteRequest<'a>,
     review: Box<Review<'a>>,
+}
+
+impl Writer {
+    /// Whether a webhook or a policy may review a write of the target.
+    pub fn is_reviewed(&self, target: &Target) -> bool {
+        let operation = if target.verb == Verb::Create { Operation::Create } else { Operation::Update };
+        self.admission.may_match(target, operation)
+    }
 }
 
 /// Whether any plugin handles an update of the target.
