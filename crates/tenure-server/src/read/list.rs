@@ -4,13 +4,22 @@ use super::{
     Reader,
     encode_cache::{EncodedObject, Form, Standing},
     list_body::{ListMetadata, list_of},
+    scan::BYTES_PER_STORED_BYTE,
     selection::Selection,
 };
 use std::collections::VecDeque;
 use tenure_catalog::{Target, object::Stored};
-use tenure_http::{Request, Response};
+use tenure_http::{Request, Reservation, Response};
 use tenure_meta::ApiError;
 use tenure_store::Entry;
+
+/// A page of a collection.
+pub(crate) struct Selected {
+    pub items: Vec<Stored>,
+    pub metadata: ListMetadata,
+    /// The memory of the items.
+    pub memory: Option<Reservation>,
+}
 
 impl Reader {
     /// Returns a collection.
@@ -20,8 +29,10 @@ impl Reader {
         let form = Form::of(&target.handler, format, Standing::InList)
             .filter(|_| !target.handler.has_conversion_webhook());
         let Some(form) = form else {
-            let (items, metadata) = self.select(target, request, &selection).await?;
-            return self.show_list(target, request, format, &items, &metadata);
+            let Selected { items, metadata, memory } = self.select(target, request, &selection).await?;
+            let mut response = self.show_list(target, request, format, &items, &metadata)?;
+            response.memory = memory;
+            return Ok(response);
         };
         let mut scan = self.scan(target, request, &selection).await?;
         if scan.is_whole() {
@@ -30,11 +41,13 @@ impl Reader {
         let mut items = Vec::new();
         while let Some(entry) = scan.next().await? {
             if let Some(encoded) = self.selected(target, &selection, &entry, &form).await? {
+                scan.keep(encoded.bytes.len())?;
                 items.push(encoded.bytes);
-                scan.keep();
             }
         }
-        list_of(&target.handler, format, items, &scan.metadata())
+        let mut response = list_of(&target.handler, format, items, &scan.metadata())?;
+        response.memory = scan.take_memory();
+        Ok(response)
     }
 
     /// Returns an entry in a form if it is selected. Most are decided on without being decoded.
@@ -74,7 +87,7 @@ impl Reader {
         target: &Target,
         request: &Request,
         selection: &Selection,
-    ) -> Result<(Vec<Stored>, ListMetadata), ApiError> {
+    ) -> Result<Selected, ApiError> {
         let mut scan = self.scan(target, request, selection).await?;
         let mut items = Vec::new();
         let mut converted = VecDeque::new();
@@ -88,10 +101,10 @@ impl Reader {
             }
             let stored = converted.pop_front().filter(|stored| selection.matches(&stored.object));
             if let Some(stored) = stored {
+                scan.keep(entry.value.len() * BYTES_PER_STORED_BYTE)?;
                 items.push(stored);
-                scan.keep();
             }
         }
-        Ok((items, scan.metadata()))
+        Ok(Selected { items, metadata: scan.metadata(), memory: scan.take_memory() })
     }
 }

@@ -6,7 +6,7 @@ use super::{
     Reader,
     encode_cache::Form,
     list_body::{ListMetadata, list_of},
-    scan::Scan,
+    scan::{Scan, no_memory_for_list},
 };
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -18,7 +18,7 @@ use std::{
 };
 use tenure_catalog::{Cache, Target};
 use tenure_http::{Encoding, Format, MemoryBudget, Reservation, Response};
-use tenure_meta::{ApiError, Reason};
+use tenure_meta::ApiError;
 use tenure_store::{Entry, Revision, Store, Watch, WatchRequest};
 
 /// The most bytes of all lists together; a longer one is not kept.
@@ -258,12 +258,7 @@ impl Reader {
         }
         match self.memory.reserve(bytes) {
             Some(memory) => Ok(Some(memory)),
-            None => {
-                let why = "the server has too many large responses in flight, try again later";
-                let mut error = ApiError::new(Reason::TooManyRequests, why);
-                error.retry_after = Some(1);
-                Err(error)
-            }
+            None => Err(no_memory_for_list()),
         }
     }
 }

@@ -18,6 +18,7 @@ use encode_cache::{EncodeCache, Form, Standing};
 use event_cache::EventCache;
 use fields_v1_cache::FieldsV1Cache;
 use hyper::StatusCode;
+pub(crate) use list::Selected;
 use list_cache::ListCache;
 pub(crate) use scan::parse_version;
 pub(crate) use selection::Selection;

@@ -3,7 +3,7 @@
 
 use super::{Reader, continue_token::Page, list_body::ListMetadata, selection::Selection};
 use tenure_catalog::{Target, object::prefix};
-use tenure_http::Request;
+use tenure_http::{MemoryBudget, Request, Reservation};
 use tenure_meta::{ApiError, Reason};
 use tenure_store::{Entry, Error, ListRequest, Listing, Revision};
 
@@ -12,6 +12,9 @@ const CHUNK: usize = 1000;
 
 /// How many entries are visited before other requests get a turn.
 const STRIDE: usize = 256;
+
+/// How many bytes an object takes as a document, for each byte that it takes in the store.
+pub(super) const BYTES_PER_STORED_BYTE: usize = 4;
 
 /// A scan under way.
 pub(crate) struct Scan<'a> {
@@ -26,6 +29,9 @@ pub(crate) struct Scan<'a> {
     kept: usize,
     listing: Option<Listing>,
     position: usize,
+    /// The bytes of what the caller keeps.
+    bytes: usize,
+    memory: Reservation,
 }
 
 impl Reader {
@@ -57,6 +63,8 @@ impl Reader {
             kept: 0,
             listing: None,
             position: 0,
+            bytes: 0,
+            memory: self.memory.reservation(),
         })
     }
 
@@ -174,9 +182,19 @@ impl Scan<'_> {
         self.listing.as_ref().and_then(|listing| listing.entries.get(self.position..)).unwrap_or_default()
     }
 
-    /// Counts the last entry.
-    pub fn keep(&mut self) {
+    /// Counts the last entry, of which the caller keeps so many bytes. Fails if these do not fit into memory together with all
+    /// that is in flight.
+    pub fn keep(&mut self, bytes: usize) -> Result<(), ApiError> {
         self.kept += 1;
+        self.bytes += bytes;
+        let wanted = self.bytes.saturating_sub(MemoryBudget::SMALL).saturating_sub(self.memory.bytes());
+        if self.memory.grow(wanted) { Ok(()) } else { Err(no_memory_for_list()) }
+    }
+
+    /// Returns the memory of what the caller keeps.
+    pub fn take_memory(&mut self) -> Option<Reservation> {
+        let empty = self.reader.memory.reservation();
+        Some(std::mem::replace(&mut self.memory, empty)).filter(|memory| memory.bytes() > 0)
     }
 
     /// Returns the metadata of the list.
@@ -215,6 +233,14 @@ impl Scan<'_> {
         (self.listing, self.position) = (Some(listing), 0);
         Ok(())
     }
+}
+
+/// Returns the error of a list that does not fit into memory together with all that is in flight.
+pub(super) fn no_memory_for_list() -> ApiError {
+    let why = "the server has too many large responses in flight, try again later";
+    let mut error = ApiError::new(Reason::TooManyRequests, why);
+    error.retry_after = Some(1);
+    error
 }
 
 /// Reads a resource version.

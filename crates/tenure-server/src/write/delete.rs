@@ -10,7 +10,7 @@ use super::{
     request::Admitted,
     retry::{ATTEMPTS, MODIFIED, pause},
 };
-use crate::read::Selection;
+use crate::read::{Selected, Selection};
 use hyper::StatusCode;
 use std::sync::atomic::Ordering::Relaxed;
 use tenure_builtin::role::{self, Role};
@@ -58,7 +58,7 @@ impl Writer {
         let format = request.format(target.offer())?;
         let options = DeleteOptions::of(request, &self.behavior)?;
         let selection = Selection::of(target, request)?;
-        let (items, metadata) = self.reader.select(target, request, &selection).await?;
+        let Selected { items, metadata, memory } = self.reader.select(target, request, &selection).await?;
         let mut warnings = Vec::new();
         for item in &items {
             let of = Target {
@@ -75,7 +75,8 @@ impl Writer {
                 }
             }
         }
-        let answer = self.reader.show_list(target, request, format, &items, &metadata)?;
+        let mut answer = self.reader.show_list(target, request, format, &items, &metadata)?;
+        answer.memory = memory;
         Ok(answer.with_warnings(&warnings))
     }
 
