@@ -16,7 +16,7 @@ use tenure_meta::{ApiError, DecodeError, Decoded, Scope};
 use tenure_value::{Duplicate, Limits, Object, Text, Value, json, yaml};
 
 /// The limits of a body.
-pub(crate) const LIMITS: Limits = Limits { bytes: 3 * 1024 * 1024, depth: 200, nodes: 400_000 };
+pub(crate) const LIMITS: Limits = Limits { bytes: 3 * 1024 * 1024, depth: Limits::DEPTH, nodes: 400_000 };
 
 /// A document and the errors in its text.
 #[derive(Debug)]

@@ -15,6 +15,7 @@ mod duplicate_key_conflicts;
 mod finalization;
 mod identity;
 mod metadata_checks;
+mod object_size;
 mod ownership;
 mod ownership_report;
 mod patch;

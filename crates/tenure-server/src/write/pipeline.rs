@@ -152,6 +152,7 @@ impl Writer {
             None => State { object, managers },
         };
         let state = State { object, managers };
+        write.check_size(&state.object, &state.managers, live)?;
         annotate_owner_changes(write, live, &state);
         let State { object, managers } = state;
         let revision = live.map_or(Revision::ZERO, |live| live.revision);

@@ -252,3 +252,30 @@ fn a_restart_keeps_pending_deletions() {
     }
     assert_eq!((after.get(&item("orphan")).code, owners_of(&after, &item("orphan"))), (200, 0));
 }
+
+#[test]
+fn an_object_that_owns_itself_can_be_deleted_in_every_way() {
+    let server = Server::living();
+    server.create_namespace("loop");
+    let maps = "/api/v1/namespaces/loop/configmaps";
+    for (name, options) in [("foreground", FOREGROUND), ("background", BACKGROUND), ("orphan", ORPHAN)] {
+        let path = format!("{maps}/{name}");
+        let made = server.create(maps, &format!(r#"{{"metadata":{{"name":"{name}"}}}}"#));
+        own(&server, &path, &[owner(&made, true)]);
+        server.delete_with(&path, options);
+        server.wait_until_gone(&path);
+    }
+    // Two that own each other, and one of them itself.
+    let one = server.create(maps, r#"{"metadata":{"name":"one"}}"#);
+    let two = server.create(maps, r#"{"metadata":{"name":"two"}}"#);
+    own(&server, &format!("{maps}/one"), &[owner(&one, true), owner(&two, true)]);
+    own(&server, &format!("{maps}/two"), &[owner(&one, true)]);
+    server.delete_with(&format!("{maps}/one"), FOREGROUND);
+    server.wait_until_gone(&format!("{maps}/one"));
+    server.wait_until_gone(&format!("{maps}/two"));
+    // None is left that keeps the namespace.
+    let last = server.create(maps, r#"{"metadata":{"name":"last"}}"#);
+    own(&server, &format!("{maps}/last"), &[owner(&last, true)]);
+    server.delete("/api/v1/namespaces/loop");
+    server.wait_until_gone("/api/v1/namespaces/loop");
+}

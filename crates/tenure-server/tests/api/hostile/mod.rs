@@ -4,6 +4,7 @@
 mod bodies;
 mod parameters;
 mod patches;
+mod sizes;
 mod wire;
 
 use crate::{http::Request, server::Server};
