@@ -23,6 +23,11 @@ pub struct Browser {
 impl Browser {
     /// Starts a browser with a window of 1280 by 800.
     pub fn start() -> Browser {
+        Browser::with_arguments(&[])
+    }
+
+    /// Starts a browser with further arguments.
+    pub fn with_arguments(more: &[&str]) -> Browser {
         let mut driver = Command::new("chromedriver")
             .arg("--port=0")
             .stdout(Stdio::piped())
@@ -50,6 +55,7 @@ impl Browser {
             "--no-first-run",
             "--disable-extensions",
         ];
+        let arguments: Vec<&str> = arguments.iter().chain(more).copied().collect();
         let capabilities = json!({"capabilities": {"alwaysMatch": {
             "browserName": "chrome", "acceptInsecureCerts": true,
             "goog:chromeOptions": {"args": arguments},

@@ -1,6 +1,7 @@
 //! The page in a real browser, as people use it.
 
 mod accessibility;
+mod cross_site;
 mod driver;
 mod history;
 mod pictures;
