@@ -172,3 +172,67 @@ fn heavy_requests_do_not_delay_health_checks_or_the_stop() {
     assert!(time < Duration::from_secs(20), "{time:?}");
     drop(open);
 }
+
+/// Returns a frame of HTTP/2.
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = (payload.len() as u32).to_be_bytes();
+    let mut bytes = vec![length[1], length[2], length[3], kind, flags];
+    bytes.extend_from_slice(&stream.to_be_bytes());
+    bytes.extend_from_slice(payload);
+    bytes
+}
+
+/// Returns the head of a POST whose body has 60,000 bytes, with names of the static table and literal values.
+fn head_of_post() -> Vec<u8> {
+    // `:method: POST` and `:scheme: http`.
+    let mut head = vec![0x83, 0x86];
+    for (name, value) in
+        [(&[0x04_u8][..], MAPS), (&[0x01], "localhost"), (&[0x0f, 0x10], JSON), (&[0x0f, 0x0d], "60000")]
+    {
+        head.extend_from_slice(name);
+        head.push(value.len() as u8);
+        head.extend_from_slice(value.as_bytes());
+    }
+    head
+}
+
+#[test]
+fn many_streams_with_withheld_bodies_occupy_no_more_than_the_budget() {
+    let target = Target::with(&["--in-memory", "--max-inflight-bytes", "20000000"]);
+    let health = HealthProbe::start(target.address.clone());
+    let before = target.resident();
+    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    bytes.extend(frame(4, 0, 0, &[]));
+    for stream in 0..900 {
+        // The head ends, the body does not.
+        bytes.extend(frame(1, 4, 2 * stream + 1, &head_of_post()));
+        bytes.extend(frame(0, 0, 2 * stream + 1, &[b' '; 50]));
+    }
+    let open: Vec<TcpStream> = (0..20)
+        .map(|_| {
+            let mut stream = target.connect();
+            stream.set_write_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+            let _ = stream.write_all(&bytes);
+            stream
+        })
+        .collect();
+    // The server has seen all of them when it answers this.
+    assert!(is_live(&target.address));
+    let grown = target.resident().saturating_sub(before);
+    assert!(grown < 200 << 20, "{} MiB", grown >> 20);
+    let small = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"small"}}"#;
+    let get = format!("GET {MAPS} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    assert_eq!(target.send(get.as_bytes()).expect("an answer").0, 200);
+    drop(open);
+    for _ in 0..100 {
+        let attack = Attack::new("small", ("POST", MAPS), JSON, small);
+        let (code, text) = target.send(&attack.bytes()).expect("an answer");
+        if code != 429 {
+            assert_eq!(code, 201, "{text}");
+            assert_eq!(health.stop(), Vec::<String>::new());
+            return;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    panic!("the memory did not return");
+}

@@ -214,6 +214,9 @@ pub fn attacks() -> Vec<Attack> {
         policy("long selection", format!("object{} == 1", ".a".repeat(5_000))),
         policy("nested comprehensions", format!("{}true{}", "[1,2,3].all(x, ".repeat(12), ")".repeat(12))),
         policy("broken", "(((((".repeat(5_000)),
+        policy("deep types", format!("[1]{} == []", ".map(a, [[[[[[[[[[a]]]]]]]]]])".repeat(240))),
+        policy("types of keys and values", format!("[1]{} == []", ".map(a, {a: a})".repeat(100))),
+        policy("values in values", format!("[1]{} == []", ".map(a, [a, a])".repeat(100))),
     ]);
     attacks
 }

@@ -4,11 +4,14 @@
 mod bodies;
 mod connections;
 mod definitions;
+mod expressions;
+mod health;
 mod lists;
 mod patches;
 mod protocol;
 mod server;
 mod urls;
+mod webhooks;
 
 use server::{Attack, Target};
 

@@ -5,21 +5,19 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     process::{Child, Command, Stdio},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
     thread,
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
+
+pub use super::health::{HealthProbe, is_live};
 
 #[path = "../../../tenure-store/tests/support/etcd.rs"]
 mod process_of_etcd;
 use process_of_etcd::Etcd;
 
 /// How long a request may take on any machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 /// The processor time of a request, besides what it takes for each byte: this is a debug build.
 const BASE_TIME: Duration = Duration::from_millis(1500);
 /// The processor time for each byte of a request. One step of a quadratic algorithm for each byte takes much longer.
@@ -171,8 +169,13 @@ impl Target {
         self.memory("VmRSS")
     }
 
+    /// Returns the highest memory so far.
+    pub fn peak(&self) -> u64 {
+        self.memory("VmHWM")
+    }
+
     /// Forgets the highest memory so far.
-    fn reset_peak(&self) {
+    pub fn reset_peak(&self) {
         fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").expect("the peak is reset");
     }
 
@@ -188,7 +191,7 @@ impl Target {
             let (time, memory) = (self.processor_time(), self.resident());
             let answer = self.send(&request);
             let time = self.processor_time().saturating_sub(time);
-            let memory = self.memory("VmHWM").saturating_sub(memory);
+            let memory = self.peak().saturating_sub(memory);
             let size = request.len();
             match answer {
                 None => failures.push(format!("{}: no answer", attack.name)),
@@ -232,60 +235,4 @@ impl Drop for Target {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Asks for `/livez` all the time.
-pub struct HealthProbe {
-    stop: Arc<AtomicBool>,
-    thread: thread::JoinHandle<Vec<Duration>>,
-}
-
-impl HealthProbe {
-    pub fn start(address: String) -> HealthProbe {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopping = stop.clone();
-        let thread = thread::spawn(move || {
-            let mut times = Vec::new();
-            while !stopping.load(Relaxed) {
-                let start = Instant::now();
-                if !is_live(&address) {
-                    times.push(Duration::MAX);
-                }
-                times.push(start.elapsed());
-                thread::sleep(Duration::from_millis(10));
-            }
-            times
-        });
-        HealthProbe { stop, thread }
-    }
-
-    /// Returns what was wrong with the answers. They come within a tenth of a second; a machine that does other work delays a
-    /// few of them.
-    pub fn stop(self) -> Vec<String> {
-        self.stop.store(true, Relaxed);
-        let mut times = self.thread.join().expect("the probe");
-        times.sort();
-        let failed = times.iter().filter(|time| **time == Duration::MAX).count();
-        let typical = times[times.len() * 9 / 10];
-        let mut failures = Vec::new();
-        if failed > 0 {
-            failures.push(format!("{failed} of {} health checks failed", times.len()));
-        } else if times.last().is_some_and(|slowest| *slowest > Duration::from_secs(5)) {
-            failures.push(format!("a health check took {:?}", times.last()));
-        }
-        if typical > Duration::from_millis(500) {
-            failures.push(format!("one of ten health checks took {typical:?} or more"));
-        }
-        failures
-    }
-}
-
-pub fn is_live(address: &str) -> bool {
-    let Ok(mut stream) = TcpStream::connect(address) else { return false };
-    let _ = stream.set_read_timeout(Some(PATIENCE));
-    let mut answer = String::new();
-    let request = b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-    stream.write_all(request).is_ok()
-        && stream.read_to_string(&mut answer).is_ok()
-        && answer.starts_with("HTTP/1.1 200")
 }

@@ -1,0 +1,158 @@
+//! Health checks all the time, on new connections and on one that is kept. Each is answered within a tenth of a second, besides
+//! what the machine itself takes: a second thread measures how long a byte takes to another thread and back.
+
+use super::server::PATIENCE;
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+/// How long an answer may take.
+const LIMIT: Duration = Duration::from_millis(100);
+/// How many round trips of the machine itself an answer may take in addition: the connection, the request and the answer.
+const ROUND_TRIPS: u32 = 3;
+/// One of so many answers may come late: this is a debug build, on a machine that may do other work.
+const LATE: usize = 200;
+/// No answer may take longer than this.
+const LONGEST: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// When something started and how long it took; `None` if it failed.
+type Measured = (Instant, Option<Duration>);
+
+/// Asks for `/livez` all the time.
+pub struct HealthProbe {
+    stop: Arc<AtomicBool>,
+    checks: JoinHandle<Vec<Measured>>,
+    machine: JoinHandle<Vec<Measured>>,
+}
+
+impl HealthProbe {
+    pub fn start(address: String) -> HealthProbe {
+        let stop = Arc::new(AtomicBool::new(false));
+        let checks = measure(stop.clone(), {
+            let mut kept = None;
+            let mut count = 0_u64;
+            move || {
+                count += 1;
+                if count.is_multiple_of(2) { is_live(&address) } else { is_live_kept(&address, &mut kept) }
+            }
+        });
+        let echo = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let echo_address = echo.local_addr().expect("an address");
+        thread::spawn(move || {
+            for mut stream in echo.incoming().map_while(Result::ok) {
+                let mut byte = [0];
+                if stream.read_exact(&mut byte).is_ok() {
+                    let _ = stream.write_all(&byte);
+                }
+            }
+        });
+        let machine = measure(stop.clone(), move || {
+            let Ok(mut stream) = TcpStream::connect(echo_address) else { return false };
+            stream.write_all(&[0]).is_ok() && stream.read_exact(&mut [0]).is_ok()
+        });
+        HealthProbe { stop, checks, machine }
+    }
+
+    /// Returns what was wrong with the answers.
+    pub fn stop(self) -> Vec<String> {
+        self.stop.store(true, Relaxed);
+        let checks = self.checks.join().expect("the checks");
+        let machine = self.machine.join().expect("the machine");
+        let mut failures = Vec::new();
+        let failed = checks.iter().filter(|(_, time)| time.is_none()).count();
+        if failed > 0 {
+            failures.push(format!("{failed} of {} health checks failed", checks.len()));
+        }
+        let delays = checks.iter().filter_map(|(start, time)| {
+            let time = (*time)?;
+            // What the machine took at the same time.
+            let meanwhile = machine.iter().filter(|(from, took)| {
+                *from <= *start + time && took.is_none_or(|took| *from + took >= *start)
+            });
+            let slowest = meanwhile.filter_map(|(_, took)| *took).max().unwrap_or_default();
+            Some(time.saturating_sub(slowest * ROUND_TRIPS))
+        });
+        let mut delays: Vec<Duration> = delays.collect();
+        delays.sort();
+        let late = delays.iter().filter(|delay| **delay > LIMIT).count();
+        let longest = delays.last().copied().unwrap_or_default();
+        if late > delays.len() / LATE || longest > LONGEST {
+            failures.push(format!(
+                "{late} of {} health checks took longer than {LIMIT:?}, one of them {longest:?}",
+                delays.len()
+            ));
+        }
+        failures
+    }
+}
+
+/// Does something over and over, and measures how long it takes.
+fn measure(
+    stop: Arc<AtomicBool>,
+    mut once: impl FnMut() -> bool + Send + 'static,
+) -> JoinHandle<Vec<Measured>> {
+    thread::spawn(move || {
+        let mut measured = Vec::new();
+        while !stop.load(Relaxed) {
+            let start = Instant::now();
+            let is_done = once();
+            measured.push((start, is_done.then(|| start.elapsed())));
+            thread::sleep(PAUSE);
+        }
+        measured
+    })
+}
+
+/// Asks on a new connection.
+pub fn is_live(address: &str) -> bool {
+    let Ok(mut stream) = TcpStream::connect(address) else { return false };
+    let _ = stream.set_read_timeout(Some(PATIENCE));
+    let mut answer = String::new();
+    let request = b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    stream.write_all(request).is_ok()
+        && stream.read_to_string(&mut answer).is_ok()
+        && answer.starts_with("HTTP/1.1 200")
+}
+
+/// Asks on a connection that is kept; it is made again if the server has closed it, as it may if there are too many.
+fn is_live_kept(address: &str, kept: &mut Option<BufReader<TcpStream>>) -> bool {
+    if let Some(reader) = kept
+        && ask(reader).is_some()
+    {
+        return true;
+    }
+    let Ok(stream) = TcpStream::connect(address) else { return false };
+    let _ = stream.set_read_timeout(Some(PATIENCE));
+    let mut reader = BufReader::new(stream);
+    let is_live = ask(&mut reader).is_some();
+    *kept = is_live.then_some(reader);
+    is_live
+}
+
+fn ask(reader: &mut BufReader<TcpStream>) -> Option<()> {
+    reader.get_mut().write_all(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n").ok()?;
+    let (mut line, mut length, mut is_first) = (String::new(), 0, true);
+    loop {
+        line.clear();
+        if reader.read_line(&mut line).ok()? == 0 || is_first && !line.starts_with("HTTP/1.1 200") {
+            return None;
+        }
+        is_first = false;
+        let text = line.trim_end().to_ascii_lowercase();
+        if text.is_empty() {
+            break;
+        }
+        if let Some(value) = text.strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+    }
+    reader.read_exact(&mut vec![0; length]).ok()
+}
