@@ -468,7 +468,7 @@ impl Server {
             },
             None => None,
         };
-let deprecated = deprecation::warning(&target, &request.audit);
+        let deprecated = deprecation::warning(&target, &request.audit);
         let is_long = memory.is_some() || self.may_compute_for_long(&target).await;
         let carrying_out = tokio::time::timeout(REQUEST_TIME, self.dispatch(target, request));
         let carried_out = if is_long { self.offload.run(carrying_out).await } else { carrying_out.await };
