@@ -44,6 +44,14 @@ impl Offload {
     }
 }
 
+/// Computes what may take long, and gives the worker to others meanwhile.
+pub(crate) fn compute<T>(compute: impl FnOnce() -> T) -> T {
+    match Handle::try_current().map(|handle| handle.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => block_in_place(compute),
+        _ => compute(),
+    }
+}
+
 /// Waits until the task is woken: what it waits for has its waker.
 async fn until_woken() {
     let mut is_woken = false;

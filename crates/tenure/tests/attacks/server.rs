@@ -93,6 +93,8 @@ impl Target {
             .args(["serve", "--insecure-http", "--listen", "127.0.0.1:0", "--log", "error", "--data-dir"])
             .arg(directory.path())
             .args(arguments)
+            // Printing a backtrace takes long in a debug build.
+            .env("RUST_BACKTRACE", "0")
             .stdout(Stdio::piped())
             .spawn()
             .expect("the binary starts");
