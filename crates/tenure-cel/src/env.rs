@@ -2,8 +2,9 @@
 
 use crate::{
     Error,
-    cost::{Cost, Meter},
+    cost::Cost,
     function::{EvalResult, Overload},
+    meter::Meter,
     types::{Decl, Type},
     value::Val,
 };

@@ -2,7 +2,8 @@
 
 use crate::{
     Error,
-    cost::{Cost, Meter},
+    cost::Cost,
+    meter::Meter,
     types::{Signature, Type},
     value::Val,
 };

@@ -1,10 +1,8 @@
 //! The cost of functions: estimated from the sizes that arguments can have, and charged for the arguments of a call.
 
-mod meter;
 mod model;
 mod size;
 
-pub use meter::{Limits, Meter};
 pub use model::Cost;
 pub(crate) use model::{Argument, LIST_COST, MAP_COST, STRUCT_COST};
 pub(crate) use size::Size;

@@ -3,8 +3,8 @@
 use super::{convert, fail};
 use crate::{
     Error,
-    cost::Meter,
     function::EvalResult,
+    meter::Meter,
     value::{List, Val},
 };
 

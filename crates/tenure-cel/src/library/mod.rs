@@ -16,9 +16,10 @@ mod time;
 mod url;
 
 use crate::{
-    cost::{Cost, Meter},
+    cost::Cost,
     error::Error,
     function::{EvalResult, Overload},
+    meter::Meter,
     value::Val,
 };
 

@@ -3,8 +3,9 @@
 use super::{Row, fail, no_such_overload};
 use crate::{
     Error,
-    cost::{Cost, Meter},
+    cost::Cost,
     function::EvalResult,
+    meter::Meter,
     pattern::{PatternError, compile_pattern},
     value::Val,
 };

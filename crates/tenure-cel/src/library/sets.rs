@@ -3,7 +3,8 @@
 use super::{Row, no_such_overload};
 use crate::{
     Error,
-    cost::{Cost, Meter},
+    cost::Cost,
+    meter::Meter,
     value::{Index, List, Val},
 };
 

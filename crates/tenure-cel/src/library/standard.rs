@@ -2,8 +2,9 @@
 
 use super::{ONE, Row, fail, no_such_overload, regex};
 use crate::{
-    cost::{Cost, Meter},
+    cost::Cost,
     function::EvalResult,
+    meter::Meter,
     types::ListSemantics,
     value::{Index, List, MapKey, Val, key_of},
 };

@@ -1,12 +1,7 @@
 //! String functions. Indices count characters.
 
 use super::{ONE, Row, fail, format_text, no_such_overload};
-use crate::{
-    Error,
-    cost::{Cost, Meter},
-    function::EvalResult,
-    value::Val,
-};
+use crate::{Error, cost::Cost, function::EvalResult, meter::Meter, value::Val};
 
 pub(super) const FUNCTIONS: &[Row] = &[
     ("string.charAt(int): string", ONE, |meter, args| match args {

@@ -9,9 +9,9 @@ use super::{
 use crate::{
     Env, Error,
     check::{Checked, Reference},
-    cost::{Limits, Meter},
     function::Overload,
     library::regex,
+    meter::{Limits, Meter},
     syntax::{Comprehension, Expr, ExprId, Literal, operators as op},
     value::{MapKey, Val, count_chars},
 };

@@ -6,9 +6,10 @@ use super::{
 };
 use crate::{
     Error,
-    cost::{Cost, LIST_COST, MAP_COST, Meter, STRUCT_COST},
+    cost::{Cost, LIST_COST, MAP_COST, STRUCT_COST},
     function::EvalResult,
     library::regex,
+    meter::Meter,
     value::{List, Made, Map, MapKey, Val},
 };
 use std::{collections::BTreeMap, sync::Arc};

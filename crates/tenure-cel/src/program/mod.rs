@@ -9,7 +9,7 @@ pub(crate) use compile::compile;
 pub use evaluate::{Evaluation, Variables};
 
 use crate::{
-    cost::{Limits, Meter},
+    meter::{Limits, Meter},
     types::Type,
     value::Val,
 };

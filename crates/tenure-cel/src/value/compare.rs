@@ -1,7 +1,7 @@
 //! Equality and order of values.
 
 use super::{List, Map, MapKey, Val};
-use crate::{Error, cost::Meter, types::ListSemantics};
+use crate::{Error, meter::Meter, types::ListSemantics};
 use std::{
     cmp::Ordering,
     collections::{BTreeSet, HashMap, HashSet},
