@@ -71,7 +71,7 @@ fn requests_under_hostile_policies_are_answered() {
     let rules = |count: usize, expression: &str| {
         format!(r#""validations":[{}]"#, list(count, |_| format!(r#"{{"expression":"{expression}"}}"#)))
     };
-    let table: Vec<(&str, &str, String)> = vec![
+    let table: [(&str, &str, String); 19] = [
         ("Validating", "equality", validation(&format!("{0} == {0}", doubled(60)))),
         ("Validating", "membership", validation(&format!("{0} in [{0}]", doubled(60)))),
         ("Validating", "format", validation(&format!("'%s'.format([{}]) == ''", doubled(60)))),
