@@ -18,6 +18,7 @@ mod machine;
 mod memory;
 pub mod metrics;
 pub mod negotiation;
+pub mod offload;
 pub mod query;
 mod request;
 pub mod request_guard;

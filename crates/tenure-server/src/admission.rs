@@ -1,6 +1,6 @@
 //! The admission chain of this server with its current configuration, and the review of one action.
 
-use crate::{authorization::Authorizer, offload};
+use crate::authorization::Authorizer;
 use parking_lot::RwLock;
 use std::sync::Arc;
 pub(crate) use tenure_admission::Operation;
@@ -58,7 +58,7 @@ impl Admission {
             let stored = read_all(&*self.objects.store, resource, "").await?;
             *objects = stored.into_iter().map(|stored| stored.object).collect();
         }
-        let config = offload::compute(|| AdmissionConfig::compile(&objects));
+        let config = tenure_http::offload::compute(|| AdmissionConfig::compile(&objects));
         *self.config.write() = Arc::new(config);
         Ok(())
     }

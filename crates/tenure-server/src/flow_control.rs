@@ -1,12 +1,7 @@
 //! Priority and fairness: each request gets a seat of its priority level, waits in the queue of its flow, or is refused with
 //! 429. `tenure-flowcontrol` decides; here requests wait, and the configuration follows the stored objects.
 
-use crate::{
-    authorization::selected_name,
-    collection_sizes::{CollectionSize, CollectionSizes},
-    subresources::Subresources,
-    write::Writer,
-};
+use crate::{authorization::selected_name, subresources::Subresources, write::Writer};
 use hyper::{
     Method,
     header::{self, HeaderName, HeaderValue},
@@ -20,7 +15,7 @@ use std::{
 use tenure_auth::{Attributes, UserInfo};
 use tenure_builtin::registry;
 use tenure_catalog::{
-    Target, Verb,
+    CollectionSize, CollectionSizes, Target, Verb,
     object::{Stored, meta_text, seconds},
     read_all,
 };
@@ -109,11 +104,11 @@ impl FlowController {
     }
 
     /// Returns the flow control of a fork: the same configuration, and all seats free.
-    pub fn fork(&self, store: Arc<dyn Store>) -> Arc<FlowController> {
+    pub fn fork(&self, store: Arc<dyn Store>, sizes: Arc<CollectionSizes>) -> Arc<FlowController> {
         let loaded = self.loaded.read().clone();
         let scheduler = Scheduler::new(&loaded.config, self.seats);
         let state = Mutex::new(State { scheduler, waiting: HashMap::new() });
-        Arc::new(FlowController { store, loaded: RwLock::new(loaded), state, seats: self.seats })
+        Arc::new(FlowController { store, loaded: RwLock::new(loaded), state, seats: self.seats, sizes })
     }
 
     /// Creates the objects that every server has, and restores those that it cannot do without.

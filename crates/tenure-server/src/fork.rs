@@ -2,15 +2,14 @@
 //! of the two changes it, caches start empty, and no task runs before controllers are started, so that a fork costs microseconds.
 
 use crate::{
-    offload::Offload,
     read::Reader,
     server::{Server, idlers},
     subresources::Subresources,
 };
 use std::sync::Arc;
 use tenure_admission::{WebhookClient, WebhookInterceptor};
-use tenure_catalog::{Catalog, Clock, Identifiers, Objects, history::HistoryReader};
-use tenure_http::Metrics;
+use tenure_catalog::{Catalog, Clock, CollectionSizes, Identifiers, Objects, history::HistoryReader};
+use tenure_http::{Metrics, offload::Offload};
 use tenure_meta::ApiError;
 use tenure_store::Store;
 
@@ -50,6 +49,7 @@ impl Server {
         let writer = self.writer.fork(reader.clone(), admission, authorizer.clone());
         let history = HistoryReader::new(objects.clone(), writer.history.clone(), stop.subscribe());
         let subresources = Subresources::new(writer.clone(), authenticator.clone());
+        let sizes = Arc::new(CollectionSizes::new(store.clone()));
         Arc::new(Server {
             metrics,
             auditor: self.auditor.clone(),
@@ -64,9 +64,10 @@ impl Server {
             default_objects: self.default_objects.clone(),
             controllers: self.controllers,
             idlers: idlers(),
-            flow_control: self.flow_control.as_ref().map(|control| control.fork(store)),
+            flow_control: self.flow_control.as_ref().map(|control| control.fork(store, sizes.clone())),
             memory,
             offload: Offload::default(),
+            sizes,
             stop,
         })
     }

@@ -8,12 +8,10 @@ use crate::{
     authorization::{Authorization, Authorizer, forbidden, request_attributes},
     behavior::Behavior,
     bootstrap_roles,
-    collection_sizes::CollectionSizes,
     controllers::{self, ControllerDelays, ControllerOptions, Controllers, DefaultObjects, Idlers},
     deprecation, fight_events,
     flow_control::{FlowController, FlowHeaders},
     nonresource,
-    offload::Offload,
     read::Reader,
     subresources::Subresources,
     write::Writer,
@@ -38,7 +36,7 @@ use tenure_audit::Auditor;
 use tenure_auth::{Attributes, UserInfo};
 use tenure_builtin::{Kinds, allocate::AddressRange, role::Role};
 use tenure_catalog::{
-    Catalog, Clock, HISTORY, Identifiers, Objects, Target, Verb,
+    Catalog, Clock, CollectionSizes, HISTORY, Identifiers, Objects, Target, Verb,
     discovery::page_not_found,
     history::{History, HistoryOptions, HistoryReader},
 };
@@ -49,7 +47,9 @@ use tenure_http::{
     compression::{accepts_gzip, compress},
     impersonation::impersonated_user,
     listener::{BodyFault, Handler, discard_body, read_body_within},
-    metrics, request_guard,
+    metrics,
+    offload::Offload,
+    request_guard,
 };
 use tenure_meta::{ApiError, Reason};
 use tenure_store::Store;

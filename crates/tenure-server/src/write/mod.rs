@@ -15,7 +15,6 @@ mod duplicate_key_conflicts;
 mod finalization;
 mod identity;
 mod metadata_checks;
-mod object_size;
 mod ownership;
 mod ownership_report;
 mod patch;

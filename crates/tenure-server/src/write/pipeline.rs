@@ -7,6 +7,7 @@
 use super::{
     Writer, admission, allocate,
     authorize::annotate_owner_changes,
+    body::LIMITS,
     commit::{Outcome, Written},
     create_context::ServerContext,
     duplicate_key_conflicts,
@@ -19,7 +20,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use tenure_apply::{ApplyError, Identity, Live, Managers, Operation, Presence, Requested, Settled, State};
 use tenure_builtin::role::Role;
 use tenure_catalog::{
-    Endpoint, Verb,
+    Endpoint, Verb, check_size,
     object::{Stored, meta_text, metadata, with_metadata},
 };
 use tenure_meta::{ApiError, Cause};
@@ -152,7 +153,7 @@ impl Writer {
             None => State { object, managers },
         };
         let state = State { object, managers };
-        write.check_size(&state.object, &state.managers, live)?;
+        check_size(&state.object, &state.managers, live, &LIMITS)?;
         annotate_owner_changes(write, live, &state);
         let State { object, managers } = state;
         let revision = live.map_or(Revision::ZERO, |live| live.revision);

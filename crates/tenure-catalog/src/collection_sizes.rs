@@ -1,13 +1,13 @@
 //! How large collections are, roughly and as of a moment ago. A list of a large one takes long, however it is asked for: it takes
 //! more seats, and it computes where it does not keep others waiting.
 
+use crate::object::prefix;
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
     sync::Arc,
     time::{Duration, Instant},
 };
-use tenure_catalog::object::prefix;
 use tenure_meta::Resource;
 use tenure_store::{ListRequest, Store};
 
@@ -18,7 +18,7 @@ const SAMPLE: usize = 100;
 
 /// The size of a collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct CollectionSize {
+pub struct CollectionSize {
     /// How many objects there are, in all namespaces.
     pub objects: u64,
     /// The bytes of a stored object, on average.
@@ -33,13 +33,14 @@ impl CollectionSize {
 }
 
 /// The sizes of the collections that were asked for.
-pub(crate) struct CollectionSizes {
+pub struct CollectionSizes {
     store: Arc<dyn Store>,
     /// By the prefix of the collection in the store: when it was counted, at which revision, and the size.
     known: Mutex<HashMap<String, (Instant, u64, CollectionSize)>>,
 }
 
 impl CollectionSizes {
+    /// Creates the sizes of a store, which are counted when they are asked for.
     pub fn new(store: Arc<dyn Store>) -> CollectionSizes {
         CollectionSizes { store, known: Mutex::default() }
     }

@@ -14,7 +14,7 @@ use tokio::{
 };
 
 /// Lets few requests compute at a time.
-pub(crate) struct Offload(Semaphore);
+pub struct Offload(Semaphore);
 
 impl Default for Offload {
     fn default() -> Offload {
@@ -45,7 +45,7 @@ impl Offload {
 }
 
 /// Computes what may take long, and gives the worker to others meanwhile.
-pub(crate) fn compute<T>(compute: impl FnOnce() -> T) -> T {
+pub fn compute<T>(compute: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|handle| handle.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => block_in_place(compute),
         _ => compute(),

@@ -2,11 +2,10 @@
 //! read and sent back in a PUT. So the body of a request may be nested deeper than an object, which has `managedFields` around
 //! the names of its fields, and an object with its `managedFields` may be as large as a body.
 
-use super::{body::LIMITS, request::WriteRequest};
+use crate::object::{Stored, shown};
 use tenure_apply::Managers;
-use tenure_catalog::object::{Stored, shown};
 use tenure_meta::{ApiError, Reason};
-use tenure_value::{Value, json};
+use tenure_value::{Limits, Value, json};
 
 /// The most levels of nesting of an object, without its `managedFields`.
 const DEPTH: usize = 200;
@@ -52,57 +51,55 @@ impl Size {
     }
 
     /// Returns what is too large, the limit and the size.
-    fn excess(&self, depth: usize) -> Option<(&'static str, usize, usize)> {
+    fn excess(&self, depth: usize, limits: &Limits) -> Option<(&'static str, usize, usize)> {
         [
             ("levels of nesting", depth, self.depth),
-            ("values", LIMITS.nodes, self.values),
-            ("bytes", LIMITS.bytes, self.bytes),
+            ("values", limits.nodes, self.values),
+            ("bytes", limits.bytes, self.bytes),
         ]
         .into_iter()
         .find(|(_, limit, size)| size > limit)
     }
 }
 
-impl WriteRequest<'_> {
-    /// Checks that an object can be written back as clients see it. One that was larger before may become smaller.
-    pub(super) fn check_size(
-        &self,
-        object: &Value,
-        managers: &Managers,
-        live: Option<&Stored>,
-    ) -> Result<(), ApiError> {
-        if live.is_some_and(|live| live.object.ptr_eq(object) && live.managers.same_fields(managers)) {
-            return Ok(());
-        }
-        let excess = excess(object, managers);
-        let Some((what, limit, size)) = excess else { return Ok(()) };
-        if let Some(live) = live
-            && excess_of_live(live, what).is_some_and(|before| size <= before)
-        {
-            return Ok(());
-        }
-        let message = format!(
-            "the object would have {size} {what}, with its managedFields; at most {limit} are allowed"
-        );
-        Err(ApiError::new(Reason::RequestEntityTooLarge, message))
+/// Checks that an object can be written back as clients see it, in a body within these limits. One that was larger before may become
+/// smaller.
+pub fn check_size(
+    object: &Value,
+    managers: &Managers,
+    live: Option<&Stored>,
+    limits: &Limits,
+) -> Result<(), ApiError> {
+    if live.is_some_and(|live| live.object.ptr_eq(object) && live.managers.same_fields(managers)) {
+        return Ok(());
     }
+    let excess = excess(object, managers, limits);
+    let Some((what, limit, size)) = excess else { return Ok(()) };
+    if let Some(live) = live
+        && excess_of_live(live, what, limits).is_some_and(|before| size <= before)
+    {
+        return Ok(());
+    }
+    let message =
+        format!("the object would have {size} {what}, with its managedFields; at most {limit} are allowed");
+    Err(ApiError::new(Reason::RequestEntityTooLarge, message))
 }
 
-fn excess(object: &Value, managers: &Managers) -> Option<(&'static str, usize, usize)> {
+fn excess(object: &Value, managers: &Managers, limits: &Limits) -> Option<(&'static str, usize, usize)> {
     let size = Size::of(object);
-    if let Some(excess) = size.excess(DEPTH) {
+    if let Some(excess) = size.excess(DEPTH, limits) {
         return Some(excess);
     }
     // The document of the managers is only made if it could be too large.
     let sets = managers.iter().count();
     let times = 1 + FIELDS_PER_BYTE * sets;
-    if size.bytes * ESCAPED * times <= LIMITS.bytes && size.values * times <= LIMITS.nodes {
+    if size.bytes * ESCAPED * times <= limits.bytes && size.values * times <= limits.nodes {
         return None;
     }
     let document = shown(object, Some(managers), None);
-    Size { bytes: json::to_vec(&document).len(), ..Size::of(&document) }.excess(LIMITS.depth)
+    Size { bytes: json::to_vec(&document).len(), ..Size::of(&document) }.excess(limits.depth, limits)
 }
 
-fn excess_of_live(live: &Stored, what: &str) -> Option<usize> {
-    excess(&live.object, &live.managers).filter(|(of, ..)| *of == what).map(|(_, _, size)| size)
+fn excess_of_live(live: &Stored, what: &str, limits: &Limits) -> Option<usize> {
+    excess(&live.object, &live.managers, limits).filter(|(of, ..)| *of == what).map(|(_, _, size)| size)
 }
