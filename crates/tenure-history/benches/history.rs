@@ -1,5 +1,7 @@
 //! What recording a change costs, and what reading a field's last hundred changes costs.
 
+#![allow(missing_docs, reason = "what the macros of criterion make has no documentation")]
+
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
 use tenure_apply::{Managers, State};

@@ -71,6 +71,8 @@ pub struct FieldChange {
     pub to: Option<Value>,
     /// The owners after.
     pub owners: Vec<Owner>,
+    /// Whether the value changed, which the values do not tell if they are withheld.
+    pub changed: bool,
 }
 
 /// Returns what a change did to a field; `None` if neither its value nor its owners changed.
@@ -92,13 +94,13 @@ pub fn field_change(
     if same_owners && from == to {
         return None;
     }
-    let hidden = secret::is_hidden(path, values);
+    let (hidden, changed) = (secret::is_hidden(path, values), from != to);
     let show = |value: Option<Value>| match value {
         Some(_) if hidden => Some(Value::from(secret::WITHHELD)),
         Some(value) => Some(redact_below(&value, path, values)),
         None => None,
     };
-    Some(FieldChange { from: show(from), to: show(to), owners: has })
+    Some(FieldChange { from: show(from), to: show(to), owners: has, changed })
 }
 
 /// Returns the value at a path with what is withheld below it replaced.

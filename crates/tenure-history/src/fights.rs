@@ -20,6 +20,8 @@ use tenure_value::Value;
 
 /// How often values must be put back before it is a fight.
 const RESTORATIONS: u64 = 3;
+/// How often a manager must overwrite others to be part of a fight; a single takeover is none.
+const OVERWRITES: u64 = 2;
 /// After how many milliseconds without an overwrite a fight is over.
 const PATIENCE: u64 = 60 * 60 * 1000;
 /// After how many milliseconds a fight that goes on is reported again.
@@ -97,6 +99,8 @@ pub struct Side {
     pub value: String,
     /// How often it overwrote the value of another.
     pub overwrites: u64,
+    /// When it did so first, in milliseconds since 1970.
+    since: u64,
     fingerprint: u64,
 }
 
@@ -110,24 +114,27 @@ struct Contest {
 
 impl Contest {
     fn is_fight(&self) -> bool {
-        let writers = self.fight.sides.iter().filter(|side| side.overwrites > 0).count();
-        self.restorations >= RESTORATIONS && writers >= 2
+        let fighters = self.fight.sides.iter().filter(|side| side.overwrites >= OVERWRITES).count();
+        self.restorations >= RESTORATIONS && fighters >= 2
     }
 
     fn shown(&self) -> Fight {
         let mut fight = self.fight.clone();
-        fight.sides.retain(|side| side.overwrites > 0);
+        fight.sides.retain(|side| side.overwrites >= OVERWRITES);
+        fight.overwrites = fight.sides.iter().map(|side| side.overwrites).sum();
+        fight.since = fight.sides.iter().map(|side| side.since).min().unwrap_or(fight.since);
         fight.sides.sort_by(|a, b| b.overwrites.cmp(&a.overwrites).then_with(|| a.manager.cmp(&b.manager)));
         fight
     }
 
     /// Returns the place of a manager, which takes that of the least active one if there are too many.
-    fn side(&mut self, manager: &str) -> usize {
+    fn side(&mut self, manager: &str, now: u64) -> usize {
         let sides = &mut self.fight.sides;
         if let Some(place) = sides.iter().position(|side| side.manager == manager) {
             return place;
         }
-        let new = Side { manager: manager.to_owned(), value: String::new(), overwrites: 0, fingerprint: 0 };
+        let (manager, value) = (manager.to_owned(), String::new());
+        let new = Side { manager, value, overwrites: 0, since: now, fingerprint: 0 };
         if sides.len() < MOST_SIDES {
             sides.push(new);
             return sides.len() - 1;
@@ -208,18 +215,17 @@ impl Contest {
             true => WITHHELD.to_owned(),
             false => shortened(value),
         };
-        let loser = self.side(&takeover.from);
+        let loser = self.side(&takeover.from, now);
         // The other side may have written through another server.
         if self.last_writer == manager {
             self.fight.sides[loser].overwrites += 1;
-            self.fight.overwrites += 1;
         }
         let value = text(takeover.old.as_ref());
         self.fight.sides[loser].fingerprint = fingerprint(&value);
         self.fight.sides[loser].value = shown(value);
         let value = text(takeover.new.as_ref());
         let fingerprint = fingerprint(&value);
-        let writer = self.side(manager);
+        let writer = self.side(manager, now);
         let side = &mut self.fight.sides[writer];
         if side.fingerprint == fingerprint {
             self.restorations += 1;
@@ -227,7 +233,6 @@ impl Contest {
         side.fingerprint = fingerprint;
         side.value = shown(value);
         side.overwrites += 1;
-        self.fight.overwrites += 1;
         self.fight.last = now;
         manager.clone_into(&mut self.last_writer);
     }
@@ -292,6 +297,26 @@ mod tests {
             (".spec.replicas", 20, 0, 95)
         );
         assert!(fights.current(100 + PATIENCE).is_empty(), "a fight ends");
+    }
+
+    #[test]
+    fn who_takes_a_field_once_is_not_part_of_the_fight() {
+        let mut fights = Fights::default();
+        fights.observe("a", "kubectl", &takeover(".spec.replicas", "blue", 3, 9), Values::Kept, 0);
+        fights.observe("a", "blue", &takeover(".spec.replicas", "kubectl", 9, 3), Values::Kept, 1);
+        for round in 1..5 {
+            fights.observe("a", "red", &takeover(".spec.replicas", "blue", 3, 5), Values::Kept, round * 10);
+            fights.observe(
+                "a",
+                "blue",
+                &takeover(".spec.replicas", "red", 5, 3),
+                Values::Kept,
+                round * 10 + 5,
+            );
+        }
+        let fight = &fights.current(100)[0];
+        let names: Vec<&str> = fight.sides.iter().map(|side| side.manager.as_str()).collect();
+        assert_eq!((names, fight.overwrites), (vec!["blue", "red"], 9));
     }
 
     #[test]

@@ -17,11 +17,12 @@ export function fieldHistory(object, path, masked, signal) {
     if (items.length === 0) return fill(list, h("p", { class: "muted" }, "No change of it is kept."));
     const row = (item) => {
       const change = item.changes[0] ?? {};
-      const same = JSON.stringify(change.from) === JSON.stringify(change.to);
+      // Values of a Secret are withheld, so that they do not tell whether they changed.
+      const same = item.changed === false;
       return h("li", null,
         h("span", { class: `who ${colour(who(item))}` }, h("i", { class: "dot" }), h("b", null, who(item))),
         h("span", { class: "muted", title: `${item.time}, revision ${item.revision}, by ${item.user}` }, ` ${verb(item)}, ${age(item.time)} ago`),
-        h("span", { class: "change" }, masked ? "changed" : same ? "other owners, the same value" : [valueNode(change.from, "before"),
+        h("span", { class: "change" }, same ? "other owners, the same value" : masked ? "changed" : [valueNode(change.from, "before"),
           h("span", { class: "hidden-text" }, " becomes "), h("span", { class: "to", "aria-hidden": "true" }, "→"), valueNode(change.to, "after")]));
     };
     fill(list, h("ol", { class: "plain" }, items.map(row)), beginsAfter && h("p", { class: "muted" }, `Older changes are not kept.`));

@@ -65,11 +65,13 @@ pub(super) fn field_item(
     values: Values,
 ) -> Option<Value> {
     let found = field_change(before, after, path, target.handler.type_ref(), values)?;
+    let changed = found.changed;
     let difference = Difference { path: path.clone(), before: found.from, after: found.to };
     let item = header(&step.record, step.revision, step.written_at);
     Some(
         item.with("changes", Value::array([change(difference)]))
             .with("owners", owner::list(&found.owners))
+            .with("changed", changed)
             .into(),
     )
 }

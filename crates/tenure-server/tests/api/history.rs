@@ -250,6 +250,7 @@ fn values_of_secrets_stay_out() {
     }
     let changes = items(&server.get(&format!("{path}?field=.data.password")).document());
     assert_eq!(text(&changes[1], &["manager"]), "bob", "it tells who changed it");
+    assert_eq!(changes[1].get("changed"), Some(&Value::from(true)), "and that it changed");
 }
 
 #[test]

@@ -101,8 +101,9 @@ fn field_text(log: &Log, terminal: &Terminal) -> String {
     let row = |item: &Value| {
         let (from, to) = changed(item).next().map_or((None, None), |(_, from, to)| (from, to));
         let shown = |value: Option<&Value>| value.map_or_else(|| "(not set)".into(), Value::to_string);
-        let values = match (from == to, from, to) {
-            (true, ..) => format!("{} (same value, other owners)", shown(to)),
+        // Values of a Secret are withheld, so that they do not tell whether they changed.
+        let values = match item.get("changed").and_then(Value::as_bool) {
+            Some(false) => format!("{} (same value, other owners)", shown(to)),
             _ => format!("{} → {}", shown(from), shown(to)),
         };
         let names = item.get("owners").and_then(Value::as_array).into_iter().flat_map(|owners| owners.iter());

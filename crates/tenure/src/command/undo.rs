@@ -142,7 +142,6 @@ impl Change {
         let ty = self.past.type_of(cluster).await?;
         let on_conflict = if options.force { OnConflict::Overwrite } else { OnConflict::Keep };
         let plan = undo::plan(&self.live.object, &self.before.object, &self.after.object, ty, on_conflict);
-        terminal.print(self.text(&plan, options, cluster, terminal).await?)?;
         let values = plan.edits.iter().map(|edit| &edit.after).chain(plan.conflicts.iter().map(|one| &one.wanted));
         if self.past.resource.kind == "Secret" && values.flatten().any(is_withheld) {
             return Err(Error::usage(
@@ -150,6 +149,7 @@ impl Change {
                  them runs with --history-secret-values",
             ));
         }
+        terminal.print(self.text(&plan, options, cluster, terminal).await?)?;
         let is_stopped = !plan.conflicts.is_empty() && !options.keep && !options.force;
         if is_stopped || options.dry_run || plan.edits.is_empty() {
             return Ok(match (plan.conflicts.is_empty() || options.keep || options.force, plan.edits.is_empty()) {
