@@ -1,5 +1,7 @@
 //! What test servers cost: starting one, forking one with 10,000 objects, and the first requests to a fork.
 
+#![allow(missing_docs, reason = "what the macros of criterion make has no documentation")]
+
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use serde_json::{Value, json};
 use std::time::Instant;
