@@ -75,9 +75,9 @@ pub struct LedgerLimits {
 }
 
 impl Default for LedgerLimits {
-    /// A hundred records per key, thirty days, 256 MiB.
+    /// A hundred records per key, thirty days, 160 MiB.
     fn default() -> LedgerLimits {
-        LedgerLimits { per_key: 100, age: Duration::from_secs(30 * 24 * 3600), bytes: 256 * 1024 * 1024 }
+        LedgerLimits { per_key: 100, age: Duration::from_secs(30 * 24 * 3600), bytes: 160 * 1024 * 1024 }
     }
 }
 
