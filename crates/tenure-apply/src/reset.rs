@@ -42,6 +42,21 @@ impl Reset<'_> {
     }
 }
 
+impl Reset<'_> {
+    /// Returns the part of a configuration that creates an object: a new object has no status, and all else from the
+    /// configuration, since there is no live object to take it from.
+    pub(crate) fn let_through_to_new(&self, config: &Value) -> Value {
+        let status = PathElement::field("status");
+        match (self, config) {
+            (Reset::Fields(fields), Value::Object(object)) if fields.node(&status).is_some() => {
+                object.without("status").into()
+            }
+            (Reset::Fields(_), _) => config.clone(),
+            _ => self.let_through(config),
+        }
+    }
+}
+
 /// Returns the paths of a set that are at or below those of another.
 fn within(set: &FieldSet, fields: &FieldSet) -> FieldSet {
     let kept = set.nodes().iter().filter_map(|node| {

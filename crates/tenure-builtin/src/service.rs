@@ -29,6 +29,12 @@ impl<'o> Spec<'o> {
         matches!(self.text("type"), "NodePort" | "LoadBalancer")
     }
 
+    /// Whether ports without a node port get one.
+    fn allocates_node_ports(&self) -> bool {
+        let is_disabled = self.get("allocateLoadBalancerNodePorts") == Some(&Value::Bool(false));
+        self.has_node_ports() && !(self.is_balanced() && is_disabled)
+    }
+
     fn is_balanced(&self) -> bool {
         self.text("type") == "LoadBalancer"
     }
@@ -114,7 +120,7 @@ pub(crate) fn carry_allocated(old: &Value, new: &Value) -> Value {
             spec = put(&spec, "ipFamilies", Some(&Value::array([first.clone()])));
         }
     }
-    if before.has_node_ports() && after.has_node_ports() {
+    if before.allocates_node_ports() && after.allocates_node_ports() {
         spec = put(&spec, "ports", carried_ports(&before, &after).as_ref().or(after.get("ports")));
     }
     if before.has_health_check() && after.has_health_check() && is_empty(after.get("healthCheckNodePort")) {
@@ -123,17 +129,16 @@ pub(crate) fn carry_allocated(old: &Value, new: &Value) -> Value {
     if spec.ptr_eq(given) { new.clone() } else { with_spec(new, spec) }
 }
 
-/// Carries over the node port of each equal port, unless another port uses it.
+/// Carries over the node port of each port of the same name, unless another port uses it.
 fn carried_ports(before: &Spec<'_>, after: &Spec<'_>) -> Option<Value> {
-    let used: Seen<i64> = after.ports().iter().map(node_port).filter(|port| *port != 0).collect();
-    let mut old_ports = HashMap::new();
-    for old in before.ports().iter().filter(|old| node_port(old) != 0) {
-        old_ports.entry((old.get("port"), old.get("protocol"))).or_insert(old);
-    }
+    let mut used: Seen<i64> = after.ports().iter().map(node_port).filter(|port| *port != 0).collect();
+    let name = |port: &'_ Value| port.get("name").and_then(Value::as_str).unwrap_or_default().to_string();
+    let old_ports: HashMap<String, i64> =
+        before.ports().iter().map(|old| (name(old), node_port(old))).filter(|(_, old)| *old != 0).collect();
     tenure_meta::map_items(after.ports(), |_, port| {
-        let old = old_ports.get(&(port.get("port"), port.get("protocol")))?;
-        let open = node_port(port) == 0 && !used.contains(&node_port(old));
-        open.then(|| port.as_object().map(|fields| fields.with("nodePort", node_port(old)).into()))?
+        let old = *old_ports.get(&name(port))?;
+        let open = node_port(port) == 0 && used.insert(old);
+        open.then(|| port.as_object().map(|fields| fields.with("nodePort", old).into()))?
     })
 }
 

@@ -34,7 +34,7 @@ impl Kinds {
             (_, None) => new_fields.clone(),
         };
         if endpoint == Endpoint::Main {
-            for name in resource.strategy.resets.iter() {
+            for name in resource.strategy.resets.iter().chain(&resource.strategy.carries) {
                 result = carry_field(&result, old_fields, name);
             }
         }

@@ -3,7 +3,7 @@
 use crate::{
     engine::Kinds,
     part::Part,
-    validate::{Walk, new_event},
+    validate::{Walk, new_event, new_pod},
 };
 use tenure_meta::{Endpoint, FieldError, FieldErrors, FieldPath, Previous, Resource, object_meta};
 use tenure_value::Value;
@@ -16,6 +16,9 @@ impl Kinds {
         self.check_content(resource, object, Previous::UNKNOWN, Endpoint::Main, &mut errors);
         if &*resource.api_version == "events.k8s.io/v1" {
             new_event(object, &mut errors);
+        }
+        if &*resource.api_version == "v1" && &*resource.kind == "Pod" {
+            new_pod(object, &mut errors);
         }
         errors.into_vec()
     }

@@ -105,6 +105,8 @@ pub struct StrategyOptions {
     pub status_keeps: Box<[Text]>,
     /// What the main endpoint resets besides the status.
     pub resets: Box<[Text]>,
+    /// What updates at the main endpoint take from the live object, although managers may own it.
+    pub carries: Box<[Text]>,
     /// The annotation that counts changes of a part of the object, and the path of that part.
     pub counter: Option<(Text, Text)>,
     /// What an update fills in.
@@ -136,6 +138,7 @@ impl Default for StrategyOptions {
             status_on_create: StatusOnCreate::default(),
             status_keeps: ["labels", "annotations", "finalizers", "ownerReferences"].map(Text::new).into(),
             resets: Box::default(),
+            carries: Box::default(),
             counter: None,
             refills: Refills::Nothing,
             keeps: Box::default(),
@@ -171,8 +174,9 @@ fn only_known(row: &Value, known: &[&str]) -> Result<(), String> {
 impl StrategyOptions {
     /// Parses a row of data.
     fn from_row(row: &Value) -> Result<StrategyOptions, String> {
-        const MEMBERS: [&str; 16] = [
+        const MEMBERS: [&str; 17] = [
             "bumps",
+            "carries",
             "childless",
             "counter",
             "createOnUpdate",
@@ -215,6 +219,7 @@ impl StrategyOptions {
                 None => default.status_keeps,
             },
             resets: row.texts("resets"),
+            carries: row.texts("carries"),
             counter: row.get("counter").map(|of| (of.text("annotation"), of.text("of"))),
             refills: text("refills").map_or(Ok(default.refills), |name| word("refills", name, &REFILLS))?,
             keeps: row.texts("keeps"),
@@ -257,6 +262,8 @@ pub struct Resource {
     pub name: Text,
     /// The kind of its objects.
     pub kind: Text,
+    /// The kind of a list of its objects.
+    pub list_kind: Text,
     /// The singular name.
     pub singular: Text,
     /// Short names.
@@ -339,6 +346,7 @@ impl Resource {
             of: Schema::builtin().kind(&api_version, &kind).map(TypeRef::id),
             api_version,
             name: row.text("resource"),
+            list_kind: format!("{kind}List").into(),
             kind,
             singular: row.text("singular"),
             short_names: row.texts("shortNames"),
@@ -388,7 +396,8 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Creates a registry; a storage version that is not served is replaced by the version of the resource.
+    /// Creates a registry; the storage version of a built-in kind that is not served is replaced by the
+    /// version of the resource.
     pub fn new(groups: Vec<Group>, mut resources: Vec<Arc<Resource>>) -> Registry {
         let key = |group: &Text, version: &Text, name: &Text| (group.clone(), version.clone(), name.clone());
         let by_path: HashMap<_, _> = resources
@@ -397,7 +406,8 @@ impl Registry {
             .map(|(at, of)| (key(&of.group, &of.version, &of.name), at))
             .collect();
         for of in &mut resources {
-            if !by_path.contains_key(&key(&of.storage.0, &of.storage.1, &of.name)) {
+            let is_served = by_path.contains_key(&key(&of.storage.0, &of.storage.1, &of.name));
+            if of.of.is_some() && !is_served {
                 let of = Arc::make_mut(of);
                 of.storage = (of.group.clone(), of.version.clone());
             }

@@ -156,8 +156,9 @@ impl ApiError {
         self
     }
 
-    /// Adds warnings for the client.
-    pub fn with_warnings(mut self, warnings: Vec<String>) -> ApiError {
+    /// Adds warnings for the client, before those that the error has.
+    pub fn with_warnings(mut self, mut warnings: Vec<String>) -> ApiError {
+        warnings.append(&mut self.warnings);
         self.warnings = warnings;
         self
     }

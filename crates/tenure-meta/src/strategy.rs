@@ -49,6 +49,10 @@ pub trait CreateContext {
     fn node_port(&mut self) -> Option<u16>;
     /// Returns name, uid and groups of the requesting user.
     fn requester(&self) -> (Text, Text, Vec<Text>);
+    /// Whether the rules of an admission plugin apply.
+    fn runs_plugin(&self, _name: &str) -> bool {
+        true
+    }
 }
 
 /// The fields that an endpoint always takes from the live object.
@@ -173,6 +177,11 @@ pub trait Strategy: Send + Sync {
         new: &Value,
         previous: Previous<'_>,
     ) -> Vec<FieldError>;
+
+    /// Returns the warning about every request for a deprecated version; empty for any other.
+    fn deprecation_warning(&self) -> &str {
+        ""
+    }
 
     /// Returns the warnings about a valid object that is new or replaces another.
     fn warnings(&self, _object: &Value, _old: Option<&Value>) -> Vec<String> {

@@ -78,6 +78,10 @@ pub fn status_update(resource: &Resource, old: &Object, new: &Object) -> Object 
     }
     for name in ["uid", "resourceVersion", "managedFields", "deletionTimestamp", "deletionGracePeriodSeconds"]
     {
+        // A status of a pod never says when the pod is deleted.
+        if resource.strategy.graceful_deletion && name == "deletionTimestamp" {
+            continue;
+        }
         if let Some(value) = at(new, &["metadata", name]) {
             result = with_metadata(&result, name, Some(value.clone()));
         }

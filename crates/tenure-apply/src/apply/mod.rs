@@ -82,7 +82,10 @@ pub fn apply(
     let identity = write.identity(Operation::Apply);
     let last = managers.get(&identity).cloned();
     let last_fields = last.as_ref().map(|last| last.fields.clone()).unwrap_or_default();
-    let let_through = write.reset.let_through(config);
+    let let_through = match live.presence {
+        Presence::New => write.reset.let_through_to_new(config),
+        _ => write.reset.let_through(config),
+    };
     let merging = Merge { null_keys_are_defaults: write.behavior.null_keys_are_defaults };
     let comparable = identity.name != KUBECTL_MANAGER
         && last.as_ref().is_some_and(|last| last.api_version == write.api_version);

@@ -14,7 +14,7 @@ use tenure_meta::{
 use tenure_value::{Object, Text, Value};
 
 /// The members of a row.
-const MEMBERS: [&str; 20] = [
+const MEMBERS: [&str; 21] = [
     "alsoReplaces",
     "append",
     "copy",
@@ -29,6 +29,7 @@ const MEMBERS: [&str; 20] = [
     "onlyMissing",
     "path",
     "phase",
+    "plugin",
     "remove",
     "type",
     "unless",
@@ -40,6 +41,8 @@ const MEMBERS: [&str; 20] = [
 /// A compiled rule.
 #[derive(Debug)]
 pub(crate) struct Rule {
+    /// The admission plugin that the rule belongs to.
+    plugin: Option<Text>,
     /// The path of the parent of the target.
     parents: Box<[Step]>,
     target: Text,
@@ -120,6 +123,7 @@ impl Rule {
     pub(crate) fn of_schema(field: &FieldShape) -> Option<Rule> {
         let value = field.default.clone()?;
         Some(Rule {
+            plugin: None,
             parents: Box::default(),
             target: field.name.clone(),
             keeps_zero: field.keeps_zero,
@@ -158,6 +162,7 @@ impl Rule {
             }
         }
         Ok(Rule {
+            plugin: row.get("plugin").and_then(Value::as_str).map(Text::new),
             parents: parents.into(),
             target: target.into(),
             keeps_zero: Place::compile(shapes, &beside, target)?.keeps_zero,
@@ -177,7 +182,8 @@ impl Rule {
 
     /// Runs the rule at a node.
     pub(crate) fn run(&self, node: &mut Edit<'_>, around: &mut dyn CreateContext) {
-        if !self.when.iter().all(|condition| condition.holds(node)) {
+        let is_disabled = self.plugin.as_ref().is_some_and(|plugin| !around.runs_plugin(plugin));
+        if is_disabled || !self.when.iter().all(|condition| condition.holds(node)) {
             return;
         }
         let taken = match &self.action {

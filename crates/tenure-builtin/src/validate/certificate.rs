@@ -7,6 +7,19 @@ const BEGIN: &str = "-----BEGIN ";
 const END_OF_BEGIN: &str = "-----";
 const CERTIFICATE: &str = "CERTIFICATE";
 
+/// The shortest time that a certificate may be requested for, in seconds.
+const SHORTEST: i64 = 600;
+
+/// Checks the time that a certificate is requested for.
+pub(crate) fn request(of: &Context<'_>, errors: &mut FieldErrors) {
+    if let Some(seconds) =
+        of.get("expirationSeconds").filter(|of| of.as_i64().is_some_and(|of| of < SHORTEST))
+    {
+        let detail = "may not specify a duration less than 600 seconds (10 minutes)";
+        errors.push(of.fault("expirationSeconds", FieldErrorKind::Invalid, seconds, detail));
+    }
+}
+
 /// Checks the certificate that a signer has issued: one or more PEM blocks, all of them certificates.
 pub(crate) fn status(of: &Context<'_>, errors: &mut FieldErrors) {
     let encoded = of.text("certificate");

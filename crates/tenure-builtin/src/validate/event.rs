@@ -77,8 +77,16 @@ pub(crate) fn event(of: &Context<'_>, errors: &mut FieldErrors) {
         None => ("involvedObject", of.get("involvedObject")),
     };
     let named = about.and_then(|about| about.get("namespace")).and_then(Value::as_str).unwrap_or_default();
-    // Events of cluster-scoped objects are in the default namespace.
-    if named != namespace && !(named.is_empty() && matches!(namespace, "default" | "kube-system")) {
+    // Events of cluster-scoped objects are in the default namespace, or that of the system if they have an `eventTime`. With
+    // one, the namespace of an object is not compared.
+    let is_timed = of.get("eventTime").is_some();
+    let agrees = match (named, is_timed) {
+        ("", true) => matches!(namespace, "default" | "kube-system"),
+        ("", false) => namespace == "default",
+        (_, true) => true,
+        (named, false) => named == namespace,
+    };
+    if !agrees {
         let path = format!("{field}.namespace");
         errors.push(of.fault(
             &path,

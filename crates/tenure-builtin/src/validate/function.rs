@@ -13,7 +13,7 @@ pub(crate) struct Function(Body);
 type Body = fn(&Context<'_>, &mut FieldErrors);
 
 /// The functions by name.
-const FUNCTIONS: [(&str, Body); 57] = [
+const FUNCTIONS: [(&str, Body); 58] = [
     ("labelSelector", selector::label_selector),
     ("selectsTemplate", selector::selects_template),
     ("selectsTemplateByMap", selector::selects_template_by_map),
@@ -69,6 +69,7 @@ const FUNCTIONS: [(&str, Body); 57] = [
     ("templateMetadata", selector::template_metadata),
     ("endpointPorts", workload::endpoint_ports),
     ("networkBlock", workload::network_block),
+    ("certificateRequest", certificate::request),
     ("certificateStatus", certificate::status),
     ("serviceAccountNamespace", workload::account_namespace),
 ];

@@ -14,6 +14,7 @@ mod format;
 mod function;
 mod placement;
 mod pod;
+mod pod_update;
 mod quota;
 mod resources;
 mod selector;
@@ -24,3 +25,4 @@ mod workload;
 
 pub(crate) use check::{Checks, Walk};
 pub(crate) use event::new_event;
+pub(crate) use pod_update::new_pod;

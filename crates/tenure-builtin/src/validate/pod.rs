@@ -54,6 +54,14 @@ pub(crate) fn spec(of: &Context<'_>, errors: &mut FieldErrors) {
                 let path = || below(&format!("ports[{number}].hostPort"));
                 host_port(of, port, host_network, path, &mut host_ports, list, errors);
             }
+            let mount = container.at(["securityContext", "procMount"]);
+            if mount.and_then(Value::as_str) == Some("Unmasked")
+                && of.get("hostUsers") != Some(&Value::Bool(false))
+            {
+                let detail = "`hostUsers` must be false to use `Unmasked`";
+                let path = below("securityContext.procMount");
+                errors.push(of.fault(&path, FieldErrorKind::Invalid, &"Unmasked".into(), detail));
+            }
             if list == "initContainers" && text(container, "restartPolicy") != "Always" {
                 for probe in ["livenessProbe", "readinessProbe", "startupProbe", "lifecycle"] {
                     if container.get(probe).is_some_and(|value| !value.is_null()) {

@@ -1,18 +1,25 @@
 //! Validation of updates: immutable fields by kind, as data; and kinds whose spec has only a few mutable
 //! fields.
 
+use super::pod_update;
 use crate::data::{self, DataError, VALIDATION, only_known};
 use std::collections::{HashMap, HashSet};
 use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, Quantity, Registry, Resource, Row};
 use tenure_value::{Object, Text, Value};
 
-type Function = fn(&Value, &Value) -> Option<FieldError>;
+type Function = fn(&Value, &Value) -> Vec<FieldError>;
 
 /// Functions that rows name.
-const FUNCTIONS: [(&str, Function); 1] = [("claimedStorage", claimed_storage)];
+const FUNCTIONS: [(&str, Function); 5] = [
+    ("claimedStorage", claimed_storage),
+    ("podDeadline", pod_update::deadline),
+    ("podGates", pod_update::removed_gates),
+    ("podNodeSelector", pod_update::node_selector),
+    ("podNodeAffinity", pod_update::node_affinity),
+];
 
 /// A claim may shrink only while its volume has not grown to the requested size.
-fn claimed_storage(old: &Value, new: &Value) -> Option<FieldError> {
+fn claimed_storage(old: &Value, new: &Value) -> Vec<FieldError> {
     let amount = |of: &Value, path: [&str; 4]| {
         let found = of.at(path.into_iter().filter(|step| !step.is_empty()));
         found.and_then(Value::as_str).and_then(Quantity::parse).map_or(0, Quantity::nanos)
@@ -20,10 +27,11 @@ fn claimed_storage(old: &Value, new: &Value) -> Option<FieldError> {
     let asked = ["spec", "resources", "requests", "storage"];
     let (was, is, has) =
         (amount(old, asked), amount(new, asked), amount(old, ["status", "capacity", "storage", ""]));
-    (is < was && is <= has).then(|| {
+    let shrinks = (is < was && is <= has).then(|| {
         let detail = "field can not be less than status.capacity";
         FieldError::new(FieldErrorKind::Forbidden, "spec.resources.requests.storage", &Value::Null, detail)
-    })
+    });
+    shrinks.into_iter().collect()
 }
 
 /// The update rules, by API version and kind.
@@ -179,8 +187,8 @@ impl Condition {
 }
 
 impl Refusal {
-    /// Returns the error of an update.
-    fn check(&self, old: &Value, new: &Value) -> Option<FieldError> {
+    /// Returns the errors of an update.
+    fn check(&self, old: &Value, new: &Value) -> Vec<FieldError> {
         let (path, except, same, kind, detail, named) = match self {
             Refusal::Call(function) => return function(old, new),
             Refusal::Field { at, except, same, kind, detail, named } => {
@@ -197,7 +205,7 @@ impl Refusal {
             Same::KeptItems(key) => kept_items(&was, &is, key),
             Same::AllItems(changeable) => has_all_items(&was, &is, changeable),
         };
-        (!same).then(|| FieldError::new(*kind, named, &is, detail))
+        if same { Vec::new() } else { vec![FieldError::new(*kind, named, &is, detail)] }
     }
 }
 

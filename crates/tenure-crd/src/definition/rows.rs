@@ -42,6 +42,7 @@ impl Definition {
             api_version: version.api_version.clone(),
             name: self.names.plural.clone(),
             kind: self.names.kind.clone(),
+            list_kind: self.names.list_kind.clone(),
             singular: self.names.singular.clone(),
             short_names: self.names.short_names.clone(),
             categories: self.names.categories.clone(),

@@ -5,7 +5,7 @@ mod owners;
 mod validate;
 
 pub use decode::{Canonical, canonical};
-pub use owners::one_reference_per_owner;
+pub use owners::{one_reference_per_owner, one_reference_per_owner_after_admission};
 pub use validate::{
     CRD_CLEANUP_FINALIZER, annotations, check, check_embedded, check_update, labels, version_fault,
 };

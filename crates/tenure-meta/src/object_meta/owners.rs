@@ -5,6 +5,15 @@ use tenure_value::{Object, Value};
 
 /// Removes duplicate references to an owner, and returns a warning if there were any.
 pub fn one_reference_per_owner(object: Value) -> (Value, Vec<String>) {
+    deduplicated(object, "")
+}
+
+/// Removes duplicate references to an owner that admission added, and returns a warning if there were any.
+pub fn one_reference_per_owner_after_admission(object: Value) -> (Value, Vec<String>) {
+    deduplicated(object, " after mutating admission happens")
+}
+
+fn deduplicated(object: Value, when: &str) -> (Value, Vec<String>) {
     let owners = object.at(["metadata", "ownerReferences"]).and_then(Value::as_array);
     let (Some(owners), Some(fields)) = (owners, object.as_object()) else { return (object, Vec::new()) };
     let (mut seen, mut seen_again) = (Seen::default(), Seen::default());
@@ -22,7 +31,7 @@ pub fn one_reference_per_owner(object: Value) -> (Value, Vec<String>) {
         return (object, Vec::new());
     }
     let warning = format!(
-        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and \
+        ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and \
          may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
         repeated.join(", ")
     );
@@ -46,5 +55,10 @@ mod tests {
         assert!(warnings[0].ends_with("duplicate UID(s) observed: 1"));
         let (same, none) = one_reference_per_owner(mended.clone());
         assert!(same.ptr_eq(&mended) && none.is_empty());
+        let doubled = r#"{"metadata":{"ownerReferences":[{"uid":"1"},{"uid":"1"}]}}"#.parse().unwrap();
+        let (_, warnings) = one_reference_per_owner_after_admission(doubled);
+        assert!(warnings[0].starts_with(
+            ".metadata.ownerReferences contains duplicate entries after mutating admission happens; API server"
+        ));
     }
 }
