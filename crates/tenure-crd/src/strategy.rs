@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tenure_fields::{FieldSet, PathElement};
 use tenure_meta::{
     ConversionError, CreateContext, DecodeError, Decoded, Endpoint, FieldError, FieldErrors, Previous,
-    ResetFields, Resource, ScalePaths, Strategy, Timestamp, finish_update, object_meta,
+    ResetFields, Resource, ScalePaths, Seen, Strategy, Timestamp, finish_update, object_meta,
     update::{carry_field, status_update},
     validate_metadata,
 };
@@ -47,9 +47,37 @@ impl CustomResourceStrategy {
     }
 }
 
+/// Returns warnings about new finalizers whose names other writers could use, too.
+fn finalizer_warnings(object: &Value, old: Option<&Value>) -> Vec<String> {
+    const KNOWN: [&str; 2] = ["foregroundDeletion", "orphan"];
+    let finalizers = |of: Option<&Value>| -> Vec<String> {
+        let list = of.and_then(|of| of.at(["metadata", "finalizers"])).and_then(Value::as_array);
+        let list = list.map(|items| items.items()).unwrap_or_default().iter();
+        list.filter_map(Value::as_str).map(String::from).collect()
+    };
+    let had: Seen<String> = finalizers(old).into_iter().collect();
+    let new = finalizers(Some(object)).into_iter().filter(|name| !had.contains(name));
+    let unqualified = new.filter(|name| !name.contains('/') && !KNOWN.contains(&name.as_str()));
+    let warn = |name: String| {
+        let path = if name.contains('.') { " including a path (/)" } else { "" };
+        format!(
+            "metadata.finalizers: {name:?}: prefer a domain-qualified finalizer name{path} to avoid accidental conflicts with other finalizer writers"
+        )
+    };
+    unqualified.map(warn).collect()
+}
+
 impl Strategy for CustomResourceStrategy {
     fn resource(&self) -> &Arc<Resource> {
         &self.resource
+    }
+
+    fn deprecation_warning(&self) -> &str {
+        &self.version().deprecation
+    }
+
+    fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
+        finalizer_warnings(object, old)
     }
 
     fn type_at(&self, api_version: &str) -> Option<TypeRef<'_>> {

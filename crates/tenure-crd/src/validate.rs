@@ -357,6 +357,15 @@ fn check_fields(
     }
 }
 
+/// Whether a text is a DNS-1035 label except for its case, as kinds are.
+fn is_kind(text: &str) -> bool {
+    const LONGEST: usize = 63;
+    text.len() <= LONGEST
+        && text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text.ends_with(|last: char| last.is_ascii_alphanumeric())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
 /// Validates the identity of an embedded resource.
 fn check_identity(fields: &Object, path: &FieldPath<'_>, errors: &mut Findings) {
     for name in ["apiVersion", "kind"] {
@@ -374,6 +383,13 @@ fn check_identity(fields: &Object, path: &FieldPath<'_>, errors: &mut Findings) 
         && let Some(detail) = version_fault(text)
     {
         errors.push(FieldError::invalid(path.field("apiVersion"), &text.clone().into(), detail));
+    }
+    if let Some(Value::String(text)) = fields.get("kind")
+        && !text.is_empty()
+        && !is_kind(text)
+    {
+        let detail = "may have mixed case, but should otherwise match: a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+        errors.push(FieldError::invalid(path.field("kind"), &text.clone().into(), detail));
     }
     if let Some(metadata) = fields.get("metadata") {
         super::metadata::check_embedded(metadata, &path.field("metadata"), &mut errors.errors);

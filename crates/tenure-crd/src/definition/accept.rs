@@ -67,6 +67,12 @@ pub fn accept(definition: &Value, in_use: &NamesInUse, now: Timestamp) -> Value 
         }
     };
     let established = match (was_established, conflict.is_none()) {
+        (false, true) if !has_readable_bundle(spec) => Condition {
+            of: "Established",
+            holds: false,
+            reason: "InvalidCABundle".into(),
+            message: "The conversion webhook CABundle is invalid".into(),
+        },
         (false, false) => Condition {
             of: "Established",
             holds: false,
@@ -82,11 +88,69 @@ pub fn accept(definition: &Value, in_use: &NamesInUse, now: Timestamp) -> Value 
     };
     let conditions = with_condition(&status, names, now);
     let conditions = with_condition(&status.with("conditions", conditions), established, now);
+    let conditions = match approval(definition) {
+        Some(approval) => with_condition(&status.with("conditions", conditions), approval, now),
+        None => conditions,
+    };
     let status = status
         .with("acceptedNames", accepted)
         .with("conditions", conditions)
         .with("storedVersions", stored_versions(&status, spec));
     fields.with("status", status).into()
+}
+
+/// The annotation that says where an API in a group of the Kubernetes community was approved.
+const APPROVED: &str = "api-approved.kubernetes.io";
+
+/// Returns whether a definition in a group of the Kubernetes community follows its approval policy; `None` for other groups.
+fn approval(definition: &Value) -> Option<Condition> {
+    let group = definition.at(["spec", "group"])?.as_str()?;
+    let is_protected = ["k8s.io", "kubernetes.io"]
+        .iter()
+        .any(|of| group.strip_suffix(of).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')));
+    if !is_protected {
+        return None;
+    }
+    let given =
+        definition.at(["metadata", "annotations", APPROVED]).and_then(Value::as_str).unwrap_or_default();
+    let is_url = given
+        .split_once("://")
+        .is_some_and(|(scheme, rest)| !scheme.is_empty() && !rest.is_empty() && !rest.starts_with('/'));
+    const SEE: &str = "see https://github.com/kubernetes/enhancements/pull/1111";
+    let (holds, reason, message) = match given {
+        "" => {
+            let needs = format!("protected groups must have approval annotation {APPROVED:?}, {SEE}");
+            (false, "MissingAnnotation", needs)
+        }
+        given if given.starts_with("unapproved") => {
+            (false, "UnapprovedAnnotation", format!("not approved: {given:?}"))
+        }
+        given if is_url => (true, "ApprovedAnnotation", format!("approved in {given}")),
+        _ => {
+            let needs = format!(
+                "protected groups must have approval annotation {APPROVED:?} with either a URL or a reason starting with \"unapproved\", {SEE}"
+            );
+            (false, "InvalidAnnotation", needs)
+        }
+    };
+    Some(Condition { of: "KubernetesAPIApprovalPolicyConformant", holds, reason: reason.into(), message })
+}
+
+/// Whether the certificates that a conversion webhook is trusted by are PEM, if there are any.
+fn has_readable_bundle(spec: &Value) -> bool {
+    let bundle = spec.at(["conversion", "webhook", "clientConfig", "caBundle"]).and_then(Value::as_str);
+    let Some(bundle) = bundle.filter(|bundle| !bundle.is_empty()) else { return true };
+    let pem = tenure_meta::base64::decode(bundle).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    pem.is_some_and(|pem| {
+        let certificates: Vec<&str> = pem.split("-----BEGIN CERTIFICATE-----").skip(1).collect();
+        !certificates.is_empty()
+            && certificates.iter().all(|rest| {
+                rest.split_once("-----END CERTIFICATE-----").is_some_and(|(body, _)| {
+                    let body: String = body.split_whitespace().collect();
+                    tenure_meta::base64::decode(&body).is_ok_and(|der| der.first() == Some(&0x30))
+                })
+            })
+    })
 }
 
 /// Returns the definition with the condition `Terminating`.
@@ -252,6 +316,53 @@ mod tests {
         own.add(&other, "example.com", "things.example.com");
         own.add(&other, "elsewhere.com", "x");
         assert!(own.resources.is_empty() && own.kinds.is_empty());
+    }
+
+    #[test]
+    fn a_group_of_the_community_needs_an_approval() {
+        for (group, annotation, expected) in [
+            ("example.com", "", None),
+            ("notk8s.io", "", None),
+            ("sigs.k8s.io", "", Some(("False", "MissingAnnotation"))),
+            (
+                "k8s.io",
+                "https://github.com/kubernetes/kubernetes/pull/1",
+                Some(("True", "ApprovedAnnotation")),
+            ),
+            ("x.kubernetes.io", "unapproved, experimental", Some(("False", "UnapprovedAnnotation"))),
+            ("x.kubernetes.io", "yes", Some(("False", "InvalidAnnotation"))),
+        ] {
+            let definition = Value::object([
+                (
+                    "metadata",
+                    Value::object([("annotations", Value::object([(APPROVED, Value::from(annotation))]))]),
+                ),
+                ("spec", Value::object([("group", Value::from(group))])),
+            ]);
+            let accepted = accept(&definition, &NamesInUse::default(), later(1));
+            let conditions = accepted.get("status").unwrap().items("conditions");
+            let of = conditions.iter().find(|of| of.text("type") == "KubernetesAPIApprovalPolicyConformant");
+            let of = of.map(|of| (of.text("status"), of.text("reason")));
+            assert_eq!(
+                of,
+                expected.map(|(status, reason)| (status.into(), reason.into())),
+                "{group} {annotation}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_definition_with_an_unreadable_bundle_is_not_established() {
+        for (bundle, is_readable) in [
+            ("", true),
+            ("Y2VydA==", false),
+            ("LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1BQT0KLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo=", true),
+            ("LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCioqCi0tLS0tRU5EIENFUlRJRklDQVRFLS0tLS0K", false),
+        ] {
+            let spec =
+                format!(r#"{{"conversion":{{"webhook":{{"clientConfig":{{"caBundle":"{bundle}"}}}}}}}}"#);
+            assert_eq!(has_readable_bundle(&spec.parse().unwrap()), is_readable, "{bundle}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A version of a custom resource: its schema, its columns, and the processing of its objects.
 
+use super::rows::version_rank;
 use crate::{
     Behavior, fill, metadata,
     node::{self, Node},
@@ -70,7 +71,14 @@ impl Version {
         let kind = spec.at(["names", "kind"]).and_then(Value::as_str).unwrap_or_default();
         let deprecation = match (version.flag("deprecated"), version.text("deprecationWarning")) {
             (false, _) => Text::default(),
-            (true, words) if words.is_empty() => format!("{group}/{name} {kind} is deprecated").into(),
+            (true, words) if words.is_empty() => {
+                let newer =
+                    spec.items("versions").iter().filter(|of| of.flag("served") && !of.flag("deprecated"));
+                let newer = newer.map(|of| of.text("name")).max_by_key(|name| version_rank(name));
+                let newer = newer.filter(|newer| version_rank(newer) > version_rank(&name));
+                let instead = newer.map(|newer| format!("; use {group}/{newer} {kind}")).unwrap_or_default();
+                format!("{group}/{name} {kind} is deprecated{instead}").into()
+            }
             (true, words) => words,
         };
         Version {
@@ -139,10 +147,17 @@ impl Version {
         if nulls == Nulls::Dropped {
             value = node::drop_nulls(&self.node, &value, before).unwrap_or(value);
         }
-        metadata::decode_embedded(&self.node, &mut value, &root, &mut strict_errors)?;
-        strict_errors.extend(dropped.iter().map(|path| format!("unknown field \"{path}\"")));
-        strict_errors.sort();
-        strict_errors.dedup();
+        let mut embedded = Vec::new();
+        metadata::decode_embedded(&self.node, &mut value, &root, &mut embedded)?;
+        let mut unknown: Vec<String> =
+            dropped.iter().map(|path| format!("unknown field \"{path}\"")).collect();
+        // Of the metadata, of the object, and of the metadata of what it embeds, as clients know them.
+        for errors in [&mut strict_errors, &mut unknown, &mut embedded] {
+            errors.sort();
+            errors.dedup();
+        }
+        strict_errors.append(&mut unknown);
+        strict_errors.append(&mut embedded);
         value = match fill::fill(&self.node, &value, before) {
             Ok(filled) => filled.unwrap_or(value),
             Err(error) => {

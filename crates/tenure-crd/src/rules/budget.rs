@@ -5,6 +5,9 @@ use tenure_cel::{EvalResult, Limits, Program, Variables};
 /// The total cost limit of all expressions of an object.
 const PER_OBJECT: u64 = 10_000_000;
 
+/// The total cost limit of the match conditions of a webhook or a policy.
+const PER_CONDITIONS: u64 = PER_OBJECT / 4;
+
 /// The remaining budget.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
@@ -17,6 +20,11 @@ impl Budget {
     /// Returns the budget of an object.
     pub fn of_object() -> Budget {
         Budget { left: PER_OBJECT, scanned: Limits::new().scanned }
+    }
+
+    /// Returns the budget of the match conditions of a webhook or a policy.
+    pub fn of_match_conditions() -> Budget {
+        Budget { left: PER_CONDITIONS }
     }
 
     /// Uses up the budget.
