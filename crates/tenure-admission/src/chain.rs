@@ -24,8 +24,8 @@ enum Runs {
     InChain(fn(&PluginConfiguration) -> Box<dyn AdmissionPlugin>),
     /// In the commit of a write, since it must hold in the same transaction.
     InCommit,
-    /// Always: the server relies on it, or it is among the rules of the built-in kinds.
-    Always,
+    /// Among the rules of the built-in kinds, or of the server for new objects.
+    InRules,
 }
 
 const fn on(name: &'static str, plugin: fn(&PluginConfiguration) -> Box<dyn AdmissionPlugin>) -> Plugin {
@@ -36,22 +36,23 @@ const fn off(name: &'static str, plugin: fn(&PluginConfiguration) -> Box<dyn Adm
     Plugin { name, is_default: false, runs: Runs::InChain(plugin) }
 }
 
-const fn always(name: &'static str) -> Plugin {
-    Plugin { name, is_default: true, runs: Runs::Always }
+const fn in_rules(name: &'static str) -> Plugin {
+    Plugin { name, is_default: true, runs: Runs::InRules }
 }
 
 /// The plugins in the order in which they run. A further plugin is a row here.
-const PLUGINS: [Plugin; 22] = [
-    always("NamespaceLifecycle"),
+const PLUGINS: [Plugin; 26] = [
+    in_rules("NamespaceLifecycle"),
     on("LimitRanger", |_| Box::new(plugins::LimitRanger)),
     off("ServiceAccount", |_| Box::new(plugins::ServiceAccount)),
-    always("TaintNodesByCondition"),
+    in_rules("TaintNodesByCondition"),
+    off("AlwaysPullImages", |_| Box::new(plugins::AlwaysPullImages)),
     on("PodSecurity", |config| Box::new(plugins::PodSecurity(config.pod_security.clone()))),
     on("Priority", |_| Box::new(plugins::Priority)),
-    always("DefaultTolerationSeconds"),
+    in_rules("DefaultTolerationSeconds"),
     off("ExtendedResourceToleration", |_| Box::new(plugins::ExtendedResourceToleration)),
     on("DefaultStorageClass", |_| Box::new(plugins::DefaultStorageClass)),
-    always("StorageObjectInUseProtection"),
+    in_rules("StorageObjectInUseProtection"),
     on("PersistentVolumeClaimResize", |_| Box::new(plugins::PersistentVolumeClaimResize)),
     on("RuntimeClass", |_| Box::new(plugins::RuntimeClass)),
     on("CertificateApproval", |_| Box::new(plugins::CertificateApproval)),
@@ -59,6 +60,9 @@ const PLUGINS: [Plugin; 22] = [
     on("ClusterTrustBundleAttest", |_| Box::new(plugins::ClusterTrustBundleAttest)),
     on("CertificateSubjectRestriction", |_| Box::new(plugins::CertificateSubjectRestriction)),
     on("DefaultIngressClass", |_| Box::new(plugins::DefaultIngressClass)),
+    off("DenyServiceExternalIPs", |_| Box::new(plugins::DenyServiceExternalIps)),
+    on("PodTopologyLabels", |_| Box::new(plugins::PodTopologyLabels)),
+    on("PodResizeValidator", |_| Box::new(plugins::PodResizeValidator)),
     on("MutatingAdmissionPolicy", |_| Box::new(plugins::MutatingAdmissionPolicy)),
     on("MutatingAdmissionWebhook", |_| Box::new(plugins::MutatingAdmissionWebhook)),
     on("ValidatingAdmissionPolicy", |_| Box::new(plugins::ValidatingAdmissionPolicy)),
@@ -96,20 +100,13 @@ pub enum AdmissionError {
         /// The name.
         name: String,
     },
-    /// A plugin was disabled that the server relies on. Remove it from the list.
-    #[error(
-        "admission plugin {name:?} is part of the server and cannot be disabled: remove it from the list"
-    )]
-    Required {
-        /// The name.
-        name: String,
-    },
 }
 
 /// The admission plugins that run, in order.
 pub struct AdmissionChain {
     plugins: Vec<Box<dyn AdmissionPlugin>>,
-    charges_quotas: bool,
+    /// The names of the plugins that run, wherever they run.
+    names: Vec<&'static str>,
 }
 
 impl Default for AdmissionChain {
@@ -138,11 +135,6 @@ impl AdmissionChain {
             }
         }
         let names = |list: &[String], name: &str| list.iter().any(|of| of == name);
-        let is_required =
-            |plugin: &&Plugin| matches!(plugin.runs, Runs::Always) && names(&selection.disabled, plugin.name);
-        if let Some(required) = PLUGINS.iter().find(is_required) {
-            return Err(AdmissionError::Required { name: required.name.into() });
-        }
         let is_enabled = |plugin: &Plugin| {
             names(&selection.enabled, plugin.name)
                 || plugin.is_default && !names(&selection.disabled, plugin.name)
@@ -154,17 +146,19 @@ impl AdmissionChain {
         let enabled = || PLUGINS.iter().filter(|plugin| is_enabled(plugin));
         let plugins = enabled().filter_map(|plugin| match plugin.runs {
             Runs::InChain(make) => Some(make(configuration)),
-            Runs::InCommit | Runs::Always => None,
+            Runs::InCommit | Runs::InRules => None,
         });
-        AdmissionChain {
-            plugins: plugins.collect(),
-            charges_quotas: enabled().any(|plugin| plugin.name == RESOURCE_QUOTA),
-        }
+        AdmissionChain { plugins: plugins.collect(), names: enabled().map(|plugin| plugin.name).collect() }
+    }
+
+    /// Whether a plugin runs, by its name.
+    pub fn runs(&self, name: &str) -> bool {
+        self.names.contains(&name)
     }
 
     /// Whether writes are charged to the quotas of their namespaces.
     pub fn charges_quotas(&self) -> bool {
-        self.charges_quotas
+        self.runs(RESOURCE_QUOTA)
     }
 
     /// Whether a plugin handles an action.
@@ -236,7 +230,8 @@ mod tests {
             ResourceAction { operation: Operation::Create, group: "", resource: "pods", subresource: "" };
         let config = AdmissionConfig::default();
         assert!(AdmissionChain::default().handles(&pods, &config));
-        let disabled = selection(&[], &["LimitRanger", "PodSecurity", "Priority", "RuntimeClass"]);
+        let disabled =
+            selection(&[], &["LimitRanger", "PodSecurity", "PodTopologyLabels", "Priority", "RuntimeClass"]);
         assert!(!AdmissionChain::new(&disabled).unwrap().handles(&pods, &config));
         assert!(AdmissionChain::new(&selection(&["LimitRanger"], &[])).is_ok());
         assert!(AdmissionChain::default().charges_quotas());
@@ -246,6 +241,9 @@ mod tests {
             .plugins
             .len();
         assert_eq!(all - AdmissionChain::default().plugins.len(), 2);
+        // Also those that are rules of the kinds or of the server.
+        let without = AdmissionChain::new(&selection(&[], &["NamespaceLifecycle"])).unwrap();
+        assert!(!without.runs("NamespaceLifecycle") && without.runs("DefaultTolerationSeconds"));
     }
 
     #[test]
@@ -255,7 +253,6 @@ mod tests {
         };
         assert!(error(&[], &["LimitRange"]).unwrap().contains("use NamespaceLifecycle, LimitRanger"));
         assert!(error(&["Priority"], &["Priority"]).unwrap().contains("both enabled and disabled"));
-        assert!(error(&[], &["NamespaceLifecycle"]).unwrap().contains("cannot be disabled"));
     }
 
     #[test]

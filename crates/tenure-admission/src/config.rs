@@ -18,6 +18,23 @@ pub const CONFIGURATIONS: [&str; 6] = [
     "validatingadmissionpolicybindings",
 ];
 
+/// The configurations that policies do not see.
+const POLICIES: [&str; 4] = [
+    "mutatingadmissionpolicies",
+    "mutatingadmissionpolicybindings",
+    "validatingadmissionpolicies",
+    "validatingadmissionpolicybindings",
+];
+/// The reviews that policies do not see, by group and resource.
+const REVIEWS: [(&str, &str); 6] = [
+    ("authentication.k8s.io", "selfsubjectreviews"),
+    ("authentication.k8s.io", "tokenreviews"),
+    ("authorization.k8s.io", "localsubjectaccessreviews"),
+    ("authorization.k8s.io", "selfsubjectaccessreviews"),
+    ("authorization.k8s.io", "selfsubjectrulesreviews"),
+    ("authorization.k8s.io", "subjectaccessreviews"),
+];
+
 /// The webhooks and policies of a cluster.
 #[derive(Debug, Default)]
 pub struct AdmissionConfig {
@@ -46,33 +63,55 @@ impl AdmissionConfig {
 
     /// Whether a webhook or a policy may match an action: a quick negative for most writes.
     pub fn may_match(&self, action: &ResourceAction<'_>) -> bool {
-        !is_exempt(action) && self.constraints().any(|of| of.may_match(action.operation, action.resource))
+        webhooks_may_match(self.webhook_constraints(), action)
+            || policies_may_match(self.policy_constraints(), action)
     }
 
     /// Whether a webhook or a policy matches a request by its rules.
     pub fn matches(&self, attributes: &AdmissionAttributes) -> bool {
-        !is_exempt(&attributes.action())
-            && self.constraints().any(|of| of.matching_variant(attributes).is_some())
+        let action = attributes.action();
+        let matches = |of: &MatchConstraints| of.matching_variant(attributes).is_some();
+        (!is_exempt_from_webhooks(&action) && self.webhook_constraints().any(matches))
+            || (!is_exempt_from_policies(&action) && self.policy_constraints().any(matches))
     }
 
-    fn constraints(&self) -> impl Iterator<Item = &MatchConstraints> {
-        let webhooks = self.mutating_webhooks.iter().chain(&self.validating_webhooks);
-        let policies = self.mutating_policies.iter().chain(&self.validating_policies);
-        webhooks.map(|of| &of.constraints).chain(policies.map(|of| &of.constraints))
+    fn webhook_constraints(&self) -> impl Iterator<Item = &MatchConstraints> {
+        self.mutating_webhooks.iter().chain(&self.validating_webhooks).map(|of| &of.constraints)
+    }
+
+    fn policy_constraints(&self) -> impl Iterator<Item = &MatchConstraints> {
+        self.mutating_policies.iter().chain(&self.validating_policies).map(|of| &of.constraints)
     }
 }
 
-/// Whether webhooks and policies do not see an action: a webhook that does not respond could otherwise not be removed.
-pub(crate) fn is_exempt(action: &ResourceAction<'_>) -> bool {
+/// Whether webhooks do not see an action: a webhook that does not respond could otherwise not be removed.
+fn is_exempt_from_webhooks(action: &ResourceAction<'_>) -> bool {
     action.group == GROUP && CONFIGURATIONS.contains(&action.resource)
 }
 
-/// Whether one of several constraints may match an action.
-pub(crate) fn any_may_match<'c>(
+/// Whether policies do not see an action: a policy could otherwise not be removed, or would refuse everyone the answer to what
+/// they may do.
+fn is_exempt_from_policies(action: &ResourceAction<'_>) -> bool {
+    match action.group {
+        GROUP => POLICIES.contains(&action.resource),
+        group => REVIEWS.contains(&(group, action.resource)),
+    }
+}
+
+/// Whether one of the constraints of webhooks may match an action.
+pub(crate) fn webhooks_may_match<'c>(
     mut constraints: impl Iterator<Item = &'c MatchConstraints>,
     action: &ResourceAction<'_>,
 ) -> bool {
-    !is_exempt(action) && constraints.any(|of| of.may_match(action.operation, action.resource))
+    !is_exempt_from_webhooks(action) && constraints.any(|of| of.may_match(action.operation, action.resource))
+}
+
+/// Whether one of the constraints of policies may match an action.
+pub(crate) fn policies_may_match<'c>(
+    mut constraints: impl Iterator<Item = &'c MatchConstraints>,
+    action: &ResourceAction<'_>,
+) -> bool {
+    !is_exempt_from_policies(action) && constraints.any(|of| of.may_match(action.operation, action.resource))
 }
 
 #[cfg(test)]
@@ -97,5 +136,22 @@ mod tests {
         assert!(config.may_match(&action("", "pods")));
         assert!(!config.may_match(&action(GROUP, "validatingwebhookconfigurations")));
         assert!(!AdmissionConfig::default().may_match(&action("", "pods")));
+        assert!(config.may_match(&action("authentication.k8s.io", "tokenreviews")), "webhooks see reviews");
+    }
+
+    #[test]
+    fn policies_see_webhook_configurations_and_no_reviews() {
+        for (group, resource, is_exempt) in [
+            ("", "pods", false),
+            (GROUP, "validatingwebhookconfigurations", false),
+            (GROUP, "validatingadmissionpolicies", true),
+            (GROUP, "mutatingadmissionpolicybindings", true),
+            ("authentication.k8s.io", "selfsubjectreviews", true),
+            ("authorization.k8s.io", "subjectaccessreviews", true),
+            ("example.com", "selfsubjectreviews", false),
+        ] {
+            let action = ResourceAction { operation: Operation::Create, group, resource, subresource: "" };
+            assert_eq!(is_exempt_from_policies(&action), is_exempt, "{resource}.{group}");
+        }
     }
 }

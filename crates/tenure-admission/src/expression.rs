@@ -31,8 +31,12 @@ impl Expression {
         let compiled = self.compiled.as_ref().map_err(|error| format!("compilation error: {error}"))?;
         let CelActivation { variables, budget } = activation;
         budget.run(compiled, variables).map_err(|error| match error {
+            Error::CostLimit | Error::SizeLimit(_) if budget.is_spent() => {
+                "validation failed due to running out of cost budget, no further validation rules will be run"
+                    .into()
+            }
             Error::CostLimit | Error::SizeLimit(_) => {
-                "the expression exceeds the cost limit of a request: make it cheaper".to_string()
+                "operation cancelled: actual cost limit exceeded; make the expression cheaper".to_string()
             }
             other => other.to_string(),
         })
@@ -138,6 +142,7 @@ impl MatchCondition {
     /// Whether all conditions are true. One that is false decides, even if others fail.
     pub fn all(conditions: &[MatchCondition], activation: &mut CelActivation<'_>) -> Result<bool, String> {
         let mut error = None;
+        activation.budget = Budget::of_match_conditions();
         for MatchCondition(expression) in conditions {
             match expression.evaluate_bool(activation) {
                 Ok(true) => {}
@@ -178,6 +183,9 @@ mod tests {
         assert_eq!(all(&[&format!("{}.allowed()", may.replace("'a'", "'b'"))]), Ok(false));
         // A third check exceeds the cost limit, as in Kubernetes.
         assert!(all(&[&format!("{may}.allowed() && {may}.allowed() && {may}.allowed()")]).is_err());
+        // So do two checks in each of several conditions.
+        let twice = format!("{may}.allowed() && {may}.allowed()");
+        assert!(all(&[twice.as_str(); 8]).unwrap_err().contains("running out of cost budget"));
         assert_eq!(all(&["authorizer.requestResource.check('custom').allowed()"]), Ok(true));
         assert!(all(&["object.spec.missing == 1"]).unwrap_err().contains("missing"));
         assert!(all(&["1 + 1"]).unwrap_err().contains("not a bool"));

@@ -2,7 +2,7 @@
 
 use crate::{AdmissionAttributes, AdmissionConfig, Cluster, ResourceAction, WebhookClient};
 use async_trait::async_trait;
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 use tenure_crd::rules::Decide;
 use tenure_meta::{ApiError, Cause};
 use tenure_value::{Text, Value};
@@ -47,6 +47,8 @@ pub struct AdmissionContext<'a> {
     pub complete: Complete<'a>,
     /// Decides what the client, or a service account, may do.
     pub decide: &'a Arc<Decide>,
+    /// When the request must be answered.
+    pub deadline: Instant,
 }
 
 /// Returns the error for a fault of a webhook.

@@ -38,9 +38,9 @@ pub use credentials::{Credentials, reachable, serving_names, write_insecure_kube
 pub use listener::ClientAddress;
 pub use memory::{MemoryBudget, Reservation};
 pub use metrics::Metrics;
-pub use negotiation::{Encoding, Format, MediaTypes, OpenApiEncoding, PLAIN, View};
+pub use negotiation::{Encoding, Format, MediaTypes, MetaVersion, OpenApiEncoding, PLAIN, View};
 pub use query::{FieldValidation, MANAGER_BYTES, Query, WriteOptions};
-pub use request::Request;
+pub use request::{REQUEST_TIME, Request};
 pub use request_path::{DiscoveryPath, RequestPath, ResourcePath};
 pub use response::{Response, ResponseBody};
 pub use serving_certificate::ServingCertificate;

@@ -28,6 +28,26 @@ pub enum View {
     PartialObjectMetadataList,
 }
 
+/// The version of `meta.k8s.io` in which tables and metadata are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MetaVersion {
+    /// `meta.k8s.io/v1`.
+    #[default]
+    V1,
+    /// `meta.k8s.io/v1beta1`, which has the same fields.
+    V1Beta1,
+}
+
+impl MetaVersion {
+    /// Returns the `apiVersion`.
+    pub fn api_version(self) -> &'static str {
+        match self {
+            MetaVersion::V1 => "meta.k8s.io/v1",
+            MetaVersion::V1Beta1 => "meta.k8s.io/v1beta1",
+        }
+    }
+}
+
 /// The format of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Format {
@@ -35,12 +55,19 @@ pub struct Format {
     pub encoding: Encoding,
     /// The representation.
     pub view: View,
+    /// The version of a table or of metadata.
+    pub meta_version: MetaVersion,
     /// Whether `metadata.managedFields` is left out (`drop=metadata.managedFields`).
     pub without_managers: bool,
 }
 
 /// The format of a response to a client without preferences.
-pub const PLAIN: Format = Format { encoding: Encoding::Json, view: View::Whole, without_managers: false };
+pub const PLAIN: Format = Format {
+    encoding: Encoding::Json,
+    view: View::Whole,
+    meta_version: MetaVersion::V1,
+    without_managers: false,
+};
 
 impl Encoding {
     /// Returns the media type.
@@ -234,23 +261,28 @@ impl<'a> AcceptEntry<'a> {
     }
 
     fn format(&self, offer: MediaTypes) -> Option<Format> {
-        let encoding = self.encoding(offer)?;
-        let view = match self.parameter("as") {
-            None => View::Whole,
-            Some(_) if self.parameter("g") != Some("meta.k8s.io") => return None,
-            Some("Table") if matches!(self.parameter("v"), Some("v1" | "v1beta1")) => View::Table,
-            Some("PartialObjectMetadata") if self.parameter("v") == Some("v1") => View::PartialObjectMetadata,
-            Some("PartialObjectMetadataList") if self.parameter("v") == Some("v1") => {
-                View::PartialObjectMetadataList
-            }
-            Some(_) => return None,
+        let meta_version = match (self.parameter("g"), self.parameter("v")) {
+            (None, None) if self.parameter("as").is_none() => MetaVersion::default(),
+            (Some("meta.k8s.io"), Some("v1")) => MetaVersion::V1,
+            (Some("meta.k8s.io"), Some("v1beta1")) => MetaVersion::V1Beta1,
+            _ => return None,
         };
+        let view = match self.parameter("as") {
+            None if self.parameter("g").is_none() => View::Whole,
+            Some("Table") => View::Table,
+            Some("PartialObjectMetadata") => View::PartialObjectMetadata,
+            Some("PartialObjectMetadataList") => View::PartialObjectMetadataList,
+            _ => return None,
+        };
+        // Metadata has a protobuf encoding whatever it is of.
+        let is_metadata = matches!(view, View::PartialObjectMetadata | View::PartialObjectMetadataList);
+        let encoding = self.encoding(if is_metadata { MediaTypes::All } else { offer })?;
         // A table has no protobuf encoding; another entry may still be supported.
         if view == View::Table && (encoding == Encoding::Protobuf || offer == MediaTypes::AllButTables) {
             return None;
         }
         let without_managers = self.parameter("drop") == Some("metadata.managedFields");
-        Some(Format { encoding, view, without_managers })
+        Some(Format { encoding, view, meta_version, without_managers })
     }
 }
 
@@ -283,6 +315,13 @@ mod tests {
             let format = MediaTypes::All.answer(accept).unwrap();
             assert_eq!((format.encoding, format.view), (encoding, view), "{accept:?}");
         }
+        let beta = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1beta1";
+        let format = MediaTypes::Text.answer(Some(beta)).unwrap();
+        assert_eq!(
+            (format.encoding, format.view, format.meta_version.api_version()),
+            (Encoding::Protobuf, View::PartialObjectMetadata, "meta.k8s.io/v1beta1"),
+            "metadata of custom resources has a protobuf encoding"
+        );
         let without = MediaTypes::All.answer(Some("application/json;drop=metadata.managedFields")).unwrap();
         assert!(without.without_managers);
         assert_eq!(
@@ -344,6 +383,8 @@ mod tests {
             "image/png",
             "application/json;as=Nothing;v=v1;g=meta.k8s.io",
             "application/json;as=Table;v=v9;g=meta.k8s.io",
+            "application/json;v=v1beta1;g=meta.k8s.io",
+            "application/json;as=PartialObjectMetadata;v=v1beta1;g=k8s.io",
             "application/json;q=0",
         ] {
             assert_eq!(MediaTypes::All.answer(Some(accept)).unwrap_err().code(), 406, "{accept}");

@@ -3,7 +3,10 @@
 use super::{Format, MediaTypes, Query};
 use bytes::Bytes;
 use hyper::{HeaderMap, Method, header};
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tenure_auth::{UserInfo, audit::AuditContext};
 use tenure_meta::ApiError;
 use tenure_value::Text;
@@ -22,7 +25,12 @@ pub struct Request {
     pub body: Bytes,
     /// What is recorded of the request.
     pub audit: AuditContext,
+    /// When the request must be answered.
+    pub deadline: Instant,
 }
+
+/// How long a request other than a watch may take, unless the client asks for less.
+pub const REQUEST_TIME: Duration = Duration::from_secs(60);
 
 impl Request {
     /// Returns the request that the server makes of itself: no query, no body, and the name of the component as user agent.
@@ -36,6 +44,7 @@ impl Request {
             headers: HeaderMap::from_iter([(header::USER_AGENT, agent)]),
             body: Bytes::new(),
             audit: AuditContext::default(),
+            deadline: Instant::now() + REQUEST_TIME,
         }
     }
 

@@ -8,12 +8,14 @@ mod binary_3;
 mod descriptions;
 mod operations;
 mod schemas;
+mod server_version;
 
 pub use binary_2::version_2_in_protobuf;
 pub use binary_3::version_3_in_protobuf;
 use operations::paths;
 pub use schemas::Component;
 use schemas::Publisher;
+pub use server_version::server_version;
 pub use tenure_meta::OpenApiVersion;
 use tenure_meta::Registry;
 use tenure_schema::Schema;

@@ -3,7 +3,7 @@
 use super::{policy_dispatch, webhook_dispatch};
 use crate::{
     AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Operation, ResourceAction,
-    config::any_may_match,
+    config::{policies_may_match, webhooks_may_match},
 };
 use async_trait::async_trait;
 use tenure_meta::ApiError;
@@ -15,7 +15,7 @@ pub(crate) struct MutatingAdmissionPolicy;
 impl AdmissionPlugin for MutatingAdmissionPolicy {
     fn handles(&self, action: &ResourceAction<'_>, config: &AdmissionConfig) -> bool {
         action.operation != Operation::Delete
-            && any_may_match(config.mutating_policies.iter().map(|of| &of.constraints), action)
+            && policies_may_match(config.mutating_policies.iter().map(|of| &of.constraints), action)
     }
 
     async fn admit(
@@ -42,7 +42,7 @@ pub(crate) struct MutatingAdmissionWebhook;
 #[async_trait]
 impl AdmissionPlugin for MutatingAdmissionWebhook {
     fn handles(&self, action: &ResourceAction<'_>, config: &AdmissionConfig) -> bool {
-        any_may_match(config.mutating_webhooks.iter().map(|of| &of.constraints), action)
+        webhooks_may_match(config.mutating_webhooks.iter().map(|of| &of.constraints), action)
     }
 
     async fn admit(
@@ -55,7 +55,7 @@ impl AdmissionPlugin for MutatingAdmissionWebhook {
             if !attributes.reinvocation.is_due(key, webhook.is_reinvoked, &attributes.object) {
                 continue;
             }
-            if let Some(object) = webhook_dispatch::mutate(webhook, attributes, context).await? {
+            if let Some(object) = webhook_dispatch::mutate((at, webhook), attributes, context).await? {
                 attributes.replace_object(key, object);
             }
         }
@@ -69,7 +69,7 @@ pub(crate) struct ValidatingAdmissionPolicy;
 #[async_trait]
 impl AdmissionPlugin for ValidatingAdmissionPolicy {
     fn handles(&self, action: &ResourceAction<'_>, config: &AdmissionConfig) -> bool {
-        any_may_match(config.validating_policies.iter().map(|of| &of.constraints), action)
+        policies_may_match(config.validating_policies.iter().map(|of| &of.constraints), action)
     }
 
     async fn validate(
@@ -84,13 +84,13 @@ impl AdmissionPlugin for ValidatingAdmissionPolicy {
     }
 }
 
-/// Calls the validating webhooks one after the other.
+/// Calls the validating webhooks, all of them at once.
 pub(crate) struct ValidatingAdmissionWebhook;
 
 #[async_trait]
 impl AdmissionPlugin for ValidatingAdmissionWebhook {
     fn handles(&self, action: &ResourceAction<'_>, config: &AdmissionConfig) -> bool {
-        any_may_match(config.validating_webhooks.iter().map(|of| &of.constraints), action)
+        webhooks_may_match(config.validating_webhooks.iter().map(|of| &of.constraints), action)
     }
 
     async fn validate(
@@ -98,9 +98,6 @@ impl AdmissionPlugin for ValidatingAdmissionWebhook {
         attributes: &mut AdmissionAttributes,
         context: &AdmissionContext<'_>,
     ) -> Result<(), ApiError> {
-        for webhook in &context.config.validating_webhooks {
-            webhook_dispatch::validate(webhook, attributes, context).await?;
-        }
-        Ok(())
+        webhook_dispatch::validate(&context.config.validating_webhooks, attributes, context).await
     }
 }

@@ -1,19 +1,24 @@
 //! The built-in admission plugins, one file each. A further plugin is a file here and a row in the chain.
 
+mod always_pull;
 mod certificate_subject;
 mod default_class;
 mod dynamic;
 mod extended_resource;
 mod limit_ranger;
+mod pod_resize;
 mod pod_security;
+mod pod_topology;
 mod policy_dispatch;
 mod priority;
 mod pvc_resize;
 mod runtime_class;
 mod service_account;
+mod service_addresses;
 mod signer;
 mod webhook_dispatch;
 
+pub(crate) use always_pull::AlwaysPullImages;
 pub(crate) use certificate_subject::CertificateSubjectRestriction;
 pub(crate) use default_class::{DefaultIngressClass, DefaultStorageClass};
 pub(crate) use dynamic::{
@@ -21,11 +26,14 @@ pub(crate) use dynamic::{
 };
 pub(crate) use extended_resource::ExtendedResourceToleration;
 pub(crate) use limit_ranger::LimitRanger;
+pub(crate) use pod_resize::PodResizeValidator;
 pub(crate) use pod_security::PodSecurity;
+pub(crate) use pod_topology::PodTopologyLabels;
 pub(crate) use priority::Priority;
 pub(crate) use pvc_resize::PersistentVolumeClaimResize;
 pub(crate) use runtime_class::RuntimeClass;
 pub(crate) use service_account::ServiceAccount;
+pub(crate) use service_addresses::DenyServiceExternalIps;
 pub(crate) use signer::{CertificateApproval, CertificateSigning, ClusterTrustBundleAttest};
 
 use tenure_value::{Object, Value};

@@ -148,8 +148,7 @@ fn enforce(
             let why = format!("{named} denied request: {}", denial.message);
             let mut error = attributes.forbidden(&why);
             error.reason = denial.reason;
-            let warnings = std::mem::take(&mut attributes.warnings);
-            Err(error.with_causes(vec![plain_cause(why)]).with_warnings(warnings))
+            Err(error.with_causes(vec![plain_cause(why)]))
         }
     }
 }

@@ -7,11 +7,33 @@ use crate::{
     plugin::webhook_error,
     webhook::{AdmissionReview, AdmissionWebhook, WebhookResponse, request},
 };
+use futures::future::join_all;
+use std::time::Instant;
 use tenure_meta::ApiError;
 use tenure_value::{Text, Value};
 
 /// The longest response of a webhook: it contains nothing of the object but what its patch sets.
 const RESPONSE_BYTES: usize = 6 << 20;
+
+/// The prefixes of the audit annotations about the calls of webhooks; the round and the place of the webhook follow.
+const MUTATION: &str = "mutation.webhook.admission.k8s.io/";
+const PATCH: &str = "patch.webhook.admission.k8s.io/";
+const MUTATION_FAILED_OPEN: &str = "failed-open.mutation.webhook.admission.k8s.io/";
+const VALIDATION_FAILED_OPEN: &str = "failed-open.validating.webhook.admission.k8s.io/";
+
+/// Returns the audit annotation that says whether a webhook changed the object.
+fn mutation_annotation(webhook: &AdmissionWebhook, is_mutated: bool) -> String {
+    let (configuration, name) =
+        (Value::from(webhook.configuration.1.clone()), Value::from(webhook.name.clone()));
+    format!(r#"{{"configuration":{configuration},"webhook":{name},"mutated":{is_mutated}}}"#)
+}
+
+/// Returns the audit annotation with the patch of a webhook.
+fn patch_annotation(webhook: &AdmissionWebhook, patch: &Value) -> String {
+    let (configuration, name) =
+        (Value::from(webhook.configuration.1.clone()), Value::from(webhook.name.clone()));
+    format!(r#"{{"configuration":{configuration},"webhook":{name},"patch":{patch},"patchType":"JSONPatch"}}"#)
+}
 
 /// What follows from a call.
 enum Outcome<'a> {
@@ -25,69 +47,82 @@ enum Outcome<'a> {
 
 /// Calls a mutating webhook and returns the object as it leaves it; `None` if it was not called.
 pub(super) async fn mutate(
-    webhook: &AdmissionWebhook,
+    (at, webhook): (usize, &AdmissionWebhook),
     attributes: &mut AdmissionAttributes,
     context: &AdmissionContext<'_>,
 ) -> Result<Option<Value>, ApiError> {
-    let mut reported = Reported::take(attributes);
+    let mut reported = Reported::default();
+    let round = usize::from(attributes.reinvocation.is_second_pass);
+    let place = format!("round_{round}_index_{at}");
     let outcome = call(webhook, attributes, &mut reported, context).await;
+    let is_called = !matches!(outcome, Ok(Outcome::Skipped));
+    if let Ok(Outcome::Patched(_, patch)) = &outcome {
+        reported.audit(PATCH, &place, patch_annotation(webhook, patch));
+    }
+    if reported.is_failed_open {
+        reported.audit(MUTATION_FAILED_OPEN, &place, webhook.name.to_string());
+    }
     let object = match outcome {
-        Err(error) => return Err(reported.restore_after(attributes, error)),
-        Ok(outcome) => outcome,
-    };
-    let object = match object {
-        Outcome::Skipped => None,
-        Outcome::Allowed => Some(attributes.object.clone()),
-        Outcome::Patched(..) if attributes.operation == Operation::Delete => {
-            return Err(webhook_error(format!(
-                "admission webhook {:?} attempted to modify the object, which is not supported for this operation",
-                webhook.name.as_str()
-            )));
-        }
-        Outcome::Patched(variant, patch) => {
-            Some(patched(webhook, attributes, &patch, variant, context).await?)
+        Err(error) => Err(error),
+        Ok(Outcome::Skipped) => Ok(None),
+        Ok(Outcome::Allowed) => Ok(Some(attributes.object.clone())),
+        Ok(Outcome::Patched(..)) if attributes.operation == Operation::Delete => Err(webhook_error(format!(
+            "admission webhook {:?} attempted to modify the object, which is not supported for this operation",
+            webhook.name.as_str()
+        ))),
+        Ok(Outcome::Patched(variant, patch)) => {
+            patched(webhook, attributes, &patch, variant, context).await.map(Some)
         }
     };
-    reported.restore(attributes);
-    Ok(object)
+    if is_called || reported.is_failed_open {
+        let is_mutated = matches!(&object, Ok(Some(object)) if *object != attributes.object);
+        reported.audit(MUTATION, &place, mutation_annotation(webhook, is_mutated));
+    }
+    reported.add_to(attributes);
+    object
 }
 
-/// Calls a validating webhook.
+/// Calls validating webhooks, all of them at once. What they report and the error of the request are in their order.
 pub(super) async fn validate(
-    webhook: &AdmissionWebhook,
+    webhooks: &[AdmissionWebhook],
     attributes: &mut AdmissionAttributes,
     context: &AdmissionContext<'_>,
 ) -> Result<(), ApiError> {
-    let mut reported = Reported::take(attributes);
-    if let Err(error) = call(webhook, attributes, &mut reported, context).await {
-        return Err(reported.restore_after(attributes, error));
+    let calls = webhooks.iter().map(|webhook| async {
+        let mut reported = Reported::default();
+        let outcome = call(webhook, attributes, &mut reported, context).await;
+        (outcome.map(drop), reported)
+    });
+    let called = join_all(calls).await;
+    let mut valid = Ok(());
+    for (at, (outcome, mut reported)) in called.into_iter().enumerate() {
+        if reported.is_failed_open {
+            let name = webhooks[at].name.to_string();
+            reported.audit(VALIDATION_FAILED_OPEN, &format!("round_0_index_{at}"), name);
+        }
+        reported.add_to(attributes);
+        valid = valid.and(outcome);
     }
-    reported.restore(attributes);
-    Ok(())
+    valid
 }
 
 /// What webhooks report besides their decision: warnings and audit annotations.
+#[derive(Default)]
 struct Reported {
     warnings: Vec<String>,
     audit_annotations: Vec<(String, String)>,
+    /// Whether the call failed, which the failure policy ignores.
+    is_failed_open: bool,
 }
 
 impl Reported {
-    fn take(attributes: &mut AdmissionAttributes) -> Reported {
-        Reported {
-            warnings: std::mem::take(&mut attributes.warnings),
-            audit_annotations: std::mem::take(&mut attributes.audit_annotations),
-        }
+    fn audit(&mut self, prefix: &str, place: &str, value: String) {
+        self.audit_annotations.push((format!("{prefix}{place}"), value));
     }
 
-    fn restore(self, attributes: &mut AdmissionAttributes) {
-        (attributes.warnings, attributes.audit_annotations) = (self.warnings, self.audit_annotations);
-    }
-
-    /// Keeps the annotations of a refused request; its warnings are those of the error.
-    fn restore_after(self, attributes: &mut AdmissionAttributes, error: ApiError) -> ApiError {
-        attributes.audit_annotations = self.audit_annotations;
-        error
+    fn add_to(self, attributes: &mut AdmissionAttributes) {
+        attributes.warnings.extend(self.warnings);
+        attributes.audit_annotations.extend(self.audit_annotations);
     }
 
     fn annotate(&mut self, webhook: &AdmissionWebhook, annotations: Vec<(Text, Text)>) {
@@ -131,15 +166,20 @@ async fn call<'a>(
         Ok(WebhookResponse { denial: Some(status), warnings, audit_annotations, .. }) => {
             reported.annotate(webhook, audit_annotations);
             reported.warnings.extend(warnings);
-            let warnings = std::mem::take(&mut reported.warnings);
-            Err(ApiError::denied(&webhook.name, &status).with_warnings(warnings))
+            Err(ApiError::denied(&webhook.name, &status))
         }
         Ok(response) => {
             reported.annotate(webhook, response.audit_annotations);
             reported.warnings.extend(response.warnings);
-            Ok(response.patch.map_or(Outcome::Allowed, |patch| Outcome::Patched(variant, patch)))
+            // A patch without operations changes nothing, which is also allowed where there is no object.
+            let patch = response.patch.filter(|patch| patch.as_array().is_none_or(|all| !all.is_empty()));
+            Ok(patch.map_or(Outcome::Allowed, |patch| Outcome::Patched(variant, patch)))
         }
-        Err(why) => failed(webhook, &why).map(|()| Outcome::Skipped),
+        Err(why) => {
+            failed(webhook, &why)?;
+            reported.is_failed_open = true;
+            Ok(Outcome::Skipped)
+        }
     }
 }
 
@@ -149,8 +189,11 @@ async fn send(
     context: &AdmissionContext<'_>,
 ) -> Result<WebhookResponse, String> {
     let failed = |why: String| format!("failed to call webhook: {why}");
-    let endpoint = context.cluster.webhook_endpoint(&webhook.target).await.map_err(failed)?;
-    let (ca_bundle, timeout) = (&webhook.ca_bundle, webhook.timeout);
+    // A webhook is told how long the server waits, which is at most as long as its own client does.
+    let timeout = webhook.timeout.min(context.deadline.saturating_duration_since(Instant::now()));
+    let endpoint = context.cluster.webhook_endpoint(&webhook.target).await;
+    let endpoint = endpoint.and_then(|endpoint| endpoint.with_timeout(timeout)).map_err(failed)?;
+    let ca_bundle = &webhook.ca_bundle;
     let response =
         context.client.post(ca_bundle, &endpoint, review.body(), timeout, |_| RESPONSE_BYTES).await;
     review

@@ -4,6 +4,7 @@ use super::Change;
 use crate::{Cluster, ResourceVariant};
 use tenure_apply::{Behavior, Force, Live, Managers, Presence, Reset, SingleVersion, Write};
 use tenure_fields::FieldSet;
+use tenure_patch::ErrorClass;
 use tenure_schema::TypeRef;
 use tenure_value::{Object, Value};
 
@@ -17,7 +18,11 @@ pub(crate) fn changed(
     match change {
         Change::Patch(patch) => {
             let options = tenure_patch::json::Options::default();
-            tenure_patch::json::apply(object, patch, &options).map_err(|error| error.to_string())
+            match tenure_patch::json::apply(object, patch, &options) {
+                // A patch whose test fails is not meant for this object.
+                Err(error) if error.class() == ErrorClass::TestFailed => Ok(object.clone()),
+                patched => patched.map_err(|error| error.to_string()),
+            }
         }
         Change::Apply(config) => {
             let mut merged = Err(String::from("the type of the object is not known"));

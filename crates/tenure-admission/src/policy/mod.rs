@@ -208,7 +208,8 @@ impl Policy {
         self.compute_variables(&mut activation);
         let mut annotations = Vec::new();
         for (key, expression) in &self.audit_annotations {
-            match expression.evaluate(&mut activation)? {
+            let failed = |why: String| format!("expression '{}' resulted in error: {why}", expression.source);
+            match expression.evaluate(&mut activation).map_err(failed)? {
                 Val::String(value) if !value.trim().is_empty() => {
                     let value = value.trim();
                     let end =
@@ -274,9 +275,8 @@ impl<'v> PolicyInput<'v> {
     fn activation(self, params: Option<&'v Value>) -> CelActivation<'v> {
         let mut activation = CelActivation::new(self.request, self.object, self.old_object, self.decide);
         activation.set_document("namespaceObject", self.namespace_object);
-        if let Some(params) = params {
-            activation.set_document("params", params);
-        }
+        // Without parameters they are `null`.
+        activation.set_document("params", params.unwrap_or(&Value::Null));
         activation
     }
 }

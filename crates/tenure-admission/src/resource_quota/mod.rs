@@ -6,6 +6,7 @@ mod pod;
 mod scope;
 mod usage;
 
+pub(crate) use pod::requests as pod_requests;
 pub use usage::usage_of;
 
 use std::collections::BTreeMap;

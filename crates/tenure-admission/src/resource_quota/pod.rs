@@ -31,6 +31,11 @@ pub(super) fn usage(pod: &Value) -> Usage {
     usage
 }
 
+/// Returns the effective requests of a pod.
+pub(crate) fn requests(pod: &Value) -> Usage {
+    effective(pod, "requests")
+}
+
 /// Returns the requests or limits of a pod: containers run together and add up; init containers run one after the
 /// other, each beside the sidecars that started before it, so that the largest counts.
 fn effective(pod: &Value, kind: &str) -> Usage {

@@ -7,12 +7,16 @@ use tenure_value::{Limits, Text, Value, json};
 const GROUP: &str = "admission.k8s.io";
 const KIND: &str = "AdmissionReview";
 /// The supported versions, which have the same fields.
-const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
+const VERSIONS: [&str; 2] = ["v1", LENIENT];
+/// The version whose responses need neither `apiVersion`, `kind` nor `uid`, nor the type of their patch.
+const LENIENT: &str = "v1beta1";
 
 /// A request to a webhook.
 pub(crate) struct AdmissionReview {
     uid: Text,
     api_version: String,
+    /// Whether the response need not say what it responds to.
+    is_lenient: bool,
     body: Value,
 }
 
@@ -50,7 +54,7 @@ impl AdmissionReview {
             ("kind", Value::from(KIND)),
             ("request", request.into()),
         ]);
-        AdmissionReview { uid, api_version, body }
+        AdmissionReview { uid, api_version, is_lenient: version == LENIENT, body }
     }
 
     /// Returns the body of the request.
@@ -61,7 +65,7 @@ impl AdmissionReview {
     /// Reads the response.
     pub fn response(&self, review: &Value) -> Result<WebhookResponse, String> {
         let given = (review.text("apiVersion"), review.text("kind"));
-        if given != (self.api_version.as_str().into(), KIND.into()) {
+        if !self.is_lenient && given != (self.api_version.as_str().into(), KIND.into()) {
             return Err(format!(
                 "expected webhook response of {}, Kind={KIND}, got {}, Kind={}",
                 self.api_version, given.0, given.1
@@ -71,14 +75,14 @@ impl AdmissionReview {
             return Err("webhook response was absent".into());
         };
         let uid = response.text("uid");
-        if uid != self.uid {
+        if !self.is_lenient && uid != self.uid {
             return Err(format!("expected response.uid={:?}, got {:?}", self.uid.as_str(), uid.as_str()));
         }
         let allowed = response.flag("allowed");
         let denial = (!allowed).then(|| response.get("status").cloned().unwrap_or_default());
         Ok(WebhookResponse {
             denial,
-            patch: if allowed { patch(response)? } else { None },
+            patch: if allowed { patch(response, self.is_lenient)? } else { None },
             audit_annotations: audit_annotations(response),
             warnings: response.texts("warnings").iter().map(ToString::to_string).collect(),
         })
@@ -123,11 +127,14 @@ fn audit_annotations(response: &Value) -> Vec<(Text, Text)> {
     annotations.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.into()))).collect()
 }
 
-/// Reads the patch of a response.
-fn patch(response: &Value) -> Result<Option<Value>, String> {
+/// Reads the patch of a response, which is a JSON patch whatever its type says if the version is lenient.
+fn patch(response: &Value, is_lenient: bool) -> Result<Option<Value>, String> {
     let encoded = response.text("patch");
-    match (encoded.as_str(), response.text("patchType").as_str()) {
+    let given = response.text("patchType");
+    let patch_type = if is_lenient && !encoded.is_empty() { "JSONPatch" } else { given.as_str() };
+    match (encoded.as_str(), patch_type) {
         ("", "") => Ok(None),
+        ("", _) if is_lenient => Ok(None),
         ("", _) => Err("webhook returned response.patchType but no response.patch".into()),
         (_, "JSONPatch") => {
             let bytes = base64::decode(&encoded).map_err(|_| "response.patch is not base64".to_string())?;
@@ -178,6 +185,22 @@ mod tests {
         assert_eq!(changed.patch, Some(Value::array([])));
         let refused = response_of(r#"{"uid":"u","allowed":false,"status":{"message":"no"}}"#).unwrap();
         assert_eq!(refused.denial.unwrap().text("message").as_str(), "no");
+    }
+
+    #[test]
+    fn a_response_of_the_beta_version_need_not_say_what_it_responds_to() {
+        let attributes = attributes("");
+        let asked = request(&attributes, attributes.requested());
+        let review = AdmissionReview::new("u".into(), &["v1beta1".into()], asked, &Value::Null, &Value::Null);
+        for (text, expected) in [
+            (r#"{"response":{"allowed":true}}"#, Ok(None)),
+            (r#"{"response":{"allowed":true,"uid":"other","patchType":"JSONPatch"}}"#, Ok(None)),
+            (r#"{"response":{"allowed":true,"patch":"W10="}}"#, Ok(Some(Value::array([])))),
+            (r#"{}"#, Err("webhook response was absent".to_string())),
+        ] {
+            let response = review.response(&text.parse().unwrap());
+            assert_eq!(response.map(|response| response.patch), expected, "{text}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Where a webhook is reached: its URL, and the addresses that a service name stands for.
 
 use hyper::Uri;
+use std::time::Duration;
 
 /// Where a webhook is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +44,21 @@ impl Endpoint {
     }
 }
 
+impl Endpoint {
+    /// Returns the endpoint with the time that the client waits for a response in its query, in whole seconds.
+    pub fn with_timeout(self, timeout: Duration) -> Result<Endpoint, String> {
+        let seconds = timeout.as_secs() + u64::from(timeout.subsec_nanos() > 0);
+        let text = match seconds / 60 {
+            0 => format!("{seconds}s"),
+            minutes => format!("{minutes}m{}s", seconds % 60),
+        };
+        let query = self.url.query().map(|query| format!("{query}&")).unwrap_or_default();
+        let path = format!("{}?{query}timeout={text}", self.url.path());
+        let url = with_path_and_query(self.url, &path)?;
+        Ok(Endpoint { url, ..self })
+    }
+}
+
 /// Returns a URL whose path has no doubled slashes, no dots and no slash at its end, as clients of Kubernetes send it.
 fn with_clean_path(url: Uri) -> Result<Uri, String> {
     let mut names = Vec::new();
@@ -57,6 +73,10 @@ fn with_clean_path(url: Uri) -> Result<Uri, String> {
     }
     let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
     let path = format!("/{}{query}", names.join("/"));
+    with_path_and_query(url, &path)
+}
+
+fn with_path_and_query(url: Uri, path: &str) -> Result<Uri, String> {
     let invalid = |error: &dyn std::fmt::Display| format!("invalid path {path:?}: {error}");
     let path_and_query = path.parse().map_err(|error| invalid(&error))?;
     let mut parts = url.into_parts();
@@ -89,6 +109,18 @@ mod tests {
             ("https://host", "https://host/"),
         ] {
             assert_eq!(Endpoint::of_url(url).unwrap().url, clean, "{url}");
+        }
+    }
+
+    #[test]
+    fn the_timeout_is_in_the_query_in_whole_seconds() {
+        for (url, millis, with_timeout) in [
+            ("https://host/a", 10_000, "https://host/a?timeout=10s"),
+            ("https://host/a?x=1", 1_200, "https://host/a?x=1&timeout=2s"),
+            ("https://host", 61_000, "https://host/?timeout=1m1s"),
+        ] {
+            let endpoint = Endpoint::of_url(url).unwrap().with_timeout(Duration::from_millis(millis));
+            assert_eq!(endpoint.unwrap().url, with_timeout, "{url}");
         }
     }
 

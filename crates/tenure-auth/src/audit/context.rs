@@ -4,6 +4,9 @@ use super::{Level, ObjectReference};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tenure_value::{Text, Value};
 
+/// The prefix of the annotations with the patches of admission webhooks.
+const PATCHES: &str = "patch.webhook.admission.k8s.io/";
+
 /// Collects annotations and the object of a request. A handle that records nothing, the default, ignores them.
 #[derive(Clone, Debug, Default)]
 pub struct AuditContext(Option<Arc<Shared>>);
@@ -39,9 +42,13 @@ impl AuditContext {
 
     /// Adds annotations; the first value of a key stays.
     pub fn annotate<K: Into<Text>, V: Into<Text>>(&self, annotations: impl IntoIterator<Item = (K, V)>) {
-        let Some((_, mut record)) = self.record() else { return };
+        let Some((level, mut record)) = self.record() else { return };
         for (key, value) in annotations {
             let key = key.into();
+            // A patch shows what the request sent.
+            if key.starts_with(PATCHES) && level < Level::Request {
+                continue;
+            }
             if record.annotations.iter().all(|(known, _)| *known != key) {
                 record.annotations.push((key, value.into()));
             }

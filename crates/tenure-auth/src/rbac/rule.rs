@@ -91,7 +91,9 @@ pub(crate) fn names_resource(entry: &str, resource: &str, subresource: &str) -> 
     }
     match entry.split_once('/') {
         None => subresource.is_empty() && entry == resource,
-        Some((of, below)) => !subresource.is_empty() && below == subresource && (of == ALL || of == resource),
+        // A review may name the subresource as a part of the resource.
+        Some(_) if subresource.is_empty() => entry == resource,
+        Some((of, below)) => below == subresource && (of == ALL || of == resource),
     }
 }
 

@@ -1,0 +1,63 @@
+//! AlwaysPullImages: every container of a pod pulls its image, so that only pods with the credentials for an image run it.
+
+use super::{fields, with_spec};
+use crate::{
+    AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Operation, ResourceAction,
+};
+use async_trait::async_trait;
+use tenure_meta::ApiError;
+use tenure_value::Value;
+
+/// The lists of containers in the spec of a pod.
+const LISTS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
+
+/// Sets the pull policy of all containers to `Always`.
+pub(crate) struct AlwaysPullImages;
+
+#[async_trait]
+impl AdmissionPlugin for AlwaysPullImages {
+    fn handles(&self, action: &ResourceAction<'_>, _: &AdmissionConfig) -> bool {
+        action.operation != Operation::Delete
+            && action.group.is_empty()
+            && action.resource == "pods"
+            && matches!(action.subresource, "" | "ephemeralcontainers")
+    }
+
+    async fn admit(
+        &self,
+        attributes: &mut AdmissionAttributes,
+        _: &AdmissionContext<'_>,
+    ) -> Result<(), ApiError> {
+        // An update keeps what a pod has, since it cannot change; new images are pulled by new containers.
+        if attributes.operation == Operation::Create || attributes.subresource == "ephemeralcontainers" {
+            attributes.object = always_pulling(&attributes.object);
+        }
+        Ok(())
+    }
+}
+
+/// Returns a pod all of whose containers pull their images.
+fn always_pulling(pod: &Value) -> Value {
+    let spec = LISTS.iter().fold(fields(pod.get("spec")), |spec, list| {
+        let Some(Value::Array(containers)) = spec.get(list) else { return spec };
+        let pulling =
+            containers.iter().map(|of| Value::from(fields(Some(of)).with("imagePullPolicy", "Always")));
+        let pulling = Value::array(pulling);
+        spec.with(*list, pulling)
+    });
+    with_spec(pod, spec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_containers_pull_their_images() {
+        let pod = r#"{"spec":{"containers":[{"imagePullPolicy":"Never","name":"a"}],"initContainers":[{"name":"b"}]}}"#;
+        assert_eq!(
+            always_pulling(&pod.parse().unwrap()).to_string(),
+            r#"{"spec":{"containers":[{"imagePullPolicy":"Always","name":"a"}],"initContainers":[{"imagePullPolicy":"Always","name":"b"}]}}"#
+        );
+    }
+}

@@ -1,0 +1,54 @@
+//! DenyServiceExternalIPs: no service gets further external addresses. Those that it has stay.
+
+use crate::{
+    AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Operation, ResourceAction,
+};
+use async_trait::async_trait;
+use tenure_meta::ApiError;
+use tenure_value::Value;
+
+/// Refuses new external addresses of services.
+pub(crate) struct DenyServiceExternalIps;
+
+#[async_trait]
+impl AdmissionPlugin for DenyServiceExternalIps {
+    fn handles(&self, action: &ResourceAction<'_>, _: &AdmissionConfig) -> bool {
+        action.is(Operation::Create, "", "services") || action.is(Operation::Update, "", "services")
+    }
+
+    async fn validate(
+        &self,
+        attributes: &mut AdmissionAttributes,
+        _: &AdmissionContext<'_>,
+    ) -> Result<(), ApiError> {
+        match adds_addresses(&attributes.old_object, &attributes.object) {
+            true => Err(attributes.forbidden("Use of external IPs is denied by admission control.")),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Whether a service has an external address that it did not have.
+fn adds_addresses(old: &Value, new: &Value) -> bool {
+    let addresses = |of: &'_ Value| -> Vec<Value> {
+        let items = of.at(["spec", "externalIPs"]).and_then(Value::as_array);
+        items.map(|items| items.items().to_vec()).unwrap_or_default()
+    };
+    let had: tenure_meta::Seen<Value> = addresses(old).into_iter().collect();
+    addresses(new).iter().any(|address| !had.contains(address))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_may_stay_and_go() {
+        let two = r#"{"spec":{"externalIPs":["192.0.2.1","192.0.2.2"]}}"#;
+        let one = r#"{"spec":{"externalIPs":["192.0.2.2"]}}"#;
+        for (old, new, adds) in [("{}", "{}", false), ("{}", one, true), (two, one, false), (one, two, true)]
+        {
+            assert_eq!(adds_addresses(&old.parse().unwrap(), &new.parse().unwrap()), adds, "{old} {new}");
+        }
+    }
+}
