@@ -10,6 +10,7 @@ mod data;
 pub mod default_objects;
 mod defaulting;
 mod discovery;
+mod disruption;
 mod engine;
 mod part;
 mod registry;
@@ -24,6 +25,7 @@ mod warnings;
 
 pub use data::DataError;
 pub use discovery::{Root, api_group, api_group_list, api_resource_list, api_versions, group_discovery_list};
+pub use disruption::disrupted;
 pub use engine::Kinds;
 pub use part::Part;
 pub use registry::registry;

@@ -14,6 +14,7 @@ pub mod object;
 mod object_size;
 mod objects;
 pub mod owner_graph;
+mod scale_table;
 mod target;
 mod work_queue;
 
@@ -25,5 +26,6 @@ pub use collection_sizes::{CollectionSize, CollectionSizes};
 pub use identifiers::Identifiers;
 pub use object_size::check_size;
 pub use objects::{Objects, read_all, webhook_route};
+pub use scale_table::scale_table;
 pub use target::{HISTORY, Target, Verb};
 pub use work_queue::WorkQueue;

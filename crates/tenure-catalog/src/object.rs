@@ -7,6 +7,7 @@ use tenure_fields::{
     FieldSet,
     compact::{ManagerRecord, decode_object, encode_object},
 };
+use tenure_http::MetaVersion;
 use tenure_meta::{ApiError, Resource};
 use tenure_store::{Entry, Revision};
 use tenure_value::{
@@ -264,10 +265,10 @@ fn insert<'a>(object: &Object, added: impl Iterator<Item = (&'a str, Value)>) ->
     Object::from_sorted(fields)
 }
 
-/// Returns the metadata of an object as a `PartialObjectMetadata`.
-pub fn partial(object: &Value) -> Value {
+/// Returns the metadata of an object as a `PartialObjectMetadata` of a version.
+pub fn partial(object: &Value, version: MetaVersion) -> Value {
     Value::object([
-        ("apiVersion", Value::from("meta.k8s.io/v1")),
+        ("apiVersion", Value::from(version.api_version())),
         ("kind", Value::from("PartialObjectMetadata")),
         ("metadata", object.get("metadata").cloned().unwrap_or_else(|| Object::default().into())),
     ])

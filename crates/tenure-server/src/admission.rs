@@ -2,7 +2,7 @@
 
 use crate::authorization::Authorizer;
 use parking_lot::RwLock;
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 pub(crate) use tenure_admission::Operation;
 use tenure_admission::{
     AdmissionAttributes, AdmissionChain, AdmissionConfig, AdmissionContext, CONFIGURATIONS, Complete, GROUP,
@@ -12,12 +12,15 @@ use tenure_auth::audit::AuditContext;
 use tenure_builtin::{self, role::NAMESPACES};
 use tenure_catalog::{Objects, Target, object::key, read_all};
 use tenure_crd::rules::{Decide, Decision};
-use tenure_http::Request;
+use tenure_http::{REQUEST_TIME, Request};
 use tenure_meta::{ApiError, Resource};
 use tenure_value::Value;
 
 /// The prefix of the keys of configurations in the store.
 pub(crate) const CONFIGURATION_PREFIX: &str = "objects/admissionregistration.k8s.io/";
+
+/// The plugin that refuses new objects in namespaces that do not exist or terminate.
+pub(crate) const NAMESPACE_LIFECYCLE: &str = "NamespaceLifecycle";
 
 /// The plugins that can change or refuse a request.
 pub(crate) struct Admission {
@@ -61,6 +64,11 @@ impl Admission {
         let config = tenure_http::offload::compute(|| AdmissionConfig::compile(&objects));
         *self.config.write() = Arc::new(config);
         Ok(())
+    }
+
+    /// Whether a plugin runs, by its name.
+    pub fn runs_plugin(&self, name: &str) -> bool {
+        self.chain.runs(name)
     }
 
     /// Whether writes are charged to the quotas of their namespaces.
@@ -127,8 +135,9 @@ impl Admission {
         let is_dynamic = may_match && config.matches(&attributes);
         let is_built_in = self.chain.handles_in_namespace(&action, &AdmissionConfig::default(), has_labels);
         let decide: Arc<Decide> = Arc::new(|_| Decision::default());
-        let audit = AuditContext::default();
-        let review = Review { admission: self, target, config, attributes, decide, audit, is_dynamic };
+        let (audit, deadline) = (AuditContext::default(), Instant::now() + REQUEST_TIME);
+        let review =
+            Review { admission: self, target, config, attributes, decide, audit, deadline, is_dynamic };
         (is_dynamic || is_built_in).then(|| Box::new(review))
     }
 
@@ -156,6 +165,8 @@ pub(crate) struct Review<'a> {
     decide: Arc<Decide>,
     /// The audit event of the request.
     audit: AuditContext,
+    /// When the request must be answered.
+    deadline: Instant,
     /// Whether a webhook or a policy matches. They are shown more than built-in plugins need.
     pub is_dynamic: bool,
 }
@@ -172,6 +183,7 @@ impl Review<'_> {
         self.decide = self.admission.authorizer.decide_for(&request.user);
         self.audit = request.audit.clone();
         self.attributes.user = request.user.to_value();
+        self.deadline = request.deadline;
         if !self.is_dynamic {
             return Ok(self);
         }
@@ -179,7 +191,8 @@ impl Review<'_> {
         self.attributes.options = options;
         let is_new = self.attributes.operation == Operation::Create
             && self.attributes.subresource.is_empty()
-            && self.target.handler.resource.is_stored();
+            && self.target.handler.resource.is_stored()
+            && self.admission.runs_plugin(NAMESPACE_LIFECYCLE);
         let namespace = match is_new {
             // No webhook is called for an object whose namespace does not exist.
             true => {
@@ -205,9 +218,9 @@ impl Review<'_> {
         let mut attributes = self.attributes_of(object, warnings);
         let admitted = self.admission.chain.admit(&mut attributes, &self.context(complete)).await;
         self.audit.annotate(std::mem::take(&mut attributes.audit_annotations));
-        admitted?;
+        // A request that is refused is warned as well.
         *warnings = attributes.warnings;
-        Ok(attributes.object)
+        admitted.map(|()| attributes.object)
     }
 
     /// Runs the validating phase.
@@ -215,9 +228,8 @@ impl Review<'_> {
         let mut attributes = self.attributes_of(object, warnings);
         let valid = self.admission.chain.validate(&mut attributes, &self.context(&unchanged)).await;
         self.audit.annotate(std::mem::take(&mut attributes.audit_annotations));
-        valid?;
         *warnings = attributes.warnings;
-        Ok(())
+        valid
     }
 
     fn attributes_of(&self, object: Value, warnings: &mut Vec<String>) -> AdmissionAttributes {
@@ -234,6 +246,7 @@ impl Review<'_> {
             client: &objects.webhooks,
             complete,
             decide: &self.decide,
+            deadline: self.deadline,
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     flow_control::{FlowController, FlowHeaders},
     nonresource,
     read::Reader,
-    subresources::Subresources,
+    subresources::{Subresources, is_connection},
     write::Writer,
 };
 use bytes::Bytes;
@@ -42,8 +42,8 @@ use tenure_catalog::{
 };
 use tenure_crd::duration_nanoseconds;
 use tenure_http::{
-    Authentication, ClientCertificate, MediaTypes, MemoryBudget, Metrics, PLAIN, Query, Request, RequestPath,
-    Response, ResponseBody,
+    Authentication, ClientCertificate, MediaTypes, MemoryBudget, Metrics, PLAIN, Query, REQUEST_TIME,
+    Request, RequestPath, Response, ResponseBody, View,
     compression::{accepts_gzip, compress},
     impersonation::impersonated_user,
     listener::{BodyFault, Handler, discard_body, read_body_within},
@@ -60,8 +60,6 @@ use tokio::sync::{mpsc, oneshot};
 pub const BODY_BYTES: usize = 3 * 1024 * 1024;
 /// How long a body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
-/// How long a request other than a watch may take.
-const REQUEST_TIME: Duration = Duration::from_secs(60);
 
 /// What a server is built from besides its store.
 #[non_exhaustive]
@@ -319,7 +317,11 @@ impl Server {
             Ok(response) => response,
             Err(failure) => {
                 let accept = accept.as_ref().and_then(|value| value.to_str().ok());
-                Response::failure(&failure, seen.offer.answer(accept).unwrap_or(PLAIN))
+                // An object without an encoding that the client accepts may have an error in it.
+                let offer =
+                    if failure.reason == Reason::NotAcceptable { MediaTypes::All } else { seen.offer };
+                let format = offer.answer(accept).ok().filter(|format| format.view == View::Whole);
+                Response::failure(&failure, format.unwrap_or(PLAIN))
             }
         };
         let mut response = match seen.trail.take() {
@@ -339,6 +341,11 @@ impl Server {
         if let Some(headers) = &seen.flow {
             headers.add_to(&mut response);
         }
+        // What one user may see is not for others.
+        response
+            .headers
+            .entry(header::CACHE_CONTROL)
+            .or_insert(header::HeaderValue::from_static("no-cache, private"));
         self.count_response(if compressed { compress(response) } else { response }, &method)
     }
 
@@ -407,6 +414,7 @@ impl Server {
             headers: head.headers,
             body: Bytes::new(),
             audit: seen.trail.as_ref().map(AuditTrail::context).unwrap_or_default(),
+            deadline: Instant::now() + REQUEST_TIME,
         };
         let path = match address {
             RequestPath::Resource(path) => path,
@@ -433,12 +441,9 @@ impl Server {
             target => target?,
         };
         *seen = RequestInfo { flow: seen.flow.take(), trail: seen.trail.take(), ..RequestInfo::of(&target) };
-        if let Some(time) = request.query.given("timeout").filter(|_| target.verb != Verb::Watch)
-            && duration_nanoseconds(time).is_none()
-        {
-            return Err(ApiError::bad_request(format!(
-                "invalid timeout specified in the request URL: {time:?} is not a duration; use one such as 30s"
-            )));
+        if let Some(time) = request.query.given("timeout").filter(|_| target.verb != Verb::Watch) {
+            let asked = requested_time(time)?;
+            request.deadline = request.deadline.min(Instant::now() + asked);
         }
         let mut memory = None;
         if let Some(incoming) = incoming.take().filter(|_| takes_body) {
@@ -470,11 +475,11 @@ impl Server {
         };
         let deprecated = deprecation::warning(&target, &request.audit);
         let is_long = memory.is_some() || self.may_compute_for_long(&target).await;
-        let carrying_out = tokio::time::timeout(REQUEST_TIME, self.dispatch(target, request));
+        let deadline = tokio::time::Instant::from_std(request.deadline);
+        let carrying_out = tokio::time::timeout_at(deadline, self.dispatch(target, request));
         let carried_out = if is_long { self.offload.run(carrying_out).await } else { carrying_out.await };
         match carried_out {
-            Ok(response) => response.map(|response| {
-                let response = deprecation::add(response, deprecated);
+            Ok(response) => deprecation::add(response, deprecated).map(|response| {
                 let mut response = self.until_credential_ends(response, credential);
                 // The response takes the place of the request.
                 if let Some(mut memory) = memory {
@@ -485,7 +490,7 @@ impl Server {
             }),
             Err(_) => Err(ApiError::new(
                 Reason::Timeout,
-                "the request did not finish in time; it may still be carried out",
+                "the server was unable to return a response in the time allotted, but may still be processing the request",
             )),
         }
     }
@@ -582,6 +587,9 @@ impl Server {
     /// Carries out a request. Each verb is boxed, so that the future of a request is not as large as that of the largest verb.
     async fn dispatch(&self, target: Target, request: Request) -> Result<Response, ApiError> {
         match target.verb {
+            _ if is_connection(&target.subresource) => {
+                Box::pin(self.subresources.connect(&target, &request)).await
+            }
             Verb::Get if target.subresource.is_empty() => Box::pin(self.reader.get(&target, &request)).await,
             Verb::Get if target.subresource == HISTORY => Box::pin(self.history.get(target, &request)).await,
             Verb::Get => Box::pin(self.subresources.get(&target, &request)).await,
@@ -655,6 +663,19 @@ impl RequestInfo {
 pub(crate) fn idlers() -> (mpsc::UnboundedSender<oneshot::Sender<()>>, Mutex<Option<Idlers>>) {
     let (sender, receiver) = mpsc::unbounded_channel();
     (sender, Mutex::new(Some(receiver)))
+}
+
+/// Returns how long a client asks a request to take at most; zero means as long as the server allows.
+fn requested_time(text: &str) -> Result<Duration, ApiError> {
+    let nanoseconds = duration_nanoseconds(text).ok_or_else(|| {
+        ApiError::bad_request(format!(
+            "invalid timeout specified in the request URL: {text:?} is not a duration; use one such as 30s"
+        ))
+    })?;
+    Ok(match u64::try_from(nanoseconds).unwrap_or(0) {
+        0 => REQUEST_TIME,
+        nanoseconds => Duration::from_nanos(nanoseconds).min(REQUEST_TIME),
+    })
 }
 
 /// Returns the error of a request that does not fit into memory together with those in flight.

@@ -56,6 +56,11 @@ impl CustomKind {
         &self.history
     }
 
+    /// Whether the definition is being deleted: nothing new is created of its kind.
+    pub fn is_terminating(&self) -> bool {
+        self.object.at(["metadata", "deletionTimestamp"]).is_some()
+    }
+
     /// Returns the versions at which objects are stored, by the status of the definition.
     pub fn stored_versions(&self) -> &[Value] {
         let stored = self.object.at(["status", "storedVersions"]).and_then(Value::as_array);

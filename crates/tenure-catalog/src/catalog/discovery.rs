@@ -101,8 +101,14 @@ pub fn openapi(catalog: &Catalog, path: &str, request: &Request) -> Option<Respo
     }
 }
 
-/// Returns the document of a group and version.
+/// The document in the index that is not of a group.
+const SERVER_VERSION: &str = "version";
+
+/// Returns the document of a group and version, or of the version of the server.
 fn openapi_document(catalog: &Snapshot, name: &str) -> Option<Document> {
+    if name == SERVER_VERSION {
+        return Some(catalog.documents.get("openapi/v3/version", tenure_openapi::server_version));
+    }
     let groups = catalog.registry.groups().iter();
     let mut versions = groups.flat_map(|group| group.versions.iter().map(move |version| (group, version)));
     let (group, version) =
@@ -152,15 +158,18 @@ fn components(
 
 fn openapi_index(catalog: &Snapshot) -> Value {
     let mut paths: BTreeMap<Text, Value> = BTreeMap::new();
+    let mut list = |name: Text| {
+        let entity_tag =
+            openapi_document(catalog, &name).map(|document| document.entity_tag).unwrap_or_default();
+        let address = format!("/openapi/v3/{name}?hash={entity_tag}");
+        paths.insert(name, Value::object([("serverRelativeURL", Value::from(address))]));
+    };
     for group in catalog.registry.groups() {
         for version in group.versions.iter() {
-            let name = tenure_openapi::index_name(&group.name, version);
-            let entity_tag =
-                openapi_document(catalog, &name).map(|document| document.entity_tag).unwrap_or_default();
-            let address = format!("/openapi/v3/{name}?hash={entity_tag}");
-            paths.insert(name, Value::object([("serverRelativeURL", Value::from(address))]));
+            list(tenure_openapi::index_name(&group.name, version));
         }
     }
+    list(SERVER_VERSION.into());
     Value::object([("paths", Value::object(paths))])
 }
 

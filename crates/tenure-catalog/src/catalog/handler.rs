@@ -117,6 +117,11 @@ impl ResourceHandler {
         self.shared.kind.is_some()
     }
 
+    /// Whether the definition of a custom resource is being deleted.
+    pub fn is_terminating(&self) -> bool {
+        self.shared.kind.as_ref().is_some_and(|kind| kind.is_terminating())
+    }
+
     /// Whether a webhook converts between the versions of this resource.
     pub fn has_conversion_webhook(&self) -> bool {
         self.shared.has_conversion_webhook
@@ -289,7 +294,9 @@ impl ResourceHandler {
             }
         }
         let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
-        let (kind, version) = (text("kind"), text("apiVersion"));
+        // Clients that join an empty group and a version write `/v1`.
+        let fields_version = text("apiVersion").strip_prefix('/');
+        let (kind, version) = (text("kind"), fields_version.unwrap_or(text("apiVersion")));
         // A custom object is stored as it came and must name its kind; for a built-in kind the path is enough.
         if self.is_custom() && (kind.is_empty() || version.is_empty()) {
             let missing = if kind.is_empty() { "kind" } else { "apiVersion" };
@@ -310,7 +317,7 @@ impl ResourceHandler {
                 self.resource.kind, self.resource.kind, self.resource.api_version
             )));
         }
-        let fields = if version.is_empty() {
+        let fields = if version.is_empty() || fields_version.is_some() {
             fields.with("apiVersion", self.resource.api_version.clone())
         } else {
             fields

@@ -31,6 +31,8 @@ pub struct Catalog {
     current: RwLock<Arc<Snapshot>>,
     /// Held while definitions are read, so that an older state does not replace a newer one.
     refreshing: tokio::sync::Mutex<()>,
+    /// Notified of every snapshot.
+    changes: tokio::sync::watch::Sender<()>,
     behavior: tenure_crd::Behavior,
 }
 
@@ -41,7 +43,13 @@ impl Catalog {
         behavior: tenure_crd::Behavior,
     ) -> Result<Arc<Catalog>, ApiError> {
         let current = RwLock::new(Arc::new(Snapshot::builtin(behavior)));
-        let catalog = Arc::new(Catalog { store, current, refreshing: Default::default(), behavior });
+        let catalog = Arc::new(Catalog {
+            store,
+            current,
+            refreshing: Default::default(),
+            changes: tokio::sync::watch::Sender::new(()),
+            behavior,
+        });
         catalog.refresh().await?;
         Ok(catalog)
     }
@@ -119,7 +127,24 @@ impl Catalog {
         }
         let snapshot = Arc::new(Snapshot::new(kinds, definitions, Some(&former), self.behavior));
         *self.current.write() = snapshot;
+        self.changes.send_replace(());
         Ok(())
+    }
+
+    /// Completes when a custom resource is no longer served as a handler serves it: its definition has changed or is gone.
+    pub async fn redefined(&self, handler: &ResourceHandler) {
+        let mut changes = self.changes.subscribe();
+        let resource = &handler.resource;
+        loop {
+            let current = self.snapshot().find(&resource.group, &resource.version, &resource.name);
+            if current.is_none_or(|current| current.generation() != handler.generation()) {
+                return;
+            }
+            // The sender lives as long as the catalog.
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
     }
 
     /// Returns the names that the other definitions of a group use.

@@ -7,9 +7,10 @@ use super::{
 };
 use crate::write::Writer;
 use std::sync::Arc;
+use tenure_builtin::role::DEFINITIONS;
 use tenure_catalog::{
     Target,
-    object::{metadata, with_metadata},
+    object::{meta_text, metadata, with_metadata},
 };
 use tenure_crd::CLEANUP_FINALIZER;
 use tenure_meta::ApiError;
@@ -45,5 +46,38 @@ pub(super) async fn remove(writer: &Arc<Writer>, name: &str) -> Result<Outcome, 
     };
     let outcome = replace(writer, &target, &live, with_metadata(&live.object, fields)).await?;
     writer.objects.catalog.refresh().await?;
+    accept_names_again(writer, &text(&["spec", "group"])).await?;
     Ok(outcome)
+}
+
+/// Accepts the names of the definitions of a group that were in use by another definition and are free now.
+async fn accept_names_again(writer: &Arc<Writer>, group: &str) -> Result<(), ApiError> {
+    let (definitions_group, version, name) = DEFINITIONS;
+    let definitions = writer.objects.catalog.resource(definitions_group, version, name)?;
+    for live in writer.objects.read_all(&definitions.resource, "").await? {
+        let of = live.object.at(["spec", "group"]).and_then(Value::as_str);
+        if of != Some(group) || !has_conflict(&live.object) {
+            continue;
+        }
+        let name = meta_text(&live.object, "name");
+        let in_use = writer.objects.catalog.names_in_use(group, name).await?;
+        let accepted = tenure_crd::accept(&live.object, &in_use, writer.objects.clock.now());
+        let Some(target) = Target::of_key(&writer.objects.catalog, &format!("{PREFIX}{name}")) else {
+            continue;
+        };
+        if accepted != live.object {
+            replace(writer, &target, &live, accepted).await?;
+            writer.objects.catalog.refresh().await?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a name of a definition was in use when it was last checked.
+fn has_conflict(definition: &Value) -> bool {
+    let conditions = definition.at(["status", "conditions"]).and_then(Value::as_array);
+    conditions.map(|items| items.items()).unwrap_or_default().iter().any(|of| {
+        let says = |field: &str, value: &str| of.get(field).and_then(Value::as_str) == Some(value);
+        says("type", "NamesAccepted") && says("status", "False")
+    })
 }

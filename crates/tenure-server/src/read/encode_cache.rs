@@ -73,7 +73,10 @@ impl Form {
         let managers = (!self.format.without_managers).then_some(&stored.managers);
         let in_tree = managers.filter(|_| self.format.encoding != Encoding::Protobuf);
         let object = shown(&stored.object, in_tree, Some(stored.revision));
-        let object = if self.format.view == View::Whole { object } else { partial(&object) };
+        let object = match self.format.view {
+            View::Whole => object,
+            _ => partial(&object, self.format.meta_version),
+        };
         let bytes = match (self.format.encoding, self.standing) {
             // A copy without spare capacity, since it is kept.
             (Encoding::Protobuf, Standing::Alone) => tenure_protobuf::encode_with_managers(&object, managers)

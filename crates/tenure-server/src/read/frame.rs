@@ -33,7 +33,10 @@ impl Event {
 pub(super) fn object_frame(stored: &Stored, revision: Revision, format: Format, event: Event) -> Bytes {
     let managers = (!format.without_managers).then_some(&stored.managers);
     let object = shown(&stored.object, managers, Some(revision));
-    let object = if format.view == View::Whole { object } else { partial(&object) };
+    let object = match format.view {
+        View::Whole => object,
+        _ => partial(&object, format.meta_version),
+    };
     frame(event, &object, format.encoding)
 }
 

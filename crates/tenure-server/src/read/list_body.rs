@@ -47,12 +47,14 @@ pub(crate) fn list_of(
     metadata: &ListMetadata,
 ) -> Result<Response, ApiError> {
     let (api_version, kind, metadata) = match format.view {
-        View::Whole => (
-            handler.resource.api_version.clone(),
-            format!("{}List", handler.resource.kind).into(),
-            metadata.of(handler),
+        View::Whole => {
+            (handler.resource.api_version.clone(), handler.resource.list_kind.clone(), metadata.of(handler))
+        }
+        _ => (
+            Text::new_static(format.meta_version.api_version()),
+            Text::new_static("PartialObjectMetadataList"),
+            metadata.value(),
         ),
-        _ => (Text::new("meta.k8s.io/v1"), Text::new("PartialObjectMetadataList"), metadata.value()),
     };
     let media_type = format.encoding.media_type();
     if format.encoding == Encoding::Protobuf {

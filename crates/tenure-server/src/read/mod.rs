@@ -62,6 +62,10 @@ impl Reader {
 
     /// Returns one object.
     pub async fn get(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
+        if request.query.flag("export") {
+            let why = "the export parameter, deprecated since v1.14, is no longer supported";
+            return Err(ApiError::bad_request(why));
+        }
         let format = request.format(target.offer())?;
         let Some(form) = Form::of(&target.handler, format, Standing::Alone) else {
             let stored = match self.may_be_known(request).await? {

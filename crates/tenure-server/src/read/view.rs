@@ -7,7 +7,7 @@ use tenure_catalog::{
     object::{Document, ShowManagers, Stored, partial, shown},
 };
 use tenure_fields::FieldSet;
-use tenure_http::{Encoding, Format, Request, Response, View};
+use tenure_http::{Encoding, Format, MetaVersion, Request, Response, View};
 use tenure_meta::{ApiError, Reason};
 use tenure_value::Value;
 
@@ -46,7 +46,7 @@ impl Reader {
         let object = stored_view(stored, format);
         let document = match format.view {
             View::Whole => object,
-            View::PartialObjectMetadata => partial(&object),
+            View::PartialObjectMetadata => partial(&object, format.meta_version),
             View::PartialObjectMetadataList => {
                 return Err(not_acceptable(
                     "you requested PartialObjectMetadataList, but the requested object is not a list",
@@ -54,7 +54,7 @@ impl Reader {
             }
             View::Table => {
                 let metadata = ListMetadata { revision: stored.revision, ..ListMetadata::default() };
-                self.table(target, request, std::slice::from_ref(&object), &metadata)?
+                self.table(target, request, format, std::slice::from_ref(&object), &metadata)?
             }
         };
         Ok(Response::document(code, &document, format))
@@ -74,16 +74,13 @@ impl Reader {
         let document = match format.view {
             View::Whole => {
                 let items = objects.into_iter().map(|object| target.handler.list_item(object));
-                list(
-                    &resource.api_version,
-                    &format!("{}List", resource.kind),
-                    items,
-                    metadata.of(&target.handler),
-                )
+                list(&resource.api_version, &resource.list_kind, items, metadata.of(&target.handler))
             }
             View::PartialObjectMetadataList => {
-                let items = objects.iter().map(partial);
-                let shown = list("meta.k8s.io/v1", "PartialObjectMetadataList", items, metadata.value());
+                let version = format.meta_version;
+                let items = objects.iter().map(|object| partial(object, version));
+                let kind = "PartialObjectMetadataList";
+                let shown = list(version.api_version(), kind, items, metadata.value());
                 match (objects.is_empty(), shown) {
                     // A list of metadata without items has none at all, as in Kubernetes.
                     (true, Value::Object(fields)) => fields.with("items", Value::Null).into(),
@@ -95,7 +92,7 @@ impl Reader {
                     "you requested PartialObjectMetadata, but the requested object is a list",
                 ));
             }
-            View::Table => self.table(target, request, &objects, metadata)?,
+            View::Table => self.table(target, request, format, &objects, metadata)?,
         };
         Ok(Response::document(StatusCode::OK, &document, format))
     }
@@ -104,33 +101,37 @@ impl Reader {
         &self,
         target: &Target,
         request: &Request,
+        format: Format,
         objects: &[Value],
         metadata: &ListMetadata,
     ) -> Result<Value, ApiError> {
         let include = request.query.get("includeObject").map_or("", |value| value.as_str());
-        let object_of: fn(&Value) -> Value = match include {
+        let object_of: fn(&Value, MetaVersion) -> Value = match include {
             "" | "Metadata" => partial,
-            "Object" => Value::clone,
-            "None" => |_| Value::Null,
-            other => {
-                return Err(ApiError::bad_request(format!(
-                    "Unable to convert to Table as requested: includeObject: Invalid value: {other:?}: must be 'Metadata', 'Object', 'None', or empty"
-                )));
-            }
+            "Object" => |object, _| object.clone(),
+            "None" => |_, _| Value::Null,
+            other => return Err(unknown_row_object(other)),
         };
         let now = self.objects.clock.now();
         let rows = objects.iter().map(|object| {
             let cells = Value::array(target.handler.strategy().table_cells(object, now));
-            Value::object([("cells", cells), ("object", object_of(object))])
+            Value::object([("cells", cells), ("object", object_of(object, format.meta_version))])
         });
         Ok(Value::object([
             ("kind", Value::from("Table")),
-            ("apiVersion", Value::from("meta.k8s.io/v1")),
+            ("apiVersion", Value::from(format.meta_version.api_version())),
             ("metadata", metadata.value()),
             ("columnDefinitions", target.handler.strategy().table_columns()),
             ("rows", Value::array(rows)),
         ]))
     }
+}
+
+/// Returns the error of a table whose rows shall contain something unknown.
+pub(super) fn unknown_row_object(given: &str) -> ApiError {
+    ApiError::bad_request(format!(
+        "Unable to convert to Table as requested: includeObject: Invalid value: {given:?}: must be 'Metadata', 'Object', 'None', or empty"
+    ))
 }
 
 fn stored_view(stored: &Stored, format: Format) -> Value {

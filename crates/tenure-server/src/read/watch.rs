@@ -8,10 +8,12 @@ use super::{
     frame::{Event, frame, object_frame},
     scan::parse_version,
     selection::Selection,
+    view::unknown_row_object,
 };
 use bytes::{Bytes, BytesMut};
 use hyper::header::{self, HeaderValue};
 use std::{
+    pin::Pin,
     sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
@@ -61,7 +63,7 @@ impl Reader {
     pub async fn watch(self: &Arc<Self>, target: Target, request: Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer().with_streams())?;
         if format.encoding == Encoding::Yaml {
-            let message = "only the following media types are accepted: application/json;stream=watch, application/json";
+            let message = "only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
             return Err(ApiError::new(Reason::NotAcceptable, message));
         }
         let selection = Selection::of(&target, &request)?;
@@ -75,6 +77,8 @@ impl Reader {
         let row_object = match request.query.get("includeObject").map_or("", |value| value.as_str()) {
             "Object" => RowObject::Whole,
             "None" => RowObject::None,
+            "" | "Metadata" => RowObject::Metadata,
+            other if format.view == View::Table => return Err(unknown_row_object(other)),
             _ => RowObject::Metadata,
         };
         let watcher = Watcher {
@@ -239,7 +243,13 @@ impl Watcher {
             // The sender lives as long as the server.
             let _ = stop.wait_for(|stop| *stop).await;
         };
-        tokio::pin!(alarm, stopped);
+        // Objects of a kind that is defined anew are read differently: the client starts again.
+        let (catalog, handler) = (self.reader.objects.catalog.clone(), self.target.handler.clone());
+        let redefined: Pin<Box<dyn Future<Output = ()> + Send>> = match handler.is_custom() {
+            true => Box::pin(async move { catalog.redefined(&handler).await }),
+            false => Box::pin(std::future::pending()),
+        };
+        tokio::pin!(alarm, stopped, redefined);
         loop {
             // In this order, so that a busy watch ends in time.
             tokio::select! {
@@ -262,6 +272,7 @@ impl Watcher {
                     alarm.as_mut().reset(schedule.next());
                 }
                 () = &mut stopped => return Ok(()),
+                () = &mut redefined => return Ok(()),
                 signal = watch.next() => {
                     // A watcher that is behind gets everything that is ready at once.
                     let (mut batch, mut next) = (Batch::default(), Some(signal));
@@ -422,7 +433,7 @@ impl Watcher {
         let object_of = match self.row_object {
             RowObject::Whole => object.clone(),
             RowObject::None => Value::Null,
-            RowObject::Metadata => partial(object),
+            RowObject::Metadata => partial(object, self.format.meta_version),
         };
         let row = Value::object([
             ("cells", Value::array(self.target.handler.strategy().table_cells(object, now))),
@@ -430,7 +441,7 @@ impl Watcher {
         ]);
         Value::object([
             ("kind", Value::from("Table")),
-            ("apiVersion", Value::from("meta.k8s.io/v1")),
+            ("apiVersion", Value::from(self.format.meta_version.api_version())),
             ("metadata", Value::object([("resourceVersion", Value::from(revision.to_string()))])),
             ("columnDefinitions", columns),
             ("rows", Value::array([row])),
@@ -452,7 +463,9 @@ impl Watcher {
         ]);
         let mark = match self.format.view {
             View::Whole => mark,
-            View::PartialObjectMetadata | View::PartialObjectMetadataList => partial(&mark),
+            View::PartialObjectMetadata | View::PartialObjectMetadataList => {
+                partial(&mark, self.format.meta_version)
+            }
             View::Table => self.table(&mark, revision),
         };
         let mark = frame(Event::Bookmark, &mark, self.format.encoding);

@@ -2,15 +2,15 @@
 //! again.
 
 use super::Subresources;
-use crate::write::DeleteOptions;
+use crate::write::{Change, DeleteOptions, Next, TextErrors, WriteRequest};
 use hyper::{HeaderMap, Method};
-use tenure_builtin::role::POD_DISRUPTION_BUDGETS;
+use tenure_builtin::{disrupted, role::POD_DISRUPTION_BUDGETS};
 use tenure_catalog::{
-    Target,
+    Endpoint, Target,
     history::HistoryVerb,
-    object::{encode, key, meta_text, seconds},
+    object::{Stored, encode, key, meta_text, seconds},
 };
-use tenure_http::Request;
+use tenure_http::{Request, WriteOptions};
 use tenure_meta::{ApiError, Cause, LabelSelector, Reason, selector_text};
 use tenure_store::{Error, Expected, Transaction};
 use tenure_value::{Object, Value, json};
@@ -29,6 +29,17 @@ enum Verdict {
     Spent(Object),
     /// The pod may not be evicted: why, and when to retry, if that is known.
     Refused(String, Option<u32>),
+}
+
+/// Marks a pod as the target of a disruption.
+struct Disrupt;
+
+impl Change for Disrupt {
+    fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
+        let live = live.ok_or_else(|| write.target.not_found())?;
+        let disrupted = disrupted(&live.object, write.now);
+        write.decode(&disrupted, Some(live), &TextErrors::default()).map(Next::Unowned)
+    }
 }
 
 impl Subresources {
@@ -52,8 +63,18 @@ impl Subresources {
             headers: HeaderMap::new(),
             body: options.map(json::to_vec).unwrap_or_default().into(),
             audit: request.audit.clone(),
+            deadline: request.deadline,
         };
-        let options = DeleteOptions::of(&request, &self.writer.behavior)?.skip_admission();
+        let mut options = DeleteOptions::of(&request, &self.writer.behavior)?.skip_admission();
+        if !options.dry_run {
+            let live = self.writer.objects.read(&pod).await?.ok_or_else(|| pod.not_found())?;
+            options.check(&pod, &live)?;
+            let write = WriteRequest::new(&self.writer, &pod, &request, WriteOptions::of_server());
+            let write = write.at(Endpoint::Status).skip_admission();
+            self.writer.write(&write, &Disrupt).await?;
+            // The precondition held before the condition was set.
+            options = options.at_any_version();
+        }
         self.writer.delete_object(&pod, &request, &options, &mut Vec::new()).await.map(|_| ())
     }
 

@@ -1,10 +1,12 @@
-//! What is posted and not stored: reviews, and the subresources that act on an object. Those that only a machine with containers
-//! could serve are refused.
+//! What is posted and not stored: reviews, and the subresources that act on an object or connect to its node.
 
 mod binding;
+mod connect;
 mod eviction;
 mod reviews;
 mod token;
+
+pub(crate) use connect::is_connection;
 
 use crate::{
     authenticator::Authenticator,
@@ -17,7 +19,7 @@ use tenure_catalog::{
     object::{Stored, meta_text},
 };
 use tenure_http::{Encoding, Format, Request, Response, WriteOptions};
-use tenure_meta::{ApiError, Reason};
+use tenure_meta::ApiError;
 use tenure_value::Value;
 
 /// Carries out what is posted.
@@ -35,7 +37,10 @@ impl Subresources {
     pub async fn get(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer())?;
         match target.subresource.as_str() {
-            "scale" => scale_response(target, &self.live(target).await?, format),
+            "scale" => {
+                let now = self.writer.objects.clock.now();
+                scale_response(target, &self.live(target).await?, format, now)
+            }
             "log" => log(&self.live(target).await?, request),
             // The others show the whole object.
             _ => self.writer.reader.get(target, request).await,
@@ -75,17 +80,23 @@ impl Subresources {
         encoding: Encoding,
         format: Format,
     ) -> Result<Response, ApiError> {
-        let kind = match target.subresource.as_str() {
-            "binding" => "Binding",
-            "eviction" => "Eviction",
-            "token" => "TokenRequest",
-            "log" | "exec" | "attach" | "portforward" | "proxy" => return Err(needs_containers(target)),
+        let (kind, versions): (&str, &[&str]) = match target.subresource.as_str() {
+            "binding" => ("Binding", &["v1"]),
+            "eviction" => ("Eviction", &["policy/v1", "policy/v1beta1"]),
+            "token" => ("TokenRequest", &["authentication.k8s.io/v1"]),
             _ => return Err(ApiError::method_not_allowed()),
         };
         let posted = body::read(&request.body, encoding, kind)?.value;
         let given = posted.get("kind").and_then(Value::as_str).unwrap_or(kind);
         if given != kind {
             return Err(ApiError::bad_request(format!("{given} cannot be handled as a {kind}")));
+        }
+        let version = posted.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        if !version.is_empty() && !versions.contains(&version) {
+            return Err(ApiError::bad_request(format!(
+                "no kind {kind:?} is registered for version {version:?}; use {}",
+                versions[0]
+            )));
         }
         let admitted = Box::pin(self.writer.admit_posted(target, request, &options, posted));
         let (posted, warnings) = admitted.await?;
@@ -121,14 +132,6 @@ fn log(stored: &Stored, request: &Request) -> Result<Response, ApiError> {
         }
     }
     Ok(Response::text(StatusCode::NO_CONTENT, ""))
-}
-
-/// Returns the error for a subresource that only a machine with containers could serve.
-fn needs_containers(target: &Target) -> ApiError {
-    ApiError::new(
-        Reason::BadRequest,
-        format!("pod {} does not have a host assigned; this control plane runs no containers", target.name),
-    )
 }
 
 /// Returns the response to a request that was carried out.

@@ -4,10 +4,12 @@ use super::{
     Writer,
     delete_options::DeleteOptions,
     identity::{keep_identity, keep_new_identity},
+    metadata_checks,
     request::{Admitted, WriteRequest},
     scale_document::{scale_document, with_replicas},
 };
 use crate::admission::{Operation, Review, unchanged};
+use parking_lot::Mutex;
 use tenure_admission::webhook_error;
 use tenure_apply::Managers;
 use tenure_catalog::{
@@ -15,7 +17,7 @@ use tenure_catalog::{
     object::{Stored, bare},
 };
 use tenure_http::{FieldValidation, Request, WriteOptions};
-use tenure_meta::ApiError;
+use tenure_meta::{ApiError, object_meta::one_reference_per_owner_after_admission};
 use tenure_store::Revision;
 use tenure_value::Value;
 
@@ -81,8 +83,12 @@ impl WriteReview<'_> {
             return with_replicas(write.target, &object, &scale);
         }
         // A changed object is decoded again before the next plugin sees it.
+        let found = Mutex::new(Vec::new());
         let complete = |changed: &Value| {
-            let body = write.without_foreign_namespace(&bare(changed));
+            let (body, duplicates) =
+                one_reference_per_owner_after_admission(write.without_foreign_namespace(&bare(changed)));
+            found.lock().extend(duplicates);
+            found.lock().extend(managed_fields_warning(changed, &reviewed));
             let decoded = write.target.handler.decode(&body, live.map(|live| &live.object), write.now);
             let decoded = decoded
                 .map_err(|error| webhook_error(format!("admission returned an invalid object: {error}")))?;
@@ -92,7 +98,9 @@ impl WriteReview<'_> {
             };
             Ok(shown(write, true, &object, managers, revision))
         };
-        review.admit(reviewed, &complete, warnings).await.map(|object| bare(&object))
+        let admitted = review.admit(reviewed.clone(), &complete, warnings).await.map(|object| bare(&object));
+        warnings.extend(found.into_inner());
+        admitted
     }
 
     /// Runs the validating phase.
@@ -123,9 +131,14 @@ impl Writer {
         let options = review_options(Operation::Create, options);
         let review = review.with_request(request, options, Value::Null).await?;
         let mut warnings = Vec::new();
-        let posted = review.admit(posted, &unchanged, &mut warnings).await?;
-        review.validate(posted.clone(), &mut warnings).await?;
-        Ok((posted, warnings))
+        let admitted = match review.admit(posted, &unchanged, &mut warnings).await {
+            Ok(posted) => review.validate(posted.clone(), &mut warnings).await.map(|()| posted),
+            Err(error) => Err(error),
+        };
+        match admitted {
+            Ok(posted) => Ok((posted, warnings)),
+            Err(error) => Err(error.with_warnings(warnings)),
+        }
     }
 
     /// Admits the deletion of an object.
@@ -137,7 +150,9 @@ impl Writer {
         live: &Stored,
         warnings: &mut Vec<String>,
     ) -> Result<(), ApiError> {
-        let review = self.admission.review(target, Operation::Delete, &target.name, options.dry_run);
+        // The deletion of a collection is not that of a named object.
+        let name = if target.verb == Verb::DeleteCollection { "" } else { target.name.as_str() };
+        let review = self.admission.review(target, Operation::Delete, name, options.dry_run);
         let Some(review) = review else { return Ok(()) };
         let review = review.with_request(request, options.to_value(), live.shown()).await?;
         review.admit(Value::Null, &unchanged, warnings).await?;
@@ -161,6 +176,21 @@ fn shown(
         Endpoint::Scale => scale_document(write.target, &stored),
         _ => stored.shown(),
     }
+}
+
+/// Returns a warning if admission has made the managed fields of an object unreadable. The server keeps those from before.
+fn managed_fields_warning(changed: &Value, before: &Value) -> Option<String> {
+    let entries = |of: &Value| of.at(["metadata", "managedFields"]).cloned();
+    if entries(changed) == entries(before) {
+        return None;
+    }
+    let why = match metadata_checks::check(changed) {
+        Err(error) => error.to_string(),
+        Ok(()) => Managers::from_value(entries(changed).as_ref()?).err()?.to_string(),
+    };
+    Some(format!(
+        ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests: {why}"
+    ))
 }
 
 /// Returns the options of a write as a review contains them.

@@ -1,10 +1,11 @@
 //! What the strategy of a kind takes from outside the object: the time, allocations and the requester.
 
-use super::{allocate::Allocator, request::WriteRequest};
+use super::{Writer, allocate::Allocator, request::WriteRequest};
+use crate::admission::Admission;
 use std::sync::Arc;
 use tenure_auth::UserInfo;
-use tenure_builtin::{allocate::AddressRange, role::Role};
-use tenure_catalog::{Objects, object::meta_text};
+use tenure_builtin::role::Role;
+use tenure_catalog::object::meta_text;
 use tenure_meta::{ApiError, CreateContext, Timestamp};
 use tenure_value::{Text, Value};
 
@@ -14,22 +15,22 @@ pub(super) struct ServerContext {
     uid: Text,
     user: Arc<UserInfo>,
     allocator: Option<Allocator>,
+    admission: Arc<Admission>,
 }
 
 impl ServerContext {
     /// Collects what the strategy of the kind may ask for.
     pub async fn new(
-        objects: &Objects,
-        service_addresses: AddressRange,
+        writer: &Writer,
         write: &WriteRequest<'_>,
         object: &Value,
     ) -> Result<ServerContext, ApiError> {
         let allocator = match write.target.handler.role {
-            Role::Service => Some(Allocator::open(objects, service_addresses).await?),
+            Role::Service => Some(Allocator::open(&writer.objects, writer.service_addresses).await?),
             _ => None,
         };
         let (uid, user) = (meta_text(object, "uid").into(), write.request.user.clone());
-        Ok(ServerContext { now: write.now, uid, user, allocator })
+        Ok(ServerContext { now: write.now, uid, user, allocator, admission: writer.admission.clone() })
     }
 }
 
@@ -57,5 +58,9 @@ impl CreateContext for ServerContext {
 
     fn requester(&self) -> (Text, Text, Vec<Text>) {
         (self.user.name.clone(), self.user.uid.clone(), self.user.groups.clone())
+    }
+
+    fn runs_plugin(&self, name: &str) -> bool {
+        self.admission.runs_plugin(name)
     }
 }

@@ -38,7 +38,10 @@ impl Writer {
         let format = request.format(target.offer())?;
         let options = DeleteOptions::of(request, &self.behavior)?;
         let mut warnings = Vec::new();
-        let deleted = self.delete_object(target, request, &options, &mut warnings).await?;
+        let deleted = match self.delete_object(target, request, &options, &mut warnings).await {
+            Ok(deleted) => deleted,
+            Err(failure) => return Err(failure.with_warnings(warnings)),
+        };
         let answer = match deleted {
             Deleted::Removed(stored) if !target.handler.resource.strategy.delete_returns_object => {
                 Ok(success(target, &stored, format))
@@ -69,10 +72,9 @@ impl Writer {
                 subresource: Text::default(),
             };
             match self.delete_object(&of, request, &options, &mut warnings).await {
+                Ok(_) => {}
                 Err(failure) if failure.code() == 404 => {}
-                other => {
-                    other?;
-                }
+                Err(failure) => return Err(failure.with_warnings(warnings)),
             }
         }
         let mut answer = self.reader.show_list(target, request, format, &items, &metadata)?;

@@ -83,6 +83,11 @@ impl DeleteOptions {
         DeleteOptions { uid: Some(uid.into()), version: Some(version.into()), ..self }
     }
 
+    /// Drops the precondition on the version, which the request that this is a part of has changed.
+    pub fn at_any_version(self) -> DeleteOptions {
+        DeleteOptions { version: None, ..self }
+    }
+
     /// Reads the options from the query and the body.
     pub fn of(request: &Request, behavior: &Behavior) -> Result<DeleteOptions, ApiError> {
         const NAME: &str = "DeleteOptions";
@@ -146,7 +151,7 @@ impl DeleteOptions {
     }
 
     /// Checks the preconditions.
-    pub(super) fn check(&self, target: &Target, live: &Stored) -> Result<(), ApiError> {
+    pub(crate) fn check(&self, target: &Target, live: &Stored) -> Result<(), ApiError> {
         let resource = &target.handler.resource;
         let (uid, version) = (meta_text(&live.object, "uid"), live.revision.to_string());
         let fault =

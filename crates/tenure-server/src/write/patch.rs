@@ -33,6 +33,14 @@ const PATCHES: [(&str, PatchKind); 4] = [
     ("application/apply-patch+yaml", PatchKind::Apply),
 ];
 
+/// The beginnings of the warnings about duplicate owner references.
+const DUPLICATE_OWNERS: &str = ".metadata.ownerReferences contains duplicate entries;";
+const DUPLICATE_OWNERS_AFTER_ADMISSION: &str =
+    ".metadata.ownerReferences contains duplicate entries after mutating admission happens;";
+
+/// How many characters of the result of a patch an error shows.
+const SHOWN: usize = 1024;
+
 /// A patch of the live object.
 struct Patch<'a> {
     kind: PatchKind,
@@ -53,7 +61,15 @@ impl Change for Patch<'_> {
         };
         check_name(target, &object)?;
         check_namespace(target, &object)?;
-        write.decode(&object, Some(live), &self.errors).map(Next::Whole)
+        let decoded = write.decode(&object, Some(live), &self.errors);
+        let mut body = decoded.map_err(|error| undecodable(error, &object))?;
+        // The result of a patch is checked for duplicate owners together with what admission made of it.
+        for warning in &mut body.warnings {
+            if warning.starts_with(DUPLICATE_OWNERS) {
+                *warning = warning.replacen(DUPLICATE_OWNERS, DUPLICATE_OWNERS_AFTER_ADMISSION, 1);
+            }
+        }
+        Ok(Next::Whole(body))
     }
 }
 
@@ -70,7 +86,11 @@ impl Writer {
             Err(_) if self.objects.read(target).await?.is_none() => return Err(target.not_found()),
             parsed => parsed?,
         };
-        let errors = TextErrors { duplicates: parsed.duplicates, ..TextErrors::default() };
+        let duplicates = match kind {
+            PatchKind::Json => operation_errors(&parsed, options.validation),
+            _ => parsed.duplicates,
+        };
+        let errors = TextErrors { duplicates, ..TextErrors::default() };
         let write = WriteRequest::new(self, target, request, options);
         self.write(&write, &Patch { kind, patch: &parsed.value, errors }).await
     }
@@ -90,6 +110,27 @@ impl Writer {
             ApiError::new(Reason::UnsupportedMediaType, format!("{message}: {}", known.join(", ")))
         })
     }
+}
+
+/// Returns the unknown and duplicate members of the operations of a JSON patch, in the order of the operations.
+fn operation_errors(parsed: &body::Parsed, validation: FieldValidation) -> Vec<String> {
+    const MEMBERS: [&str; 4] = ["from", "op", "path", "value"];
+    if validation == FieldValidation::Ignore {
+        return Vec::new();
+    }
+    let operations = parsed.value.as_array().map(|items| items.items()).unwrap_or_default();
+    let mut errors: Vec<(usize, String)> = Vec::new();
+    for (at, operation) in operations.iter().enumerate() {
+        let members = operation.as_object().into_iter().flat_map(|fields| fields.iter());
+        let unknown = members.map(|(name, _)| name).filter(|name| !MEMBERS.contains(&name.as_str()));
+        errors.extend(unknown.map(|name| (at, format!("json patch unknown field \"[{at}].{name}\""))));
+    }
+    errors.extend(parsed.duplicates.iter().map(|duplicate| {
+        let index = duplicate.split_once('[').and_then(|(_, rest)| rest.split_once(']')?.0.parse().ok());
+        (index.unwrap_or(0), format!("json patch {duplicate}"))
+    }));
+    errors.sort_by_key(|(at, _)| *at);
+    errors.into_iter().map(|(_, error)| error).collect()
 }
 
 /// Refuses to patch a ControllerRevision whose `data` is an object, where Kubernetes does: it compares the bytes of `data` as a
@@ -168,11 +209,25 @@ pub(super) fn patched(
     result.map_err(|error| patch_failure(target, &error, kind))
 }
 
+/// Returns the error of a patch whose result is not an object of its kind: the patch is understood, and wrong.
+fn undecodable(error: ApiError, patched: &Value) -> ApiError {
+    if error.reason != Reason::BadRequest || error.message.contains("strict decoding error") {
+        return error;
+    }
+    let shown: String = patched.to_string().chars().take(SHOWN).collect();
+    let cause = FieldError::invalid("patch", &Value::from(shown), error.message.clone()).cause();
+    ApiError::invalid("", "", "", vec![cause])
+}
+
 /// Returns the error of a patch as an API error.
 fn patch_failure(target: &Target, error: &PatchError, kind: PatchKind) -> ApiError {
     let resource = &target.handler.resource;
     match error.class() {
         ErrorClass::BadPatch => ApiError::bad_request(error.to_string()),
+        ErrorClass::TooLarge if error.to_string().starts_with("operations in a JSON patch") => {
+            let message = format!("The allowed maximum operations in a JSON patch is exceeded: {error}");
+            ApiError::new(Reason::RequestEntityTooLarge, message)
+        }
         ErrorClass::TooLarge => ApiError::new(Reason::RequestEntityTooLarge, error.to_string()),
         // The wording of Kubernetes, and then what is wrong.
         _ if kind == PatchKind::Json => ApiError::new(

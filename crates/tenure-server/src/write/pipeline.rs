@@ -11,11 +11,13 @@ use super::{
     commit::{Outcome, Written},
     create_context::ServerContext,
     duplicate_key_conflicts,
+    finalization::finalizers,
     identity::{identify, keep_identity, without_deletion_marks},
     ownership::{UNWRITTEN, as_live},
     request::{Body, Change, Next, WriteRequest},
     retry::{ATTEMPTS, MODIFIED, pause},
 };
+use crate::admission::NAMESPACE_LIFECYCLE;
 use std::sync::atomic::Ordering::Relaxed;
 use tenure_apply::{ApplyError, Identity, Live, Managers, Operation, Presence, Requested, Settled, State};
 use tenure_builtin::role::Role;
@@ -23,7 +25,8 @@ use tenure_catalog::{
     Endpoint, Verb, check_size,
     object::{Stored, meta_text, metadata, with_metadata},
 };
-use tenure_meta::{ApiError, Cause};
+use tenure_crd::CLEANUP_FINALIZER;
+use tenure_meta::{ApiError, Cause, Reason};
 use tenure_store::Revision;
 use tenure_value::Value;
 
@@ -76,6 +79,18 @@ impl Writer {
         live: Option<&Stored>,
     ) -> Result<Option<Written>, ApiError> {
         let mut warnings = Vec::new();
+        let outcome = self.attempt_phases(write, change, live, &mut warnings).await;
+        // What a client was warned of before the write failed may explain the failure.
+        outcome.map_err(|error| error.with_warnings(warnings))
+    }
+
+    async fn attempt_phases(
+        &self,
+        write: &WriteRequest<'_>,
+        change: &dyn Change,
+        live: Option<&Stored>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<Written>, ApiError> {
         // Build the next object from the live one, and decide who owns its fields.
         let next = self.with_conversions(write, || change.next(write, live)).await?;
         let is_apply = matches!(next, Next::Applied(_));
@@ -85,7 +100,7 @@ impl Writer {
             write.request.audit.set_request_object(&body.object, &body.version);
         }
         let state = match next {
-            Next::Whole(body) => self.own(write, live, body, &mut warnings).await?,
+            Next::Whole(body) => self.own(write, live, body, warnings).await?,
             Next::Unowned(body) => State {
                 object: live.map_or(body.object.clone(), |live| keep_identity(live, body.object)),
                 managers: live.map(|live| live.managers.clone()).unwrap_or_default(),
@@ -96,11 +111,11 @@ impl Writer {
             && let Some(live) = live.filter(|live| self.is_final_noop(write, live, &state))
             && self.is_stored_as(write, live, None).await?
         {
-            return Ok(Some(self.unchanged(write, live, warnings)));
+            return Ok(Some(self.unchanged(write, live, std::mem::take(warnings))));
         }
         // Set defaults, and the metadata that only the server sets.
         let State { object, managers } = match is_apply {
-            true => write.default_applied(state, live, &mut warnings)?,
+            true => write.default_applied(state, live, warnings)?,
             false => state,
         };
         let (object, name) = match live {
@@ -109,21 +124,27 @@ impl Writer {
             None => identify(write, &self.objects.identifiers, object),
         };
         self.check_manager_count(write, &managers, live)?;
+        if live.is_none() && write.target.handler.is_terminating() {
+            let why = "create not allowed while custom resource definition is terminating";
+            return Err(ApiError::new(Reason::MethodNotAllowed, why));
+        }
         // A new object needs a namespace.
         let namespace = match live {
-            Some(_) => None,
-            None => self.objects.namespace_of_new(write.target, &name).await?,
+            None if self.admission.runs_plugin(NAMESPACE_LIFECYCLE) => {
+                self.objects.namespace_of_new(write.target, &name).await?
+            }
+            _ => None,
         };
         // Mutating admission.
         let review = admission::review(self, write, live, &name).await?;
         let object = match &review {
-            Some(review) => Box::pin(review.mutate(object, &managers, live, &mut warnings)).await?,
+            Some(review) => Box::pin(review.mutate(object, &managers, live, warnings)).await?,
             None => object,
         };
         // Prepare by the strategy of the kind, and validate.
         let admitted = object;
         let object = self.prepare(write, live, &admitted).await?;
-        let object = self.accept_definition(write, live, object, &mut warnings).await?;
+        let object = self.accept_definition(write, live, object, warnings).await?;
         self.authorize_grant(write, live, &object)?;
         self.validate(write, live, &admitted, &object, &managers, is_apply).await?;
         warnings.extend(write.target.handler.strategy().warnings(&object, live.map(|live| &live.object)));
@@ -131,7 +152,7 @@ impl Writer {
         self.authorize_fields(write, live, &object, &managers, is_apply)?;
         // Validating admission.
         if let Some(review) = &review {
-            Box::pin(review.validate(&object, &managers, live, &mut warnings)).await?;
+            Box::pin(review.validate(&object, &managers, live, warnings)).await?;
         }
         // Bring the object into the form in which it is read, and see whether anything changes at all.
         let (object, at_storage) = self.canonicalize(write, object, live).await?;
@@ -143,7 +164,7 @@ impl Writer {
                     Settled::Unchanged(state) if times_differ => State { managers: as_computed, ..state },
                     Settled::Unchanged(state) => {
                         if self.is_stored_as(write, live, at_storage.as_ref()).await? {
-                            return Ok(Some(self.unchanged(write, live, warnings)));
+                            return Ok(Some(self.unchanged(write, live, std::mem::take(warnings))));
                         }
                         state
                     }
@@ -159,8 +180,11 @@ impl Writer {
         let revision = live.map_or(Revision::ZERO, |live| live.revision);
         let stored = Stored { object, managers, revision };
         match live {
-            Some(live) => self.commit_update(write, live, stored, at_storage, warnings).await,
-            None => self.commit_create(write, &name, stored, at_storage, namespace, warnings).await,
+            Some(live) => self.commit_update(write, live, stored, at_storage, std::mem::take(warnings)).await,
+            None => {
+                let warnings = std::mem::take(warnings);
+                self.commit_create(write, &name, stored, at_storage, namespace, warnings).await
+            }
         }
     }
 
@@ -279,7 +303,7 @@ impl Writer {
         object: &Value,
     ) -> Result<Value, ApiError> {
         let handler = &write.target.handler;
-        let mut context = ServerContext::new(&self.objects, self.service_addresses, write, object).await?;
+        let mut context = ServerContext::new(self, write, object).await?;
         Ok(match live {
             Some(live) => handler.prepare_for_update(&write.endpoint, &live.object, object, &mut context),
             None => handler.prepare_for_create(object, &mut context),
@@ -301,8 +325,11 @@ impl Writer {
         let names = self.catalog.names_in_use(group, meta_text(&object, "name")).await?;
         let object = match live {
             None => {
-                let finalizer = Value::array([Value::from(tenure_crd::CLEANUP_FINALIZER)]);
-                with_metadata(&object, metadata(&object).with("finalizers", finalizer))
+                let fields = metadata(&object);
+                let mut finalizers: Vec<Value> =
+                    finalizers(&object).filter(|of| *of != CLEANUP_FINALIZER).map(Value::from).collect();
+                finalizers.push(Value::from(CLEANUP_FINALIZER));
+                with_metadata(&object, fields.with("finalizers", Value::array(finalizers)))
             }
             Some(live) => {
                 if write.behavior.custom_resources.announce_merge_changes {

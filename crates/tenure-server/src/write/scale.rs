@@ -20,11 +20,12 @@ use tenure_apply::{
 };
 use tenure_catalog::{
     Target, Verb,
-    object::{Stored, meta_text},
+    object::{Stored, meta_text, partial},
+    scale_table,
 };
 use tenure_fields::{Path, PathElement};
-use tenure_http::{Format, Request, Response, WriteOptions};
-use tenure_meta::ApiError;
+use tenure_http::{Format, Request, Response, View, WriteOptions};
+use tenure_meta::{ApiError, Timestamp};
 use tenure_schema::{Schema, TypeRef};
 use tenure_value::{Object, Text, Value};
 
@@ -97,7 +98,7 @@ impl Writer {
             Verb::Update => self.update_scale(target, request).await?,
             _ => self.patch_scale(target, request).await?,
         };
-        let response = scale_response(target, &written.stored, format)?;
+        let response = scale_response(target, &written.stored, format, self.objects.clock.now())?;
         Ok(response.with_warnings(&written.warnings))
     }
 
@@ -151,7 +152,12 @@ impl Writer {
 }
 
 /// Returns the scale of an object as a response.
-pub(crate) fn scale_response(target: &Target, stored: &Stored, format: Format) -> Result<Response, ApiError> {
+pub(crate) fn scale_response(
+    target: &Target,
+    stored: &Stored,
+    format: Format,
+    now: Timestamp,
+) -> Result<Response, ApiError> {
     let path = target.handler.scale_paths().spec;
     if target.handler.is_custom() && stored.object.at(path.iter().map(Text::as_str)).is_none() {
         return Err(ApiError::bad_request(format!(
@@ -161,7 +167,13 @@ pub(crate) fn scale_response(target: &Target, stored: &Stored, format: Format) -
             path.join(".")
         )));
     }
-    Ok(Response::document(StatusCode::OK, &scale_document(target, stored), format))
+    let scale = scale_document(target, stored);
+    let document = match format.view {
+        View::Table => scale_table(&scale, format.meta_version, now),
+        View::PartialObjectMetadata => partial(&scale, format.meta_version),
+        _ => scale,
+    };
+    Ok(Response::document(StatusCode::OK, &document, format))
 }
 
 /// Returns the object with the replicas of a scale.

@@ -407,3 +407,32 @@ fn an_unknown_certificate_authority_is_reported_with_the_remedy() {
     let failed = server.post(MAPS, &map("a", "")).says("message");
     assert!(failed.contains("certificate signed by unknown authority: set caBundle to"), "{failed}");
 }
+
+#[test]
+fn the_deletion_of_a_collection_is_admitted_without_a_name() {
+    let server = Server::start();
+    server.create(MAPS, &map("a", ""));
+    let webhook = RecordingWebhook::allowing();
+    webhook.register(&server, "Validating", "all", &rule("DELETE", "", "configmaps"), "");
+    assert_eq!(server.delete(MAPS).code, 200);
+    let asked = webhook.asked();
+    assert_eq!(asked.len(), 1);
+    assert_eq!((text(&asked[0], &["name"]), text(&asked[0], &["namespace"])), ("".into(), "default".into()));
+    assert_eq!(text(&asked[0], &["oldObject", "metadata", "name"]), "a");
+}
+
+#[test]
+fn warnings_survive_a_refusal_by_a_later_phase() {
+    let server = Server::start();
+    let warning = RecordingWebhook::start(|_| r#"{"allowed":true,"warnings":["mind this"]}"#.into());
+    warning.register(&server, "Mutating", "warns", &rule("CREATE", "", "configmaps"), "");
+    let refusing = RecordingWebhook::start(|_| r#"{"allowed":false,"status":{"message":"no"}}"#.into());
+    refusing.register(&server, "Validating", "refuses", &rule("CREATE", "", "configmaps"), "");
+    let answer = server.post(MAPS, &map("a", ""));
+    assert_eq!(answer.code, 400, "{}", answer.text());
+    assert!(
+        answer.header("warning").is_some_and(|of| of.contains("mind this")),
+        "{:?}",
+        answer.header("warning")
+    );
+}

@@ -67,7 +67,7 @@ fn a_client_gets_its_most_preferred_supported_format() {
         // Custom resources have no protobuf form.
         (&widget, &either, 200, JSON, "Widget"),
         (&widget, YAML, 200, YAML, "Widget"),
-        (&widget, PROTOBUF, 406, JSON, "Status"),
+        (&widget, PROTOBUF, 406, PROTOBUF, "Status"),
         // Discovery.
         ("/api/v1", &either, 200, PROTOBUF, "APIResourceList"),
         ("/apis", &either, 200, PROTOBUF, "APIGroupList"),
@@ -117,4 +117,35 @@ fn aggregated_discovery_comes_in_protobuf_too() {
         let text = server.send(&Request::new("GET", path).header("Accept", &json)).document();
         assert!(groups(&read) > 0 && groups(&read) == groups(&text), "{path}");
     }
+}
+
+#[test]
+fn a_scale_is_also_a_table_and_beta_views_have_their_version() {
+    let server = Server::start();
+    let sets = "/apis/apps/v1/namespaces/default/replicasets";
+    server.create(
+        sets,
+        r#"{"metadata":{"name":"r"},"spec":{"replicas":2,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}"#,
+    );
+    let read = |path: &str, accept: &str| {
+        server.send(&Request::new("GET", path).header("accept", accept)).document()
+    };
+    let table = read(&format!("{sets}/r/scale"), "application/json;as=Table;g=meta.k8s.io;v=v1beta1");
+    assert_eq!(table.get("apiVersion"), Some(&"meta.k8s.io/v1beta1".into()));
+    let row = &table.get("rows").and_then(Value::as_array).expect("rows")[0];
+    let cells = row.get("cells").and_then(Value::as_array).expect("cells");
+    assert_eq!(cells.items()[..3], ["r".into(), Value::from(2), Value::from(0)]);
+    let partial = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1beta1";
+    assert_eq!(read(&format!("{sets}/r"), partial).get("apiVersion"), Some(&"meta.k8s.io/v1beta1".into()));
+}
+
+#[test]
+fn no_response_is_for_shared_caches_and_exports_are_refused() {
+    let server = Server::start();
+    for path in ["/", "/healthz", "/api", "/apis/apps/v1", "/api/v1/namespaces", "/absent"] {
+        let control = server.get(path).header("cache-control").unwrap_or_default().to_string();
+        assert!(control.contains("private"), "{path}: {control:?}");
+    }
+    assert_eq!(server.get("/api/v1/namespaces/default?export=true").code, 400);
+    assert_eq!(server.get("/api/v1/namespaces/default?export=false").code, 200);
 }

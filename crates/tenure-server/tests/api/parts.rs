@@ -186,3 +186,60 @@ fn an_eviction_spends_the_budget_of_its_pod() {
     assert_eq!(budget.at(["status", "disruptionsAllowed"]), Some(&0.into()), "{budget}");
     assert!(budget.at(["status", "disruptedPods", "p"]).is_some(), "{budget}");
 }
+
+#[test]
+fn an_evicted_pod_says_why_it_goes() {
+    let server = with_pod();
+    server.patch(POD, MERGE_PATCH, r#"{"metadata":{"finalizers":["example.com/held"]}}"#);
+    let unknown = r#"{"apiVersion":"policy/v2","kind":"Eviction","metadata":{"name":"p"}}"#;
+    let refused = server.post(&format!("{POD}/eviction"), unknown);
+    assert!(refused.code == 400 && refused.text().contains("policy/v2"), "{}", refused.text());
+    let version =
+        text(&server.get(POD).document().get("metadata").cloned().unwrap_or_default(), "resourceVersion")
+            .to_string();
+    let eviction = format!(
+        r#"{{"apiVersion":"policy/v1","kind":"Eviction","metadata":{{"name":"p"}},"deleteOptions":{{"preconditions":{{"resourceVersion":"{version}"}}}}}}"#
+    );
+    let answer = server.post(&format!("{POD}/eviction"), &eviction);
+    assert_eq!(answer.code, 201, "{}", answer.text());
+    let pod = server.get(POD).document();
+    let target = condition(&pod, "DisruptionTarget").expect("a condition");
+    assert_eq!((text(&target, "status"), text(&target, "reason")), ("True", "EvictionByEvictionAPI"));
+    assert!(!metadata(&pod, "deletionTimestamp").is_null(), "{pod}");
+}
+
+#[test]
+fn a_connection_to_a_pod_fails_as_if_its_node_were_out_of_reach() {
+    let server = with_pod();
+    for (method, subresource, query, code, words) in [
+        ("POST", "exec", "", 400, "does not have a host assigned"),
+        ("GET", "attach", "", 400, "does not have a host assigned"),
+        ("GET", "exec", "?container=other", 400, "container other is not valid for pod p"),
+        ("GET", "portforward", "", 400, "does not have a host assigned"),
+        ("PUT", "proxy", "", 400, "does not have a host assigned"),
+    ] {
+        let answer = server.send(&Request::new(method, &format!("{POD}/{subresource}{query}")));
+        assert_eq!(answer.code, code, "{method} {subresource}: {}", answer.text());
+        assert!(answer.text().contains(words), "{method} {subresource}: {}", answer.text());
+    }
+    server.post(&format!("{POD}/binding"), r#"{"target":{"kind":"Node","name":"n"}}"#);
+    let absent = server.post(&format!("{POD}/exec"), "");
+    assert_eq!((absent.code, absent.says("message").as_str()), (404, "nodes \"n\" not found"));
+    server.create("/api/v1/nodes", r#"{"metadata":{"name":"n"}}"#);
+    let status = r#"{"status":{"addresses":[{"type":"InternalIP","address":"192.0.2.1"}]}}"#;
+    assert_eq!(server.patch("/api/v1/nodes/n/status", MERGE_PATCH, status).code, 200);
+    let unreachable = server.post(&format!("{POD}/exec"), "");
+    assert_eq!(unreachable.code, 500);
+    assert!(unreachable.text().contains("dial tcp 192.0.2.1:10250"), "{}", unreachable.text());
+}
+
+#[test]
+fn a_pod_gets_the_topology_of_its_node_with_its_binding() {
+    let server = with_pod();
+    let labels = r#"{"topology.kubernetes.io/zone":"z","other":"x"}"#;
+    server.create("/api/v1/nodes", &format!(r#"{{"metadata":{{"name":"n","labels":{labels}}}}}"#));
+    let bound = server.post(&format!("{POD}/binding"), r#"{"target":{"kind":"Node","name":"n"}}"#);
+    assert_eq!(bound.code, 201, "{}", bound.text());
+    let labels = metadata(&server.get(POD).document(), "labels");
+    assert_eq!(labels.to_string(), r#"{"a":"1","topology.kubernetes.io/zone":"z"}"#);
+}

@@ -481,3 +481,53 @@ fn an_apply_that_changes_nothing_writes_nothing_but_is_checked_by_rules_that_com
     assert_eq!(apply("red").code, 422);
     assert_eq!(apply("blue").code, 200);
 }
+
+#[test]
+fn a_definition_keeps_its_finalizers_and_nothing_is_created_while_it_terminates() {
+    let server = Server::start();
+    let definition = r#"{"metadata":{"name":"bolts.example.com","finalizers":["example.com/held"]},"spec":{"group":"example.com","scope":"Cluster",
+        "names":{"plural":"bolts","kind":"Bolt","listKind":"BoxOfBolts"},
+        "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}},
+        {"name":"v1beta1","served":true,"storage":false,"deprecated":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}"#;
+    let created = server.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
+    let finalizers = created.at(["metadata", "finalizers"]).map(ToString::to_string);
+    let both = r#"["example.com/held","customresourcecleanup.apiextensions.k8s.io"]"#;
+    assert_eq!(finalizers.as_deref(), Some(both));
+    let list = server.get("/apis/example.com/v1/bolts");
+    assert_eq!((list.says("kind").as_str(), list.header("warning")), ("BoxOfBolts", None));
+    let deprecated = server.get("/apis/example.com/v1beta1/bolts");
+    let warning = deprecated.header("warning").unwrap_or_default();
+    assert!(
+        warning.contains("example.com/v1beta1 Bolt is deprecated; use example.com/v1 Bolt"),
+        "{warning:?}"
+    );
+    server.delete("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/bolts.example.com");
+    let bolt = r#"{"apiVersion":"example.com/v1","kind":"Bolt","metadata":{"name":"b"}}"#;
+    let refused = server.post("/apis/example.com/v1/bolts", bolt);
+    assert_eq!(refused.code, 405, "{}", refused.text());
+    assert!(refused.says("message").contains("while custom resource definition is terminating"));
+    let applied = server.apply("/apis/example.com/v1/bolts/b", "me", bolt);
+    assert_eq!(applied.code, 405, "{}", applied.text());
+}
+
+#[test]
+fn a_storage_version_that_is_not_served_sets_the_defaults() {
+    let server = Server::start();
+    let version = |name: &str, is_storage: bool, default: &str| {
+        format!(
+            r#"{{"name":"{name}","served":{},"storage":{is_storage},"schema":{{"openAPIV3Schema":{{"type":"object","properties":{{"spec":{{"type":"object","properties":{{"a":{{"type":"string"{default}}}}}}}}}}}}}}}"#,
+            !is_storage
+        )
+    };
+    let definition = format!(
+        r#"{{"metadata":{{"name":"nuts.example.com"}},"spec":{{"group":"example.com","scope":"Cluster","names":{{"plural":"nuts","kind":"Nut"}},"versions":[{},{}]}}}}"#,
+        version("v1", false, ""),
+        version("v2", true, r#","default":"A""#)
+    );
+    server.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &definition);
+    let nut = r#"{"apiVersion":"example.com/v1","kind":"Nut","metadata":{"name":"n"},"spec":{}}"#;
+    let created = server.create("/apis/example.com/v1/nuts", nut);
+    assert_eq!(created.at(["spec", "a"]).and_then(|of| of.as_str()), Some("A"), "{created}");
+    let read = server.get("/apis/example.com/v1/nuts/n").document();
+    assert_eq!(read.at(["spec", "a"]).and_then(|of| of.as_str()), Some("A"), "{read}");
+}

@@ -19,7 +19,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use tenure_admission::{AdmissionChain, AdmissionError, PluginConfiguration, PluginSelection, plugin_names};
+use tenure_admission::{AdmissionChain, PluginConfiguration, PluginSelection, plugin_names};
 use tenure_auth::Reloadable;
 use tenure_builtin::allocate::AddressRange;
 use tenure_http::{
@@ -303,7 +303,7 @@ fn is_absent(name: &str) -> bool {
     KUBERNETES_PLUGINS.contains(&name) && !plugin_names().any(|of| of == name)
 }
 
-/// Returns the chain of a selection. Plugins that Tenure does not have are left out, and those that are part of it stay.
+/// Returns the chain of a selection. Plugins that Tenure does not have are left out.
 fn admission(mut plugins: PluginSelection, configuration: Option<&Path>) -> Result<AdmissionChain, String> {
     let configuration = configuration.map(PluginConfiguration::read).transpose();
     let configuration = configuration.map_err(|error| error.to_string())?.unwrap_or_default();
@@ -311,18 +311,7 @@ fn admission(mut plugins: PluginSelection, configuration: Option<&Path>) -> Resu
         tracing::warn!(plugin = absent, "the admission plugin does not exist in Tenure and does not run");
     }
     plugins.disabled.retain(|name| !is_absent(name));
-    loop {
-        match AdmissionChain::configured(&plugins, &configuration) {
-            Err(AdmissionError::Required { name }) => {
-                tracing::debug!(
-                    plugin = name,
-                    "the admission plugin is part of Tenure and cannot be disabled"
-                );
-                plugins.disabled.retain(|of| *of != name);
-            }
-            chain => return chain.map_err(|error| error.to_string()),
-        }
-    }
+    AdmissionChain::configured(&plugins, &configuration).map_err(|error| error.to_string())
 }
 
 fn service_addresses(flags: &Flags) -> Result<AddressRange, FlagError> {

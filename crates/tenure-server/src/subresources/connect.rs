@@ -1,0 +1,110 @@
+//! Connections to what runs on a node: `exec`, `attach`, `portforward` and `proxy`. They are answered as by a server that cannot
+//! reach the node: this control plane opens no connections to kubelets.
+
+use super::Subresources;
+use tenure_auth::{Attributes, ResourceAttributes};
+use tenure_builtin::role::NODES;
+use tenure_catalog::{Target, Verb, object::fields};
+use tenure_http::{Request, Response};
+use tenure_meta::{ApiError, Reason};
+use tenure_value::Value;
+
+/// The subresources that connect to a node.
+const CONNECTIONS: [&str; 4] = ["attach", "exec", "portforward", "proxy"];
+/// The port of a kubelet that names none.
+const KUBELET_PORT: i64 = 10_250;
+
+/// Whether a subresource connects to a node.
+pub(crate) fn is_connection(subresource: &str) -> bool {
+    CONNECTIONS.contains(&subresource)
+}
+
+impl Subresources {
+    /// Refuses a connection, with the reason for which a server without a way to the node would.
+    pub(crate) async fn connect(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
+        // A WebSocket is opened by a GET, and does what a POST does.
+        if target.verb == Verb::Get && target.subresource != "proxy" {
+            self.writer.authorizer.check(&request.user, &Attributes::Resource(creation(target)))?;
+        }
+        let object = self.live(target).await?.object;
+        Err(match target.handler.resource.name.as_str() {
+            "services" => {
+                let why = format!("no endpoints available for service {:?}", target.name.as_str());
+                ApiError::new(Reason::ServiceUnavailable, why)
+            }
+            "nodes" => unreachable(&object, &target.name),
+            _ => {
+                check_container(target, request, &object)?;
+                let node = object.at(["spec", "nodeName"]).and_then(Value::as_str).unwrap_or_default();
+                if node.is_empty() {
+                    let why = format!("pod {} does not have a host assigned", target.name);
+                    return Err(ApiError::bad_request(why));
+                }
+                let (group, _, nodes) = NODES;
+                match self.writer.objects.find_builtin((group, nodes), node).await? {
+                    Some(found) => unreachable(&found, node),
+                    None => ApiError::not_found(group, nodes, node),
+                }
+            }
+        })
+    }
+}
+
+/// Returns the attributes of the request that a WebSocket stands for.
+fn creation(target: &Target) -> ResourceAttributes {
+    let resource = &target.handler.resource;
+    ResourceAttributes {
+        verb: Verb::Create.word().into(),
+        group: resource.group.clone(),
+        version: resource.version.clone(),
+        resource: resource.name.clone(),
+        subresource: target.subresource.clone(),
+        namespace: target.namespace.clone(),
+        name: target.name.clone(),
+    }
+}
+
+/// Checks that the pod has the container that a request names, or has one alone.
+fn check_container(target: &Target, request: &Request, pod: &Value) -> Result<(), ApiError> {
+    if !matches!(target.subresource.as_str(), "exec" | "attach") {
+        return Ok(());
+    }
+    let names = |list: &str| -> Vec<String> {
+        let containers = pod.at(["spec", list]).and_then(Value::as_array);
+        let containers = containers.map(|items| items.items()).unwrap_or_default().iter();
+        containers.filter_map(|of| of.get("name")?.as_str().map(String::from)).collect()
+    };
+    let (main, init, ephemeral) =
+        (names("containers"), names("initContainers"), names("ephemeralContainers"));
+    let name = target.name.as_str();
+    match request.query.given("container") {
+        Some(wanted) => {
+            match [&main, &init, &ephemeral].iter().any(|list| list.iter().any(|of| of == wanted)) {
+                true => Ok(()),
+                false => {
+                    Err(ApiError::bad_request(format!("container {wanted} is not valid for pod {name}")))
+                }
+            }
+        }
+        None if main.len() <= 1 => Ok(()),
+        None => Err(ApiError::bad_request(format!(
+            "a container name must be specified for pod {name}, choose one of: [{}]",
+            main.join(" ")
+        ))),
+    }
+}
+
+/// Returns the error of a node that cannot be reached.
+fn unreachable(node: &Value, name: &str) -> ApiError {
+    let addresses = node.at(["status", "addresses"]).and_then(Value::as_array);
+    let addresses = addresses.map(|items| items.items()).unwrap_or_default();
+    let address = addresses.iter().find_map(|of| of.get("address")?.as_str());
+    let port = fields(node.at(["status", "daemonEndpoints", "kubeletEndpoint"]));
+    let port = port.get("Port").and_then(Value::as_i64).filter(|port| *port > 0).unwrap_or(KUBELET_PORT);
+    ApiError::internal(match address {
+        Some(address) => format!(
+            "error dialing backend: dial tcp {address}:{port}: this control plane opens no connections to nodes"
+        ),
+        None => format!("no preferred addresses found for node {name:?}; known addresses: []"),
+    })
+}
