@@ -8,6 +8,7 @@ mod check;
 mod rows;
 mod schema_check;
 mod version;
+mod version_rank;
 
 pub use accept::{CLEANUP_FINALIZER, NamesInUse, accept, terminating};
 pub use change::merge_changes;

@@ -1,6 +1,6 @@
 //! A version of a custom resource: its schema, its columns, and the processing of its objects.
 
-use super::rows::version_rank;
+use super::version_rank::version_rank;
 use crate::{
     Behavior, fill, metadata,
     node::{self, Node},
