@@ -27,6 +27,7 @@ mod response;
 mod sent_body;
 mod serving_certificate;
 mod shutdown;
+mod strict_decoding;
 mod warning;
 
 pub use authentication::Authentication;
@@ -44,3 +45,4 @@ pub use request::{REQUEST_TIME, Request};
 pub use request_path::{DiscoveryPath, RequestPath, ResourcePath};
 pub use response::{Response, ResponseBody};
 pub use serving_certificate::ServingCertificate;
+pub use strict_decoding::{TextErrors, operation_errors};

@@ -3,7 +3,6 @@
 use super::{
     metadata_checks,
     request::{Body, WriteRequest},
-    strict_decoding::TextErrors,
 };
 use bytes::Bytes;
 use tenure_apply::State;
@@ -11,7 +10,7 @@ use tenure_catalog::{
     Target,
     object::{Stored, bare, meta_text, metadata, with_metadata},
 };
-use tenure_http::{Encoding, FieldValidation};
+use tenure_http::{Encoding, FieldValidation, TextErrors};
 use tenure_meta::{ApiError, DecodeError, Decoded, Scope};
 use tenure_value::{Duplicate, Limits, Object, Text, Value, json, yaml};
 

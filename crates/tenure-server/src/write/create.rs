@@ -5,14 +5,13 @@ use super::{
     commit::Written,
     request::{Change, Next, WriteRequest},
     retry::pause,
-    strict_decoding::TextErrors,
 };
 use tenure_builtin::role::{INITIAL_NAMESPACES, NAMESPACES};
 use tenure_catalog::{
     ResourceHandler, Target, Verb,
     object::{Stored, key, meta_text, metadata, with_metadata},
 };
-use tenure_http::{Encoding, Format, Request, Response, WriteOptions};
+use tenure_http::{Encoding, Format, Request, Response, TextErrors, WriteOptions};
 use tenure_meta::{ApiError, Scope};
 use tenure_store::Revision;
 use tenure_value::{Text, Value};

@@ -25,7 +25,6 @@ mod response;
 mod retry;
 mod scale;
 mod scale_document;
-mod strict_decoding;
 mod update;
 
 use crate::{admission::Admission, authorization::Authorizer, behavior::Behavior, read::Reader};
@@ -37,9 +36,9 @@ pub(crate) use quota::{Enforcement, QuotaChange, is_counted};
 pub(crate) use request::{Change, Next, WriteRequest};
 pub(crate) use scale::scale_response;
 use std::sync::Arc;
-pub(crate) use strict_decoding::TextErrors;
 use tenure_builtin::allocate::AddressRange;
 use tenure_catalog::{Catalog, Objects, Target, Verb, history::History};
+pub(crate) use tenure_http::TextErrors;
 use tenure_http::{Metrics, Request, Response};
 use tenure_meta::ApiError;
 

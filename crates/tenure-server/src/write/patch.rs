@@ -5,13 +5,14 @@ use super::{
     commit::Written,
     create::check_namespace,
     request::{Change, Next, WriteRequest},
-    strict_decoding::TextErrors,
     update::check_name,
 };
 use tenure_apply::Operation;
 use tenure_catalog::{Target, object::Stored};
 use tenure_fields::PathElement;
-use tenure_http::{Encoding, FieldValidation, Request, WriteOptions, negotiation::essence};
+use tenure_http::{
+    Encoding, FieldValidation, Request, TextErrors, WriteOptions, negotiation::essence, operation_errors,
+};
 use tenure_meta::{ApiError, FieldError, Reason};
 use tenure_patch::{ErrorClass, PatchError, strategic};
 use tenure_value::Value;
@@ -87,7 +88,8 @@ impl Writer {
             parsed => parsed?,
         };
         let duplicates = match kind {
-            PatchKind::Json => operation_errors(&parsed, options.validation),
+            PatchKind::Json if options.validation == FieldValidation::Ignore => Vec::new(),
+            PatchKind::Json => operation_errors(&parsed.value, &parsed.duplicates),
             _ => parsed.duplicates,
         };
         let errors = TextErrors { duplicates, ..TextErrors::default() };
@@ -110,27 +112,6 @@ impl Writer {
             ApiError::new(Reason::UnsupportedMediaType, format!("{message}: {}", known.join(", ")))
         })
     }
-}
-
-/// Returns the unknown and duplicate members of the operations of a JSON patch, in the order of the operations.
-fn operation_errors(parsed: &body::Parsed, validation: FieldValidation) -> Vec<String> {
-    const MEMBERS: [&str; 4] = ["from", "op", "path", "value"];
-    if validation == FieldValidation::Ignore {
-        return Vec::new();
-    }
-    let operations = parsed.value.as_array().map(|items| items.items()).unwrap_or_default();
-    let mut errors: Vec<(usize, String)> = Vec::new();
-    for (at, operation) in operations.iter().enumerate() {
-        let members = operation.as_object().into_iter().flat_map(|fields| fields.iter());
-        let unknown = members.map(|(name, _)| name).filter(|name| !MEMBERS.contains(&name.as_str()));
-        errors.extend(unknown.map(|name| (at, format!("json patch unknown field \"[{at}].{name}\""))));
-    }
-    errors.extend(parsed.duplicates.iter().map(|duplicate| {
-        let index = duplicate.split_once('[').and_then(|(_, rest)| rest.split_once(']')?.0.parse().ok());
-        (index.unwrap_or(0), format!("json patch {duplicate}"))
-    }));
-    errors.sort_by_key(|(at, _)| *at);
-    errors.into_iter().map(|(_, error)| error).collect()
 }
 
 /// Refuses to patch a ControllerRevision whose `data` is an object, where Kubernetes does: it compares the bytes of `data` as a

@@ -3,11 +3,11 @@
 
 use bytes::Bytes;
 use std::collections::{HashMap, HashSet};
-use tenure_value::{Limits, json};
+use tenure_value::{Limits, Value, json};
 
 /// The errors in the text of a document.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct TextErrors {
+pub struct TextErrors {
     /// `duplicate field "metadata.name"` and the like.
     pub duplicates: Vec<String>,
     /// The JSON of a typed object.
@@ -35,6 +35,24 @@ impl TextErrors {
             _ => self.duplicates.iter().cloned().chain(unknown).collect(),
         }
     }
+}
+
+/// Returns the unknown and duplicate members of the operations of a JSON patch, in the order of the operations.
+pub fn operation_errors(patch: &Value, duplicates: &[String]) -> Vec<String> {
+    const MEMBERS: [&str; 4] = ["from", "op", "path", "value"];
+    let operations = patch.as_array().map(|items| items.items()).unwrap_or_default();
+    let mut errors: Vec<(usize, String)> = Vec::new();
+    for (at, operation) in operations.iter().enumerate() {
+        let members = operation.as_object().into_iter().flat_map(|fields| fields.iter());
+        let unknown = members.map(|(name, _)| name).filter(|name| !MEMBERS.contains(&name.as_str()));
+        errors.extend(unknown.map(|name| (at, format!("json patch unknown field \"[{at}].{name}\""))));
+    }
+    errors.extend(duplicates.iter().map(|duplicate| {
+        let index = duplicate.split_once('[').and_then(|(_, rest)| rest.split_once(']')?.0.parse().ok());
+        (index.unwrap_or(0), format!("json patch {duplicate}"))
+    }));
+    errors.sort_by_key(|(at, _)| *at);
+    errors.into_iter().map(|(_, error)| error).collect()
 }
 
 /// Sorts errors by their places in the text; the content of an unknown field is skipped.
