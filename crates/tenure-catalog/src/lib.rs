@@ -8,6 +8,7 @@ mod cache;
 mod catalog;
 mod clock;
 mod collection_sizes;
+pub mod duplicate_key_conflicts;
 pub mod history;
 mod identifiers;
 pub mod object;

@@ -11,7 +11,6 @@ mod create;
 mod create_context;
 mod delete;
 mod delete_options;
-mod duplicate_key_conflicts;
 mod finalization;
 mod identity;
 mod metadata_checks;

@@ -10,7 +10,6 @@ use super::{
     body::LIMITS,
     commit::{Outcome, Written},
     create_context::ServerContext,
-    duplicate_key_conflicts,
     finalization::finalizers,
     identity::{identify, keep_identity, without_deletion_marks},
     ownership::{UNWRITTEN, as_live},
@@ -22,7 +21,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use tenure_apply::{ApplyError, Identity, Live, Managers, Operation, Presence, Requested, Settled, State};
 use tenure_builtin::role::Role;
 use tenure_catalog::{
-    Endpoint, Verb, check_size,
+    Endpoint, Verb, check_size, duplicate_key_conflicts,
     object::{Stored, meta_text, metadata, with_metadata},
 };
 use tenure_crd::CLEANUP_FINALIZER;

@@ -11,7 +11,7 @@ use tenure_value::Value;
 
 /// Returns the conflicts behind the errors of an applied object, if all of them stem from entries that the writer
 /// gave up and others own; `before` and `after` are the managers around the apply.
-pub(super) fn conflicts(
+pub fn conflicts(
     errors: &[Cause],
     object: &Value,
     of: TypeRef<'_>,
