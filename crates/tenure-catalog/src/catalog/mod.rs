@@ -57,7 +57,13 @@ impl Catalog {
     /// Returns the catalog of a fork of the store, which serves what this one serves until its own definitions change.
     pub fn fork(&self, store: Arc<dyn Store>) -> Arc<Catalog> {
         let current = RwLock::new(self.snapshot());
-        Arc::new(Catalog { store, current, refreshing: Default::default(), behavior: self.behavior })
+        Arc::new(Catalog {
+            store,
+            current,
+            refreshing: Default::default(),
+            changes: tokio::sync::watch::Sender::new(()),
+            behavior: self.behavior,
+        })
     }
 
     /// Returns what is served now.

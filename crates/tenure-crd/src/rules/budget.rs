@@ -24,7 +24,7 @@ impl Budget {
 
     /// Returns the budget of the match conditions of a webhook or a policy.
     pub fn of_match_conditions() -> Budget {
-        Budget { left: PER_CONDITIONS }
+        Budget { left: PER_CONDITIONS, scanned: Limits::new().scanned }
     }
 
     /// Uses up the budget.
